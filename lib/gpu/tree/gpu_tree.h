@@ -1,7 +1,7 @@
 /*
  * gpu_tree.h - the tree of the accelerator engines: shared declarations.
  *
- * gpu_tree.c has the table, memory and particles, gpu_build.c builds a tree, gpu_force.c computes forces from it. A
+ * gpu_tree.c has the table and memory, gpu_build.c builds a tree, gpu_force.c computes forces from it. A
  * tree lives on the first device of its set. Its layout in device memory: physics/tree_layout.h.
  */
 #ifndef SAP_GPU_TREE_H
@@ -238,6 +238,13 @@ int sap_gpu_tree_words(struct sap_gpu_host_tree *t, const struct sap_gpu_halo *o
  * the tree. The device's context is current; a driver status.
  */
 int sap_tree_force_massless_gpu(struct sap_gpu_host_tree *t, int n, int knows_a);
+
+/* Counts the nodes and groups of a tree with particles; a driver status (gpu_structure.c). */
+int sap_tree_count_gpu(struct sap_gpu_host_tree *t, sapporo_tree_statistics *s);
+
+/* Implement `extents` and `structure` of the table (gpu_structure.c). */
+int sap_tree_extents_gpu(struct sap_tree *tree, double *median, double *largest);
+int sap_tree_structure_gpu(struct sap_tree *tree, struct sap_tree_structure *s);
 
 /* Computes `next` if it is needed; a driver status. */
 int sap_tree_make_next(struct sap_gpu_host_tree *t);

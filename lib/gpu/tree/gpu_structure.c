@@ -1,0 +1,164 @@
+/* gpu_structure.c - copies of a tree's nodes and groups from an accelerator: what statistics, and walks of users, ask.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/fpenv.h"
+#include "engine/tree_structure.h"
+#include "gpu/gpu_launch.h"
+#include "gpu/tree/gpu_tree.h"
+#include "physics/scalars.h"
+
+/* Copies n elements to host memory, which the caller frees, also after a failure; a driver status. */
+static int copy_of(struct sap_gpu_host_tree *t, const struct sap_gpu_buffer *from, int n, size_t each, void **to)
+{
+    *to = sap_tree_host_memory(t, (size_t)n + 1, each);
+    if (!*to) return SAP_DRIVER_MEMORY;
+    if (n > 0) TRY(t->driver->copy_out(t->stream, *to, from->mem, 0, (size_t)n * each));
+    return t->driver->stream_finish(t->stream);
+}
+
+static void count_leaves(const struct sap_tree_link *node, int nodes, sapporo_tree_statistics *s)
+{
+    for (int k = 0; k < nodes; k++) {
+        if (node[k].children) continue;
+        s->leaves++;
+        if (node[k].count > s->largest_leaf) s->largest_leaf = node[k].count;
+    }
+}
+
+int sap_tree_count_gpu(struct sap_gpu_host_tree *t, sapporo_tree_statistics *s)
+{
+    void *node = NULL, *heavy = NULL;
+    int status = copy_of(t, &t->node, t->t.nodes, sizeof(struct sap_tree_link), &node);
+    if (!status) status = copy_of(t, &t->own.heavy, t->own.groups, sizeof(int), &heavy);
+    if (!status) {
+        s->n = t->n;
+        s->cells = t->t.nodes;
+        s->groups = t->own.groups;
+        s->depth = t->levels - 1;
+        count_leaves(node, t->t.nodes, s);
+        for (int g = 0; g < s->groups; g++) s->wide_groups += ((const int *)heavy)[g] != 0;
+    }
+    free(node);
+    free(heavy);
+    return status;
+}
+
+struct sap_bound sap_gpu_tree_bound(const double *words, int g)
+{
+    struct sap_bound b;
+    _Static_assert(sizeof b == 7 * sizeof(double), "seven words, as in device memory");
+    memcpy(&b, words + (size_t)g * SAP_GROUP_WORDS, sizeof b);
+    return b;
+}
+
+/* Copies the bounds of groups, and finds the median and the largest extent; a driver status. */
+static int look_at_groups(struct sap_gpu_host_tree *t, double *median, double *largest)
+{
+    const int groups = t->own.groups;
+    void *bound = NULL;
+    const int status = copy_of(t, &t->own.bound, groups, SAP_GROUP_WORDS * sizeof(double), &bound);
+    double *const extent = bound;
+    for (int g = 0; g < groups && !status; g++) {
+        const struct sap_bound b = sap_gpu_tree_bound(extent, g);
+        extent[g] = 2 * sap_bound_size(&b);
+    }
+    if (!status) sap_tree_extents(extent, groups, median, largest);
+    free(bound);
+    return status;
+}
+
+int sap_tree_extents_gpu(struct sap_tree *opaque_tree, double *median, double *largest)
+{
+    struct sap_gpu_host_tree *const t = (void *)opaque_tree;
+    int status = SAP_DRIVER_OK;
+    t->words[0] = '\0';
+    *median = *largest = 0;
+    if (!t->built || t->n == 0) return SAPPORO_OK;
+    const sap_fpguard caller = sap_fp_guard();
+    status = t->driver->enter(t->device->dev);
+    if (!status) {
+        status = look_at_groups(t, median, largest);
+        t->driver->leave(t->device->dev);
+    }
+    const int result = sap_tree_judge(t, status);
+    sap_fp_release(caller);
+    return result;
+}
+
+/* Arrays of a tree in host memory, which are freed; the caller's get what they need of them. */
+struct copies {
+    void *node, *cell, *level, *bound;
+};
+
+/* Copies n elements to memory of the caller; a driver status. */
+static int copy_to(struct sap_gpu_host_tree *t, const struct sap_gpu_buffer *from, int n, size_t each, void *to)
+{
+    return sap_tree_download(t, to, from, 0, (size_t)n * each);
+}
+
+static int copy_tree(struct sap_gpu_host_tree *t, const struct sap_tree_structure *s, struct copies *c)
+{
+    const int nodes = s->nodes;
+    TRY(copy_of(t, &t->node, nodes, sizeof(struct sap_tree_link), &c->node));
+    TRY(copy_of(t, &t->node_level, nodes, sizeof(int), &c->level));
+    if (s->node)
+        TRY(copy_to(t, &t->cell, nodes, sizeof *s->cell, s->cell));
+    else
+        TRY(copy_of(t, &t->cell, nodes, sizeof(struct sap_cell), &c->cell));
+    TRY(copy_to(t, &t->own.group_of, s->n, sizeof *s->group, s->group));
+    TRY(copy_to(t, &t->own.address, s->n, sizeof *s->address, s->address));
+    return copy_of(t, &t->own.bound, s->groups, SAP_GROUP_WORDS * sizeof(double), &c->bound);
+}
+
+static void tell_columns(const struct sap_tree_link *node, const int *level, const struct sap_cell *cell,
+                         struct sap_tree_structure *s)
+{
+    for (int k = 0; k < s->nodes; k++) {
+        s->first[k] = node[k].first;
+        s->count[k] = node[k].count;
+        s->child[k] = node[k].child;
+        s->children[k] = node[k].children;
+        s->level[k] = level[k];
+        sap_tree_tell_cell(&cell[k], k, s);
+    }
+}
+
+static void tell_nodes(const struct copies *c, struct sap_tree_structure *s)
+{
+    const struct sap_tree_link *const node = c->node;
+    const int *const level = c->level;
+    if (!s->node) tell_columns(node, level, c->cell, s);
+    for (int k = 0; k < s->nodes && s->node; k++)
+        s->node[k] = (struct sap_tree_node){.first = node[k].first,
+                                            .count = node[k].count,
+                                            .child = node[k].child,
+                                            .children = node[k].children,
+                                            .level = level[k]};
+    for (int g = 0; g < s->groups && s->bound; g++) s->bound[g] = sap_gpu_tree_bound(c->bound, g);
+}
+
+int sap_tree_structure_gpu(struct sap_tree *opaque_tree, struct sap_tree_structure *s)
+{
+    struct sap_gpu_host_tree *const t = (void *)opaque_tree;
+    struct copies c = {.node = NULL};
+    s->nodes = t->built && t->n > 0 ? t->t.nodes : 0;
+    s->n = t->built ? t->n : 0;
+    s->groups = s->n > 0 ? t->own.groups : 0;
+    if (!s->address || s->n == 0) return SAPPORO_OK;
+    const sap_fpguard caller = sap_fp_guard();
+    int status = t->driver->enter(t->device->dev);
+    if (!status) {
+        status = copy_tree(t, s, &c);
+        t->driver->leave(t->device->dev);
+    }
+    const int result = sap_tree_judge(t, status);
+    if (!status) tell_nodes(&c, s);
+    free(c.node);
+    free(c.cell);
+    free(c.level);
+    free(c.bound);
+    sap_fp_release(caller);
+    return result;
+}
