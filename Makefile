@@ -102,7 +102,8 @@ SCALAR_FLAGS := $(if $(KERNEL_OPTIMISE),-O1) \
                 $(if $(findstring SSE2,$(PATHS_DEFINED)),-DSAP_SMALL_KERNELS=1 $(if $(filter 1,$(IS_GCC)),-Wno-maybe-uninitialized))
 
 isa   = $(if $(filter %_avx512.c,$1),$(AVX512_FLAGS),$(if $(filter %_avx2.c,$1),$(AVX2_FLAGS)))
-own   = $(if $(filter %_scalar.c,$1),$(SCALAR_FLAGS),$(if $(filter %/reference.c,$1),$(REFERENCE_FLAGS))) \
+# The CPU engine outside of its kernels: loops over three axes, which -O2 of gcc does not unroll.
+own   = $(if $(filter lib/cpu/%,$1),$(KERNEL_OPTIMISE)) $(if $(filter %_scalar.c,$1),$(SCALAR_FLAGS),$(if $(filter %/reference.c,$1),$(REFERENCE_FLAGS))) \
         $(if $(filter examples/apps/%,$1),$(FLAGS_apps)) $(if $(filter test/mpi/% lib/mpi/% $(MPI_APPS),$1),$(filter -I%,$(MPI_ID)))
 flags = $(COMMON) $(FLAGS_$(firstword $(subst /, ,$1))) $(isa) $(own)
 

@@ -44,11 +44,13 @@ static void make_some_cells(void *argument, ptrdiff_t from, ptrdiff_t to)
     struct sap_cpu_tree *const t = l->tree;
     for (ptrdiff_t k = l->first + from; k < l->first + to; k++) {
         const struct sap_tree_node *const node = &t->node[k];
-        sap_cell_start(&t->cell[k]);
+        struct sap_cell cell; /* a local one lies in registers */
+        sap_cell_start(&cell);
         if (node->children)
-            cell_of_children(t, node, &t->cell[k]);
+            cell_of_children(t, node, &cell);
         else
-            cell_of_particles(t, node, &t->cell[k]);
+            cell_of_particles(t, node, &cell);
+        t->cell[k] = cell;
     }
 }
 
