@@ -217,7 +217,7 @@ OBJECTS_g6      := $(LIB_OBJECTS:%/npipes.o=%/npipes_48.o)
 # Front doors that are libraries of their own, on libsapporo, which lies beside them.
 OBJECTS_sapporo6th := $(call objects,lib/api/sixth/sixth.c lib/api/sixth/api_sixth.c)
 OBJECTS_yebisug6   := $(call objects,lib/api/sixth/sixth.c lib/api/sixth/api_yebisu.c lib/api/sixth/api_yebisu_cxx.c)
-NBODY6_PARTS       := lib/api/nbody6/device.c lib/api/nbody6/regular.c lib/api/nbody6/potential.c lib/api/nbody6/irregular.c \
+NBODY6_PARTS       := lib/api/nbody6/device.c lib/api/nbody6/regular.c lib/api/nbody6/potential.c lib/api/nbody6/irregular.c lib/api/nbody6/waiting.c \
                       lib/base/environment.c lib/base/variable_table.c
 OBJECTS_nbody6pp_gpu := $(call objects,$(NBODY6_PARTS) lib/api/nbody6/api_nbody6pp.c)
 OBJECTS_nbody6_gpu   := $(call objects,$(NBODY6_PARTS) lib/api/nbody6/api_nbody6.c)

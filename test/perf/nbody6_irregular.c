@@ -5,6 +5,8 @@
  *   cc -O2 -Iinclude test/perf/nbody6_irregular.c -ldl -lm -o nbody6_irregular
  *   OMP_NUM_THREADS=1 ./nbody6_irregular [-n STARS] [-l LIST] [-b BLOCK] LIBRARY...
  *
+ * With -fopenmp all threads send stars, as those of NBODY6++GPU do.
+ *
  * A Plummer model, each star with the list of its nearest.  A block is that many stars of like distance from the
  * centre (as those with short steps are), at a later time each call; its stars are sent again after their force, as
  * the code does.  Prints, for each size of block and library, members of lists/s of the force and of force and
@@ -228,6 +230,7 @@ static void measure(struct library *l, int block, int round, double *time)
         const double start = now();
         l->force(time, &block, by_radius + from, acc, jerk, nearest);
         const double between = now();
+#pragma omp parallel for schedule(static)
         for (int k = 0; k < block; k++) send(l, by_radius[from + k], *time);
         force_s += between - start;
         all_s += now() - start;

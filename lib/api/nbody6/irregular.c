@@ -1,8 +1,8 @@
 /*
  * irregular.c - NBODY6's irregular force: the neighbour force from each particle's list of neighbours.
  *
- * Many threads call set and set_list at the same time, for different particles.  Lists are stored by address.  These
- * calls share no data except the context, which has its own lock.
+ * Many threads call set and set_list at the same time, for different particles.  Lists are stored by address, and
+ * particles wait for the next force (waiting.c): the calls share no data but the locks of those.
  */
 #include <limits.h>
 #include <math.h>
@@ -49,6 +49,7 @@ static void close_all(void)
     free(irregular.targets.length);
     free(irregular.targets.list);
     irregular.targets = (struct targets){0};
+    sap_waiting_forget();
     sapporo_close(irregular.context);
     irregular.context = NULL;
     irregular.of = NULL;
@@ -140,15 +141,15 @@ static __attribute__((noinline)) void put_extreme(double *a, const double *a2, d
 void sap_irregular_set(int address, const double *x, const double *v, const double *a2, const double *j6, double mass,
                        double time)
 {
-    sapporo_particle p = {.mass = mass, .time = time, .index = address};
+    double derivative[4][3];
     if (!known("set_jp", address)) return;
-    memcpy(p.derivative[0], x, sizeof p.derivative[0]);
-    memcpy(p.derivative[1], v, sizeof p.derivative[1]);
+    memcpy(derivative[0], x, sizeof derivative[0]);
+    memcpy(derivative[1], v, sizeof derivative[1]);
     if (are_normal(a2, j6))
-        put_full(p.derivative[2], a2, p.derivative[3], j6);
+        put_full(derivative[2], a2, derivative[3], j6);
     else
-        put_extreme(p.derivative[2], a2, p.derivative[3], j6);
-    (void)sapporo_set_particle(irregular.context, address, &p); /* after a failure, forces with the particle fail */
+        put_extreme(derivative[2], a2, derivative[3], j6);
+    sap_waiting_put(irregular.context, address, (const double(*)[3])derivative, mass, time);
 }
 
 /* Makes room for n neighbours and some more, because lists change often; returns 0 if memory is short. */
@@ -218,6 +219,7 @@ static int gather(int ni, const int *number)
 static int compute(int ni, const int *number, double (*acc)[3], double (*jerk)[3], int *nearest)
 {
     const sapporo_result result = {.size = sizeof result, .acc = acc, .jerk = jerk, .nearest = nearest};
+    sap_waiting_store(irregular.context);
     if (!gather(ni, number)) return SAPPORO_ERR_MEMORY;
     const sapporo_neighbour_request request = {.size = sizeof request,
                                                .ni = ni,

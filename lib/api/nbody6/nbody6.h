@@ -54,6 +54,17 @@ void sap_irregular_time(double time);
 void sap_irregular_compute(int ni, const int *number, double (*acc)[3], double (*jerk)[3], int *nearest);
 void sap_irregular_profile(int rank);
 
+/* ---- particles that wait to be stored (waiting.c) ---- */
+
+/* Takes a particle with full derivatives, for sap_waiting_store.  Many threads may call it, for different particles. */
+void sap_waiting_put(sapporo *context, int address, const double (*derivative)[3], double mass, double time);
+
+/* Stores all particles that wait.  After a failure, forces with the particle fail. */
+void sap_waiting_store(sapporo *context);
+
+/* Drops all particles that wait, and frees their memory. */
+void sap_waiting_forget(void);
+
 /* ---- common (device.c) ---- */
 
 /* Opens a context of a backend and an order, on the devices of GPU_LIST if it applies, else on those that the

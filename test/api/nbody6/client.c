@@ -5,6 +5,7 @@
 #include "sapporo_nbody6.h"
 
 #include <math.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -111,14 +112,22 @@ static void close_irregular(void)
 #endif
 }
 
-static void set_irregular(int number, const int *nblist)
+static void set_star(int number, const double *at)
 {
     const double a2[3] = {0.5, 0, 0}, j6[3] = {0, 1. / 6, 0}, time = 0;
 #if defined(SAPPORO_NBODY6_AARSETH)
-    gpuirr_set_jp_(&number, x[number - 1], v[number - 1], a2, j6, &m[number - 1], &time);
+    gpuirr_set_jp_(&number, at, v[number - 1], a2, j6, &m[number - 1], &time);
+#else
+    irr_simd_set_jp_(&number, at, v[number - 1], a2, j6, &m[number - 1], &time);
+#endif
+}
+
+static void set_irregular(int number, const int *nblist)
+{
+    set_star(number, x[number - 1]);
+#if defined(SAPPORO_NBODY6_AARSETH)
     gpuirr_set_list_(&number, nblist);
 #else
-    irr_simd_set_jp_(&number, x[number - 1], v[number - 1], a2, j6, &m[number - 1], &time);
     irr_simd_set_list_(&number, nblist);
 #endif
 }
@@ -283,6 +292,26 @@ static void compare_irregular(double t, int ni, const int *number, const char *w
     check(good, what);
 }
 
+/* Sets all stars of one of four threads again and again: the last position of each is the right one. */
+static void *set_quarter(void *which)
+{
+    for (int i = *(const int *)which; i < N; i += 4) {
+        for (int time = 0; time < 8; time++) set_star(i + 1, x[(i + time) % N]);
+        set_star(i + 1, x[i]);
+    }
+    return NULL;
+}
+
+static void set_by_threads(void)
+{
+    static const int which[4] = {0, 1, 2, 3};
+    pthread_t thread[4];
+    int started = 0;
+    while (started < 4 && !pthread_create(&thread[started], NULL, set_quarter, (void *)&which[started])) started++;
+    check(started == 4, "threads start");
+    for (int k = 0; k < started; k++) (void)pthread_join(thread[k], NULL);
+}
+
 static void all_irregular(void)
 {
     static int number[N];
@@ -302,6 +331,16 @@ static void all_irregular(void)
     compare_irregular(0, 1, number, "irregular force on one");
     compare_irregular(0.125, 17, number, "irregular forces on some");
     compare_irregular(0.25, N, number, "irregular forces on all");
+    set_by_threads();
+    compare_irregular(0.125, N, number, "irregular forces after threads have set all stars");
+    for (int i = 0; i < N; i += 3) set_star(i + 1, x[(i + 1) % N]);
+    set_by_threads();
+    close_irregular();
+    open_irregular(N, 110);
+    irregular(0, 1, number);
+    check(isnan(acc[0][0]), "stars that were set before closing are gone");
+    for (int i = 0; i < N; i++) set_irregular(i + 1, nblist[i]);
+    compare_irregular(0.25, N, number, "irregular forces on all, opened again");
     set_irregular(4, long_list);
     irregular(0, 2, (const int[]){4, N + 5});
     check(isnan(acc[0][0]) && isnan(jrk[1][2]), "lists that are too long, and particles that are none");

@@ -15,7 +15,7 @@ client() {
     shift
     rm -f "$work/program"
     # shellcheck disable=SC2086 # CC may be a command with arguments
-    $cc -std=c11 -O1 -Wall -Wextra -Werror -Iinclude test/api/nbody6/client.c "$@" -o "$work/program" >"$work/log" 2>&1 &&
+    $cc -std=c11 -O1 -pthread -Wall -Wextra -Werror -Iinclude test/api/nbody6/client.c "$@" -o "$work/program" >"$work/log" 2>&1 &&
         LD_LIBRARY_PATH=lib timeout 60 "$work/program" >"$work/log" 2>&1
     verdict $? "$title"
 }
