@@ -16,6 +16,12 @@ struct tree_columns {
     _Alignas(64) W sum[SAP_LOCAL][TREE_COLUMNS];
 };
 
+/* Returns a coordinate of the middle of the group's bound, relative to the frame, in units. */
+SAP_INLINE V tree_middle(const struct sap_tree_frame *f, int c)
+{
+    return v_set1((f->middle[c] - f->centre[c]) * f->unit);
+}
+
 SAP_INLINE void tree_add_column(W *column, V x) { v_store(column, v_add(v_load(column), x)); }
 
 /*
@@ -35,7 +41,7 @@ SAP_INLINE void tree_add_distant(const struct sap_tree_frame *f, const W *words,
         if (order > 1) v_rows(words, row, each, SAP_TREE_PARTICLE_WORDS + w, moment + w);
         for (int k = w; k < w + 4 && order == 1; k++) moment[k] = v_set1(0.0);
     }
-    for (int c = 0; c < 3; c++) off[c] = v_sub(word[c], v_set1((f->middle[c] - f->centre[c]) * f->unit));
+    for (int c = 0; c < 3; c++) off[c] = v_sub(word[c], tree_middle(f, c));
     const V r2 = v_fma(off[0], off[0], v_fma(off[1], off[1], v_fma(off[2], off[2], v_set1(f->eps2))));
     const V u = tree_root(r2, tree_plain(f));
     sap_local_low(low, off[0], off[1], off[2], word[3], moment, moment[6], u);
@@ -78,12 +84,10 @@ SAP_INLINE void tree_distant_packet(const struct sap_tree_frame *f, const W *wor
 SAP_INLINE void tree_add_polynomial(const struct sap_tree_frame *f, const V *c, struct sap_tree_lanes *lanes, int from)
 {
     struct tree_lanes l;
-    V y[3];
     tree_lanes_load(&l, lanes, from, 1);
     tree_lanes_zero(&l, 1);
-    y[0] = v_sub(l.x[0], v_set1((f->middle[0] - f->centre[0]) * f->unit));
-    y[1] = v_sub(l.y[0], v_set1((f->middle[1] - f->centre[1]) * f->unit));
-    y[2] = v_sub(l.z[0], v_set1((f->middle[2] - f->centre[2]) * f->unit));
+    const V y[3] = {v_sub(l.x[0], tree_middle(f, 0)), v_sub(l.y[0], tree_middle(f, 1)),
+                    v_sub(l.z[0], tree_middle(f, 2))};
     sap_local_at(c, y, l.sum[0]);
     l.sum[0][SAP_POT] = v_mul(l.sum[0][SAP_POT], v_set1(1 / SAP_SCALE_POT));
     for (int k = SAP_ACC; k < SAP_ACC + 3; k++) l.sum[0][k] = v_mul(l.sum[0][k], v_set1(1 / SAP_SCALE_ACC));

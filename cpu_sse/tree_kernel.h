@@ -38,7 +38,7 @@ SAP_INLINE V tree_root(V r2, int plain) { return (void)plain, v_root(r2); }
 #define tree_open        NULL
 #define tree_open_spline NULL
 #else
-/* Bits of the cells of a vector that are accepted, and of those among them that are distant. */
+/* Bits of the cells of a vector that are accepted, and of those that are distant if they are accepted. */
 struct tree_answers {
     unsigned accepted, distant;
 };

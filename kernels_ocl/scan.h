@@ -46,17 +46,26 @@ SAP_INLINE int lanes_scan(__local int *room, int x, int *total)
 struct lanes_marks {
     int first, first_at, second, second_at, third, third_at, fourth;
 };
-SAP_INLINE struct lanes_marks lanes_mark(__local int *room, int first, int second, int third, int fourth)
+/* Four answers in one word, a byte each, and the marks that sums of such words hold: fewer than 256, of the last 128.
+ */
+SAP_INLINE int answers_word(int first, int second, int third, int fourth)
+{
+    return (first ? 1 : 0) + (second ? 1 << 8 : 0) + (third ? 1 << 16 : 0) + (fourth ? 1 << 24 : 0);
+}
+SAP_INLINE struct lanes_marks marks_of_words(int before, int total)
 {
     struct lanes_marks m;
-    int total;
-    const int mine = (first ? 1 : 0) + (second ? 1 << 8 : 0) + (third ? 1 << 16 : 0) + (fourth ? 1 << 24 : 0);
-    const int before = lanes_scan(room, mine, &total);
     m.first = total & 255, m.first_at = before & 255;
     m.second = total >> 8 & 255, m.second_at = before >> 8 & 255;
     m.third = total >> 16 & 255, m.third_at = before >> 16 & 255;
     m.fourth = total >> 24;
     return m;
+}
+SAP_INLINE struct lanes_marks lanes_mark(__local int *room, int first, int second, int third, int fourth)
+{
+    int total;
+    const int before = lanes_scan(room, answers_word(first, second, third, fourth), &total);
+    return marks_of_words(before, total);
 }
 
 /* The same scans for a group of `items` threads. */
@@ -69,14 +78,10 @@ SAP_INLINE int items_scan(__local int *room, int items, int x, int *total)
 SAP_INLINE struct lanes_marks items_look(__local int *room, int items, int first, int second, int third, int x, int *at,
                                          int *total)
 {
-    struct lanes_marks m;
     int all;
-    const int before = items_scan(room, items, (first ? 1 : 0) + (second ? 256 : 0) + (third ? 65536 : 0), &all);
-    m.first = all % 256, m.first_at = before % 256;
-    m.second = all / 256 % 256, m.second_at = before / 256 % 256;
-    m.third = all / 65536;
+    const int before = items_scan(room, items, answers_word(first, second, third, 0), &all);
     *at = items_scan(room, items, x, total);
-    return m;
+    return marks_of_words(before, all);
 }
 
 #endif

@@ -106,7 +106,7 @@ SAP_OUTLINE void sap_local_low(V *c, V dx, V dy, V dz, V mass, const V *s, V t, 
     }
 }
 
-/* Computes the coefficients of order 4, c[SAP_LOCAL - SAP_LOCAL4]. */
+/* Computes the coefficients of order 4, c[SAP_LOCAL - SAP_LOCAL4]; arguments as of sap_local_low. */
 SAP_OUTLINE void sap_local_high(V *c, V dx, V dy, V dz, V mass, V u)
 {
     const V v = sap_unscaled(u, 1), v2 = v_mul(v, v), none = v_set1(0.0);

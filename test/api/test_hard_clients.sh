@@ -28,7 +28,8 @@ client() {
     fi
 }
 
-shared="lib/api/nbody6/device.c lib/api/nbody6/irregular.c lib/api/nbody6/potential.c lib/api/nbody6/regular.c"
+shared="lib/api/nbody6/device.c lib/api/nbody6/irregular.c lib/api/nbody6/potential.c lib/api/nbody6/regular.c
+        lib/api/nbody6/waiting.c"
 # shellcheck disable=SC2086 # lists of words
 {
     client "NBODY6++GPU" test/api/nbody6/hard.c lib/api/nbody6/api_nbody6pp.c $shared

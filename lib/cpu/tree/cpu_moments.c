@@ -65,6 +65,16 @@ static void make_cells(struct sap_cpu_tree *t, int threads)
 
 /* ---- words of the walk ------------------------------------------------------------ */
 
+/*
+ * Returns whether a walk by groups sums the particles of a leaf instead of its cell: two particles cost less than the
+ * second moments of one cell.
+ */
+static int acts_by_particles(const struct sap_cpu_tree *t, const struct sap_tree_node *node)
+{
+    return node->children == 0 && node->count > 0 && node->count <= t->settings.order &&
+           t->settings.walk != SAPPORO_WALK_STACKLESS;
+}
+
 static void words_of_node(struct sap_cpu_tree *t, int k, const struct sap_criterion *how)
 {
     const struct sap_cell *const cell = &t->cell[k];
@@ -75,7 +85,8 @@ static void words_of_node(struct sap_cpu_tree *t, int k, const struct sap_criter
     w->x[k] = (float)sap_tree_cut(x[0]);
     w->y[k] = (float)sap_tree_cut(x[1]);
     w->z[k] = (float)sap_tree_cut(x[2]);
-    w->guard[k] = (float)sap_tree_padded(reach.guard * t->unit, size);
+    w->guard[k] =
+        acts_by_particles(t, &t->node[k]) ? (float)SAP_TREE_NEVER : (float)sap_tree_padded(reach.guard * t->unit, size);
     w->turn[k] = (float)(reach.turn * t->turn_unit);
     w->far[k] = (float)sap_tree_padded(sap_cell_far(cell) * t->unit, size);
 }

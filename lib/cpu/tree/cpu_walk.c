@@ -32,7 +32,7 @@ struct cells {
 struct walk_memory {
     struct spans runs;          /* nodes to examine, in order: a queue, of which `head` are done */
     struct spans particles;     /* particles on the list, without the group's own */
-    struct cells near, distant; /* cells on the list, and those of them that act as one polynomial */
+    struct cells near, distant; /* cells on the list; the distant ones act as one polynomial */
     int *accepted, *opened, open_room;
     char *words;
     size_t word_room;
@@ -117,12 +117,6 @@ static int room_to_open(struct walk_memory *w, int n)
     return w->open_room > 0;
 }
 
-/* Returns whether to sum particles instead of a cell: two particles cost less than the second moments of one cell. */
-static int better_by_particles(const struct sap_cpu_tree *t, const struct sap_tree_node *node)
-{
-    return node->children == 0 && node->count > 0 && node->count <= t->settings.order;
-}
-
 /* Examines a run of nodes; the children of opened nodes are queued behind `done` runs. */
 static int open_run(const struct sap_cpu_tree *t, struct walk_memory *w, struct span run,
                     const struct sap_tree_bound *bound, struct span own, int done)
@@ -132,9 +126,8 @@ static int open_run(const struct sap_cpu_tree *t, struct walk_memory *w, struct 
     (t->h ? t->narrow->open_spline : t->narrow->open)(&t->words_of, run.from, run.to, bound, w->accepted, &accepted,
                                                       w->opened, &opened);
     for (int k = 0; k < accepted && ok; k++) {
-        const int distant = w->accepted[k] < 0, at = distant ? ~w->accepted[k] : w->accepted[k];
-        const struct sap_tree_node *const node = &t->node[at];
-        ok = better_by_particles(t, node) ? add_leaf(w, node, own) : add_cell(distant ? &w->distant : &w->near, at);
+        const int distant = w->accepted[k] < 0;
+        ok = add_cell(distant ? &w->distant : &w->near, distant ? ~w->accepted[k] : w->accepted[k]);
     }
     for (int k = 0; k < opened && ok; k++) {
         const struct sap_tree_node *const node = &t->node[w->opened[k]];
