@@ -33,7 +33,7 @@ SAP_INLINE void tree_add_distant(const struct sap_tree_frame *f, const W *words,
 {
     enum { MOMENTS = SAP_TREE_CELL_WORDS - SAP_TREE_PARTICLE_WORDS };
     V word[SAP_TREE_PARTICLE_WORDS], moment[MOMENTS], off[3], low[SAP_LOCAL4], high[SAP_LOCAL - SAP_LOCAL4];
-    const int each = order > 1 ? SAP_TREE_CELL_WORDS : SAP_TREE_PARTICLE_WORDS;
+    const int each = tree_cell_words(order);
     int32_t row[V_LANES];
     for (int l = 0; l < V_LANES; l++) row[l] = l;
     v_rows(words, row, each, 0, word);
@@ -63,7 +63,7 @@ static void tree_fill_columns(const W *words, int n, int each, W *out)
 SAP_INLINE void tree_distant_packet(const struct sap_tree_frame *f, const W *words, const int order, int n,
                                     double *total)
 {
-    const int each = order > 1 ? SAP_TREE_CELL_WORDS : SAP_TREE_PARTICLE_WORDS;
+    const int each = tree_cell_words(order);
     W last[TREE_COLUMNS * SAP_TREE_CELL_WORDS];
     struct tree_columns to;
     memset(&to, 0, sizeof to);
@@ -97,7 +97,7 @@ SAP_INLINE void tree_add_polynomial(const struct sap_tree_frame *f, const V *c, 
 SAP_INLINE void tree_distant_of(const struct sap_tree_frame *f, const W *words, const int order, int n,
                                 struct sap_tree_lanes *lanes)
 {
-    const int each = order > 1 ? SAP_TREE_CELL_WORDS : SAP_TREE_PARTICLE_WORDS;
+    const int each = tree_cell_words(order);
     double total[SAP_LOCAL] = {0};
     V c[SAP_LOCAL];
     for (int p = 0; p < n; p += SAP_TREE_PACKET)

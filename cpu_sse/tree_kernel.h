@@ -139,6 +139,9 @@ static void tree_take_particles(const struct sap_tree_frame *f, const double (*x
     }
 }
 
+/* Returns the words of a cell of this order. */
+SAP_INLINE int tree_cell_words(int order) { return order > 1 ? SAP_TREE_CELL_WORDS : SAP_TREE_PARTICLE_WORDS; }
+
 static void tree_take_cells(const struct sap_tree_frame *f, const struct sap_tree_source *source, const int *cells,
                             int n, int order, void *words)
 {
@@ -152,7 +155,7 @@ static void tree_take_cells(const struct sap_tree_frame *f, const struct sap_tre
             out[10] = (W)s->t;
             out[11] = 0;
         }
-        out += order > 1 ? SAP_TREE_CELL_WORDS : SAP_TREE_PARTICLE_WORDS;
+        out += tree_cell_words(order);
     }
 }
 

@@ -2,10 +2,12 @@
  * waiting.c - particles of the irregular force that wait to be stored in its context.
  *
  * Clients set particles by many threads at once, and a context stores one at a time: threads that wait for its lock
- * take longer together than one thread alone.  So particles wait on shelves, each with a lock of its own, until the
- * next force.  The address decides on the shelf, so a particle that is set twice is stored in the order of these calls,
- * and threads rarely meet.
+ * take longer together than one thread alone.  So particles wait in buffers, each with a lock of its own, until the
+ * next force.  The address decides on the buffer, so a particle that is set twice is stored in the order of these
+ * calls, and threads rarely meet.
  */
+#include <stdatomic.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,9 +15,9 @@
 #include "base/lock.h"
 
 enum {
-    SHELVES = 64,
-    RUN = 16,  /* addresses that follow each other on one shelf, which is the fastest order for the context */
-    ROOM = 256 /* particles of a shelf; its memory is taken when its first particle comes */
+    BUFFERS = 64, /* as many as `filled` has bits */
+    RUN = 16,     /* addresses that follow each other in one buffer, so they come to the context in order */
+    ROOM = 256    /* particles of a buffer; its memory is taken when its first particle comes */
 };
 
 struct waiting {
@@ -23,11 +25,14 @@ struct waiting {
     double derivative[4][3], mass, time;
 };
 
-static struct shelf {
+static struct buffer {
     _Alignas(64) struct sap_lock lock; /* alone in its cache line, with the number and the pointer */
     int n;
     struct waiting *at; /* [ROOM]; NULL: no memory yet */
-} shelf[SHELVES];
+} buffer[BUFFERS];
+
+/* Bit k: buffer k may hold particles, so a force after few of them looks at few buffers. */
+static _Atomic uint64_t filled;
 
 /* Stores a particle; after a failure, forces with the particle fail. */
 static void store(sapporo *context, const struct waiting *w)
@@ -37,46 +42,50 @@ static void store(sapporo *context, const struct waiting *w)
     (void)sapporo_set_particle(context, w->address, &p);
 }
 
-/* Stores the particles of a shelf whose lock the caller holds. */
-static void clear(struct shelf *s, sapporo *context)
+/* Stores the particles of a buffer whose lock the caller holds. */
+static void empty(struct buffer *b, sapporo *context)
 {
-    for (int k = 0; k < s->n; k++) store(context, &s->at[k]);
-    s->n = 0;
+    for (int k = 0; k < b->n; k++) store(context, &b->at[k]);
+    b->n = 0;
 }
 
 void sap_waiting_put(sapporo *context, int address, const double (*derivative)[3], double mass, double time)
 {
-    struct shelf *const s = &shelf[(unsigned)address / RUN % SHELVES];
+    const unsigned which = (unsigned)address / RUN % BUFFERS;
+    struct buffer *const b = &buffer[which];
     struct waiting w = {.address = address, .mass = mass, .time = time};
     memcpy(w.derivative, derivative, sizeof w.derivative);
-    sap_lock(&s->lock);
-    if (s->n == ROOM) clear(s, context);
-    if (!s->at) s->at = malloc(ROOM * sizeof *s->at);
-    if (s->at)
-        s->at[s->n++] = w;
-    else
+    sap_lock(&b->lock);
+    if (b->n == ROOM) empty(b, context);
+    if (!b->at) b->at = malloc(ROOM * sizeof *b->at);
+    if (b->at) {
+        if (b->n == 0) atomic_fetch_or(&filled, UINT64_C(1) << which);
+        b->at[b->n++] = w;
+    } else {
         store(context, &w);
-    sap_unlock(&s->lock);
+    }
+    sap_unlock(&b->lock);
 }
 
 void sap_waiting_store(sapporo *context)
 {
-    for (int k = 0; k < SHELVES; k++) {
-        struct shelf *const s = &shelf[k];
-        sap_lock(&s->lock);
-        clear(s, context);
-        sap_unlock(&s->lock);
+    for (uint64_t left = atomic_exchange(&filled, 0); left; left &= left - 1) {
+        struct buffer *const b = &buffer[__builtin_ctzll(left)];
+        sap_lock(&b->lock);
+        empty(b, context);
+        sap_unlock(&b->lock);
     }
 }
 
 void sap_waiting_forget(void)
 {
-    for (int k = 0; k < SHELVES; k++) {
-        struct shelf *const s = &shelf[k];
-        sap_lock(&s->lock);
-        free(s->at);
-        s->at = NULL;
-        s->n = 0;
-        sap_unlock(&s->lock);
+    atomic_store(&filled, 0);
+    for (int k = 0; k < BUFFERS; k++) {
+        struct buffer *const b = &buffer[k];
+        sap_lock(&b->lock);
+        free(b->at);
+        b->at = NULL;
+        b->n = 0;
+        sap_unlock(&b->lock);
     }
 }

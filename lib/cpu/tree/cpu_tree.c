@@ -34,10 +34,12 @@ static size_t bytes_of_lengths(const struct sap_tree_settings *settings, int n)
     return settings->softening ? (2 * (size_t)n + (size_t)usual_nodes(n)) * sizeof(double) : 0;
 }
 
+enum { WORD_COLUMNS = 6 }; /* of sap_tree_words */
+
 static size_t bytes_of_nodes(size_t nodes)
 {
     struct sap_cpu_tree *t = NULL;
-    return nodes * (2 * sizeof *t->node + sizeof *t->cell + sizeof *t->source + 6 * sizeof(float));
+    return nodes * (2 * sizeof *t->node + sizeof *t->cell + sizeof *t->source + WORD_COLUMNS * sizeof(float));
 }
 
 /* Bytes that only kd-trees need: per particle, and per node of two children. */
@@ -93,7 +95,7 @@ int sap_tree_reserve_cells(struct sap_cpu_tree *t, int nodes)
     const int spline = t->settings.softening != SAPPORO_SOFTENING_PLUMMER;
     struct sap_cell *const cell = malloc(room * sizeof *cell);
     struct sap_tree_source *const source = malloc(room * sizeof *source);
-    float *const word = aligned_alloc(64, 6 * column * sizeof *word);
+    float *const word = aligned_alloc(64, WORD_COLUMNS * column * sizeof *word);
     double *const length = spline ? malloc(room * sizeof *length) : NULL;
     if (!cell || !source || !word || (spline && !length)) {
         free(cell);

@@ -165,13 +165,20 @@ static int count_particles(const struct walk_memory *w)
     return n;
 }
 
+/* Takes the words of cells. */
+static int take_cells(const struct sap_cpu_tree *t, struct walk_memory *w, const struct sap_tree_kernel *kernel,
+                      const struct sap_tree_frame *frame, const struct cells *cells)
+{
+    if (!room_for_words(w, (size_t)cells->n * SAP_TREE_CELL_WORDS * kernel->word)) return 0;
+    kernel->take_cells(frame, t->source, cells->at, cells->n, t->settings.order, w->words);
+    return 1;
+}
+
 static int sum_cells(const struct sap_cpu_tree *t, struct walk_memory *w, const struct sap_tree_kernel *kernel,
                      const struct sap_tree_frame *frame)
 {
-    const int order = t->settings.order;
-    if (!room_for_words(w, (size_t)w->near.n * SAP_TREE_CELL_WORDS * kernel->word)) return 0;
-    kernel->take_cells(frame, t->source, w->near.at, w->near.n, order, w->words);
-    if (order > 1)
+    if (!take_cells(t, w, kernel, frame, &w->near)) return 0;
+    if (t->settings.order > 1)
         kernel->cells(frame, w->words, w->near.n, w->lanes);
     else
         kernel->particles(frame, w->words, w->near.n, 0, w->lanes);
@@ -182,8 +189,7 @@ static int sum_distant(const struct sap_cpu_tree *t, struct walk_memory *w, cons
                        const struct sap_tree_frame *frame)
 {
     if (w->distant.n == 0) return 1;
-    if (!room_for_words(w, (size_t)w->distant.n * SAP_TREE_CELL_WORDS * kernel->word)) return 0;
-    kernel->take_cells(frame, t->source, w->distant.at, w->distant.n, t->settings.order, w->words);
+    if (!take_cells(t, w, kernel, frame, &w->distant)) return 0;
     kernel->distant(frame, w->words, t->settings.order, w->distant.n, w->lanes);
     return 1;
 }

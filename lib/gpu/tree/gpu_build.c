@@ -158,15 +158,20 @@ static int gather(struct sap_gpu_host_tree *t, struct sap_gpu_walkers *w, const 
     return sap_tree_for_each(t, t->f->gather, n, THREADS, a, COUNT(a));
 }
 
+int sap_tree_reserve_sort(struct sap_gpu_host_tree *t, struct sap_gpu_buffer *key, struct sap_gpu_buffer *value, int n)
+{
+    for (int k = 0; k < 2; k++) {
+        TRY(sap_tree_reserve(t, &key[k], (size_t)n * sizeof(uint64_t)));
+        TRY(sap_tree_reserve(t, &value[k], (size_t)n * sizeof(int)));
+    }
+    return sap_tree_reserve(t, &t->scratch, sap_primitives_scratch(n));
+}
+
 /* Sorts keys and addresses into key[*at] and value[*at]; changes nothing else of the walkers. */
 static int sort_keys(struct sap_gpu_host_tree *t, struct sap_gpu_walkers *w, const struct sap_gpu_buffer *given,
                      const struct sap_gpu_tree *how, int n, int *at)
 {
-    for (int k = 0; k < 2; k++) {
-        TRY(sap_tree_reserve(t, &w->key[k], (size_t)n * sizeof(uint64_t)));
-        TRY(sap_tree_reserve(t, &w->value[k], (size_t)n * sizeof(int)));
-    }
-    TRY(sap_tree_reserve(t, &t->scratch, sap_primitives_scratch(n)));
+    TRY(sap_tree_reserve_sort(t, w->key, w->value, n));
     const struct sap_argument keys[] = {SAP_ARRAY(*given), SAP_ARRAY(w->key[0]), VALUE(*how), VALUE(n)};
     const struct sap_sort sort = {.key = {w->key[0].mem, w->key[1].mem},
                                   .value = {w->value[0].mem, w->value[1].mem},

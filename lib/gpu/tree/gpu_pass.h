@@ -45,10 +45,6 @@ int sap_gpu_targets_massless(struct sap_gpu_host_tree *t, struct sap_gpu_pass *p
 /* Reads position i of the caller. A position that is not finite is replaced by the corner of the cube; returns 0. */
 int sap_gpu_targets_place(const struct sap_gpu_host_tree *t, const sapporo_tree_request *r, int i, double *x);
 
-/* Reserves the memory of a sort of n values. */
-int sap_gpu_targets_reserve_sort(struct sap_gpu_host_tree *t, struct sap_gpu_buffer *key, struct sap_gpu_buffer *value,
-                                 int n);
-
 /* ---- the walk (gpu_walk.c) ---- */
 
 /* Launches the walk of the targets, with room for its results. */

@@ -55,19 +55,9 @@ static int width_of(int n, int all)
 /* Whether so many targets are most particles: forces on all of them then cost less than a selection. */
 static int most_walk(const struct sap_gpu_host_tree *t, int n) { return n / 7 >= t->n / 8; }
 
-int sap_gpu_targets_reserve_sort(struct sap_gpu_host_tree *t, struct sap_gpu_buffer *key, struct sap_gpu_buffer *value,
-                                 int n)
-{
-    for (int k = 0; k < 2; k++) {
-        TRY(sap_tree_reserve(t, &key[k], (size_t)n * sizeof(uint64_t)));
-        TRY(sap_tree_reserve(t, &value[k], (size_t)n * sizeof(int)));
-    }
-    return sap_tree_reserve(t, &t->scratch, sap_primitives_scratch(n));
-}
-
 static int reserve_rows(struct sap_gpu_host_tree *t, int n)
 {
-    TRY(sap_gpu_targets_reserve_sort(t, t->row_key, t->row, n));
+    TRY(sap_tree_reserve_sort(t, t->row_key, t->row, n));
     TRY(sap_tree_reserve(t, &t->slot, (size_t)n * sizeof(int)));
     return sap_tree_reserve(t, &t->slot_strict, (size_t)n * sizeof(float));
 }

@@ -246,6 +246,9 @@ int sap_tree_count_gpu(struct sap_gpu_host_tree *t, sapporo_tree_statistics *s);
 int sap_tree_extents_gpu(struct sap_tree *tree, double *median, double *largest);
 int sap_tree_structure_gpu(struct sap_tree *tree, struct sap_tree_structure *s);
 
+/* Reserves the memory of a sort of n values: keys and values twice, and scratch memory; a driver status. */
+int sap_tree_reserve_sort(struct sap_gpu_host_tree *t, struct sap_gpu_buffer *key, struct sap_gpu_buffer *value, int n);
+
 /* Computes `next` if it is needed; a driver status. */
 int sap_tree_make_next(struct sap_gpu_host_tree *t);
 

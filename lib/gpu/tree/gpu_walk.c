@@ -102,7 +102,7 @@ static int order_parts(struct sap_gpu_host_tree *t, const struct sap_gpu_pass *p
     int at;
     *from = -1;
     if (!p->w.strict || !p->w.all_slots || parts < PARTS_ORDERED) return SAP_DRIVER_OK;
-    TRY(sap_gpu_targets_reserve_sort(t, t->part_key, t->part, parts));
+    TRY(sap_tree_reserve_sort(t, t->part_key, t->part, parts));
     const struct sap_argument keys[] = {SAP_ARRAY(*p->strict), SAP_ARRAY(t->part_key[0]), VALUE(p->w.group_parts),
                                         VALUE(parts)};
     const struct sap_sort sort = {.key = {t->part_key[0].mem, t->part_key[1].mem},
