@@ -31,6 +31,7 @@ enum sap_warning {
     SAP_WARN_TREE_ENGINE, /* an engine that has no trees */
     SAP_WARN_TREE_BATCH,  /* small batches of i-particles with a tree */
     SAP_WARN_NEIGHBOUR,   /* a device that failed in a neighbour force */
+    SAP_WARN_MASSES,      /* masses whose ratios single precision cannot hold */
     SAP_WARN_COUNT
 };
 

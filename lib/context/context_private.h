@@ -11,6 +11,7 @@
 #include "engine/engine.h"
 #include "engine/jstore.h"
 #include "engine/options.h"
+#include "engine/units.h"
 
 /*
  * Devices and store of a mixed context for forces of fewer than SAP_FEW_J addresses.  The store holds the particles of
@@ -19,6 +20,15 @@
 struct sap_few {
     struct sap_device_set *devices; /* NULL: not opened yet */
     struct sap_store *store;
+};
+
+/* When a context last read all particles to choose its units, and for which force. */
+struct sap_looked {
+    int valid; /* 0: never, or the particles have changed much since */
+    int nj, farthest;
+    double eps2;
+    struct sap_units units;
+    uint64_t version; /* of `host` */
 };
 
 /*
@@ -57,7 +67,9 @@ struct sapporo {
     char kinds[2][96];            /* texts of sapporo_kind: of the first engine, and of the engine that replaced it */
     int mixed;                    /* 1: forces of fewer than SAP_FEW_J addresses are dp, all others ds */
     int given;                    /* 1: all particles came from other processes; `host` has none of them */
-    int wide;                     /* 1: a mixed context holds coordinates that are too large for single precision */
+    int wide;                     /* 1: some stored coordinate is large for single precision (SAP_WIDE) */
+    struct sap_units units;       /* of what `host` and `staged` hold (context_units.h) */
+    struct sap_looked looked;
     struct sap_few few;           /* for forces of few particles in dp, opened when they are first needed */
     struct sap_fallback few_fallback; /* the CPU fallback for neighbour forces of few particles in dp */
     int few_active; /* 1: the last force ran on the store of `few`, which has taken changes below SAP_FEW_J */
@@ -86,7 +98,8 @@ struct sapporo_job {
     int delivered;   /* 1: sapporo_force_end was called */
     int failed;      /* status of the last sap_job_extra */
     int reported;    /* 1: warnings about the results have been given */
-    double time, eps2;
+    double time; /* in these units, like all arrays above */
+    struct sap_units units;
     int nj;
     enum sap_pair_rule rule;
 };

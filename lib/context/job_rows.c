@@ -80,6 +80,15 @@ static void judge_h2(const double *h2, int n, struct sap_rows_found *found)
     found->odd = carried(any) || any_carry(h2, (size_t)n, if_not_finite);
 }
 
+/* Multiplies copied rows, which may be unordinary, to the units of the job; by_mass: h2 is per mass. */
+static void scale_block(sapporo_job *j, int first, int n, int by_mass)
+{
+    const struct sap_units *const u = &j->units;
+    double(*const rows[])[3] = {j->x, j->v, j->a, j->jerk};
+    for (int k = 0; k < j->vectors; k++) sap_scale(rows[k][first], 3 * (size_t)n, sap_units_derivative(u, k));
+    sap_scale(j->h2 + first, (size_t)n, sap_units_square(u) - (by_mass ? u->mass : 0));
+}
+
 /* Copies rows first .. first + n - 1, n <= BLOCK, and judges them. */
 static void copy_block(sapporo_job *j, const sapporo_request *r, int first, int n, struct sap_rows_found *found)
 {
@@ -99,6 +108,7 @@ static void copy_block(sapporo_job *j, const sapporo_request *r, int first, int 
     } else {
         memset(j->h2 + first, 0, (size_t)n * sizeof *j->h2);
     }
+    if (!sap_units_are_plain(&j->units)) scale_block(j, first, n, r->h2_by_mass);
     if (!any_carry(j->x[first], 3 * (size_t)n, if_wide) && !strange) return;
     for (int i = first; i < first + n; i++) judge_row(j, i, found);
 }
@@ -231,6 +241,17 @@ static pair write_pot(double *to, const double *from, ptrdiff_t row, int n)
     return carry;
 }
 
+/* Divides results, written to the caller, by the units of the job. */
+static void unscale_block(const sapporo_job *j, int first, int n, const sapporo_result *r)
+{
+    const struct sap_units *const u = &j->units;
+    double(*const rows[])[3] = {r->acc, r->jerk, r->snap, r->crackle};
+    if (r->pot) sap_scale(r->pot + first, (size_t)n, -sap_units_potential(u));
+    for (int k = 0; k < j->vectors; k++)
+        if (rows[k]) sap_scale(rows[k][first], 3 * (size_t)n, -sap_units_field(u, k));
+    if (r->nearest_r2) sap_scale(r->nearest_r2 + first, (size_t)n, -sap_units_square(u));
+}
+
 /* Writes rows first .. first + n - 1; returns whether any sum is not finite. */
 static int write_block(const sapporo_job *j, int first, int n, const sapporo_result *r,
                        const struct sap_force_output *out)
@@ -247,6 +268,7 @@ static int write_block(const sapporo_job *j, int first, int n, const sapporo_res
     }
     if (r->nearest) memcpy(r->nearest + first, out->nearest + first, (size_t)n * sizeof *r->nearest);
     if (r->nearest_r2) memcpy(r->nearest_r2 + first, out->nearest_r2 + first, (size_t)n * sizeof *r->nearest_r2);
+    if (!sap_units_are_plain(&j->units)) unscale_block(j, first, n, r);
     if (j->nbad > 0)
         for (int i = first; i < first + n; i++)
             if (j->bad[i]) write_bad_row(r, i);

@@ -12,7 +12,7 @@
 
 #include "base/fpenv.h"
 #include "base/structs.h"
-#include "context/context_private.h"
+#include "context/context_units.h"
 #include "context/job_rows.h"
 #include "engine/canonical.h"
 #include "physics/spline.h"
@@ -205,6 +205,7 @@ static int copy_dtr(sapporo *c, sapporo_job *j, const sapporo_request *r, const 
         if (!isfinite(j->dtr[i])) return sap_fail(c, SAPPORO_ERR_ARGUMENT, "dtr of i-particle %d is %g", i, j->dtr[i]);
         if (j->dtr[i] != 0) *dtr = j->dtr;
     }
+    sap_scale(j->dtr, (size_t)r->ni, j->units.time);
     return SAPPORO_OK;
 }
 
@@ -245,6 +246,7 @@ static int copy_softening(sapporo *c, sapporo_job *j, const sapporo_request *r, 
             return sap_fail(c, SAPPORO_ERR_ARGUMENT, "eps2_i of i-particle %d is %g", i, own);
         j->eps2_i[i] = r->eps2 + own;
     }
+    sap_scale(j->eps2_i, (size_t)r->ni, sap_units_square(&j->units));
     *eps2_i = j->eps2_i;
     return SAPPORO_OK;
 }
@@ -260,13 +262,25 @@ static unsigned wanted_now(sapporo *c, const sapporo_job *j, unsigned want)
 }
 
 /* The time of a force; 0 in order 2, which predicts nothing. */
-static double time_of(const sapporo *c) { return c->settings.order == 2 ? 0 : c->time; }
+static double time_of(const sapporo *c) { return c->settings.order == 2 ? 0 : sap_context_unit_time(c); }
+
+/* The largest squared softening of a pair, or a bound of it. */
+static double most_softening(const sapporo *c, const sapporo_request *r)
+{
+    double most = 0;
+    for (int i = 0; i < r->ni && r->eps2_i.base; i++) {
+        const double own = sap_column_double(&r->eps2_i, i);
+        if (own > most) most = own; /* start looks for values that are none */
+    }
+    return r->eps2 + most + sap_scaled(c->host.soft, -sap_units_square(&c->units));
+}
 
 /* Starts a force with the extra outputs in `needed`, which the client must have. */
 static int start(sapporo *c, sapporo_job *j, const sapporo_request *r, unsigned needed)
 {
     const double *eps2_i, *dtr;
     const int outside = r->pairs == SAPPORO_PAIRS_OUTSIDE;
+    j->units = c->units;
     int status = copy_softening(c, j, r, &eps2_i);
     if (!status) status = copy_dtr(c, j, r, &dtr);
     if (status) return status;
@@ -295,7 +309,7 @@ static int start(sapporo *c, sapporo_job *j, const sapporo_request *r, unsigned 
                                               .jerk = (const double(*)[3])j->jerk,
                                               .index = j->index,
                                               .h2 = j->h2,
-                                              .eps2 = r->eps2,
+                                              .eps2 = sap_scaled(r->eps2, sap_units_square(&j->units)),
                                               .eps2_i = eps2_i,
                                               .far = found.far,
                                               .rule = outside         ? SAP_PAIRS_OUTSIDE
@@ -307,7 +321,6 @@ static int start(sapporo *c, sapporo_job *j, const sapporo_request *r, unsigned 
                                               .extra = wanted_now(c, j, (want & ~(unsigned)SAP_EXTRA_ACCUM) | needed)};
     j->time = request.time;
     j->nj = r->nj;
-    j->eps2 = r->eps2;
     j->rule = request.rule;
     status = sap_context_check_lost(c, r->nj);
     if (status) return status;
@@ -335,6 +348,7 @@ int sap_job_begin(sapporo *context, const sapporo_request *request, int all, uns
     if (!status && !c->chosen && !needed && r->ni > 0 && r->nj > 0) sap_context_choose(c, r->nj);
     const int few = !status && sap_context_is_few(c, all < 0 ? r->nj : all);
     if (few) status = sap_context_open_few(c);
+    if (!status) status = sap_context_take_units(c, r->nj, most_softening(c, r), few);
     if (!status && c->nstaged)
         sent = sap_context_send(c, few);
     else if (!status)
@@ -368,7 +382,8 @@ int sapporo_force_begin(sapporo *context, const sapporo_request *request, sappor
 void sap_job_report_coincident(sapporo *c, const sapporo_job *j, int i)
 {
     if (c->notes.warned >> SAP_WARN_COINCIDENT & 1) return;
-    const int nj = j->nj < c->host.upper ? j->nj : c->host.upper;
+    const int same = sap_units_same(&j->units, &c->units);
+    const int nj = !same ? 0 : j->nj < c->host.upper ? j->nj : c->host.upper;
     for (int a = sap_jstore_next(&c->host, 0); a < nj; a = sap_jstore_next(&c->host, a + 1)) {
         const int32_t index = sap_jstore_index(&c->host, a);
         if (j->rule == SAP_PAIRS_SKIP_OWN && index == j->index[i]) continue;

@@ -6,7 +6,7 @@
 
 #include "base/fpenv.h"
 #include "base/structs.h"
-#include "context/context_private.h"
+#include "context/context_units.h"
 #include "context/job_rows.h"
 
 static int check(sapporo *c, const sapporo_neighbour_request *l, const sapporo_result *r, int known)
@@ -71,20 +71,32 @@ static int run_many(sapporo *c, const struct sap_neighbour_request *request)
     return status == SAP_LEFT ? sap_neighbour_by_fallback(&where, request) : status;
 }
 
+/* Divides results by the units of the context. */
+static void leave_units(const struct sap_units *u, int ni, const sapporo_result *r)
+{
+    const size_t n = (size_t)ni;
+    if (r->acc) sap_scale(r->acc[0], 3 * n, -sap_units_field(u, 0));
+    if (r->jerk) sap_scale(r->jerk[0], 3 * n, -sap_units_field(u, 1));
+    if (r->pot) sap_scale(r->pot, n, -sap_units_potential(u));
+    if (r->nearest_r2) sap_scale(r->nearest_r2, n, -sap_units_square(u));
+}
+
 static int run(sapporo *c, const sapporo_neighbour_request *l, const sapporo_result *r)
 {
     const struct sap_neighbour_request request = {.ni = l->ni,
                                                   .address = l->address,
                                                   .list = l->list,
                                                   .length = l->length,
-                                                  .eps2 = l->eps2,
-                                                  .time = c->time,
+                                                  .eps2 = sap_scaled(l->eps2, sap_units_square(&c->units)),
+                                                  .time = sap_context_unit_time(c),
                                                   .acc = r->acc,
                                                   .jerk = r->jerk,
                                                   .pot = r->pot,
                                                   .nearest = r->nearest,
                                                   .nearest_r2 = r->nearest_r2};
-    const int status = sap_context_is_few(c, c->host.upper) ? run_few(c, &request) : run_many(c, &request);
+    const int few = sap_context_is_few(c, c->host.upper);
+    const int status = few ? run_few(c, &request) : run_many(c, &request);
+    if (status >= 0) leave_units(&c->units, l->ni, r);
     if (status == SAPPORO_PARTIAL)
         sap_warn_once(&c->notes, SAP_WARN_BAD_I,
                       "a neighbour force names addresses that hold no particle, or target particles that are not "
@@ -111,6 +123,8 @@ int sapporo_neighbour_force(sapporo *context, const sapporo_neighbour_request *g
     if (c->nstaged) sap_context_settle(c);
     sap_jstore_finish(&c->host);
     int status = check(c, &l, &r, known ? known : known_result);
+    if (!status && l.ni > 0)
+        status = sap_context_take_units(c, c->host.upper, l.eps2, sap_context_is_few(c, c->host.upper));
     if (!status && l.ni > 0) status = run(c, &l, &r);
     if (status < 0) sap_rows_write_failed(l.ni, &r);
     sap_fp_leave(caller);

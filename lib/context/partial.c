@@ -28,13 +28,26 @@ static void write_bad_row(char *to, int sums, int nearest)
     if (nearest) memcpy(to + (size_t)sums * sizeof nothing, &none, sizeof none);
 }
 
-static void write_row(char *to, int i, int sums, int nearest, const struct sap_force_output *out)
+/* Divides the accumulators of a row by units: exactly, so that parts in other units can be merged with them. */
+static void leave_units(char *to, int sums, const struct sap_units *u)
+{
+    for (int q = 0; q < sums; q++) {
+        struct sap_accum a;
+        memcpy(&a, to + (size_t)q * sizeof a, sizeof a);
+        sap_accum_scale(&a, -sap_units_sum(u, q));
+        memcpy(to + (size_t)q * sizeof a, &a, sizeof a);
+    }
+}
+
+static void write_row(char *to, int i, int sums, int nearest, const struct sap_force_output *out,
+                      const struct sap_units *u)
 {
     const size_t bytes = (size_t)sums * sizeof *out->accum;
     memcpy(to, out->accum + i * out->accum_row, bytes);
+    if (!sap_units_are_plain(u)) leave_units(to, sums, u);
     if (!nearest) return;
     const struct sap_partial_near near = {
-        .r2 = out->nearest_r2[i], .address = out->nearest_address[i], .index = out->nearest[i]};
+        .r2 = sap_scaled(out->nearest_r2[i], -sap_units_square(u)), .address = out->nearest_address[i], .index = out->nearest[i]};
     memcpy(to + bytes, &near, sizeof near);
 }
 
@@ -65,7 +78,7 @@ static int deliver(sapporo *c, sapporo_job *j, int nearest, char *rows, size_t p
         if (j->bad[i])
             write_bad_row(rows + (size_t)i * pitch, partial->sums, nearest);
         else
-            write_row(rows + (size_t)i * pitch, i, partial->sums, nearest, &out);
+            write_row(rows + (size_t)i * pitch, i, partial->sums, nearest, &out, &j->units);
     }
     if (!j->reported && out.coincident >= 0) sap_job_report_coincident(c, j, out.coincident);
     j->reported = 1;

@@ -30,6 +30,10 @@ static void read_row(const sapporo *c, int address, double *row)
     if (tail.occupied) {
         sap_jstore_get(&c->host, address, derivative, &tail.mass, &tail.time, &tail.index);
         tail.eps2 = sap_jstore_eps2(&c->host, address);
+        for (int k = 0; k < row_terms(c); k++) sap_scale(derivative[k], 3, -sap_units_derivative(&c->units, k));
+        tail.mass = sap_scaled(tail.mass, -c->units.mass);
+        tail.time = sap_scaled(tail.time, -c->units.time);
+        tail.eps2 = sap_scaled(tail.eps2, -sap_units_square(&c->units));
         memcpy(row, derivative, bytes);
     } else {
         memset(row, 0, bytes);

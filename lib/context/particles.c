@@ -12,7 +12,7 @@
 
 #include "base/finite.h"
 #include "base/fpenv.h"
-#include "context/context_private.h"
+#include "context/context_units.h"
 #include "context/particles.h"
 
 /* Number of staged particles at which the context settles: enough for block steps, small compared with the store. */
@@ -67,8 +67,7 @@ int sap_particle_judge(sapporo *c, int address, const struct sap_jparticle *p)
         return sap_fail(c, SAPPORO_ERR_NOT_FINITE, "j-particle at address %d is not finite: forces will be NaN",
                         address);
     note_far(c, p);
-    if (c->settings.precision != SAPPORO_DP) c->wide = 1;
-    if (!c->mixed) sap_context_warn_wide(c); /* else forces that are not dp warn */
+    if (c->settings.precision != SAPPORO_DP) sap_context_note_wide(c, p); /* forces in single precision warn */
     return SAPPORO_OK;
 }
 
@@ -245,8 +244,6 @@ static int place(sapporo *c, int address, const struct sap_jparticle *p, int *st
 {
     if ((unsigned)address >= SAP_ADDRESSES)
         return sap_fail(c, SAPPORO_ERR_ARGUMENT, "address %d is not between 0 and %d", address, SAP_ADDRESSES - 1);
-    if (!(p->eps2 >= 0 && isfinite(p->eps2)))
-        return sap_fail(c, SAPPORO_ERR_ARGUMENT, "eps2 of the j-particle at address %d is %g", address, p->eps2);
     const int in_order = goes_straight(c, address);
     if (reserve(c, address, in_order, p)) {
         sap_context_lose(c, address, 1);
@@ -258,18 +255,26 @@ static int place(sapporo *c, int address, const struct sap_jparticle *p, int *st
     return SAPPORO_OK;
 }
 
-int sap_particle_put(sapporo *c, int address, const struct sap_jparticle *p)
+int sap_particle_put(sapporo *c, int address, const struct sap_jparticle *given)
 {
+    double scaled[SAP_DERIVATIVES_MOST][3];
+    struct sap_jparticle own;
     int strange = 0;
+    if (!(given->eps2 >= 0 && isfinite(given->eps2)))
+        return sap_fail(c, SAPPORO_ERR_ARGUMENT, "eps2 of the j-particle at address %d is %g", address, given->eps2);
+    const struct sap_jparticle *const p = sap_context_in_units(c, given, &own, scaled);
     const int status = place(c, address, p, &strange);
     return strange ? sap_particle_judge(c, address, p) : status;
 }
 
-int sap_particle_put_known(sapporo *c, int address, const struct sap_jparticle *p)
+int sap_particle_put_known(sapporo *c, int address, const struct sap_jparticle *given)
 {
+    double scaled[SAP_DERIVATIVES_MOST][3];
+    struct sap_jparticle own;
     int strange = 0;
+    const struct sap_jparticle *const p = sap_context_in_units(c, given, &own, scaled);
     const int status = place(c, address, p, &strange);
-    if (strange && !not_finite(p)) note_far(c, p);
+    if (strange && !not_finite(p)) return sap_particle_judge(c, address, p);
     return status;
 }
 
@@ -340,7 +345,7 @@ __attribute__((always_inline)) static inline int is_plain(const sapporo *c, int 
 {
     const double *const *d = p->derivative;
     return d[0] && d[1] && d[2] && d[3] && d[4] && sap_jstore_ready(&c->host, address) &&
-           c->host.soft == 0; /* else the softening of this particle must be set to zero */
+           sap_units_are_plain(&c->units) && c->host.soft == 0; /* else its softening must be set to zero */
 }
 
 /* Stores or stages a plain particle at c->next_address and returns 1; 0: the slow path must put it. */
@@ -441,6 +446,8 @@ void sap_context_clear(sapporo *c)
     c->host.version = version + 1; /* keeps increasing, so versions that engines remember never match new tiles */
     c->host.cleared = c->host.version;
     c->wide = c->given = 0;
+    c->units = (struct sap_units){0, 0, 0};
+    c->looked.valid = 0;
 }
 
 int sapporo_clear_particles(sapporo *context)

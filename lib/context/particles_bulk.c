@@ -74,7 +74,7 @@ static int is_simple(const sapporo *c, int n, const sapporo_particles *all)
 static int takes_runs(const sapporo *c, int n, const sapporo_particles *all)
 {
     return (c->settings.order == 2 || is_simple(c, n, all)) && c->open_needs == 0 && !all->eps2.base &&
-           c->host.soft == 0;
+           c->host.soft == 0 && sap_units_are_plain(&c->units);
 }
 
 static uint64_t carry_of(double x, uint64_t add)

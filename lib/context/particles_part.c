@@ -91,6 +91,27 @@ static int replace_run(sapporo *c, int address, int n, const double (*x)[3], con
     return status;
 }
 
+/* Parts of up to 16 particles in the units of a context. */
+struct part_run {
+    double x[LANES][3], mass[LANES];
+};
+
+/* Points *x and *mass to copies in the units of the context. */
+static void to_units(const sapporo *c, struct part_run *own, int n, const double (**x)[3], const double **mass)
+{
+    if (sap_units_are_plain(&c->units)) return;
+    if (*x) {
+        memcpy(own->x, *x, (size_t)n * sizeof own->x[0]);
+        sap_scale(own->x[0], 3 * (size_t)n, c->units.length);
+        *x = (const double(*)[3])own->x;
+    }
+    if (*mass) {
+        memcpy(own->mass, *mass, (size_t)n * sizeof own->mass[0]);
+        sap_scale(own->mass, (size_t)n, c->units.mass);
+        *mass = own->mass;
+    }
+}
+
 static int put_parts(sapporo *c, int first, int n, const double (*x)[3], const double *mass)
 {
     int status = SAPPORO_OK;
@@ -100,9 +121,11 @@ static int put_parts(sapporo *c, int first, int n, const double (*x)[3], const d
     sap_context_settle(c);
     sap_jstore_finish(&c->host);
     for (int k = 0, run; k < n; k += run) {
-        const double(*const from)[3] = x ? x + k : NULL;
-        const double *const m = mass ? mass + k : NULL;
+        const double(*from)[3] = x ? x + k : NULL;
+        const double *m = mass ? mass + k : NULL;
+        struct part_run own;
         run = whole_run(&c->host, first + k, n - k);
+        to_units(c, &own, run ? run : 1, &from, &m);
         const int one = run ? replace_run(c, first + k, run, from, m) : put_part(c, first + k, from ? *from : NULL, m);
         if (!run) run = 1;
         if (one) status = one;
@@ -163,6 +186,8 @@ int sap_context_copy(sapporo *context, int nj, double (*x)[3], double *mass)
         if (x != NULL) {
             sap_jstore_get(&c->host, a, derivative, &mass[n], &time, &index);
             memcpy(x[n], derivative[0], sizeof x[n]);
+            sap_scale(x[n], 3, -c->units.length);
+            sap_scale(&mass[n], 1, -c->units.mass);
         }
         n++;
     }

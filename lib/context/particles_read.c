@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/fpenv.h"
+#include "context/context_units.h"
 #include "context/particles.h"
 #include "engine/canonical.h"
 
@@ -18,10 +19,19 @@ static void read_back(const sapporo *c, int address, int predicted, sapporo_part
         for (int axis = 0; axis < 3; axis++) out->derivative[k][axis] = kept[k][axis] * sap_particle_factor(c, k);
     if (!predicted || c->settings.order == 2) return;
     if (c->host.full)
-        sap_canonical_predict_full(&c->host, address, c->time, c->settings.order / 2, out->derivative);
+        sap_canonical_predict_full(&c->host, address, sap_context_unit_time(c), c->settings.order / 2, out->derivative);
     else
-        sap_canonical_predict(&c->host, address, c->time, out->derivative[0], out->derivative[1]);
-    out->time = c->time;
+        sap_canonical_predict(&c->host, address, sap_context_unit_time(c), out->derivative[0], out->derivative[1]);
+    out->time = sap_context_unit_time(c);
+}
+
+/* Divides what was read by the units of the context. */
+static void leave_units(const struct sap_units *u, sapporo_particle *p)
+{
+    for (int k = 0; k < SAPPORO_DERIVATIVES; k++) sap_scale(p->derivative[k], 3, -sap_units_derivative(u, k));
+    p->mass = sap_scaled(p->mass, -u->mass);
+    p->time = sap_scaled(p->time, -u->time);
+    p->eps2 = sap_scaled(p->eps2, -sap_units_square(u));
 }
 
 /* Writes what an address without a particle reads as. */
@@ -47,6 +57,7 @@ int sapporo_get_particle(sapporo *context, int address, int predicted, sapporo_p
     if (c->nstaged) sap_context_settle(c);
     if (sap_jstore_has(&c->host, address)) {
         read_back(c, address, predicted, particle);
+        leave_units(&c->units, particle);
     } else {
         const int lost = sap_jstore_is_lost(&c->host, address);
         status = sap_fail(c, lost ? SAPPORO_ERR_MEMORY : SAPPORO_ERR_ARGUMENT, "no particle at address %d%s", address,

@@ -1,0 +1,26 @@
+/* context_units.h - the units in which a context stores its particles (units.c).  All functions need a locked context. */
+#ifndef SAP_CONTEXT_UNITS_H
+#define SAP_CONTEXT_UNITS_H
+
+#include "context/context_private.h"
+
+/*
+ * Chooses the units for a force of the first nj addresses with at most this squared softening, before particles that
+ * wait are sent.  few: the force is dp, which needs none.  Fails if no units serve, naming the remedy.
+ */
+int sap_context_take_units(sapporo *context, int nj, double eps2, int few);
+
+/* Changes the units to these: stores what waits, and multiplies what is stored. */
+void sap_context_set_units(sapporo *context, const struct sap_units *units);
+
+/* Returns the particle in the units of the context: itself, or *own, whose derivatives are in `to`. */
+const struct sap_jparticle *sap_context_in_units(const sapporo *context, const struct sap_jparticle *p,
+                                                 struct sap_jparticle *own, double (*to)[3]);
+
+/* Returns the time of the context in its units. */
+static inline double sap_context_unit_time(const sapporo *c) { return sap_scaled(c->time, c->units.time); }
+
+/* Notes that a coordinate of this particle is too large for single precision in the present units. */
+void sap_context_note_wide(sapporo *context, const struct sap_jparticle *p);
+
+#endif

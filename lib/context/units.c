@@ -1,0 +1,208 @@
+/*
+ * units.c - the units in which a context stores its particles: powers of two, so that single precision can hold them.
+ *
+ * A force in sp or ds looks at a few of its particles.  If they fit into single precision as they are, nothing happens.
+ * Else it reads all of them, chooses units (engine/units.h), and multiplies what the store holds.  Particles that come
+ * later are multiplied as they come, i-particles as they are copied, and results are divided.  Bits do not depend on the
+ * units, so it does not matter when the context looks.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "context/context_units.h"
+
+/* ---- looking -------------------------------------------------------------------------------- */
+
+/* Adds what an address holds. */
+static void add_stored(const sapporo *c, struct sap_spread *s, struct sap_sizes *sizes, int address)
+{
+    const struct sap_segment *const g = sap_jstore_segment(&c->host, address);
+    const unsigned in = (unsigned)address % SAP_SEGMENT;
+    const double *derivative[SAP_DERIVATIVES_MOST] = {NULL};
+    for (int k = 0; k <= g->terms && k < SAP_DERIVATIVES_MOST; k++)
+        derivative[k] = g->derivative[k] + sap_jstore_offset(in);
+    sap_spread_add(s, sizes, derivative, SAP_CPU_LANES, c->settings.order / 2 - 1, g->mass[in]);
+}
+
+/* Adds particle k of those that wait to be stored. */
+static void add_staged(const sapporo *c, struct sap_spread *s, int k)
+{
+    const struct sap_staged *const p = sap_staged_at(c->staged, c->staged_bytes, k);
+    const double *derivative[SAP_DERIVATIVES_MOST] = {NULL};
+    for (int d = 0; d < SAP_DERIVATIVES; d++) derivative[d] = p->derivative[d];
+    sap_spread_add(s, NULL, derivative, 1, c->settings.order / 2 - 1, p->mass);
+}
+
+/* Returns number k of LOOKS numbers that are spread over 0 .. n-1. */
+enum { LOOKS = 8 };
+static int place_of_look(int k, int n) { return n <= LOOKS ? k : (int)((2LL * k + 1) * n / (2 * LOOKS)); }
+
+/* Whether a few particles of the first nj addresses, and of those that wait, fit as they are. */
+static int seem_plain(const sapporo *c, int nj, double eps2)
+{
+    const int end = nj < c->host.upper ? nj : c->host.upper;
+    struct sap_spread s;
+    sap_spread_clear(&s);
+    for (int k = 0; k < LOOKS && k < end; k++) {
+        const int address = place_of_look(k, end);
+        if (sap_jstore_has(&c->host, address)) add_stored(c, &s, NULL, address);
+    }
+    for (int k = 0; k < LOOKS && k < c->nstaged; k++) add_staged(c, &s, place_of_look(k, c->nstaged));
+    sap_spread_soften(&s, eps2);
+    sap_spread_close(&s, NULL);
+    return sap_spread_is_plain(&s, c->settings.order);
+}
+
+/* Reads the particles of the first nj addresses, in the units that they were given in.  Nothing waits to be stored. */
+static void read_all(const sapporo *c, struct sap_spread *s, int nj, double eps2)
+{
+    struct sap_sizes sizes = {0};
+    const int end = nj < c->host.upper ? nj : c->host.upper;
+    sap_spread_clear(s);
+    for (int a = sap_jstore_next(&c->host, 0); a < end; a = sap_jstore_next(&c->host, a + 1))
+        add_stored(c, s, &sizes, a);
+    sap_spread_soften(s, sap_scaled(eps2, sap_units_square(&c->units)));
+    sap_spread_close(s, &sizes);
+    sap_spread_undo(s, &c->units);
+}
+
+void sap_context_note_wide(sapporo *c, const struct sap_jparticle *p)
+{
+    c->wide = 1;
+    for (int k = 0; k < 3 && p->derivative[0]; k++) {
+        const int e = sap_exponent(p->derivative[0][k]);
+        if (e != SAP_UNITS_NONE && e - c->units.length > c->looked.farthest + SAP_UNITS_STEP / 4) c->looked.valid = 0;
+    }
+}
+
+/* ---- changing ------------------------------------------------------------------------------- */
+
+/* Multiplies the three axes of an address in a column by 2^exponent. */
+static void scale_axes(double *column, unsigned in, int exponent)
+{
+    double *const to = column + sap_jstore_offset(in);
+    for (int axis = 0; axis < 3; axis++) sap_scale(to + (ptrdiff_t)axis * SAP_CPU_LANES, 1, exponent);
+}
+
+/* Multiplies what an address holds: a particle, or in order 2 the parts of one (engine/jstore.h). */
+static void scale_address(struct sap_segment *g, unsigned in, const struct sap_units *by)
+{
+    if (g->occupied[in / SAP_CPU_LANES] >> in % SAP_CPU_LANES & 1) {
+        for (int k = 0; k <= g->terms; k++) scale_axes(g->derivative[k], in, sap_units_derivative(by, k));
+        sap_scale(&g->mass[in], 1, by->mass);
+        sap_scale(&g->time[in], 1, by->time);
+        if (g->eps2) sap_scale(&g->eps2[in], 1, sap_units_square(by));
+    } else if (g->index[in] & (SAP_JSTORE_POSITION | SAP_JSTORE_MASS)) {
+        scale_axes(g->derivative[1], in, by->length);
+        sap_scale(&g->time[in], 1, by->mass);
+    }
+}
+
+static void scale_store(sapporo *c, const struct sap_units *by)
+{
+    sap_jstore_finish(&c->host);
+    for (int k = 0; k < c->host.segments; k++) {
+        struct sap_segment *const g = c->host.segment[k];
+        for (unsigned in = 0; g && in < SAP_SEGMENT; in++)
+            if (g->ready[in / SAP_CPU_SUPERPACKET]) scale_address(g, in, by);
+    }
+    sap_scale(&c->host.soft, 1, sap_units_square(by));
+    sap_jstore_change_all(&c->host);
+}
+
+/* Finds out again which coordinates are large for the precision. */
+static void note_far(sapporo *c)
+{
+    c->wide = c->host.far = 0;
+    for (int a = sap_jstore_next(&c->host, 0); a < c->host.upper; a = sap_jstore_next(&c->host, a + 1)) {
+        const struct sap_segment *const g = sap_jstore_segment(&c->host, a);
+        const double *const x = g->derivative[0] + sap_jstore_offset((unsigned)a % SAP_SEGMENT);
+        for (int axis = 0; axis < 3; axis++) {
+            c->host.far |= fabs(x[(ptrdiff_t)axis * SAP_CPU_LANES]) >= SAP_FAR;
+            c->wide |= fabs(x[(ptrdiff_t)axis * SAP_CPU_LANES]) >= SAP_WIDE;
+        }
+    }
+}
+
+void sap_context_set_units(sapporo *c, const struct sap_units *units)
+{
+    const struct sap_units by = {units->length - c->units.length, units->mass - c->units.mass,
+                                 units->time - c->units.time};
+    if (sap_units_are_plain(&by)) return;
+    sap_context_settle(c);
+    scale_store(c, &by);
+    c->units = *units;
+    note_far(c);
+    sap_log(SAPPORO_LOG_INFO, "particles are multiplied for single precision: lengths by 2^%d, masses by 2^%d, times by 2^%d",
+            units->length, units->mass, units->time);
+}
+
+/* Warns of particles that no units serve, or fails. */
+static int judge(sapporo *c, const struct sap_spread *s, const struct sap_units *u, double eps2)
+{
+    if (sap_spread_loses_places(s, u))
+        return sap_fail(c, SAPPORO_ERR_ARGUMENT,
+                        "eps2 is %g, but coordinates are at most 2^%d: single precision cannot hold both; "
+                        "SAPPORO_PRECISION=dp can",
+                        eps2, s->farthest + 1);
+    if (sap_spread_loses_masses(s, u))
+        sap_warn_once(&c->notes, SAP_WARN_MASSES,
+                      "masses from 2^%d to 2^%d: single precision loses the lightest beside the heaviest, so their "
+                      "forces are too small; SAPPORO_PRECISION=dp has them",
+                      s->lightest, s->heaviest);
+    return SAPPORO_OK;
+}
+
+/* Whether the particles are still about those of the last look, so that its units serve. */
+static int is_known(const sapporo *c, int nj, double eps2)
+{
+    return c->looked.valid && c->looked.nj == nj && c->looked.eps2 == eps2 &&
+           c->host.version - c->looked.version < (uint64_t)nj / 16;
+}
+
+int sap_context_take_units(sapporo *c, int nj, double eps2, int few)
+{
+    static const struct sap_units plain = {0, 0, 0};
+    struct sap_spread s;
+    if (c->given || few || c->settings.precision == SAPPORO_DP) {
+        if (!sap_units_are_plain(&c->units)) sap_context_set_units(c, &plain);
+        return SAPPORO_OK;
+    }
+    if (!c->wide && sap_units_are_plain(&c->units) && seem_plain(c, nj, eps2)) return SAPPORO_OK;
+    sap_context_settle(c);
+    if (is_known(c, nj, eps2)) {
+        sap_context_set_units(c, &c->looked.units);
+        return SAPPORO_OK;
+    }
+    read_all(c, &s, nj, eps2);
+    const struct sap_units units = sap_spread_units(&s, c->settings.order);
+    sap_context_set_units(c, &units);
+    const int status = judge(c, &s, &units, eps2);
+    c->looked = (struct sap_looked){.valid = !status,
+                                    .nj = nj,
+                                    .farthest = s.farthest,
+                                    .eps2 = eps2,
+                                    .units = units,
+                                    .version = c->host.version};
+    return status;
+}
+
+/* ---- particles ------------------------------------------------------------------------------ */
+
+const struct sap_jparticle *sap_context_in_units(const sapporo *c, const struct sap_jparticle *p,
+                                                 struct sap_jparticle *own, double (*to)[3])
+{
+    const struct sap_units *const u = &c->units;
+    if (sap_units_are_plain(u)) return p;
+    *own = *p;
+    for (int k = 0; k < SAP_DERIVATIVES_MOST; k++) {
+        if (!p->derivative[k]) continue;
+        memcpy(to[k], p->derivative[k], sizeof to[k]);
+        sap_scale(to[k], 3, sap_units_derivative(u, k));
+        own->derivative[k] = to[k];
+    }
+    own->mass = sap_scaled(p->mass, u->mass);
+    own->time = sap_scaled(p->time, u->time);
+    own->eps2 = sap_scaled(p->eps2, sap_units_square(u));
+    return own;
+}

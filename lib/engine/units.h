@@ -1,0 +1,104 @@
+/*
+ * units.h - powers of two by which particles are multiplied where single precision could not hold them as they are.
+ *
+ * A length x becomes x 2^length, a mass m 2^mass, a span of time t 2^time.  All exponents are whole multiples of 32, the
+ * grid of the accumulators (physics/accumulate.h): so a force in other units has the same bits, scaled, wherever no
+ * number leaves the range of its type.  Ordinary particles are not multiplied: all exponents are 0.
+ */
+#ifndef SAP_UNITS_H
+#define SAP_UNITS_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "engine/accum.h"
+#include "sapporo.h"
+
+struct sap_units {
+    int length, mass, time;
+};
+
+enum { SAP_UNITS_STEP = 32, SAP_UNITS_NONE = INT32_MIN };
+
+static inline int sap_units_are_plain(const struct sap_units *u) { return !(u->length | u->mass | u->time); }
+
+static inline int sap_units_same(const struct sap_units *a, const struct sap_units *b)
+{
+    return a->length == b->length && a->mass == b->mass && a->time == b->time;
+}
+
+/* Exponents of derivative k of a position, of squares of lengths, and of results: the potential, derivative k of the
+ * acceleration. */
+static inline int sap_units_derivative(const struct sap_units *u, int k) { return u->length - k * u->time; }
+static inline int sap_units_square(const struct sap_units *u) { return 2 * u->length; }
+static inline int sap_units_potential(const struct sap_units *u) { return u->mass - u->length; }
+static inline int sap_units_field(const struct sap_units *u, int k) { return u->mass - 2 * u->length - k * u->time; }
+
+/* The exponent of sum q of a force: pot, acc[3], jerk[3], ... */
+static inline int sap_units_sum(const struct sap_units *u, int q)
+{
+    return q == 0 ? sap_units_potential(u) : sap_units_field(u, (q - 1) / 3);
+}
+
+/* Returns x 2^exponent. */
+double sap_scaled(double x, int exponent);
+
+/* Multiplies n numbers by 2^exponent. */
+void sap_scale(double *x, size_t n, int exponent);
+
+/* Multiplies the total of an accumulator by 2^exponent, a multiple of 32: as if each deposit had been multiplied. */
+void sap_accum_scale(struct sap_accum *a, int exponent);
+
+/* The exponent of a number: 2^e <= |x| < 2^(e+1); SAP_UNITS_NONE for zero and for what is not finite. */
+int sap_exponent(double x);
+
+/* What the particles of a force span, as exponents of their numbers; SAP_UNITS_NONE: all are zero. */
+struct sap_spread {
+    int size;                            /* of most coordinates, or the largest softening length if that is larger */
+    int farthest;                        /* of all coordinates */
+    int heaviest, lightest;              /* masses; lightest of those that are not zero */
+    int derivative[SAPPORO_DERIVATIVES]; /* the largest of derivative k */
+    int softening;                       /* the largest softening length */
+};
+
+/* How many particles have a largest coordinate of exponent k - 1023. */
+struct sap_sizes {
+    int placed; /* particles that are not at the origin */
+    int count[2048];
+};
+
+void sap_spread_clear(struct sap_spread *s);
+
+/*
+ * Adds a particle whose derivative k has the axes derivative[k][0], derivative[k][stride], ...; terms: the last k.
+ * sizes: NULL, or where it is counted.
+ */
+void sap_spread_add(struct sap_spread *s, struct sap_sizes *sizes, const double *const *derivative, ptrdiff_t stride,
+                    int terms, double mass);
+
+/* Adds a squared softening. */
+void sap_spread_soften(struct sap_spread *s, double eps2);
+
+/*
+ * Ends the adding: sets the size, to the coordinate that nine tenths of the particles do not exceed, so that a few
+ * escapers do not decide it; sizes NULL: to the largest coordinate.
+ */
+void sap_spread_close(struct sap_spread *s, const struct sap_sizes *sizes);
+
+/* Changes the exponents to those of the same particles before they were multiplied by units. */
+void sap_spread_undo(struct sap_spread *s, const struct sap_units *u);
+
+/* Whether particles fit into single precision as they are, with a wide margin; order: of the force. */
+int sap_spread_is_plain(const struct sap_spread *s, int order);
+
+/* Returns the units in which they fit best: none for plain particles.  A function of the spread alone. */
+struct sap_units sap_spread_units(const struct sap_spread *s, int order);
+
+/* Whether masses in these units leave the range of single precision, so that the lightest lose digits or vanish. */
+int sap_spread_loses_masses(const struct sap_spread *s, const struct sap_units *u);
+
+/* Whether positions in these units vanish beside the softening length. */
+int sap_spread_loses_places(const struct sap_spread *s, const struct sap_units *u);
+
+#endif
