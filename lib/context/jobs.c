@@ -264,15 +264,15 @@ static unsigned wanted_now(sapporo *c, const sapporo_job *j, unsigned want)
 /* The time of a force; 0 in order 2, which predicts nothing. */
 static double time_of(const sapporo *c) { return c->settings.order == 2 ? 0 : sap_context_unit_time(c); }
 
-/* The largest squared softening of a pair, or a bound of it. */
-static double most_softening(const sapporo *c, const sapporo_request *r)
+/* The largest squared softening that a request adds to those of j-particles. */
+static double most_softening(const sapporo_request *r)
 {
     double most = 0;
     for (int i = 0; i < r->ni && r->eps2_i.base; i++) {
         const double own = sap_column_double(&r->eps2_i, i);
         if (own > most) most = own; /* start looks for values that are none */
     }
-    return r->eps2 + most + sap_scaled(c->host.soft, -sap_units_square(&c->units));
+    return r->eps2 + most;
 }
 
 /* Starts a force with the extra outputs in `needed`, which the client must have. */
@@ -348,7 +348,7 @@ int sap_job_begin(sapporo *context, const sapporo_request *request, int all, uns
     if (!status && !c->chosen && !needed && r->ni > 0 && r->nj > 0) sap_context_choose(c, r->nj);
     const int few = !status && sap_context_is_few(c, all < 0 ? r->nj : all);
     if (few) status = sap_context_open_few(c);
-    if (!status) status = sap_context_take_units(c, r->nj, most_softening(c, r), few);
+    if (!status) status = sap_context_take_units(c, r->nj, most_softening(r), few);
     if (!status && c->nstaged)
         sent = sap_context_send(c, few);
     else if (!status)

@@ -22,6 +22,7 @@ static void add_stored(const sapporo *c, struct sap_spread *s, struct sap_sizes 
     for (int k = 0; k <= g->terms && k < SAP_DERIVATIVES_MOST; k++)
         derivative[k] = g->derivative[k] + sap_jstore_offset(in);
     sap_spread_add(s, sizes, derivative, SAP_CPU_LANES, c->settings.order / 2 - 1, g->mass[in]);
+    if (g->eps2) sap_spread_soften(s, g->eps2[in]);
 }
 
 /* Adds particle k of those that wait to be stored. */
@@ -31,6 +32,7 @@ static void add_staged(const sapporo *c, struct sap_spread *s, int k)
     const double *derivative[SAP_DERIVATIVES_MOST] = {NULL};
     for (int d = 0; d < SAP_DERIVATIVES; d++) derivative[d] = p->derivative[d];
     sap_spread_add(s, NULL, derivative, 1, c->settings.order / 2 - 1, p->mass);
+    sap_spread_soften(s, p->eps2);
 }
 
 /* Returns number k of LOOKS numbers that are spread over 0 .. n-1. */
