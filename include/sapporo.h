@@ -304,7 +304,10 @@ SAPPORO_API int sapporo_get_particle(sapporo *context, int address, int predicte
 /* Empties all addresses. */
 SAPPORO_API int sapporo_clear_particles(sapporo *context);
 
-/* The time to which j-particles are predicted in forces begun from now on; 0 after opening. */
+/*
+ * The time to which j-particles are predicted in forces begun from now on; 0 after opening.  SAPPORO_ERR_NOT_FINITE if
+ * it is NaN or infinite: forces and predictions then fail, in all orders but 2, until another time is set.
+ */
 SAPPORO_API int sapporo_set_time(sapporo *context, double time);
 
 /* ---- forces -------------------------------------------------------------------- */

@@ -175,7 +175,8 @@ SAPPORO_API int sapporo_mpi_clear_particles(sapporo_mpi *handle);
 
 /*
  * Local.  The time to which j-particles are predicted in forces begun from now on; 0 after opening.  The next
- * sapporo_mpi_force_begin fails if the ranks set different times.
+ * sapporo_mpi_force_begin fails if the ranks set different times.  SAPPORO_ERR_NOT_FINITE if it is NaN or infinite: it
+ * fails then, too, in all orders but 2, until another time is set.
  */
 SAPPORO_API int sapporo_mpi_set_time(sapporo_mpi *handle, double time);
 

@@ -43,6 +43,17 @@ static inline void put_two(double *to, two x) { memcpy(to, &x, sizeof x); }
 /* Whether one of the two sums has carried. */
 static inline int carried(pair c) { return (c[0] | c[1]) >> 63 != 0; }
 
+/* Whether a number is finite. */
+static inline int finite_number(double x) { return !carried(carries(pair_of(x, 0), if_not_finite)); }
+
+/* Whether a number is finite and not negative: a softening, a squared length.  -0 is not negative. */
+static inline int finite_length(double x)
+{
+    uint64_t bits;
+    memcpy(&bits, &x, sizeof bits);
+    return finite_number(x) && (bits >> 63 == 0 || bits << 1 == 0);
+}
+
 /* Whether all three coordinates are finite. */
 static inline int finite_place(const double *x)
 {

@@ -7,7 +7,7 @@
 #include "base/structs.h"
 #include "base/team.h"
 #include "base/threads.h"
-#include "context/context_private.h"
+#include "context/batch_units.h"
 #include "context/job_rows.h"
 #include "engine/addresses.h"
 
@@ -244,9 +244,7 @@ int sap_batch_prepare(sapporo *c, struct sap_batch *m, const char *caller)
     sap_jstore_finish(&c->host);
     judge_kept(c);
     if (c->kept_below > 0) m->kept = c->kept;
-    const int status = check(c, m, caller);
-    if (!status && m->nlists > 0 && !m->more) sap_context_warn_wide(c);
-    return status;
+    return check(c, m, caller);
 }
 
 /* Reports the first faulty list of a batch in which the engine found an address without a particle. */
@@ -258,8 +256,8 @@ static int tell_first_fault(sapporo *c, const struct sap_batch *m, const char *c
                          : sap_fail(c, SAPPORO_ERR_ARGUMENT, "%s: addresses changed during the call", caller);
 }
 
-/* Computes a checked batch on the context's engine, or on the CPU fallback if the engine has no batches. */
-int sap_batch_run(sapporo *c, const struct sap_batch *m, struct sap_flight **flight, const char *caller)
+/* Computes a batch, in units that serve, on the context's engine, or on the CPU fallback if the engine has none. */
+static int run(sapporo *c, const struct sap_batch *m, struct sap_flight **flight, const char *caller)
 {
     if (c->engine->batch) {
         sap_context_use_store(c, 0);
@@ -276,9 +274,24 @@ int sap_batch_run(sapporo *c, const struct sap_batch *m, struct sap_flight **fli
     return f ? f->engine->batch(f->devices, NULL, &c->host, m) : SAPPORO_ERR_DEVICE;
 }
 
+int sap_batch_run(sapporo *c, const struct sap_batch *given, struct sap_flight **flight, struct sap_units *units,
+                  const char *caller)
+{
+    struct sap_batch m = *given;
+    struct sap_batch_copy copy;
+    int status = sap_batch_take_units(c, &m, &copy);
+    if (!m.more) sap_context_warn_wide(c);
+    if (!status) status = run(c, &m, flight, caller);
+    *units = copy.units;
+    if (status >= 0 && !(flight && *flight)) sap_batch_leave_units(&m, NULL, &copy.units);
+    sap_batch_free_copy(&copy);
+    return status;
+}
+
 int sapporo_force_batch(sapporo *context, int nlists, const sapporo_small_force *lists, const sapporo_result *results)
 {
     struct sap_batch m = {.nlists = nlists, .lists = lists, .results = results};
+    struct sap_units units;
     sapporo *const c = sap_context_hold(context);
     if (!c) {
         write_failed(&m);
@@ -287,7 +300,7 @@ int sapporo_force_batch(sapporo *context, int nlists, const sapporo_small_force 
     const sap_fpenv caller = sap_fp_enter();
     int status = nlists > 0 && !results ? sap_fail(c, SAPPORO_ERR_ARGUMENT, "sapporo_force_batch: results is NULL")
                                         : sap_batch_prepare(c, &m, "sapporo_force_batch");
-    if (!status && nlists > 0) status = sap_batch_run(c, &m, NULL, "sapporo_force_batch");
+    if (!status && nlists > 0) status = sap_batch_run(c, &m, NULL, &units, "sapporo_force_batch");
     if (status < 0) write_failed(&m);
     sap_fp_leave(caller);
     sap_unlock(&c->busy);

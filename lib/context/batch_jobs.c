@@ -13,7 +13,7 @@
 #include "base/structs.h"
 #include "base/team.h"
 #include "base/threads.h"
-#include "context/context_private.h"
+#include "context/batch_units.h"
 #include "context/job_rows.h"
 
 /* ------------------------------------------------------------------ memory */
@@ -134,7 +134,8 @@ static int start(sapporo *c, sapporo_batch *b, const struct sap_batch *m)
     }
     b->work = *m;
     b->work.results = b->result;
-    const int status = m->nlists > 0 ? sap_batch_run(c, &b->work, &b->flight, "sapporo_force_batch_begin") : SAPPORO_OK;
+    const int status =
+        m->nlists > 0 ? sap_batch_run(c, &b->work, &b->flight, &b->units, "sapporo_force_batch_begin") : SAPPORO_OK;
     b->work.lists = NULL;
     b->ended = !b->flight;
     b->status = status;
@@ -245,6 +246,7 @@ static int wait_for(sapporo *c, sapporo_batch *b)
         c->engine->flight->drop(b->flight);
         b->flight = NULL;
         b->status = status;
+        if (status >= 0) sap_batch_leave_units(&b->work, b->ni, &b->units);
         if (status < 0) return sap_engine_failed(c, c->store, status, "%d lists", b->work.nlists);
     } else if (b->status < 0) {
         return sap_fail(c, b->status, "the batch failed before");

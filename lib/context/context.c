@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/cancel.h"
+#include "base/finite.h"
 #include "base/log.h"
 #include "base/static_program.h"
 #include "base/structs.h"
@@ -470,11 +471,20 @@ double sap_context_time(sapporo *context)
     return time;
 }
 
+int sap_context_check_time(sapporo *c, const char *caller)
+{
+    if (finite_number(c->time)) return SAPPORO_OK;
+    return sap_fail(c, SAPPORO_ERR_NOT_FINITE,
+                    "%s: the time is %g: it is to be finite; predicting forces fail until sapporo_set_time sets one",
+                    caller, c->time);
+}
+
 int sapporo_set_time(sapporo *context, double time)
 {
     sapporo *const c = sap_context_hold(context);
     if (!c) return SAPPORO_ERR_CLOSED;
-    c->time = time;
+    c->time = time; /* also if it is none: then forces fail, since those of the old time would look right */
+    const int status = sap_context_check_time(c, "sapporo_set_time");
     sap_unlock(&c->busy);
-    return SAPPORO_OK;
+    return status;
 }

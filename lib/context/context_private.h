@@ -112,6 +112,7 @@ struct sapporo_batch {
     struct sap_flight *flight;      /* NULL: the engine had computed everything when the batch was begun */
     int status;                     /* of the results; until the flight has ended, of its begin */
     int ended;                      /* 1: all results are there, or the flight failed */
+    struct sap_units units;         /* of the results of the flight */
     struct sap_batch work;          /* the lists are the caller's and are used while the batch begins only */
     int *ni;                        /* [work.nlists] */
     sapporo_result *result;         /* [work.nlists] on acc and pot */
@@ -189,6 +190,9 @@ static inline struct sap_store *sap_job_store(const sapporo *c, const sapporo_jo
     return j->few ? c->few.store : c->store;
 }
 
+/* Fails if the time that was set is not finite.  No floating-point arithmetic.  Context locked. */
+int sap_context_check_time(sapporo *context, const char *caller);
+
 /* Warns once of coordinates that are too large for single precision, if a mixed context holds some.  Context locked. */
 void sap_context_warn_wide(sapporo *context);
 
@@ -237,8 +241,12 @@ const struct sap_engine *sap_context_engine(sapporo *context, int nj, struct sap
 /* What sapporo_force_batch and sapporo_force_batch_begin do alike.  Context locked. */
 /* Stores staged particles, and prepares and checks the lists and, unless NULL, the results of a batch. */
 int sap_batch_prepare(sapporo *context, struct sap_batch *batch, const char *caller);
-/* Computes a batch.  flight: NULL, or where an engine may store what it has not finished; it stores NULL if it has. */
-int sap_batch_run(sapporo *context, const struct sap_batch *batch, struct sap_flight **flight, const char *caller);
+/*
+ * Computes a batch.  flight: NULL, or where an engine may store what it has not finished; it stores NULL if it has.
+ * The results of a flight are in *units.
+ */
+int sap_batch_run(sapporo *context, const struct sap_batch *batch, struct sap_flight **flight, struct sap_units *units,
+                  const char *caller);
 
 /* Frees all batches and their memory, before the store.  Context locked. */
 void sap_batches_free_all(sapporo *context);

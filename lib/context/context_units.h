@@ -10,6 +10,12 @@
  */
 int sap_context_take_units(sapporo *context, int nj, double eps2, int few);
 
+/* Adds all particles to a spread, in the units that they were given in.  Nothing waits to be stored. */
+void sap_context_add_all(const sapporo *context, struct sap_spread *s, struct sap_sizes *sizes);
+
+/* Warns of particles that no units serve, or fails. */
+int sap_context_judge_units(sapporo *context, const struct sap_spread *s, const struct sap_units *u);
+
 /* Changes the units to these: stores what waits, and multiplies what is stored. */
 void sap_context_set_units(sapporo *context, const struct sap_units *units);
 

@@ -220,7 +220,8 @@ static int check_request(sapporo *c, sapporo_request *r, const sapporo_request *
     if (r->ni > 0 && !r->x.base) return sap_fail(c, SAPPORO_ERR_ARGUMENT, "sapporo_force_begin: no positions");
     if (!(r->eps2 >= 0 && isfinite(r->eps2)))
         return sap_fail(c, SAPPORO_ERR_ARGUMENT, "sapporo_force_begin: eps2 is %g", r->eps2);
-    int status = check_pairs(c, r);
+    int status = c->settings.order == 2 ? SAPPORO_OK : sap_context_check_time(c, "sapporo_force_begin");
+    if (!status) status = check_pairs(c, r);
     if (!status) status = check_softening(c, r);
     if (status) return status;
     const unsigned need = (r->eps2_i.base ? SAP_SOFT_I : 0) | (c->host.soft > 0 ? SAP_SOFT_I | SAP_SOFT_J : 0) |

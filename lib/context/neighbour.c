@@ -23,6 +23,8 @@ static int check(sapporo *c, const sapporo_neighbour_request *l, const sapporo_r
         return sap_fail(c, SAPPORO_ERR_ARGUMENT, "sapporo_neighbour_force: ni is %d, or there are no lists", l->ni);
     if (!(l->eps2 >= 0 && isfinite(l->eps2)))
         return sap_fail(c, SAPPORO_ERR_ARGUMENT, "sapporo_neighbour_force: eps2 is %g", l->eps2);
+    const int untimely = sap_context_check_time(c, "sapporo_neighbour_force");
+    if (untimely) return untimely;
     if (r->snap || r->crackle || r->count)
         return sap_fail(c, SAPPORO_ERR_UNSUPPORTED, "sapporo_neighbour_force: forces of order 4 have no snap");
     if (c->host.soft > 0)

@@ -55,7 +55,11 @@ int sapporo_get_particle(sapporo *context, int address, int predicted, sapporo_p
     const sap_fpenv caller = sap_fp_enter();
     int status = SAPPORO_OK;
     if (c->nstaged) sap_context_settle(c);
-    if (sap_jstore_has(&c->host, address)) {
+    const int predicts = predicted && c->settings.order != 2;
+    if (predicts && sap_context_check_time(c, "sapporo_get_particle")) {
+        status = SAPPORO_ERR_NOT_FINITE;
+        read_nothing(particle);
+    } else if (sap_jstore_has(&c->host, address)) {
         read_back(c, address, predicted, particle);
         leave_units(&c->units, particle);
     } else {

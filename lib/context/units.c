@@ -55,17 +55,21 @@ static int seem_plain(const sapporo *c, int nj, double eps2)
     return sap_spread_is_plain(&s, c->settings.order);
 }
 
-/* Reads the particles of the first nj addresses, in the units that they were given in.  Nothing waits to be stored. */
-static void read_all(const sapporo *c, struct sap_spread *s, int nj, double eps2)
+/* Adds the particles of the first nj addresses, in the units that they were given in.  Nothing waits to be stored. */
+static void add_first(const sapporo *c, struct sap_spread *s, struct sap_sizes *sizes, int nj)
 {
-    struct sap_sizes sizes = {0};
+    struct sap_spread stored;
+    struct sap_sizes their = {0};
     const int end = nj < c->host.upper ? nj : c->host.upper;
-    sap_spread_clear(s);
+    sap_spread_clear(&stored);
     for (int a = sap_jstore_next(&c->host, 0); a < end; a = sap_jstore_next(&c->host, a + 1))
-        add_stored(c, s, &sizes, a);
-    sap_spread_soften(s, sap_scaled(eps2, sap_units_square(&c->units)));
-    sap_spread_close(s, &sizes);
-    sap_spread_undo(s, &c->units);
+        add_stored(c, &stored, &their, a);
+    sap_spread_join(s, sizes, &stored, &their, &c->units);
+}
+
+void sap_context_add_all(const sapporo *c, struct sap_spread *s, struct sap_sizes *sizes)
+{
+    add_first(c, s, sizes, c->host.upper);
 }
 
 void sap_context_note_wide(sapporo *c, const struct sap_jparticle *p)
@@ -139,14 +143,13 @@ void sap_context_set_units(sapporo *c, const struct sap_units *units)
             units->length, units->mass, units->time);
 }
 
-/* Warns of particles that no units serve, or fails. */
-static int judge(sapporo *c, const struct sap_spread *s, const struct sap_units *u, double eps2)
+int sap_context_judge_units(sapporo *c, const struct sap_spread *s, const struct sap_units *u)
 {
     if (sap_spread_loses_places(s, u))
         return sap_fail(c, SAPPORO_ERR_ARGUMENT,
-                        "eps2 is %g, but coordinates are at most 2^%d: single precision cannot hold both; "
-                        "SAPPORO_PRECISION=dp can",
-                        eps2, s->farthest + 1);
+                        "the softening length is 2^%d, but coordinates are at most 2^%d: single precision cannot hold "
+                        "both; SAPPORO_PRECISION=dp can",
+                        s->softening, s->farthest + 1);
     if (sap_spread_loses_masses(s, u))
         sap_warn_once(&c->notes, SAP_WARN_MASSES,
                       "masses from 2^%d to 2^%d: single precision loses the lightest beside the heaviest, so their "
@@ -166,6 +169,7 @@ int sap_context_take_units(sapporo *c, int nj, double eps2, int few)
 {
     static const struct sap_units plain = {0, 0, 0};
     struct sap_spread s;
+    struct sap_sizes sizes = {0};
     if (c->given || few || c->settings.precision == SAPPORO_DP) {
         if (!sap_units_are_plain(&c->units)) sap_context_set_units(c, &plain);
         return SAPPORO_OK;
@@ -176,10 +180,13 @@ int sap_context_take_units(sapporo *c, int nj, double eps2, int few)
         sap_context_set_units(c, &c->looked.units);
         return SAPPORO_OK;
     }
-    read_all(c, &s, nj, eps2);
+    sap_spread_clear(&s);
+    sap_spread_soften(&s, eps2);
+    add_first(c, &s, &sizes, nj);
+    sap_spread_close(&s, &sizes);
     const struct sap_units units = sap_spread_units(&s, c->settings.order);
     sap_context_set_units(c, &units);
-    const int status = judge(c, &s, &units, eps2);
+    const int status = sap_context_judge_units(c, &s, &units);
     c->looked = (struct sap_looked){.valid = !status,
                                     .nj = nj,
                                     .farthest = s.farthest,

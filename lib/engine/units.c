@@ -105,20 +105,23 @@ void sap_spread_close(struct sap_spread *s, const struct sap_sizes *sizes)
     if (s->size == SAP_UNITS_NONE) s->size = 0;
 }
 
-static void undo(int *exponent, int of)
-{
-    if (*exponent != SAP_UNITS_NONE) *exponent -= of;
-}
+static int before(int exponent, int of) { return exponent == SAP_UNITS_NONE ? exponent : exponent - of; }
 
-void sap_spread_undo(struct sap_spread *s, const struct sap_units *u)
+void sap_spread_join(struct sap_spread *s, struct sap_sizes *sizes, const struct sap_spread *other,
+                     const struct sap_sizes *their, const struct sap_units *u)
 {
-    const int placed = s->farthest != SAP_UNITS_NONE || s->softening != SAP_UNITS_NONE;
-    if (placed) s->size -= u->length;
-    undo(&s->farthest, u->length);
-    undo(&s->softening, u->length);
-    undo(&s->heaviest, u->mass);
-    undo(&s->lightest, u->mass);
-    for (int k = 1; k < SAPPORO_DERIVATIVES; k++) undo(&s->derivative[k], sap_units_derivative(u, k));
+    const int lightest = before(other->lightest, u->mass);
+    for (int k = 0; k < 2048; k++) {
+        const int to = k - u->length;
+        sizes->count[to < 0 ? 0 : to > 2047 ? 2047 : to] += their->count[k];
+    }
+    sizes->placed += their->placed;
+    s->farthest = larger(s->farthest, before(other->farthest, u->length));
+    s->softening = larger(s->softening, before(other->softening, u->length));
+    s->heaviest = larger(s->heaviest, before(other->heaviest, u->mass));
+    if (s->lightest == SAP_UNITS_NONE || (lightest != SAP_UNITS_NONE && lightest < s->lightest)) s->lightest = lightest;
+    for (int k = 1; k < SAPPORO_DERIVATIVES; k++)
+        s->derivative[k] = larger(s->derivative[k], before(other->derivative[k], sap_units_derivative(u, k)));
 }
 
 /* Returns a / b, rounded up. */

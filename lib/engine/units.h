@@ -86,8 +86,9 @@ void sap_spread_soften(struct sap_spread *s, double eps2);
  */
 void sap_spread_close(struct sap_spread *s, const struct sap_sizes *sizes);
 
-/* Changes the exponents to those of the same particles before they were multiplied by units. */
-void sap_spread_undo(struct sap_spread *s, const struct sap_units *u);
+/* Adds particles that were multiplied by units: their exponents before. */
+void sap_spread_join(struct sap_spread *s, struct sap_sizes *sizes, const struct sap_spread *other,
+                     const struct sap_sizes *their, const struct sap_units *units);
 
 /* Whether particles fit into single precision as they are, with a wide margin; order: of the force. */
 int sap_spread_is_plain(const struct sap_spread *s, int order);

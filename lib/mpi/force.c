@@ -78,6 +78,9 @@ static int check_request(sapporo_mpi *h, sapporo_request *r, const sapporo_reque
                              r->ni);
     if (r->ni > 0 && !r->x.base)
         return sap_link_fail(&h->link, SAPPORO_ERR_ARGUMENT, "sapporo_mpi_force_begin: no positions");
+    if (h->vectors > 1 && !isfinite(h->time))
+        return sap_link_fail(&h->link, SAPPORO_ERR_NOT_FINITE,
+                             "sapporo_mpi_force_begin: the time is %g: set one with sapporo_mpi_set_time", h->time);
     if (!(r->eps2 >= 0 && isfinite(r->eps2)))
         return sap_link_fail(&h->link, SAPPORO_ERR_ARGUMENT, "sapporo_mpi_force_begin: eps2 is %g", r->eps2);
     const int status = check_supported(h, r);

@@ -345,6 +345,10 @@ int sapporo_mpi_set_time(sapporo_mpi *handle, double time)
 {
     sapporo_mpi *const h = sap_mpi_find(handle);
     if (!h) return SAPPORO_ERR_CLOSED;
-    h->time = time;
-    return SAPPORO_OK;
+    h->time = time; /* also if it is none: then forces fail, since those of the old time would look right */
+    if (isfinite(time)) return SAPPORO_OK;
+    return sap_link_fail(&h->link, SAPPORO_ERR_NOT_FINITE,
+                         "sapporo_mpi_set_time: the time is %g: it is to be finite; predicting forces fail until "
+                         "another one is set",
+                         time);
 }

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "api/g5/g5_tree.h"
+#include "base/finite.h"
 #include "base/fpenv.h"
 #include "context/context.h"
 #include "context/particles_part.h"
@@ -69,6 +70,20 @@ static void copy_softening(double *to, const double *eps, int n, enum sap_g5_sof
     sap_fp_leave(callers);
 }
 
+/* Whether the first n pipes have a softening; reports the first that has none, and then forces fail. */
+static int are_softened(struct sap_g5_device *device, int n, const char *caller)
+{
+    for (int i = 0; i < n; i++) {
+        if (finite_length(device->pipes.eps2[i])) continue;
+        device->pipes.failed = 1;
+        sap_context_error(device->context[SAP_G5_PLAIN], SAPPORO_ERR_ARGUMENT,
+                          "%s: the squared softening of pipe %d is %g: it is to be finite and not negative", caller, i,
+                          device->pipes.eps2[i]);
+        return 0;
+    }
+    return 1;
+}
+
 static int set_pipes(struct sap_g5_device *device, int ni, double (*x)[3], enum sap_g5_softening form,
                      const double *eps, const char *caller)
 {
@@ -84,6 +99,7 @@ static int set_pipes(struct sap_g5_device *device, int ni, double (*x)[3], enum 
     pipes->common = form == SAP_G5_COMMON ? softening_of_all() : 0;
     pipes->own = form != SAP_G5_COMMON;
     if (pipes->own && ni > 0) copy_softening(pipes->eps2, eps, ni, form);
+    if (pipes->own && !are_softened(device, ni, caller)) return SAPPORO_ERR_ARGUMENT;
     pipes->ni = ni;
     pipes->failed = 0;
     return SAPPORO_OK;
@@ -110,7 +126,7 @@ static int soften_pipes(struct sap_g5_device *device, int ni, enum sap_g5_soften
     if (ni > 0) copy_softening(pipes->eps2, eps, ni, form);
     pipes->own = 1;
     pipes->common = 0;
-    return SAPPORO_OK;
+    return are_softened(device, ni, caller) ? SAPPORO_OK : SAPPORO_ERR_ARGUMENT;
 }
 
 int sap_g5_set_eps(int id, int ni, enum sap_g5_softening form, const double *eps, const char *caller)

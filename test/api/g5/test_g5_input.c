@@ -21,13 +21,78 @@ static void bad_softening(void **state)
     const int id = g5_new_device();
     g5_load_three(id);
     for (int k = 0; k < 3; k++) {
-        g5->eps2_to_all(bad[k]);
+        assert_int_equal(g5->eps2_to_all(bad[k]), -1);
+        assert_int_equal(g6_errors(), 1);
         assert_int_equal(g5_force(id, 3, &b), -1);
         g5_expect_nan(&b, 3);
         assert_int_equal(g6_errors(), 1);
-        g5->eps2_to_all(1);
+        assert_int_equal(g5->eps2_to_all(1), 0);
         g5_expect_three(id, 1);
     }
+}
+
+/* A length may have either sign, but its square must be a number. */
+static void bad_lengths(void **state)
+{
+    (void)state;
+    static const double bad[] = {NAN, -INFINITY, 1e200};
+    struct g5_batch b;
+    const int id = g5_new_device();
+    g5_load_three(id);
+    for (int k = 0; k < 3; k++) {
+        assert_int_equal(g5->eps_to_all(bad[k]), -1);
+        assert_int_equal(g6_errors(), 1);
+        assert_int_equal(g5_force(id, 3, &b), -1);
+        g5_expect_nan(&b, 3);
+        assert_int_equal(g6_errors(), 1);
+        assert_int_equal(g5->eps_to_all(-1), 0);
+        g5_expect_three(id, 1);
+    }
+    g6_errors();
+}
+
+/* A softening of one pipe that is none: the call says so, and forces are NaN until i-particles are set again. */
+static void bad_softening_of_pipes(void **state)
+{
+    (void)state;
+    static const double bad[] = {NAN, INFINITY, -INFINITY};
+    struct g5_batch b = {.p = {0}};
+    const int id = g5_new_device();
+    g5_load_three(id);
+    for (int k = 0; k < 3; k++) {
+        double eps[3] = {1, bad[k], 1};
+        g6_errors();
+        assert_int_equal(g5->set_xepsi(id, 3, g5_three_x, eps), -1);
+        assert_int_equal(g6_errors(), 1);
+        assert_int_equal(g5->run(id), -1);
+        assert_int_equal(g5->get_force(id, 3, b.a, b.p), -1);
+        g5_expect_nan(&b, 3);
+        assert_int_equal(g5->set_xi(id, 3, g5_three_x), 0);
+        assert_int_equal(g5->set_eps2(id, 3, eps), -1);
+        assert_int_equal(g5->run(id), -1);
+        assert_int_equal(g5->set_xi(id, 3, g5_three_x), 0);
+        assert_int_equal(g5->run(id), 0);
+        assert_int_equal(g5->get_force(id, 3, b.a, b.p), 0);
+    }
+    g6_errors();
+}
+
+/* Ranges are not needed, but a number that is none is an error. */
+static void bad_ranges(void **state)
+{
+    (void)state;
+    static const double bad[] = {NAN, INFINITY, -INFINITY};
+    const int id = g5_new_device();
+    double low, high, mass;
+    g5_load_three(id);
+    assert_int_equal(g5->set_range(id, -2, 3, 4), 0);
+    for (int k = 0; k < 9; k++) {
+        const double x = bad[k / 3];
+        assert_int_equal(g5->set_range(id, k % 3 == 0 ? x : -1, k % 3 == 1 ? x : 1, k % 3 == 2 ? x : 1), -1);
+        assert_int_equal(g6_errors(), 1);
+    }
+    assert_int_equal(g5->get_range(id, &low, &high, &mass), 0);
+    assert_true(low == -2 && high == 3 && mass == 4);
 }
 
 static void bad_loads(void **state)
@@ -190,8 +255,10 @@ static void forgotten_count(void **state)
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
-        G5_BOTH(bad_softening), G5_BOTH(bad_loads), G5_BOTH(bad_particles), G5_BOTH(steps_out_of_order),
-        G5_BOTH(odd_calls),     G5_BOTH(bad_rows),  G5_BOTH(device_ids),    G5_BOTH(forgotten_count),
+        G5_BOTH(bad_softening),      G5_BOTH(bad_lengths),   G5_BOTH(bad_softening_of_pipes),
+        G5_BOTH(bad_ranges),         G5_BOTH(bad_loads),     G5_BOTH(bad_particles),
+        G5_BOTH(steps_out_of_order), G5_BOTH(odd_calls),     G5_BOTH(bad_rows),
+        G5_BOTH(device_ids),         G5_BOTH(forgotten_count),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

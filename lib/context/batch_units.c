@@ -1,0 +1,146 @@
+/* batch_units.c - batches of small forces in units that single precision can hold. */
+#include "context/batch_units.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/structs.h"
+#include "context/job_rows.h"
+
+/* ---- looking -------------------------------------------------------------------------------- */
+
+static const void *row_of(const sapporo_column *column, int k, size_t size)
+{
+    return column->base ? sap_column_at(column, k, size) : NULL;
+}
+
+/* Adds own source k of a list. */
+static void add_source(struct sap_spread *s, struct sap_sizes *sizes, const sapporo_small_force *l, int k)
+{
+    double x[3];
+    const double *const derivative[1] = {x};
+    memcpy(x, row_of(&l->x_j, k, sizeof x), sizeof x);
+    sap_spread_add(s, sizes, derivative, 1, 0, sap_column_double(&l->mass_j, k));
+    sap_spread_soften(s, sap_column_double(&l->eps2_j, k));
+}
+
+/* Adds the softening of targets that have their own, and the common one. */
+static void add_softening(struct sap_spread *s, const sapporo_small_force *l, int all)
+{
+    sap_spread_soften(s, l->eps2);
+    for (int i = 0; i < l->ni && l->eps2_i.base && (all || i < 1); i++)
+        sap_spread_soften(s, sap_column_double(&l->eps2_i, i));
+}
+
+/* Whether the first, the middle and the last source of each list fit as they are. */
+static int seem_plain(const sapporo *c, const struct sap_batch *m)
+{
+    struct sap_spread s;
+    for (int k = 0; k < m->nlists; k++) {
+        const sapporo_small_force *const l = sap_batch_force(m, k);
+        if (l->ni == 0 || l->nj == 0) continue;
+        sap_spread_clear(&s);
+        add_softening(&s, l, 0);
+        const int last = l->nj - 1, places[] = {0, last / 2, last};
+        for (int look = 0; look < 3 && !l->address; look++) add_source(&s, NULL, l, places[look]);
+        sap_spread_close(&s, NULL);
+        if (!sap_spread_is_plain(&s, c->settings.order)) return 0;
+    }
+    return 1;
+}
+
+/* Reads all sources of lists, and all softening. */
+static void read_lists(const struct sap_batch *m, struct sap_spread *s, struct sap_sizes *sizes)
+{
+    for (int k = 0; k < m->nlists; k++) {
+        const sapporo_small_force *const l = sap_batch_force(m, k);
+        if (l->ni == 0) continue;
+        add_softening(s, l, 1);
+        for (int j = 0; j < l->nj && !l->address; j++) add_source(s, sizes, l, j);
+    }
+}
+
+/* ---- copies --------------------------------------------------------------------------------- */
+
+/* Copies n rows of `width` doubles, multiplied by 2^exponent, to *at, and points the column to them. */
+static void copy_column(sapporo_column *column, int n, size_t width, int exponent, double **at)
+{
+    if (!column->base) return;
+    double *const to = *at;
+    for (int k = 0; k < n; k++) memcpy(to + (size_t)k * width, row_of(column, k, width * sizeof *to), width * sizeof *to);
+    sap_scale(to, (size_t)n * width, exponent);
+    *column = (sapporo_column){to, 0};
+    *at = to + (size_t)n * width;
+}
+
+static void copy_list(sapporo_small_force *l, const struct sap_units *u, double **at)
+{
+    const int square = sap_units_square(u);
+    copy_column(&l->x, l->ni, 3, u->length, at);
+    copy_column(&l->eps2_i, l->ni, 1, square, at);
+    l->eps2 = sap_scaled(l->eps2, square);
+    if (l->address) return;
+    copy_column(&l->x_j, l->nj, 3, u->length, at);
+    copy_column(&l->mass_j, l->nj, 1, u->mass, at);
+    copy_column(&l->eps2_j, l->nj, 1, square, at);
+}
+
+static int copy_lists(sapporo *c, struct sap_batch *m, struct sap_batch_copy *copy)
+{
+    size_t numbers = 1;
+    for (int k = 0; k < m->nlists; k++) {
+        const sapporo_small_force *const l = sap_batch_force(m, k);
+        numbers += 4 * (size_t)l->ni + (l->address ? 0 : 5 * (size_t)l->nj);
+    }
+    copy->lists = calloc((size_t)(unsigned)m->nlists, sizeof *copy->lists);
+    copy->numbers = malloc(numbers * sizeof *copy->numbers);
+    if (!copy->lists || !copy->numbers)
+        return sap_fail(c, SAPPORO_ERR_MEMORY, "out of memory for %d lists in other units", m->nlists);
+    double *at = copy->numbers;
+    for (int k = 0; k < m->nlists; k++) {
+        (void)sap_struct_copy(&copy->lists[k], sizeof copy->lists[k], sap_batch_force(m, k), SAP_SMALL_FORCE_LEAST);
+        copy->lists[k].size = sizeof copy->lists[k];
+        copy_list(&copy->lists[k], &copy->units, &at);
+    }
+    m->lists = copy->lists;
+    return SAPPORO_OK;
+}
+
+void sap_batch_free_copy(struct sap_batch_copy *copy)
+{
+    free(copy->lists);
+    free(copy->numbers);
+}
+
+int sap_batch_take_units(sapporo *c, struct sap_batch *m, struct sap_batch_copy *copy)
+{
+    *copy = (struct sap_batch_copy){.lists = NULL};
+    const int in_double = m->more || c->settings.precision == SAPPORO_DP;
+    int status = SAPPORO_OK;
+    if (m->by_address > 0) status = sap_context_take_units(c, c->host.upper, 0, in_double);
+    if (status || in_double) return status;
+    if (seem_plain(c, m) && (m->by_address == 0 || sap_units_are_plain(&c->units))) return SAPPORO_OK;
+    struct sap_sizes sizes = {0};
+    struct sap_spread s;
+    sap_spread_clear(&s);
+    read_lists(m, &s, &sizes);
+    if (m->by_address > 0) sap_context_add_all(c, &s, &sizes);
+    sap_spread_close(&s, &sizes);
+    copy->units = sap_spread_units(&s, c->settings.order);
+    if (m->by_address > 0) sap_context_set_units(c, &copy->units);
+    status = sap_context_judge_units(c, &s, &copy->units);
+    if (status || sap_units_are_plain(&copy->units)) return status;
+    return copy_lists(c, m, copy);
+}
+
+void sap_batch_leave_units(const struct sap_batch *m, const int *ni, const struct sap_units *u)
+{
+    if (sap_units_are_plain(u)) return;
+    for (int k = 0; k < m->nlists; k++) {
+        sapporo_result r;
+        const size_t n = (size_t)(ni ? ni[k] : sap_batch_force(m, k)->ni);
+        (void)sap_result_copy(&r, sap_batch_result(m, k));
+        if (r.acc) sap_scale(r.acc[0], 3 * n, -sap_units_field(u, 0));
+        if (r.pot) sap_scale(r.pot, n, -sap_units_potential(u));
+    }
+}
