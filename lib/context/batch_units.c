@@ -67,7 +67,8 @@ static void copy_column(sapporo_column *column, int n, size_t width, int exponen
 {
     if (!column->base) return;
     double *const to = *at;
-    for (int k = 0; k < n; k++) memcpy(to + (size_t)k * width, row_of(column, k, width * sizeof *to), width * sizeof *to);
+    for (int k = 0; k < n; k++)
+        memcpy(to + (size_t)k * width, row_of(column, k, width * sizeof *to), width * sizeof *to);
     sap_scale(to, (size_t)n * width, exponent);
     *column = (sapporo_column){to, 0};
     *at = to + (size_t)n * width;

@@ -1,4 +1,5 @@
-/* context_units.h - the units in which a context stores its particles (units.c).  All functions need a locked context. */
+/* context_units.h - the units in which a context stores its particles (units.c).  All functions need a locked context.
+ */
 #ifndef SAP_CONTEXT_UNITS_H
 #define SAP_CONTEXT_UNITS_H
 

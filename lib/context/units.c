@@ -3,8 +3,8 @@
  *
  * A force in sp or ds looks at a few of its particles.  If they fit into single precision as they are, nothing happens.
  * Else it reads all of them, chooses units (engine/units.h), and multiplies what the store holds.  Particles that come
- * later are multiplied as they come, i-particles as they are copied, and results are divided.  Bits do not depend on the
- * units, so it does not matter when the context looks.
+ * later are multiplied as they come, i-particles as they are copied, and results are divided.  Bits do not depend on
+ * the units, so it does not matter when the context looks.
  */
 #include <math.h>
 #include <string.h>
@@ -139,7 +139,8 @@ void sap_context_set_units(sapporo *c, const struct sap_units *units)
     scale_store(c, &by);
     c->units = *units;
     note_far(c);
-    sap_log(SAPPORO_LOG_INFO, "particles are multiplied for single precision: lengths by 2^%d, masses by 2^%d, times by 2^%d",
+    sap_log(SAPPORO_LOG_INFO,
+            "particles are multiplied for single precision: lengths by 2^%d, masses by 2^%d, times by 2^%d",
             units->length, units->mass, units->time);
 }
 
@@ -187,12 +188,8 @@ int sap_context_take_units(sapporo *c, int nj, double eps2, int few)
     const struct sap_units units = sap_spread_units(&s, c->settings.order);
     sap_context_set_units(c, &units);
     const int status = sap_context_judge_units(c, &s, &units);
-    c->looked = (struct sap_looked){.valid = !status,
-                                    .nj = nj,
-                                    .farthest = s.farthest,
-                                    .eps2 = eps2,
-                                    .units = units,
-                                    .version = c->host.version};
+    c->looked = (struct sap_looked){
+        .valid = !status, .nj = nj, .farthest = s.farthest, .eps2 = eps2, .units = units, .version = c->host.version};
     return status;
 }
 

@@ -153,7 +153,10 @@ int sap_spread_is_plain(const struct sap_spread *s, int order)
 }
 
 /* Rounds to a whole multiple of 32. */
-static int on_grid(int exponent) { return SAP_UNITS_STEP * ((exponent + 32768 * SAP_UNITS_STEP + 16) / SAP_UNITS_STEP - 32768); }
+static int on_grid(int exponent)
+{
+    return SAP_UNITS_STEP * ((exponent + 32768 * SAP_UNITS_STEP + 16) / SAP_UNITS_STEP - 32768);
+}
 
 /*
  * Returns the exponent for masses beside lengths of exponent `size`: m / R^3 of the heaviest near 2^-24, so that there

@@ -1,8 +1,8 @@
 /*
  * units.h - powers of two by which particles are multiplied where single precision could not hold them as they are.
  *
- * A length x becomes x 2^length, a mass m 2^mass, a span of time t 2^time.  All exponents are whole multiples of 32, the
- * grid of the accumulators (physics/accumulate.h): so a force in other units has the same bits, scaled, wherever no
+ * A length x becomes x 2^length, a mass m 2^mass, a span of time t 2^time.  All exponents are whole multiples of 32,
+ * the grid of the accumulators (physics/accumulate.h): so a force in other units has the same bits, scaled, wherever no
  * number leaves the range of its type.  Ordinary particles are not multiplied: all exponents are 0.
  */
 #ifndef SAP_UNITS_H

@@ -17,8 +17,14 @@ static int force(sapporo *c, double *pot)
     const double x[1][3] = {{0, 0, 0}};
     const int index[1] = {0};
     double acc[1][3];
-    const sapporo_request request = {
-        .size = sizeof request, .nj = 2, .ni = 1, .x = {x, 0}, .v = {x, 0}, .a = {x, 0}, .jerk = {x, 0}, .index = {index, 0}};
+    const sapporo_request request = {.size = sizeof request,
+                                     .nj = 2,
+                                     .ni = 1,
+                                     .x = {x, 0},
+                                     .v = {x, 0},
+                                     .a = {x, 0},
+                                     .jerk = {x, 0},
+                                     .index = {index, 0}};
     const sapporo_result result = {.size = sizeof result, .acc = acc, .pot = pot};
     sapporo_job *job;
     *pot = NAN;
@@ -32,7 +38,8 @@ static int force(sapporo *c, double *pot)
 static int neighbour_force(sapporo *c, double *pot)
 {
     const int address[1] = {0}, length[1] = {1}, only = 1, *const list[1] = {&only};
-    const sapporo_neighbour_request request = {.size = sizeof request, .ni = 1, .address = address, .list = list, .length = length};
+    const sapporo_neighbour_request request = {
+        .size = sizeof request, .ni = 1, .address = address, .list = list, .length = length};
     const sapporo_result result = {.size = sizeof result, .pot = pot};
     return sapporo_neighbour_force(c, &request, &result);
 }

@@ -54,8 +54,7 @@ static void change_back(struct answer *a, int n, const struct units *u)
 {
     for (int i = 0; i < n; i++) {
         double *const row[] = {a[i].acc, a[i].jerk, a[i].snap, a[i].crackle};
-        for (int d = 0; d < 4; d++)
-            to_units(row[d], 3, u->length / u->mass * u->length * pow(u->time, d));
+        for (int d = 0; d < 4; d++) to_units(row[d], 3, u->length / u->mass * u->length * pow(u->time, d));
         a[i].pot *= u->length / u->mass;
         a[i].nearest_r2 = a[i].nearest_r2 / u->length / u->length;
     }
@@ -90,7 +89,9 @@ static void compare_doubles(const char *what, const struct answer *a, const stru
                          are_close(a[i].snap, b[i].snap) && are_close(a[i].crackle, b[i].crackle) &&
                          fabs(a[i].pot - b[i].pot) <= 1e-13 * fabs(b[i].pot) && a[i].nearest == b[i].nearest &&
                          a[i].nlist == b[i].nlist;
-        if (!good) fail_msg("%s: target %d: acc %g, should be %g; pot %g, %g", what, i, a[i].acc[0], b[i].acc[0], a[i].pot, b[i].pot);
+        if (!good)
+            fail_msg("%s: target %d: acc %g, should be %g; pot %g, %g", what, i, a[i].acc[0], b[i].acc[0], a[i].pot,
+                     b[i].pot);
     }
 }
 
@@ -193,7 +194,8 @@ static void compare_exactly(const char *what, const struct engine *e, const stru
     expect_within(what, e, i, POT, (double)fabsl(a->pot - x->pot), case_bound(test, e->precision, x, POT));
     for (int q = 0; q < vectors; q++)
         expect_within(what, e, i, ACC + q, norm_of_error(got[q], want[q]), case_bound(test, e->precision, x, ACC + q));
-    if (a->nearest != x->nearest) fail_msg("%s, %s: nearest of %d is %d, not %d", e->name, what, i, a->nearest, x->nearest);
+    if (a->nearest != x->nearest)
+        fail_msg("%s, %s: nearest of %d is %d, not %d", e->name, what, i, a->nearest, x->nearest);
     assert_int_equal(a->nlist, x->nlist);
     if (x->nlist) assert_memory_equal(a->list, x->list, (size_t)x->nlist * sizeof *x->list);
 }
@@ -219,7 +221,13 @@ static void check_known(const struct engine *e, sapporo *c, const struct test_ca
 
 static void check_errors(const struct engine *all, int n)
 {
-    const struct test_case test = {.name = "units", .n = 1300, .ni = 24, .highest = 4, .eps2 = 1e-4, .compare = WITH_ALL, .roundings = {0, 16, 16, 16}};
+    const struct test_case test = {.name = "units",
+                                   .n = 1300,
+                                   .ni = 24,
+                                   .highest = 4,
+                                   .eps2 = 1e-4,
+                                   .compare = WITH_ALL,
+                                   .roundings = {0, 16, 16, 16}};
     int ran = 0;
     for (int k = 0; k < n; k++) {
         if (all[k].root == SAPPORO_ROOT_FAST || !engine_usable(&all[k])) continue; /* fast roots have other bounds */

@@ -1,0 +1,467 @@
+/*
+ * test_units_more.c - calls beside plain forces in units that single precision cannot hold: batches of small forces,
+ * neighbour forces, regular forces, spline softening, particles that are read, contexts of mixed precision.  Multiplied
+ * by powers of two, they have the same bits.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "model.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { N = 1400, NI = 20 };
+
+/* Exponents of a length, a mass and a time. */
+static const int units[][3] = {{72, 144, 40}, {-66, -198, 0}, {-3, -150, 5}, {40, -60, 90}};
+enum { UNITS = sizeof units / sizeof units[0] };
+
+/* Particles, some of them targets, in units. */
+struct set {
+    double x[N][3], v[N][3], mass[N], eps2[N], h2[N];
+    int length, unit_mass, time;
+};
+
+static void scale(double *x, int n, int exponent)
+{
+    for (int k = 0; k < n; k++) x[k] = ldexp(x[k], exponent);
+}
+
+/* Makes a star cluster in units of powers of two. */
+static struct set *new_set(int length, int mass, int time)
+{
+    struct set *const s = zeroed(1, sizeof *s);
+    struct body *const body = zeroed(N, sizeof *body);
+    model_plummer(body, N, 9);
+    for (int k = 0; k < N; k++) {
+        memcpy(s->x[k], body[k].derivative[0], sizeof s->x[k]);
+        memcpy(s->v[k], body[k].derivative[1], sizeof s->v[k]);
+        s->mass[k] = body[k].mass * (1 + k % 3);
+        s->eps2[k] = 1e-4 * (k % 3);
+        s->h2[k] = 1e-2 * (k % 5);
+    }
+    free(body);
+    scale(s->x[0], 3 * N, length);
+    scale(s->v[0], 3 * N, length - time);
+    scale(s->mass, N, mass);
+    scale(s->eps2, N, 2 * length);
+    scale(s->h2, N, 2 * length);
+    s->length = length, s->unit_mass = mass, s->time = time;
+    return s;
+}
+
+static void store(sapporo *c, const struct set *s, int n, int soft)
+{
+    sapporo_particles all = {.size = sizeof all, .derivative = {{s->x, 0}, {s->v, 0}}, .mass = {s->mass, 0}};
+    if (soft) all.eps2.base = s->eps2;
+    assert_int_equal(sapporo_set_particles(c, 0, n, &all), SAPPORO_OK);
+}
+
+/* Results of N targets at most, divided by the units. */
+struct rows {
+    double acc[N][3], jerk[N][3], pot[N], r2[N];
+    int nearest[N];
+};
+
+static void leave_units(struct rows *r, const struct set *s, int n)
+{
+    const int field = s->unit_mass - 2 * s->length;
+    scale(r->acc[0], 3 * n, -field);
+    scale(r->jerk[0], 3 * n, -(field - s->time));
+    scale(r->pot, n, -(s->unit_mass - s->length));
+    scale(r->r2, n, -2 * s->length);
+}
+
+static void expect_same(const char *what, const struct engine *e, int unit, const struct rows *a, const struct rows *b,
+                        int n)
+{
+    for (int i = 0; i < n; i++)
+        if (!same_doubles(a->acc[i], b->acc[i], 3) || !same_doubles(a->jerk[i], b->jerk[i], 3) ||
+            !same_doubles(&a->pot[i], &b->pot[i], 1) || !same_doubles(&a->r2[i], &b->r2[i], 1) ||
+            a->nearest[i] != b->nearest[i])
+            fail_msg("%s, %s, units %d: target %d: acc %a, should be %a; jerk %a, %a; pot %a, %a; r2 %a, %a", what,
+                     e->name, unit, i, a->acc[i][0], b->acc[i][0], a->jerk[i][0], b->jerk[i][0], a->pot[i], b->pot[i],
+                     a->r2[i], b->r2[i]);
+}
+
+/* A call, in a context that holds the particles of a set or others; writes `n` rows. */
+typedef int a_call(sapporo *c, const struct set *s, struct rows *r);
+
+/* Compares the rows of a call in all units with those in ordinary ones, in one context. */
+static void compare(const char *what, const struct engine *e, a_call *call)
+{
+    struct set *const plain = new_set(0, 0, 0);
+    struct rows *const expected = zeroed(1, sizeof *expected), *const got = zeroed(1, sizeof *got);
+    sapporo *const c = engine_open(e, 2);
+    const int n = call(c, plain, expected);
+    for (int k = 0; k < UNITS; k++) {
+        struct set *const s = new_set(units[k][0], units[k][1], units[k][2]);
+        memset(got, 0, sizeof *got);
+        assert_int_equal(call(c, s, got), n);
+        leave_units(got, s, n);
+        expect_same(what, e, k, got, expected, n);
+        free(s);
+    }
+    memset(got, 0, sizeof *got);
+    assert_int_equal(call(c, plain, got), n);
+    expect_same(what, e, -1, got, expected, n);
+    sapporo_close(c);
+    free(plain);
+    free(expected);
+    free(got);
+}
+
+static void on_single(const char *what, const struct engine *all, int n, a_call *call)
+{
+    int ran = 0;
+    for (int k = 0; k < n; k++) {
+        if (all[k].precision == SAPPORO_DP || !engine_usable(&all[k])) continue;
+        compare(what, &all[k], call);
+        ran++;
+    }
+    if (!ran) skip();
+}
+
+/* ---- batches ------------------------------------------------------------------------------------ */
+
+enum { LISTS = 7 };
+
+/* Makes lists with sources of their own, by address, and of both kinds of softening; returns the rows of all. */
+static int make_lists(const struct set *s, const int *address, struct rows *r, sapporo_small_force *list,
+                      sapporo_result *result)
+{
+    static const int size[LISTS] = {3, 700, 16, 0, 1300, 129, 40};
+    int rows = 0;
+    for (int k = 0; k < LISTS; k++) {
+        sapporo_small_force *const l = &list[k];
+        *l = (sapporo_small_force){.size = sizeof *l, .ni = 3 + k, .nj = size[k], .x = {s->x[11 * k], 0}};
+        l->eps2 = k % 2 ? ldexp(1e-3, 2 * s->length) : 0;
+        if (k % 3 == 1) l->eps2_i.base = s->eps2 + 5 * k;
+        if (k % 3 == 2)
+            l->address = address + k;
+        else
+            l->x_j.base = s->x[20 * k], l->mass_j.base = s->mass + 20 * k;
+        if (k == 4) l->eps2_j.base = s->eps2;
+        result[k] = (sapporo_result){.size = sizeof result[k], .acc = r->acc + rows, .pot = r->pot + rows};
+        rows += l->ni;
+    }
+    return rows;
+}
+
+static int batch(sapporo *c, const struct set *s, struct rows *r)
+{
+    static int address[N];
+    sapporo_small_force list[LISTS];
+    sapporo_result result[LISTS];
+    for (int k = 0; k < N; k++) address[k] = (77 * k + 3) % N;
+    const int rows = make_lists(s, address, r, list, result);
+    store(c, s, N, 0);
+    assert_int_equal(sapporo_force_batch(c, LISTS, list, result), SAPPORO_OK);
+    return rows;
+}
+
+/* All lists have their own sources; the context holds nothing. */
+static int batch_begun(sapporo *c, const struct set *s, struct rows *r)
+{
+    sapporo_small_force list[LISTS], own[LISTS];
+    sapporo_result result[LISTS];
+    sapporo_batch *b;
+    int ni[LISTS], n = 0, rows = 0;
+    make_lists(s, NULL, r, list, result);
+    for (int k = 0; k < LISTS; k++)
+        if (k % 3 != 2) {
+            own[n] = list[k];
+            result[n] = (sapporo_result){.size = sizeof result[n], .acc = r->acc + rows, .pot = r->pot + rows};
+            rows += ni[n++] = list[k].ni;
+        }
+    assert_int_equal(sapporo_force_batch_begin(c, n, own, &b), SAPPORO_OK);
+    memset(own, 0x55, sizeof own);
+    assert_int_equal(sapporo_force_batch_end(b, n, ni, result), SAPPORO_OK);
+    assert_int_equal(sapporo_force_batch_end(b, n, ni, result), SAPPORO_OK); /* divided once */
+    sapporo_force_batch_free(b);
+    return rows;
+}
+
+static void batches(void **state)
+{
+    (void)state;
+    on_single("batch", engines2, ENGINES2, batch);
+    on_single("batch begun", engines2, ENGINES2, batch_begun);
+}
+
+/* ---- other forces ------------------------------------------------------------------------------- */
+
+static int neighbour_force(sapporo *c, const struct set *s, struct rows *r)
+{
+    int address[NI], length[NI], list[NI][40];
+    const int *lists[NI];
+    for (int i = 0; i < NI; i++) {
+        address[i] = 31 * i, length[i] = 2 * i, lists[i] = list[i];
+        for (int k = 0; k < 2 * i; k++) list[i][k] = (31 * i + 7 * k + 1) % N;
+    }
+    const sapporo_neighbour_request request = {.size = sizeof request,
+                                               .ni = NI,
+                                               .address = address,
+                                               .list = lists,
+                                               .length = length,
+                                               .eps2 = ldexp(1e-4, 2 * s->length)};
+    const sapporo_result result = {.size = sizeof result,
+                                   .acc = r->acc,
+                                   .jerk = r->jerk,
+                                   .pot = r->pot,
+                                   .nearest = r->nearest,
+                                   .nearest_r2 = r->r2};
+    store(c, s, N, 0);
+    assert_int_equal(sapporo_set_time(c, ldexp(0.0625, s->time)), SAPPORO_OK);
+    assert_int_equal(sapporo_neighbour_force(c, &request, &result), SAPPORO_OK);
+    return NI;
+}
+
+static void neighbours(void **state)
+{
+    (void)state;
+    on_single("neighbour force", engines, ENGINES, neighbour_force);
+}
+
+/* A force, whose lists, if there are some, enter the rows as `nearest`: their lengths. */
+static int force(sapporo *c, const sapporo_request *request, struct rows *r, int has_jerk)
+{
+    const sapporo_result result = {
+        .size = sizeof result, .acc = r->acc, .jerk = has_jerk ? r->jerk : NULL, .pot = r->pot};
+    sapporo_job *job;
+    assert_int_equal(sapporo_force_begin(c, request, &job), SAPPORO_OK);
+    assert_int_equal(sapporo_force_end(job, request->ni, &result), SAPPORO_OK);
+    for (int i = 0; i < request->ni && request->h2.base; i++) {
+        int none;
+        (void)sapporo_force_neighbours(job, i, 0, &none, NULL, &r->nearest[i]);
+    }
+    sapporo_force_free(job);
+    return request->ni;
+}
+
+static int regular_force(sapporo *c, const struct set *s, struct rows *r)
+{
+    double dtr[NI], h2[NI];
+    sapporo_request request = {.size = sizeof request,
+                               .nj = N,
+                               .ni = NI,
+                               .x = {s->x, 0},
+                               .v = {s->v, 0},
+                               .h2 = {h2, 0},
+                               .dtr = {dtr, 0},
+                               .pairs = SAPPORO_PAIRS_OUTSIDE,
+                               .h2_by_mass = 1};
+    for (int i = 0; i < NI; i++) {
+        dtr[i] = ldexp(0.01 * i, s->time);
+        h2[i] = ldexp(0.3 * i, 2 * s->length - s->unit_mass);
+    }
+    store(c, s, N, 0);
+    assert_int_equal(sapporo_set_time(c, 0), SAPPORO_OK);
+    return force(c, &request, r, 1);
+}
+
+static int regular_force_by_length(sapporo *c, const struct set *s, struct rows *r)
+{
+    const sapporo_request request = {.size = sizeof request,
+                                     .nj = N,
+                                     .ni = NI,
+                                     .x = {s->x, 0},
+                                     .v = {s->v, 0},
+                                     .h2 = {s->h2, 0},
+                                     .pairs = SAPPORO_PAIRS_OUTSIDE};
+    store(c, s, N, 0);
+    assert_int_equal(sapporo_set_time(c, 0), SAPPORO_OK);
+    return force(c, &request, r, 1);
+}
+
+static void regular_forces(void **state)
+{
+    (void)state;
+    on_single("regular force, radii by mass", engines, ENGINES, regular_force);
+    on_single("regular force", engines, ENGINES, regular_force_by_length);
+}
+
+static int spline_force(sapporo *c, const struct set *s, struct rows *r)
+{
+    const sapporo_request request = {.size = sizeof request,
+                                     .nj = N,
+                                     .ni = NI,
+                                     .x = {s->x, 0},
+                                     .eps2 = ldexp(1e-2, 2 * s->length),
+                                     .eps2_i = {s->eps2, 0},
+                                     .softening = SAPPORO_SOFTENING_SPLINE_MEAN};
+    store(c, s, N, 1);
+    return force(c, &request, r, 0);
+}
+
+static void spline_forces(void **state)
+{
+    (void)state;
+    on_single("spline", engines2, ENGINES2, spline_force);
+}
+
+/* ---- particles ---------------------------------------------------------------------------------- */
+
+/* Particles are read as they were set, before and after a force has chosen other units. */
+static void reading(void **state)
+{
+    (void)state;
+    for (int order = 2; order <= 8; order += 2) {
+        const sapporo_options options = {
+            .size = sizeof options, .order = order, .precision = SAPPORO_DS, .backend = SAPPORO_BACKEND_CPU};
+        const sapporo_request request = {.size = sizeof request, .nj = 2};
+        sapporo_particle p = {.mass = 1.3e43, .time = order == 2 ? 0 : 4e15, .index = 5}, before, after;
+        sapporo_job *job;
+        sapporo *c;
+        for (int k = 0; k < (order == 2 ? 1 : order == 4 ? 4 : 5); k++)
+            for (int axis = 0; axis < 3; axis++) p.derivative[k][axis] = (3e21 + axis * 1e20) / pow(1e15, k);
+        assert_int_equal(sapporo_open(&options, &c), SAPPORO_OK);
+        assert_int_equal(sapporo_set_particle(c, 0, &p), SAPPORO_OK);
+        p.derivative[0][0] = -1.7e21;
+        assert_int_equal(sapporo_set_particle(c, 1, &p), SAPPORO_OK);
+        assert_int_equal(sapporo_set_time(c, 5e15), SAPPORO_OK);
+        for (int predicted = 0; predicted < 2; predicted++) {
+            assert_int_equal(sapporo_get_particle(c, 1, predicted, &before), SAPPORO_OK);
+            assert_int_equal(sapporo_force_begin(c, &request, &job), SAPPORO_OK);
+            sapporo_force_free(job);
+            assert_int_equal(sapporo_get_particle(c, 1, predicted, &after), SAPPORO_OK);
+            assert_memory_equal(&before, &after, sizeof before);
+            assert_int_equal(sapporo_set_particle(c, 1, &p), SAPPORO_OK);
+            assert_int_equal(sapporo_get_particle(c, 1, predicted, &after), SAPPORO_OK);
+            assert_memory_equal(&before, &after, sizeof before);
+            assert_int_equal(sapporo_clear_particles(c), SAPPORO_OK);
+            for (int k = 0; k < 2; k++) assert_int_equal(sapporo_set_particle(c, k, &p), SAPPORO_OK);
+        }
+        sapporo_close(c);
+    }
+}
+
+/* ---- mixed precision ---------------------------------------------------------------------------- */
+
+/* Forces of few and of many particles in turns have the bits of contexts of one precision each. */
+static void mixed(void **state)
+{
+    const int count[] = {N, 300, 1100, 1023, N, 5};
+    struct set *const s = new_set(72, 144, 40);
+    struct rows *const a = zeroed(1, sizeof *a), *const b = zeroed(1, sizeof *b);
+    sapporo *c[SAPPORO_DP + 1];
+    (void)state;
+    for (int k = 0; k <= SAPPORO_DP; k++) {
+        const sapporo_options options = {.size = sizeof options, .precision = k, .backend = SAPPORO_BACKEND_CPU};
+        assert_int_equal(sapporo_open(&options, &c[k]), SAPPORO_OK);
+        store(c[k], s, N, 0);
+    }
+    for (int k = 0; k < 6; k++) {
+        const sapporo_request request = {
+            .size = sizeof request, .nj = count[k], .ni = NI, .x = {s->x, 0}, .v = {s->v, 0}, .eps2 = ldexp(1e-4, 144)};
+        force(c[SAPPORO_PRECISION_DEFAULT], &request, a, 1);
+        force(c[count[k] < 1024 ? SAPPORO_DP : SAPPORO_DS], &request, b, 1);
+        assert_memory_equal(a->acc, b->acc, NI * sizeof a->acc[0]);
+        assert_memory_equal(a->jerk, b->jerk, NI * sizeof a->jerk[0]);
+    }
+    for (int k = 0; k <= SAPPORO_DP; k++) sapporo_close(c[k]);
+    free(s);
+    free(a);
+    free(b);
+}
+
+/* ---- what no units serve ------------------------------------------------------------------------ */
+
+static int warned, failed;
+static char said[300];
+
+static void listen_to(void *user, int level, const char *text)
+{
+    (void)user;
+    warned += level == SAPPORO_LOG_WARNING;
+    failed += level == SAPPORO_LOG_ERROR;
+    snprintf(said, sizeof said, "%s", text);
+}
+
+/* Two stars of mass 1 and two of `light`, 1 apart, 1e5 away; the acceleration of a light one by the other. */
+static double light_pair(sapporo *c, double light)
+{
+    double x[4][3] = {{0}, {1}, {1e5}, {1e5, 1}}, mass[4] = {1, 1, light, light}, acc[1][3];
+    const int index[1] = {2};
+    const sapporo_particles all = {.size = sizeof all, .derivative = {{x, 0}}, .mass = {mass, 0}};
+    const sapporo_request request = {.size = sizeof request, .nj = 4, .ni = 1, .x = {x[2], 0}, .index = {index, 0}};
+    const sapporo_result result = {.size = sizeof result, .acc = acc};
+    sapporo_job *job;
+    warned = failed = 0;
+    assert_int_equal(sapporo_set_particles(c, 0, 4, &all), SAPPORO_OK);
+    assert_int_equal(sapporo_force_begin(c, &request, &job), SAPPORO_OK);
+    assert_int_equal(sapporo_force_end(job, 1, &result), SAPPORO_OK);
+    sapporo_force_free(job);
+    return acc[0][1];
+}
+
+/* Masses that span what single precision holds are right; beyond, one warning names the remedy. */
+static void spans_of_masses(void **state)
+{
+    (void)state;
+    for (int precision = SAPPORO_SP; precision <= SAPPORO_DP; precision++) {
+        const sapporo_options options = {
+            .size = sizeof options, .order = 2, .precision = precision, .backend = SAPPORO_BACKEND_CPU};
+        sapporo *c;
+        sapporo_set_log(listen_to, NULL);
+        assert_int_equal(sapporo_open(&options, &c), SAPPORO_OK);
+        assert_true(fabs(light_pair(c, 1e-20) / 1e-20 - 1) < 1e-5 && warned == 0);
+        assert_true(fabs(light_pair(c, 1e-36) / 1e-36 - 1) < 1e-5 && warned == 0);
+        const double acc = light_pair(c, 1e-90);
+        if (precision == SAPPORO_DP)
+            assert_true(fabs(acc / 1e-90 - 1) < 1e-5 && warned == 0);
+        else
+            assert_true(warned == 1 && strstr(said, "SAPPORO_PRECISION=dp"));
+        (void)light_pair(c, 1e-90);
+        assert_int_equal(warned, 0); /* once */
+        sapporo_close(c);
+        sapporo_set_log(NULL, NULL);
+    }
+}
+
+/* A softening that makes all positions vanish is refused; a large one is right. */
+static void large_softening(void **state)
+{
+    (void)state;
+    const sapporo_options options = {
+        .size = sizeof options, .order = 2, .precision = SAPPORO_DS, .backend = SAPPORO_BACKEND_CPU};
+    const double x[2][3] = {{0}, {1}}, mass[2] = {1, 1}, eps[] = {1e10, 1e20, 1e25, 1e50};
+    const sapporo_particles all = {.size = sizeof all, .derivative = {{x, 0}}, .mass = {mass, 0}};
+    sapporo *c;
+    sapporo_set_log(listen_to, NULL);
+    assert_int_equal(sapporo_open(&options, &c), SAPPORO_OK);
+    assert_int_equal(sapporo_set_particles(c, 0, 2, &all), SAPPORO_OK);
+    for (int k = 0; k < 4; k++) {
+        double acc[1][3] = {{0}};
+        const sapporo_request request = {
+            .size = sizeof request, .nj = 2, .ni = 1, .x = {x, 0}, .eps2 = eps[k] * eps[k]};
+        const sapporo_result result = {.size = sizeof result, .acc = acc};
+        sapporo_job *job;
+        failed = 0;
+        const int status = sapporo_force_begin(c, &request, &job);
+        assert_int_equal(status, k < 3 ? SAPPORO_OK : SAPPORO_ERR_ARGUMENT);
+        if (status) assert_true(failed == 1 && strstr(said, "SAPPORO_PRECISION=dp"));
+        if (status) continue;
+        assert_int_equal(sapporo_force_end(job, 1, &result), SAPPORO_OK);
+        assert_true(fabs(acc[0][0] * eps[k] * eps[k] * eps[k] - 1) < 1e-6);
+        sapporo_force_free(job);
+    }
+    sapporo_close(c);
+    sapporo_set_log(NULL, NULL);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(batches),         cmocka_unit_test(neighbours),
+                                       cmocka_unit_test(regular_forces),  cmocka_unit_test(spline_forces),
+                                       cmocka_unit_test(reading),         cmocka_unit_test(mixed),
+                                       cmocka_unit_test(spans_of_masses), cmocka_unit_test(large_softening)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
