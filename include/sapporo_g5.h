@@ -60,7 +60,8 @@ SAPPORO_API int g5_get_jmemsizeMC(int devid);
 
 /* ---- settings ---- */
 
-/* Ranges of coordinates and smallest mass, for numbers in fixed point: recorded, and not looked at. */
+/* Ranges of coordinates and smallest mass, for numbers in fixed point: recorded, and not looked at.  -1 if a number is
+ * not finite. */
 SAPPORO_API int g5_set_range(double xmin, double xmax, double mmin);
 SAPPORO_API int g5_set_rangeMC(int devid, double xmin, double xmax, double mmin);
 SAPPORO_API int g5_get_range(double *xmin, double *xmax, double *mmin);

@@ -117,9 +117,8 @@ int sap_batch_take_units(sapporo *c, struct sap_batch *m, struct sap_batch_copy 
 {
     *copy = (struct sap_batch_copy){.lists = NULL};
     const int in_double = m->more || c->settings.precision == SAPPORO_DP;
-    int status = SAPPORO_OK;
-    if (m->by_address > 0) status = sap_context_take_units(c, c->host.upper, 0, in_double);
-    if (status || in_double) return status;
+    if (m->by_address > 0) sap_context_take_units(c, c->host.upper, 0, in_double);
+    if (in_double) return SAPPORO_OK;
     if (seem_plain(c, m) && (m->by_address == 0 || sap_units_are_plain(&c->units))) return SAPPORO_OK;
     struct sap_sizes sizes = {0};
     struct sap_spread s;
@@ -129,9 +128,8 @@ int sap_batch_take_units(sapporo *c, struct sap_batch *m, struct sap_batch_copy 
     sap_spread_close(&s, &sizes);
     copy->units = sap_spread_units(&s, c->settings.order);
     if (m->by_address > 0) sap_context_set_units(c, &copy->units);
-    status = sap_context_judge_units(c, &s, &copy->units);
-    if (status || sap_units_are_plain(&copy->units)) return status;
-    return copy_lists(c, m, copy);
+    sap_context_judge_units(c, &s, &copy->units);
+    return sap_units_are_plain(&copy->units) ? SAPPORO_OK : copy_lists(c, m, copy);
 }
 
 void sap_batch_leave_units(const struct sap_batch *m, const int *ni, const struct sap_units *u)

@@ -26,7 +26,7 @@ struct sap_few {
 struct sap_looked {
     int valid; /* 0: never, or the particles have changed much since */
     int nj, farthest;
-    double eps2;
+    double eps2, faint;
     struct sap_units units;
     uint64_t version; /* of `host` */
 };
@@ -70,6 +70,7 @@ struct sapporo {
     int wide;                     /* 1: some stored coordinate is large for single precision (SAP_WIDE) */
     struct sap_units units;       /* of what `host` and `staged` hold (context_units.h) */
     struct sap_looked looked;
+    double faint; /* potentials below it, in these units, tell of forces that single precision loses; 0: of none */
     struct sap_few few;           /* for forces of few particles in dp, opened when they are first needed */
     struct sap_fallback few_fallback; /* the CPU fallback for neighbour forces of few particles in dp */
     int few_active; /* 1: the last force ran on the store of `few`, which has taken changes below SAP_FEW_J */
@@ -100,6 +101,7 @@ struct sapporo_job {
     int reported;    /* 1: warnings about the results have been given */
     double time; /* in these units, like all arrays above */
     struct sap_units units;
+    double faint; /* as in a context, when the force began */
     int nj;
     enum sap_pair_rule rule;
 };

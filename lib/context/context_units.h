@@ -7,15 +7,18 @@
 
 /*
  * Chooses the units for a force of the first nj addresses with at most this squared softening, before particles that
- * wait are sent.  few: the force is dp, which needs none.  Fails if no units serve, naming the remedy.
+ * wait are sent.  few: the force is dp, which needs none.
  */
-int sap_context_take_units(sapporo *context, int nj, double eps2, int few);
+void sap_context_take_units(sapporo *context, int nj, double eps2, int few);
+
+/* Whether a few of the particles, with this squared softening, fit into single precision as they are; always in dp. */
+int sap_context_seems_plain(const sapporo *context, double eps2);
 
 /* Adds all particles to a spread, in the units that they were given in.  Nothing waits to be stored. */
 void sap_context_add_all(const sapporo *context, struct sap_spread *s, struct sap_sizes *sizes);
 
-/* Warns of particles that no units serve, or fails. */
-int sap_context_judge_units(sapporo *context, const struct sap_spread *s, const struct sap_units *u);
+/* Warns once of particles that no units serve, and names the remedy. */
+void sap_context_judge_units(sapporo *context, const struct sap_spread *s, const struct sap_units *u);
 
 /* Changes the units to these: stores what waits, and multiplies what is stored. */
 void sap_context_set_units(sapporo *context, const struct sap_units *units);

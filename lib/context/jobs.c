@@ -282,6 +282,7 @@ static int start(sapporo *c, sapporo_job *j, const sapporo_request *r, unsigned 
     const double *eps2_i, *dtr;
     const int outside = r->pairs == SAPPORO_PAIRS_OUTSIDE;
     j->units = c->units;
+    j->faint = c->faint;
     int status = copy_softening(c, j, r, &eps2_i);
     if (!status) status = copy_dtr(c, j, r, &dtr);
     if (status) return status;
@@ -349,7 +350,7 @@ int sap_job_begin(sapporo *context, const sapporo_request *request, int all, uns
     if (!status && !c->chosen && !needed && r->ni > 0 && r->nj > 0) sap_context_choose(c, r->nj);
     const int few = !status && sap_context_is_few(c, all < 0 ? r->nj : all);
     if (few) status = sap_context_open_few(c);
-    if (!status) status = sap_context_take_units(c, r->nj, most_softening(r), few);
+    if (!status) sap_context_take_units(c, r->nj, most_softening(r), few);
     if (!status && c->nstaged)
         sent = sap_context_send(c, few);
     else if (!status)
@@ -428,6 +429,21 @@ int sap_job_supply(sapporo *c, sapporo_job *j, unsigned extra)
     return SAPPORO_OK;
 }
 
+/* Warns once of a force so small that single precision loses digits of it, or all. */
+static void warn_faint(sapporo *c, const sapporo_job *j, int from, const struct sap_force_output *out)
+{
+    if (!(j->faint > 0) || c->notes.warned >> SAP_WARN_FAINT & 1) return;
+    for (int i = from; i < out->rows; i++) {
+        const double pot = fabs(out->sum[i * out->sum_row]);
+        if (!(pot < j->faint) || pot == 0 || j->bad[i]) continue;
+        sap_warn_once(&c->notes, SAP_WARN_FAINT,
+                      "i-particle %d (index %d) is so far from the others that single precision loses digits of its "
+                      "force, or all: use precision dp",
+                      i, j->index[i]);
+        return;
+    }
+}
+
 /* Copies rows to the caller as they become complete. */
 static int write_rows(sapporo *c, const sapporo_job *j, int ni, const sapporo_result *r, struct sap_force_output *out)
 {
@@ -438,6 +454,7 @@ static int write_rows(sapporo *c, const sapporo_job *j, int ni, const sapporo_re
             return sap_engine_failed(c, sap_job_store(c, j), status, "force of %d on %d particles", j->nj, j->ni);
         const int at = sap_rows_write(j, from, out->rows < ni ? out->rows : ni, r, out);
         if (strange < 0) strange = at;
+        warn_faint(c, j, from, out);
         if (out->rows >= j->ni) break;
     }
     if (strange >= 0)

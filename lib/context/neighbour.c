@@ -125,8 +125,7 @@ int sapporo_neighbour_force(sapporo *context, const sapporo_neighbour_request *g
     if (c->nstaged) sap_context_settle(c);
     sap_jstore_finish(&c->host);
     int status = check(c, &l, &r, known ? known : known_result);
-    if (!status && l.ni > 0)
-        status = sap_context_take_units(c, c->host.upper, l.eps2, sap_context_is_few(c, c->host.upper));
+    if (!status && l.ni > 0) sap_context_take_units(c, c->host.upper, l.eps2, sap_context_is_few(c, c->host.upper));
     if (!status && l.ni > 0) status = run(c, &l, &r);
     if (status < 0) sap_rows_write_failed(l.ni, &r);
     sap_fp_leave(caller);

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/fpenv.h"
-#include "context/context_private.h"
+#include "context/context_units.h"
 
 /* The object of a handle, locked, whose particles can travel; NULL: there is none. */
 static sapporo *hold_traveller(sapporo *handle)
@@ -49,7 +49,7 @@ void sapporo_travel_leave(sapporo *context)
     sap_unlock(&c->busy);
 }
 
-int sapporo_travel_facts(sapporo *context, struct sap_travel_facts *facts)
+int sapporo_travel_facts(sapporo *context, double eps2, struct sap_travel_facts *facts)
 {
     sapporo *const c = sap_context_hold(context);
     *facts = (struct sap_travel_facts){.terms = 1};
@@ -57,7 +57,8 @@ int sapporo_travel_facts(sapporo *context, struct sap_travel_facts *facts)
     if (c->nstaged) sap_context_settle(c);
     for (int k = 0; k < c->host.segments; k++)
         if (c->host.segment[k] && c->host.segment[k]->terms > facts->terms) facts->terms = c->host.segment[k]->terms;
-    facts->soft = c->host.soft;
+    facts->soft = sap_scaled(c->host.soft, -sap_units_square(&c->units));
+    facts->unfit = !sap_context_seems_plain(c, eps2);
     sap_unlock(&c->busy);
     return SAPPORO_OK;
 }
@@ -95,7 +96,9 @@ int sapporo_travel_read(sapporo *context, void *to, size_t bytes)
 /* Brings the particles of a context into the form in which a force would find them. */
 static int settle(sapporo *c, int below)
 {
+    static const struct sap_units plain = {0, 0, 0};
     if (c->nstaged) sap_context_settle(c);
+    sap_context_set_units(c, &plain);
     sap_context_use_store(c, 0);
     sap_jstore_finish(&c->host);
     sap_context_warn_wide(c);

@@ -17,8 +17,8 @@ SAPPORO_API int sapporo_travel_device(sapporo *context, struct sap_travel_device
 SAPPORO_API int sapporo_travel_enter(sapporo *context);
 SAPPORO_API void sapporo_travel_leave(sapporo *context);
 
-/* What the host knows of the particles of a context. */
-SAPPORO_API int sapporo_travel_facts(sapporo *context, struct sap_travel_facts *facts);
+/* What the host knows of the particles of a context, for a force with this squared softening. */
+SAPPORO_API int sapporo_travel_facts(sapporo *context, double eps2, struct sap_travel_facts *facts);
 
 /* The hold of a context, and the stream of its transfers; NULL, which is a stream too, if there is no hold. */
 SAPPORO_API int sapporo_travel_hold(sapporo *context, size_t bytes, void **address);

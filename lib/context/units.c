@@ -39,20 +39,41 @@ static void add_staged(const sapporo *c, struct sap_spread *s, int k)
 enum { LOOKS = 8 };
 static int place_of_look(int k, int n) { return n <= LOOKS ? k : (int)((2LL * k + 1) * n / (2 * LOOKS)); }
 
-/* Whether a few particles of the first nj addresses, and of those that wait, fit as they are. */
-static int seem_plain(const sapporo *c, int nj, double eps2)
+/*
+ * Whether a few particles of the first nj addresses, and a few of those that wait, fit as they are: each by themselves,
+ * since those that wait may replace the others.  *faint: about the potential of forces that the precision loses.
+ */
+static int seem_plain(const sapporo *c, int nj, double eps2, double *faint)
 {
+    *faint = 0;
     const int end = nj < c->host.upper ? nj : c->host.upper;
-    struct sap_spread s;
-    sap_spread_clear(&s);
-    for (int k = 0; k < LOOKS && k < end; k++) {
-        const int address = place_of_look(k, end);
-        if (sap_jstore_has(&c->host, address)) add_stored(c, &s, NULL, address);
+    for (int waiting = 0; waiting < (c->nstaged > 0 ? 2 : 1); waiting++) {
+        const int n = waiting ? c->nstaged : end;
+        struct sap_spread s;
+        sap_spread_clear(&s);
+        for (int k = 0; k < LOOKS && k < n; k++) {
+            const int at = place_of_look(k, n);
+            if (waiting)
+                add_staged(c, &s, at);
+            else if (sap_jstore_has(&c->host, at))
+                add_stored(c, &s, NULL, at);
+        }
+        sap_spread_soften(&s, eps2);
+        sap_spread_close(&s, NULL);
+        if (!sap_spread_is_plain(&s, c->settings.order)) return 0;
+        if (s.heaviest == SAP_UNITS_NONE) continue;
+        const double whole = s.whole / (n < LOOKS ? n : LOOKS) * nj,
+                     most = sap_faint_potential(scalbn(1, s.heaviest), whole);
+        *faint = *faint > 0 && *faint < most ? *faint : most;
     }
-    for (int k = 0; k < LOOKS && k < c->nstaged; k++) add_staged(c, &s, place_of_look(k, c->nstaged));
-    sap_spread_soften(&s, eps2);
-    sap_spread_close(&s, NULL);
-    return sap_spread_is_plain(&s, c->settings.order);
+    return 1;
+}
+
+int sap_context_seems_plain(const sapporo *c, double eps2)
+{
+    double faint;
+    if (c->settings.precision == SAPPORO_DP) return 1;
+    return sap_units_are_plain(&c->units) && seem_plain(c, c->host.upper, eps2, &faint);
 }
 
 /* Adds the particles of the first nj addresses, in the units that they were given in.  Nothing waits to be stored. */
@@ -144,19 +165,18 @@ void sap_context_set_units(sapporo *c, const struct sap_units *units)
             units->length, units->mass, units->time);
 }
 
-int sap_context_judge_units(sapporo *c, const struct sap_spread *s, const struct sap_units *u)
+void sap_context_judge_units(sapporo *c, const struct sap_spread *s, const struct sap_units *u)
 {
     if (sap_spread_loses_places(s, u))
-        return sap_fail(c, SAPPORO_ERR_ARGUMENT,
-                        "the softening length is 2^%d, but coordinates are at most 2^%d: single precision cannot hold "
-                        "both; SAPPORO_PRECISION=dp can",
-                        s->softening, s->farthest + 1);
+        sap_warn_once(&c->notes, SAP_WARN_SOFTENING,
+                      "the softening length is 2^%d, but coordinates are at most 2^%d: single precision loses digits of "
+                      "the accelerations, or all; SAPPORO_PRECISION=dp has them",
+                      s->softening, s->farthest + 1);
     if (sap_spread_loses_masses(s, u))
         sap_warn_once(&c->notes, SAP_WARN_MASSES,
                       "masses from 2^%d to 2^%d: single precision loses the lightest beside the heaviest, so their "
                       "forces are too small; SAPPORO_PRECISION=dp has them",
                       s->lightest, s->heaviest);
-    return SAPPORO_OK;
 }
 
 /* Whether the particles are still about those of the last look, so that its units serve. */
@@ -166,20 +186,22 @@ static int is_known(const sapporo *c, int nj, double eps2)
            c->host.version - c->looked.version < (uint64_t)nj / 16;
 }
 
-int sap_context_take_units(sapporo *c, int nj, double eps2, int few)
+void sap_context_take_units(sapporo *c, int nj, double eps2, int few)
 {
     static const struct sap_units plain = {0, 0, 0};
     struct sap_spread s;
     struct sap_sizes sizes = {0};
+    c->faint = 0;
     if (c->given || few || c->settings.precision == SAPPORO_DP) {
         if (!sap_units_are_plain(&c->units)) sap_context_set_units(c, &plain);
-        return SAPPORO_OK;
+        return;
     }
-    if (!c->wide && sap_units_are_plain(&c->units) && seem_plain(c, nj, eps2)) return SAPPORO_OK;
+    if (!c->wide && sap_units_are_plain(&c->units) && seem_plain(c, nj, eps2, &c->faint)) return;
     sap_context_settle(c);
     if (is_known(c, nj, eps2)) {
         sap_context_set_units(c, &c->looked.units);
-        return SAPPORO_OK;
+        c->faint = c->looked.faint;
+        return;
     }
     sap_spread_clear(&s);
     sap_spread_soften(&s, eps2);
@@ -187,10 +209,16 @@ int sap_context_take_units(sapporo *c, int nj, double eps2, int few)
     sap_spread_close(&s, &sizes);
     const struct sap_units units = sap_spread_units(&s, c->settings.order);
     sap_context_set_units(c, &units);
-    const int status = sap_context_judge_units(c, &s, &units);
-    c->looked = (struct sap_looked){
-        .valid = !status, .nj = nj, .farthest = s.farthest, .eps2 = eps2, .units = units, .version = c->host.version};
-    return status;
+    sap_context_judge_units(c, &s, &units);
+    if (s.heaviest != SAP_UNITS_NONE)
+        c->faint = sap_faint_potential(scalbn(1, s.heaviest + units.mass), sap_scaled(s.whole, units.mass));
+    c->looked = (struct sap_looked){.valid = 1,
+                                    .nj = nj,
+                                    .farthest = s.farthest,
+                                    .eps2 = eps2,
+                                    .units = units,
+                                    .faint = c->faint,
+                                    .version = c->host.version};
 }
 
 /* ---- particles ------------------------------------------------------------------------------ */

@@ -103,14 +103,27 @@ stepper_targets(const GLOBAL D *particle, const GLOBAL int *active, GLOBAL struc
     to[k] = row;
 }
 
-/* Copies the sums of order 2, columns of `rows` numbers, to potentials and accelerations of rows. */
+/* Copies particles, with positions and masses multiplied by powers of two (engine/units.h). */
 KERNEL(SAP_STEPPER_THREADS)
-stepper_results(const GLOBAL D *sum, GLOBAL D *row_a, GLOBAL D *row_pot, const int rows)
+stepper_units(const GLOBAL D *particle, GLOBAL D *to, const D length, const D mass, const int n)
+{
+    const size_t i = global_id();
+    if (i >= (size_t)n) return;
+    for (int c = 0; c < 3; c++) to[4 * i + c] = particle[4 * i + c] * length;
+    to[4 * i + 3] = particle[4 * i + 3] * mass;
+}
+
+/*
+ * Copies the sums of order 2, columns of `rows` numbers, to potentials and accelerations of rows, divided by powers of
+ * two: pot and acc are the factors.
+ */
+KERNEL(SAP_STEPPER_THREADS)
+stepper_results(const GLOBAL D *sum, GLOBAL D *row_a, GLOBAL D *row_pot, const D acc, const D pot, const int rows)
 {
     const size_t k = global_id(), n = rows;
     if (k >= n) return;
-    row_pot[k] = sum[k];
-    for (int c = 0; c < 3; c++) row_a[3 * k + c] = sum[(1 + c) * n + k];
+    row_pot[k] = sum[k] * pot;
+    for (int c = 0; c < 3; c++) row_a[3 * k + c] = sum[(1 + c) * n + k] * acc;
 }
 
 /* Returns whether a tree can give a force at a position. */

@@ -60,6 +60,7 @@ int sap_exponent(double x)
 void sap_spread_clear(struct sap_spread *s)
 {
     s->size = s->farthest = s->heaviest = s->lightest = s->softening = SAP_UNITS_NONE;
+    s->whole = 0;
     for (int k = 0; k < SAPPORO_DERIVATIVES; k++) s->derivative[k] = SAP_UNITS_NONE;
 }
 
@@ -82,6 +83,7 @@ void sap_spread_add(struct sap_spread *s, struct sap_sizes *sizes, const double 
     for (int k = 1; k <= terms; k++)
         if (derivative[k]) s->derivative[k] = larger(s->derivative[k], largest_of(derivative[k], stride));
     if (m == SAP_UNITS_NONE) return;
+    s->whole += fabs(mass);
     s->heaviest = larger(s->heaviest, m);
     if (s->lightest == SAP_UNITS_NONE || m < s->lightest) s->lightest = m;
 }
@@ -118,6 +120,7 @@ void sap_spread_join(struct sap_spread *s, struct sap_sizes *sizes, const struct
     sizes->placed += their->placed;
     s->farthest = larger(s->farthest, before(other->farthest, u->length));
     s->softening = larger(s->softening, before(other->softening, u->length));
+    s->whole += sap_scaled(other->whole, -u->mass);
     s->heaviest = larger(s->heaviest, before(other->heaviest, u->mass));
     if (s->lightest == SAP_UNITS_NONE || (lightest != SAP_UNITS_NONE && lightest < s->lightest)) s->lightest = lightest;
     for (int k = 1; k < SAPPORO_DERIVATIVES; k++)
@@ -185,6 +188,8 @@ int sap_spread_loses_masses(const struct sap_spread *s, const struct sap_units *
 {
     return s->lightest != SAP_UNITS_NONE && s->lightest + u->mass < -126;
 }
+
+double sap_faint_potential(double heaviest, double whole) { return whole * cbrt(0x1p-126 / heaviest); }
 
 int sap_spread_loses_places(const struct sap_spread *s, const struct sap_units *u)
 {

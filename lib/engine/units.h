@@ -58,6 +58,7 @@ struct sap_spread {
     int size;                            /* of most coordinates, or the largest softening length if that is larger */
     int farthest;                        /* of all coordinates */
     int heaviest, lightest;              /* masses; lightest of those that are not zero */
+    double whole;                        /* sum of the sizes of masses, as they are added */
     int derivative[SAPPORO_DERIVATIVES]; /* the largest of derivative k */
     int softening;                       /* the largest softening length */
 };
@@ -98,6 +99,12 @@ struct sap_units sap_spread_units(const struct sap_spread *s, int order);
 
 /* Whether masses in these units leave the range of single precision, so that the lightest lose digits or vanish. */
 int sap_spread_loses_masses(const struct sap_spread *s, const struct sap_units *u);
+
+/*
+ * Returns the potential below which m / R^3 of the heaviest particle, at the distance at which all of them have this
+ * potential, is below the range of single precision.  Both numbers in the units of the force.
+ */
+double sap_faint_potential(double heaviest, double whole);
 
 /* Whether positions in these units vanish beside the softening length. */
 int sap_spread_loses_places(const struct sap_spread *s, const struct sap_units *u);

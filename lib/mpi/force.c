@@ -88,7 +88,7 @@ static int check_request(sapporo_mpi *h, sapporo_request *r, const sapporo_reque
 }
 
 /* Fields of a request that the ranks exchange; those with a name must be the same. */
-enum { NI, NJ, EPS2, WANT, TIME, TIME_SET, INDEXED, SOFT, SOFTENING, UPPER, TERMS, SOFT_J, REQUEST_FIELDS };
+enum { NI, NJ, EPS2, WANT, TIME, TIME_SET, INDEXED, SOFT, SOFTENING, UPPER, TERMS, SOFT_J, UNFIT, REQUEST_FIELDS };
 static const char *const request_names[REQUEST_FIELDS] = {[NJ] = "nj",
                                                           [EPS2] = "eps2",
                                                           [WANT] = "want",
@@ -101,7 +101,8 @@ static const char *const request_names[REQUEST_FIELDS] = {[NJ] = "nj",
 static int compare_requests(sapporo_mpi *h, int status, const sapporo_request *r)
 {
     struct sap_travel_facts facts = {.terms = 1};
-    if (sap_transport_of(h, r->nj)->on_device) (void)sapporo_travel_facts(h->context, &facts);
+    h->by_host = 0;
+    if (sap_transport_of(h, r->nj)->on_device) (void)sapporo_travel_facts(h->context, r->eps2, &facts);
     double field[REQUEST_FIELDS] = {[NI] = r->ni,
                                     [NJ] = r->nj,
                                     [EPS2] = r->eps2,
@@ -113,7 +114,8 @@ static int compare_requests(sapporo_mpi *h, int status, const sapporo_request *r
                                     [SOFTENING] = r->softening,
                                     [UPPER] = h->upper,
                                     [TERMS] = facts.terms,
-                                    [SOFT_J] = facts.soft};
+                                    [SOFT_J] = facts.soft,
+                                    [UNFIT] = facts.unfit};
     return sap_link_compare(&h->link, status, REQUEST_FIELDS, field, request_names);
 }
 
@@ -162,6 +164,7 @@ static void learn(sapporo_mpi *h, sapporo_mpi_job *j, int nj)
         j->indexed |= sap_link_field(&h->link, r, INDEXED) > 0;
         h->facts.terms = (int)fmax(h->facts.terms, sap_link_field(&h->link, r, TERMS));
         h->facts.soft = fmax(h->facts.soft, sap_link_field(&h->link, r, SOFT_J));
+        h->by_host |= sap_link_field(&h->link, r, UNFIT) > 0;
         if (sap_link_field(&h->link, r, UPPER) > upper) upper = (int)sap_link_field(&h->link, r, UPPER);
     }
     j->nj_all = nj < upper ? nj : upper;

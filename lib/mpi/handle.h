@@ -61,6 +61,7 @@ struct sapporo_mpi {
     int upper;                /* one above the highest address at which this rank keeps a particle, over all ranks */
     int terms, vectors, sums; /* x and derivatives per j-particle; vectors per i-particle; sums per i-particle */
     double time;              /* of sapporo_mpi_set_time */
+    int by_host;              /* 1: particles of the present force travel over the hosts (travel_ops.h: unfit) */
     uint64_t version;         /* of the particles: number of calls that changed them */
     int lost;                 /* 1: particles could not be stored, so forces fail until all addresses are emptied */
     sapporo_mpi_transport transport; /* how j-particles travel; not SAPPORO_MPI_TRANSPORT_AUTO */

@@ -121,7 +121,7 @@ static const struct sap_transport_table *table_of(sapporo_mpi_transport transpor
 
 const struct sap_transport_table *sap_transport_of(const sapporo_mpi *h, int asked)
 {
-    return table_of(asked < SAP_FEW_J ? SAPPORO_MPI_TRANSPORT_HOST : h->transport);
+    return table_of(asked < SAP_FEW_J || h->by_host ? SAPPORO_MPI_TRANSPORT_HOST : h->transport);
 }
 
 /* ------------------------------------------------------- what ranks can do */

@@ -48,11 +48,20 @@ static void run_open(const struct op *op)
     d->pipes.ni = 0;
 }
 
+static int is_softening(double eps2) { return eps2 >= 0 && isfinite(eps2); }
+
+static int are_softening(const double *eps2, int n)
+{
+    for (int i = 0; i < n; i++)
+        if (!is_softening(eps2[i])) return 0;
+    return 1;
+}
+
 static void run_eps(const struct op *op)
 {
     make_call(op, 0, 0);
-    check_int("rc", rc, 0);
     eps2_of_all = op->kind == OP_G5_EPS ? op->d[0] * op->d[0] : op->d[0];
+    check_int("rc", rc, is_softening(eps2_of_all) ? 0 : -1);
 }
 
 static void run_set_n(const struct op *op)
@@ -119,14 +128,14 @@ static void run_set_xi(const struct op *op)
 {
     struct device *const d = find(op->i[0]);
     const struct batch *const b = &batch[op->i[2]];
-    const int ni = op->i[1];
+    const int ni = op->i[1], good = ni >= 0 && (op->kind != OP_G5_SET_XI0 || are_softening(b->eps2, ni));
     make_call(op, 0, 0);
-    check_int("rc", rc, d && ni >= 0 ? 0 : -1);
+    check_int("rc", rc, d && good ? 0 : -1);
     if (!d) return;
-    d->pipes.failed = ni < 0;
+    d->pipes.failed = !good;
     d->pipes.fresh = 1;
     d->pipes.ni = 0;
-    if (ni < 0) return;
+    if (!good) return;
     d->pipes.ni = ni;
     memcpy(d->pipes.x, b->x, (size_t)ni * sizeof *b->x);
     d->pipes.own = op->kind == OP_G5_SET_XI0;
@@ -137,11 +146,12 @@ static void run_set_xi(const struct op *op)
 static void run_set_eps2(const struct op *op)
 {
     struct device *const d = find(op->i[0]);
-    const int ni = op->i[1], good = d && ni >= 0 && ni <= d->pipes.ni;
+    const int ni = op->i[1], fits = d && ni >= 0 && ni <= d->pipes.ni;
+    const int good = fits && are_softening(batch[op->i[2]].eps2, ni);
     make_call(op, 0, 0);
     check_int("rc", rc, good ? 0 : -1);
     if (d && !good) d->pipes.failed = 1;
-    if (!good) return;
+    if (!fits) return;
     for (int i = 0; i < d->pipes.ni && !d->pipes.own; i++) d->pipes.eps2[i] = d->pipes.common;
     memcpy(d->pipes.eps2, batch[op->i[2]].eps2, (size_t)ni * sizeof(double));
     d->pipes.own = 1;
@@ -150,15 +160,12 @@ static void run_set_eps2(const struct op *op)
 
 /* ---- forces ------------------------------------------------------------------------------- */
 
-static int is_softening(double eps2) { return eps2 >= 0 && isfinite(eps2); }
-
 /* NULL: the force fails. */
 static struct answer *begin(struct device *d, int memory, int ni, vec3 *x, double common, const double *eps2)
 {
     const int lost = d->lost[memory].n > 0 && d->lost[memory].at[0].address < d->n;
     if (d->n < 0 || lost || !is_softening(common)) return NULL;
-    for (int i = 0; i < ni && eps2; i++)
-        if (!is_softening(eps2[i])) return NULL;
+    if (eps2 && !are_softening(eps2, ni)) return NULL;
     const struct force f = {
         .precision = precision(), .pairs = PAIRS_ALL, .nj = d->n, .ni = ni, .eps2 = common, .x = x, .eps2_i = eps2};
     d->memory[memory].order = 2;

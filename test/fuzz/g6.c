@@ -102,7 +102,7 @@ static void run_time(const struct op *op)
 {
     struct cluster *const c = find_meant(op->i[0]);
     make_call(op, 0, 0);
-    check_int("rc", rc, c ? 0 : -1);
+    check_int("rc", rc, c && isfinite(op->d[0]) ? 0 : -1);
     if (c) c->time = op->d[0];
 }
 
@@ -185,7 +185,8 @@ static struct told told_of(const struct op *op)
 /* The answer to a force that is begun now; NULL: an argument is wrong. */
 static struct answer *begin(struct cluster *c, const struct told *t)
 {
-    const int good = t->nj >= 0 && t->ni >= 0 && t->eps2 >= 0 && isfinite(t->eps2) && t->index && t->x && t->v;
+    const int good =
+        t->nj >= 0 && t->ni >= 0 && t->eps2 >= 0 && isfinite(t->eps2) && isfinite(c->time) && t->index && t->x && t->v;
     if (!good) return NULL;
     const struct force f = {.precision = precision_of(4),
                             .pairs = PAIRS_SKIP_OWN,

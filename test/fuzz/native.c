@@ -68,7 +68,7 @@ static void run_time(const struct op *op)
 {
     struct model_context *const c = &native_contexts[op->i[0]];
     make_call(op, 0, 0);
-    check_int("rc", rc, closed(c));
+    check_int("rc", rc, closed(c) || isfinite(op->d[0]) ? closed(c) : (int)SAPPORO_ERR_NOT_FINITE);
     if (c->is_open) c->time = op->d[0];
 }
 
@@ -151,13 +151,15 @@ static void run_get(const struct op *op)
 {
     const struct model_context *const c = &native_contexts[op->i[0]];
     const struct particle *const p = c->is_open ? store_find(&c->store, op->i[1]) : NULL;
+    const int untimely = c->is_open && op->i[2] && c->order != 2 && !isfinite(c->time);
     make_call(op, SAPPORO_DERIVATIVES, 0);
     check_int("rc", rc,
               !c->is_open                              ? SAPPORO_ERR_CLOSED
+              : untimely                               ? SAPPORO_ERR_NOT_FINITE
               : p                                      ? SAPPORO_OK
               : store_find(&c->lost, op->i[1]) != NULL ? SAPPORO_ERR_MEMORY
                                                        : SAPPORO_ERR_ARGUMENT);
-    if (!p) {
+    if (!p || untimely) {
         check_nan("out.acc[0][0]", out.acc[0][0]);
         check_nan("out.pot[0]", out.pot[0]);
         check_int("out.nearest[0]", out.nearest[0], -1);

@@ -49,6 +49,7 @@ static int expected_of_begin(const struct model_context *c, const struct op *op)
     if (!c->is_open) return SAPPORO_ERR_CLOSED;
     if (nj < 0 || ni < 0 || (ni > 0 && !(given & GIVEN_X))) return SAPPORO_ERR_ARGUMENT;
     if (!(op->d[0] >= 0 && isfinite(op->d[0]))) return SAPPORO_ERR_ARGUMENT;
+    if (c->order != 2 && !isfinite(c->time)) return SAPPORO_ERR_NOT_FINITE;
     const int pairs = check_pairs(c, op);
     if (pairs) return pairs;
     const int softening = check_softening(c, op->i[7] >> 2);
@@ -136,7 +137,8 @@ static void run_threads(const struct op *op)
     const unsigned wanted = (unsigned)op->i[6];
     struct batch *const b = &batch[op->i[3]];
     const int good = c->is_open && nj >= 0 && op->d[0] >= 0 && isfinite(op->d[0]) && softening_there(c, 0) &&
-                     !(c->lost.n > 0 && c->lost.at[0].address < nj) && !(wanted & OUT_JERK && c->order < 4);
+                     (c->order == 2 || isfinite(c->time)) && !(c->lost.n > 0 && c->lost.at[0].address < nj) &&
+                     !(wanted & OUT_JERK && c->order < 4);
     struct answer *a = NULL;
     if (!good || ni < THREADS) return;
     const struct force f = {.precision = c->precision,
@@ -262,6 +264,8 @@ static void run_neighbour_force(const struct op *op)
         expected = SAPPORO_ERR_UNSUPPORTED;
     else if (ni < 0 || (ni > 0 && !(address && length && members)) || !(op->d[0] >= 0 && isfinite(op->d[0])))
         expected = SAPPORO_ERR_ARGUMENT;
+    else if (!isfinite(c->time))
+        expected = SAPPORO_ERR_NOT_FINITE;
     else if (wanted & (OUT_SNAP | OUT_CRACKLE) || c->is_soft)
         expected = SAPPORO_ERR_UNSUPPORTED;
     make_call(op, ni > 0 ? ni : 0, 0);

@@ -191,7 +191,7 @@ static void run_irr_force(const struct op *op)
         length[i] = good ? l->list[number[i] - 1][0] : -1;
         list[i] = good ? l->list[number[i] - 1] + 1 : NULL;
     }
-    if (l->irr_open && ni > 0) {
+    if (l->irr_open && ni > 0 && isfinite(op->d[0])) {
         const struct neighbour_force f = {.precision = precision_of(4),
                                           .ni = ni,
                                           .time = op->d[0],

@@ -40,7 +40,7 @@ static void run_predict(const struct op *op)
 static void run_get(const struct op *op)
 {
     const struct store *const s = current();
-    const struct particle *const p = store_find(s, op->i[0]);
+    const struct particle *const p = stands || isfinite(now) ? store_find(s, op->i[0]) : NULL;
     double to[3][3];
     make_call(op, 3, 0);
     check_int("out.nearest[0]", out.nearest[0], p ? p->index : -1);
@@ -67,7 +67,7 @@ static void run_force(const struct op *op)
     const int ni = op->i[0], nj = op->i[1];
     struct batch *const b = &batch[op->i[2]];
     struct answer *a = NULL;
-    int good = ni > 0 && nj >= 0 && !refused();
+    int good = ni > 0 && nj >= 0 && !refused() && (stands || isfinite(now));
     for (int i = 0; i < ni; i++) good &= b->eps2[i] >= 0 && isfinite(b->eps2[i]);
     if (good) {
         const struct force f = {.precision = precision_of(6),

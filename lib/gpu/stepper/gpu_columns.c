@@ -5,6 +5,7 @@
 #include "base/structs.h"
 #include "gpu/gpu_engine.h"
 #include "gpu/gpu_launch.h"
+#include "gpu/stepper/gpu_direct.h"
 #include "gpu/stepper/gpu_stepper.h"
 
 enum { CHUNK = SAP_TREE_CHUNK };
@@ -97,6 +98,7 @@ int sap_stepper_take_gpu(struct sap_stepper *stepper, int n, sapporo_memory memo
     const int status = sap_tree_gpu.set((void *)s->t, &p);
     if (status) return status;
     s->n = n;
+    sap_gpu_direct_forget(s);
     s->t->has_a = 0;                /* also if the tree had as many particles */
     sap_step_order_free(&s->order); /* until the order is known, slots are addresses */
     const int taken = sap_stepper_entered(s, take_work, &c);
@@ -166,6 +168,7 @@ int sap_stepper_write_gpu(struct sap_stepper *stepper, enum sap_step_column colu
 {
     struct column_copy c = {.column = column, .from = from};
     if (column == SAP_STEP_MASS || column == SAP_STEP_BUILT) return SAPPORO_ERR_UNSUPPORTED;
+    sap_gpu_direct_forget(of(stepper));
     return sap_stepper_entered(of(stepper), write_work, &c);
 }
 

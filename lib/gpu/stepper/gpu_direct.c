@@ -8,6 +8,7 @@
 
 #include "device/gpu_layout.h"
 #include "engine/tree_ops.h"
+#include "engine/units.h"
 #include "gpu/gpu_devices.h"
 #include "gpu/gpu_engine.h"
 #include "gpu/gpu_force.h"
@@ -22,8 +23,11 @@ enum { SUPER = SAP_GPU_SUPERPACKET, SUMS = 4 /* potential, acceleration */ };
 struct sap_gpu_direct {
     /* lends predicted records, memory and launch parameters to the force kernels; it never holds j-particles */
     struct sap_gpu_store *store;
-    struct sap_gpu_part none;  /* results stay on the device */
-    struct sap_gpu_buffer out; /* columns of sums */
+    struct sap_gpu_part none;   /* results stay on the device */
+    struct sap_gpu_buffer out;  /* columns of sums */
+    struct sap_units units;     /* of the particles as the force kernels see them */
+    struct sap_gpu_buffer copy; /* the particles in these units, unless they are plain */
+    int forces;                 /* since the units were chosen */
 };
 
 int sap_gpu_direct_able(const struct sap_device_set *opaque_set)
@@ -64,8 +68,67 @@ void sap_gpu_direct_close(struct sap_gpu_stepper *s)
         sap_gpu_store_free(s->direct->store);
     }
     if (s->t) sap_gpu_free(s->t->driver, &s->direct->out);
+    if (s->t) sap_gpu_free(s->t->driver, &s->direct->copy);
     if (s->t) sap_tree_gpu.destroy((void *)s->t);
     free(s->direct);
+}
+
+void sap_gpu_direct_forget(struct sap_gpu_stepper *s)
+{
+    if (s->direct) s->direct->forces = 0;
+}
+
+/* Reads the particles with mass, at their predicted positions, and chooses units in which they fit. */
+static int choose_units(struct sap_gpu_stepper *s)
+{
+    const struct sap_driver *const driver = s->t->driver;
+    struct sap_sizes sizes = {0};
+    struct sap_spread spread;
+    const size_t n = (size_t)s->order.massive;
+    double(*const particle)[4] = malloc((n + 1) * sizeof *particle);
+    if (!particle) return SAP_DRIVER_MEMORY;
+    int status = n ? driver->copy_out(s->t->stream, particle, s->t->particle.mem, 0, n * sizeof *particle) : 0;
+    if (!status) status = driver->stream_finish(s->t->stream);
+    sap_spread_clear(&spread);
+    sap_spread_soften(&spread, s->settings.eps2);
+    for (size_t k = 0; k < n && !status; k++) {
+        const double *const place[1] = {particle[k]};
+        sap_spread_add(&spread, &sizes, place, 1, 0, particle[k][3]);
+    }
+    free(particle);
+    sap_spread_close(&spread, &sizes);
+    if (!status) s->direct->units = sap_spread_units(&spread, 2);
+    return status;
+}
+
+/*
+ * Chooses units for the first force on new particles and now and then, and copies the particles to them.  dp needs
+ * none.
+ */
+static int take_units(struct sap_gpu_stepper *s)
+{
+    enum { FORCES = 1024 };
+    struct sap_gpu_direct *const d = s->direct;
+    const int n = s->n;
+    if (s->t->set->precision == SAPPORO_DP) return SAP_DRIVER_OK;
+    if (d->forces == 0) TRY(choose_units(s));
+    d->forces = (d->forces + 1) % FORCES;
+    if (sap_units_are_plain(&d->units)) return SAP_DRIVER_OK;
+    const double length = sap_scaled(1, d->units.length), mass = sap_scaled(1, d->units.mass);
+    TRY(sap_tree_reserve(s->t, &d->copy, (size_t)n * 4 * sizeof(double)));
+    const struct sap_argument a[] = {MEM(s->t->particle), MEM(d->copy), VALUE(length), VALUE(mass), VALUE(n)};
+    return sap_stepper_for_each(s, s->f->units, n, a, COUNT(a));
+}
+
+/* The particles that the force kernels see, and the squared softening. */
+static const struct sap_gpu_buffer *particles_of(const struct sap_gpu_stepper *s)
+{
+    return sap_units_are_plain(&s->direct->units) ? &s->t->particle : &s->direct->copy;
+}
+
+static double softening_of(const struct sap_gpu_stepper *s)
+{
+    return sap_scaled(s->settings.eps2, sap_units_square(&s->direct->units));
 }
 
 /* Makes the records of all particles with mass at their predicted positions. */
@@ -74,17 +137,17 @@ static int pack_sources(struct sap_gpu_stepper *s, struct sap_gpu_share *h, int 
     const int n = s->order.massive;
     const unsigned groups[2] = {(unsigned)superpackets * (SUPER / 256), 1};
     TRY(sap_tree_reserve(s->t, &h->predicted, (size_t)superpackets * SUPER * s->t->set->working));
-    const struct sap_argument a[] = {MEM(s->t->particle), MEM(h->predicted), VALUE(n), VALUE(superpackets)};
+    const struct sap_argument a[] = {MEM(*particles_of(s)), MEM(h->predicted), VALUE(n), VALUE(superpackets)};
     return sap_gpu_launch(h->stream, s->t->driver, h->device->kernels->pack, groups, 256, 0, a, COUNT(a));
 }
 
 static int list_targets(struct sap_gpu_stepper *s, struct sap_gpu_share *h, int active)
 {
     const int has_active = active < s->n;
-    const double eps2 = s->settings.eps2;
+    const double eps2 = softening_of(s);
     TRY(sap_tree_reserve(s->t, &h->i, (size_t)active * sizeof(struct sap_gpu_i)));
-    const struct sap_argument a[] = {MEM(s->t->particle), MEM(s->t->active), MEM(h->i),
-                                     VALUE(eps2),         VALUE(has_active), VALUE(active)};
+    const struct sap_argument a[] = {MEM(*particles_of(s)), MEM(s->t->active), MEM(h->i),
+                                     VALUE(eps2),           VALUE(has_active), VALUE(active)};
     return sap_stepper_for_each(s, s->f->targets, active, a, COUNT(a));
 }
 
@@ -108,7 +171,10 @@ static int sum_slabs(struct sap_gpu_slab *slab, struct sap_mem *out, int active,
 static int give_results(struct sap_gpu_stepper *s, int active)
 {
     struct sap_gpu_host_tree *const t = s->t;
-    const struct sap_argument a[] = {MEM(s->direct->out), MEM(t->acc), MEM(t->pot), VALUE(active)};
+    const struct sap_units *const u = &s->direct->units;
+    const double acc = sap_scaled(1, -sap_units_field(u, 0)), pot = sap_scaled(1, -sap_units_potential(u));
+    const struct sap_argument a[] = {MEM(s->direct->out), MEM(t->acc), MEM(t->pot),
+                                     VALUE(acc),          VALUE(pot),  VALUE(active)};
     t->picked = 0;
     return sap_stepper_for_each(s, s->f->results, active, a, COUNT(a));
 }
@@ -120,6 +186,7 @@ int sap_gpu_direct_force(struct sap_gpu_stepper *s, int active)
     const struct sap_gpu_set *const set = s->t->set;
     const int nj = s->order.massive, superpackets = (nj + SUPER - 1) / SUPER;
     struct sap_gpu_slab slab = {.store = d->store, .share = h, .part = &d->none};
+    TRY(take_units(s));
     TRY(pack_sources(s, h, superpackets));
     TRY(list_targets(s, h, active));
     TRY(sap_tree_reserve(s->t, &d->out, (size_t)active * SUMS * sizeof(double)));
@@ -127,7 +194,7 @@ int sap_gpu_direct_force(struct sap_gpu_stepper *s, int active)
     TRY(sap_tree_reserve(s->t, &s->t->pot, (size_t)active * sizeof(double)));
     h->nj = nj;
     slab.i = h->i.mem;
-    slab.f = (struct sap_gpu_force){.eps2 = s->settings.eps2,
+    slab.f = (struct sap_gpu_force){.eps2 = softening_of(s),
                                     .nj = nj,
                                     .superpackets = superpackets,
                                     .columns = set->columns,

@@ -20,6 +20,9 @@ size_t sap_gpu_direct_bytes(int n);
 int sap_gpu_direct_open(struct sap_gpu_stepper *s, struct sap_device_set *devices);
 void sap_gpu_direct_close(struct sap_gpu_stepper *s);
 
+/* New particles were taken: units are chosen at their first force.  Does nothing if forces come from a tree. */
+void sap_gpu_direct_forget(struct sap_gpu_stepper *s);
+
 /*
  * Computes forces on the active particles, listed in s->t->active unless all are active; the results are in s->t->acc
  * and s->t->pot. The device's context is current. A driver status.

@@ -16,7 +16,7 @@ extern const struct sap_stepper_ops sap_stepper_gpu;
 struct sap_gpu_stepper_kernels {
     struct sap_module *module;
     struct sap_function *look, *arrange, *predict, *flag, *massless, *join, *judge, *commit, *at, *sums, *targets,
-        *results;
+        *results, *units;
 };
 
 struct sap_gpu_stepper {
