@@ -23,9 +23,15 @@ void sap_context_judge_units(sapporo *context, const struct sap_spread *s, const
 /* Changes the units to these: stores what waits, and multiplies what is stored. */
 void sap_context_set_units(sapporo *context, const struct sap_units *units);
 
-/* Returns the particle in the units of the context: itself, or *own, whose derivatives are in `to`. */
-const struct sap_jparticle *sap_context_in_units(const sapporo *context, const struct sap_jparticle *p,
+/*
+ * Returns the particle in the units of the context: itself, or *own, whose derivatives are in `to`.  If it does not fit
+ * into double in these units, the context returns to plain ones until the next force.
+ */
+const struct sap_jparticle *sap_context_in_units(sapporo *context, const struct sap_jparticle *p,
                                                  struct sap_jparticle *own, double (*to)[3]);
+
+/* Returns to plain units until the next force chooses others. */
+void sap_context_leave_units(sapporo *context);
 
 /* Returns the time of the context in its units. */
 static inline double sap_context_unit_time(const sapporo *c) { return sap_scaled(c->time, c->units.time); }

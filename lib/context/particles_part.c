@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/finite.h"
+#include "context/context_units.h"
 #include "context/particles.h"
 
 enum { LANES = SAP_CPU_LANES };
@@ -97,9 +98,13 @@ struct part_run {
 };
 
 /* Points *x and *mass to copies in the units of the context. */
-static void to_units(const sapporo *c, struct part_run *own, int n, const double (**x)[3], const double **mass)
+static void to_units(sapporo *c, struct part_run *own, int n, const double (**x)[3], const double **mass)
 {
     if (sap_units_are_plain(&c->units)) return;
+    if ((*x && !sap_scales((*x)[0], 3 * n, c->units.length)) || (*mass && !sap_scales(*mass, n, c->units.mass))) {
+        sap_context_leave_units(c);
+        return;
+    }
     if (*x) {
         memcpy(own->x, *x, (size_t)n * sizeof own->x[0]);
         sap_scale(own->x[0], 3 * (size_t)n, c->units.length);

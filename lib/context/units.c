@@ -168,10 +168,11 @@ void sap_context_set_units(sapporo *c, const struct sap_units *units)
 void sap_context_judge_units(sapporo *c, const struct sap_spread *s, const struct sap_units *u)
 {
     if (sap_spread_loses_places(s, u))
-        sap_warn_once(&c->notes, SAP_WARN_SOFTENING,
-                      "the softening length is 2^%d, but coordinates are at most 2^%d: single precision loses digits of "
-                      "the accelerations, or all; SAPPORO_PRECISION=dp has them",
-                      s->softening, s->farthest + 1);
+        sap_warn_once(
+            &c->notes, SAP_WARN_SOFTENING,
+            "the softening length is 2^%d, but coordinates are at most 2^%d: single precision loses digits of "
+            "the accelerations, or all; SAPPORO_PRECISION=dp has them",
+            s->softening, s->farthest + 1);
     if (sap_spread_loses_masses(s, u))
         sap_warn_once(&c->notes, SAP_WARN_MASSES,
                       "masses from 2^%d to 2^%d: single precision loses the lightest beside the heaviest, so their "
@@ -223,11 +224,30 @@ void sap_context_take_units(sapporo *c, int nj, double eps2, int few)
 
 /* ---- particles ------------------------------------------------------------------------------ */
 
-const struct sap_jparticle *sap_context_in_units(const sapporo *c, const struct sap_jparticle *p,
-                                                 struct sap_jparticle *own, double (*to)[3])
+static int fits(const struct sap_units *u, const struct sap_jparticle *p)
+{
+    for (int k = 0; k < SAP_DERIVATIVES_MOST; k++)
+        if (p->derivative[k] && !sap_scales(p->derivative[k], 3, sap_units_derivative(u, k))) return 0;
+    return sap_scales(&p->mass, 1, u->mass) && sap_scales(&p->time, 1, u->time) &&
+           sap_scales(&p->eps2, 1, sap_units_square(u));
+}
+
+void sap_context_leave_units(sapporo *c)
+{
+    static const struct sap_units plain = {0, 0, 0};
+    sap_context_set_units(c, &plain);
+    c->looked.valid = 0;
+}
+
+const struct sap_jparticle *sap_context_in_units(sapporo *c, const struct sap_jparticle *p, struct sap_jparticle *own,
+                                                 double (*to)[3])
 {
     const struct sap_units *const u = &c->units;
     if (sap_units_are_plain(u)) return p;
+    if (!fits(u, p)) {
+        sap_context_leave_units(c);
+        return p;
+    }
     *own = *p;
     for (int k = 0; k < SAP_DERIVATIVES_MOST; k++) {
         if (!p->derivative[k]) continue;

@@ -170,7 +170,8 @@ static int mass_unit(const struct sap_spread *s, int size)
     const int best = 3 * size - 24, most = 3 * size + 40;
     const int light = -100 + 3 * larger(size, 0) + (s->heaviest - s->lightest);
     const int wanted = larger(best, light < most ? light : most);
-    return on_grid(wanted - s->heaviest);
+    const int unit = on_grid(wanted - s->heaviest);
+    return unit < -960 ? -960 : unit > 960 ? 960 : unit; /* what it multiplies fits into double */
 }
 
 struct sap_units sap_spread_units(const struct sap_spread *s, int order)

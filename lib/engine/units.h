@@ -53,6 +53,16 @@ void sap_accum_scale(struct sap_accum *a, int exponent);
 /* The exponent of a number: 2^e <= |x| < 2^(e+1); SAP_UNITS_NONE for zero and for what is not finite. */
 int sap_exponent(double x);
 
+/* Whether n numbers, multiplied by 2^exponent, keep all their digits; those that are not finite do. */
+static inline int sap_scales(const double *x, int n, int exponent)
+{
+    for (int k = 0; k < n; k++) {
+        const int e = sap_exponent(x[k]);
+        if (e != SAP_UNITS_NONE && (e + exponent < -1000 || e + exponent > 1000)) return 0;
+    }
+    return 1;
+}
+
 /* What the particles of a force span, as exponents of their numbers; SAP_UNITS_NONE: all are zero. */
 struct sap_spread {
     int size;                            /* of most coordinates, or the largest softening length if that is larger */

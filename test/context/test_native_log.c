@@ -151,7 +151,7 @@ static void scene_warnings(void)
             force(c, 1, 0, NAN, 0, -1);
             force(c, 1, NAN, 1, 0, -1); /* a bad target */
             put(c, 1, 1e16, 1);         /* far out for single precision */
-            put(c, 1, 2, 1e39);         /* a force beyond it */
+            put(c, 1, 1e-14, 1);        /* a force beyond it */
             force(c, 3, 0, 1, 0, -1);
         }
         sapporo_close(c);
