@@ -274,16 +274,17 @@ static int run(sapporo *c, const struct sap_batch *m, struct sap_flight **flight
     return f ? f->engine->batch(f->devices, NULL, &c->host, m) : SAPPORO_ERR_DEVICE;
 }
 
-int sap_batch_run(sapporo *c, const struct sap_batch *given, struct sap_flight **flight, struct sap_units *units,
+int sap_batch_run(sapporo *c, struct sap_batch *m, struct sap_flight **flight, struct sap_units *units,
                   const char *caller)
 {
-    struct sap_batch m = *given;
+    const sapporo_small_force *const given = m->lists;
     struct sap_batch_copy copy;
-    int status = sap_batch_take_units(c, &m, &copy);
-    if (!m.more) sap_context_warn_wide(c);
-    if (!status) status = run(c, &m, flight, caller);
+    int status = sap_batch_take_units(c, m, &copy);
+    if (!m->more) sap_context_warn_wide(c);
+    if (!status) status = run(c, m, flight, caller);
     *units = copy.units;
-    if (status >= 0 && !(flight && *flight)) sap_batch_leave_units(&m, NULL, &copy.units);
+    if (status >= 0 && !(flight && *flight)) sap_batch_leave_units(m, NULL, &copy.units);
+    m->lists = given;
     sap_batch_free_copy(&copy);
     return status;
 }

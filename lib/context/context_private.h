@@ -245,9 +245,9 @@ const struct sap_engine *sap_context_engine(sapporo *context, int nj, struct sap
 int sap_batch_prepare(sapporo *context, struct sap_batch *batch, const char *caller);
 /*
  * Computes a batch.  flight: NULL, or where an engine may store what it has not finished; it stores NULL if it has.
- * The results of a flight are in *units.
+ * The results of a flight are in *units.  The flight keeps the pointer to the batch.
  */
-int sap_batch_run(sapporo *context, const struct sap_batch *batch, struct sap_flight **flight, struct sap_units *units,
+int sap_batch_run(sapporo *context, struct sap_batch *batch, struct sap_flight **flight, struct sap_units *units,
                   const char *caller);
 
 /* Frees all batches and their memory, before the store.  Context locked. */
