@@ -241,6 +241,57 @@ static void test_not_finite(const struct point *source, const struct point *targ
     answers_free(&a);
 }
 
+/* Multiplies n particles by powers of two; masses of every other block of addresses by another one, too. */
+static void scale_points(struct point *p, int n, int length, int mass, int time, int light)
+{
+    for (int k = 0; k < n; k++) {
+        for (int d = 0; d < SAPPORO_DERIVATIVES; d++)
+            for (int axis = 0; axis < 3; axis++)
+                p[k].derivative[d][axis] = ldexp(p[k].derivative[d][axis], length - d * time);
+        p[k].mass = ldexp(p[k].mass, mass + (k / 2048 % 2 ? light : 0));
+        p[k].time = ldexp(p[k].time, time);
+    }
+}
+
+/* Particles that single precision cannot hold as they are, and ranks whose particles need other units than others. */
+static void test_units(const struct point *source, const struct point *target)
+{
+    static const int units[][4] = {{72, 144, 40, 0}, {-66, -198, 0, -60}, {0, 0, 0, -60}};
+    struct point *const there = malloc(NJ * sizeof *there), *const at = malloc(NI * sizeof *at);
+    for (int k = 0; k < 3; k++) {
+        const int *const u = units[k];
+        const struct problem p = {.order = k == 2 ? 2 : 4,
+                                  .precision = SAPPORO_DS,
+                                  .nj = NJ,
+                                  .ni = NI,
+                                  .source = there,
+                                  .target = at,
+                                  .eps2 = ldexp(0x1p-12, 2 * u[0]),
+                                  .nearest = 1};
+        memcpy(there, source, NJ * sizeof *there);
+        memcpy(at, target, NI * sizeof *at);
+        scale_points(there, NJ, u[0], u[1], u[2], u[3]);
+        scale_points(at, NI, u[0], u[1], u[2], 0);
+        test_splits(&p, IN_TURN, 0);
+    }
+    free(there);
+    free(at);
+}
+
+/* A time that is not finite is refused by the call and by the next force, not by those after another time. */
+static void test_bad_time(const struct point *source, const struct point *target)
+{
+    const struct problem p = {
+        .order = 4, .precision = SAPPORO_DS, .nj = 3000, .ni = 3, .source = source, .target = target, .nearest = 1};
+    struct answers alone = solve_alone(&p, 0);
+    sapporo_mpi *const h = open_with(&p, IN_TURN, 0);
+    const int status = sapporo_mpi_set_time(h, NAN), wrong = differing(h, &p, IN_TURN, &alone);
+    report(status == SAPPORO_ERR_NOT_FINITE && wrong == -1, "a time that is not finite: status %d, %d", status, wrong);
+    report(sapporo_mpi_set_time(h, 0) == SAPPORO_OK && differing(h, &p, IN_TURN, &alone) == 0, "another time");
+    sapporo_mpi_close(h);
+    answers_free(&alone);
+}
+
 int main(int argc, char **argv)
 {
     static const struct {
@@ -270,6 +321,8 @@ int main(int argc, char **argv)
     }
     test_updates(source, target);
     if (tested_backend() == SAPPORO_BACKEND_CPU) test_softening(source, target);
+    test_units(source, target);
+    test_bad_time(source, target);
     test_few(source, target);
     test_default_precision(source, target);
     test_not_finite(source, target);
