@@ -18,21 +18,15 @@ static const void *row_of(const sapporo_column *column, int k, size_t size)
 static void add_source(struct sap_spread *s, struct sap_sizes *sizes, const sapporo_small_force *l, int k)
 {
     double x[3];
-    const double *const derivative[1] = {x};
+    const struct sap_numbers p = {.derivative = {x},
+                                  .stride = 1,
+                                  .mass = sap_column_double(&l->mass_j, k),
+                                  .eps2 = sap_column_double(&l->eps2_j, k)};
     memcpy(x, row_of(&l->x_j, k, sizeof x), sizeof x);
-    sap_spread_add(s, sizes, derivative, 1, 0, sap_column_double(&l->mass_j, k));
-    sap_spread_soften(s, sap_column_double(&l->eps2_j, k));
+    sap_spread_add(s, sizes, &p);
 }
 
-/* Adds the softening of targets that have their own, and the common one. */
-static void add_softening(struct sap_spread *s, const sapporo_small_force *l, int all)
-{
-    sap_spread_soften(s, l->eps2);
-    for (int i = 0; i < l->ni && l->eps2_i.base && (all || i < 1); i++)
-        sap_spread_soften(s, sap_column_double(&l->eps2_i, i));
-}
-
-/* Whether the first, the middle and the last source of each list fit as they are. */
+/* Whether the first, the middle and the last source of each list, and its softening, fit as they are. */
 static int seem_plain(const sapporo *c, const struct sap_batch *m)
 {
     struct sap_spread s;
@@ -40,7 +34,7 @@ static int seem_plain(const sapporo *c, const struct sap_batch *m)
         const sapporo_small_force *const l = sap_batch_force(m, k);
         if (l->ni == 0 || l->nj == 0) continue;
         sap_spread_clear(&s);
-        add_softening(&s, l, 0);
+        sap_spread_soften(&s, l->eps2 + (l->eps2_i.base ? sap_column_double(&l->eps2_i, 0) : 0));
         const int last = l->nj - 1, places[] = {0, last / 2, last};
         for (int look = 0; look < 3 && !l->address; look++) add_source(&s, NULL, l, places[look]);
         sap_spread_close(&s, NULL);
@@ -49,15 +43,22 @@ static int seem_plain(const sapporo *c, const struct sap_batch *m)
     return 1;
 }
 
-/* Reads all sources of lists, and all softening. */
-static void read_lists(const struct sap_batch *m, struct sap_spread *s, struct sap_sizes *sizes)
+/* Reads all sources of lists; returns the softening of all, and the largest of a target. */
+static struct sap_softening read_lists(const struct sap_batch *m, struct sap_spread *s, struct sap_sizes *sizes)
 {
+    struct sap_softening soft = {0, 0};
+    int any = 0;
     for (int k = 0; k < m->nlists; k++) {
         const sapporo_small_force *const l = sap_batch_force(m, k);
-        if (l->ni == 0) continue;
-        add_softening(s, l, 1);
-        for (int j = 0; j < l->nj && !l->address; j++) add_source(s, sizes, l, j);
+        for (int j = 0; j < l->nj && l->ni > 0 && !l->address; j++) add_source(s, sizes, l, j);
+        for (int i = 0; i < l->ni; i++) {
+            const double eps2 = l->eps2 + sap_column_double(&l->eps2_i, i);
+            if (eps2 > soft.most) soft.most = eps2;
+            if (!any++ || eps2 < soft.common) soft.common = eps2;
+            if (!l->eps2_i.base) break;
+        }
     }
+    return soft;
 }
 
 /* ---- copies --------------------------------------------------------------------------------- */
@@ -69,7 +70,7 @@ static void copy_column(sapporo_column *column, int n, size_t width, int exponen
     double *const to = *at;
     for (int k = 0; k < n; k++)
         memcpy(to + (size_t)k * width, row_of(column, k, width * sizeof *to), width * sizeof *to);
-    sap_scale(to, (size_t)n * width, exponent);
+    sap_scale_given(to, (size_t)n * width, exponent);
     *column = (sapporo_column){to, 0};
     *at = to + (size_t)n * width;
 }
@@ -79,7 +80,7 @@ static void copy_list(sapporo_small_force *l, const struct sap_units *u, double 
     const int square = sap_units_square(u);
     copy_column(&l->x, l->ni, 3, u->length, at);
     copy_column(&l->eps2_i, l->ni, 1, square, at);
-    l->eps2 = sap_scaled(l->eps2, square);
+    sap_scale_given(&l->eps2, 1, square);
     if (l->address) return;
     copy_column(&l->x_j, l->nj, 3, u->length, at);
     copy_column(&l->mass_j, l->nj, 1, u->mass, at);
@@ -117,18 +118,19 @@ int sap_batch_take_units(sapporo *c, struct sap_batch *m, struct sap_batch_copy 
 {
     *copy = (struct sap_batch_copy){.lists = NULL};
     const int in_double = m->more || c->settings.precision == SAPPORO_DP;
-    if (m->by_address > 0) sap_context_take_units(c, c->host.upper, 0, in_double);
+    if (m->by_address > 0) sap_context_take_units(c, c->host.upper, (struct sap_softening){0, 0}, in_double);
     if (in_double) return SAPPORO_OK;
     if (seem_plain(c, m) && (m->by_address == 0 || sap_units_are_plain(&c->units))) return SAPPORO_OK;
     struct sap_sizes sizes = {0};
     struct sap_spread s;
     sap_spread_clear(&s);
-    read_lists(m, &s, &sizes);
+    const struct sap_softening soft = read_lists(m, &s, &sizes);
+    sap_spread_soften(&s, soft.common);
     if (m->by_address > 0) sap_context_add_all(c, &s, &sizes);
     sap_spread_close(&s, &sizes);
     copy->units = sap_spread_units(&s, c->settings.order);
     if (m->by_address > 0) sap_context_set_units(c, &copy->units);
-    sap_context_judge_units(c, &s, &copy->units);
+    sap_context_judge_units(c, &s, &copy->units, soft.most);
     return sap_units_are_plain(&copy->units) ? SAPPORO_OK : copy_lists(c, m, copy);
 }
 

@@ -22,11 +22,17 @@ struct sap_few {
     struct sap_store *store;
 };
 
+/* Squared softening that a request adds to that of j-particles: of all its targets, and the largest of a target. */
+struct sap_softening {
+    double common, most;
+};
+
 /* When a context last read all particles to choose its units, and for which force. */
 struct sap_looked {
     int valid; /* 0: never, or the particles have changed much since */
     int nj, farthest;
-    double eps2, faint;
+    struct sap_softening soft;
+    double faint;
     struct sap_units units;
     uint64_t version; /* of `host` */
 };
@@ -71,7 +77,7 @@ struct sapporo {
     struct sap_units units;       /* of what `host` and `staged` hold (context_units.h) */
     struct sap_looked looked;
     double faint; /* potentials below it, in these units, tell of forces that single precision loses; 0: of none */
-    struct sap_few few;           /* for forces of few particles in dp, opened when they are first needed */
+    struct sap_few few;               /* for forces of few particles in dp, opened when they are first needed */
     struct sap_fallback few_fallback; /* the CPU fallback for neighbour forces of few particles in dp */
     int few_active; /* 1: the last force ran on the store of `few`, which has taken changes below SAP_FEW_J */
     int rows_few;   /* 1: the last neighbour force took the changes of `host` for the rows of few_fallback */
@@ -99,7 +105,7 @@ struct sapporo_job {
     int delivered;   /* 1: sapporo_force_end was called */
     int failed;      /* status of the last sap_job_extra */
     int reported;    /* 1: warnings about the results have been given */
-    double time; /* in these units, like all arrays above */
+    double time;     /* in these units, like all arrays above */
     struct sap_units units;
     double faint; /* as in a context, when the force began */
     int nj;

@@ -9,7 +9,7 @@
  * Chooses the units for a force of the first nj addresses with at most this squared softening, before particles that
  * wait are sent.  few: the force is dp, which needs none.
  */
-void sap_context_take_units(sapporo *context, int nj, double eps2, int few);
+void sap_context_take_units(sapporo *context, int nj, struct sap_softening soft, int few);
 
 /* Whether a few of the particles, with this squared softening, fit into single precision as they are; always in dp. */
 int sap_context_seems_plain(const sapporo *context, double eps2);
@@ -18,7 +18,7 @@ int sap_context_seems_plain(const sapporo *context, double eps2);
 void sap_context_add_all(const sapporo *context, struct sap_spread *s, struct sap_sizes *sizes);
 
 /* Warns once of particles that no units serve, and names the remedy. */
-void sap_context_judge_units(sapporo *context, const struct sap_spread *s, const struct sap_units *u);
+void sap_context_judge_units(sapporo *context, const struct sap_spread *s, const struct sap_units *u, double eps2);
 
 /* Changes the units to these: stores what waits, and multiplies what is stored. */
 void sap_context_set_units(sapporo *context, const struct sap_units *units);

@@ -85,8 +85,8 @@ static void scale_block(sapporo_job *j, int first, int n, int by_mass)
 {
     const struct sap_units *const u = &j->units;
     double(*const rows[])[3] = {j->x, j->v, j->a, j->jerk};
-    for (int k = 0; k < j->vectors; k++) sap_scale(rows[k][first], 3 * (size_t)n, sap_units_derivative(u, k));
-    sap_scale(j->h2 + first, (size_t)n, sap_units_square(u) - (by_mass ? u->mass : 0));
+    for (int k = 0; k < j->vectors; k++) sap_scale_given(rows[k][first], 3 * (size_t)n, sap_units_derivative(u, k));
+    sap_scale_given(j->h2 + first, (size_t)n, sap_units_square(u) - (by_mass ? u->mass : 0));
 }
 
 /* Copies rows first .. first + n - 1, n <= BLOCK, and judges them. */

@@ -205,7 +205,7 @@ static int copy_dtr(sapporo *c, sapporo_job *j, const sapporo_request *r, const 
         if (!isfinite(j->dtr[i])) return sap_fail(c, SAPPORO_ERR_ARGUMENT, "dtr of i-particle %d is %g", i, j->dtr[i]);
         if (j->dtr[i] != 0) *dtr = j->dtr;
     }
-    sap_scale(j->dtr, (size_t)r->ni, j->units.time);
+    sap_scale_given(j->dtr, (size_t)r->ni, j->units.time);
     return SAPPORO_OK;
 }
 
@@ -247,7 +247,7 @@ static int copy_softening(sapporo *c, sapporo_job *j, const sapporo_request *r, 
             return sap_fail(c, SAPPORO_ERR_ARGUMENT, "eps2_i of i-particle %d is %g", i, own);
         j->eps2_i[i] = r->eps2 + own;
     }
-    sap_scale(j->eps2_i, (size_t)r->ni, sap_units_square(&j->units));
+    sap_scale_given(j->eps2_i, (size_t)r->ni, sap_units_square(&j->units));
     *eps2_i = j->eps2_i;
     return SAPPORO_OK;
 }
@@ -265,15 +265,16 @@ static unsigned wanted_now(sapporo *c, const sapporo_job *j, unsigned want)
 /* The time of a force; 0 in order 2, which predicts nothing. */
 static double time_of(const sapporo *c) { return c->settings.order == 2 ? 0 : sap_context_unit_time(c); }
 
-/* The largest squared softening that a request adds to those of j-particles. */
-static double most_softening(const sapporo_request *r)
+/* What softening a request adds to that of j-particles.  start looks for values that are none. */
+static struct sap_softening softening_of(const sapporo_request *r)
 {
-    double most = 0;
+    double least = 0, most = 0;
     for (int i = 0; i < r->ni && r->eps2_i.base; i++) {
         const double own = sap_column_double(&r->eps2_i, i);
-        if (own > most) most = own; /* start looks for values that are none */
+        if (own > most && isfinite(own)) most = own;
+        if (i == 0 || !(own >= least)) least = own > 0 && isfinite(own) ? own : 0;
     }
-    return r->eps2 + most;
+    return (struct sap_softening){r->eps2 + least, r->eps2 + most};
 }
 
 /* Starts a force with the extra outputs in `needed`, which the client must have. */
@@ -281,11 +282,13 @@ static int start(sapporo *c, sapporo_job *j, const sapporo_request *r, unsigned 
 {
     const double *eps2_i, *dtr;
     const int outside = r->pairs == SAPPORO_PAIRS_OUTSIDE;
+    double eps2 = r->eps2;
     j->units = c->units;
     j->faint = c->faint;
     int status = copy_softening(c, j, r, &eps2_i);
     if (!status) status = copy_dtr(c, j, r, &dtr);
     if (status) return status;
+    sap_scale_given(&eps2, 1, sap_units_square(&j->units));
     const struct sap_rows_found found = sap_rows_copy(j, r);
     j->nbad = found.bad;
     if (!j->few) sap_context_warn_wide(c);
@@ -311,7 +314,7 @@ static int start(sapporo *c, sapporo_job *j, const sapporo_request *r, unsigned 
                                               .jerk = (const double(*)[3])j->jerk,
                                               .index = j->index,
                                               .h2 = j->h2,
-                                              .eps2 = sap_scaled(r->eps2, sap_units_square(&j->units)),
+                                              .eps2 = eps2,
                                               .eps2_i = eps2_i,
                                               .far = found.far,
                                               .rule = outside         ? SAP_PAIRS_OUTSIDE
@@ -350,7 +353,7 @@ int sap_job_begin(sapporo *context, const sapporo_request *request, int all, uns
     if (!status && !c->chosen && !needed && r->ni > 0 && r->nj > 0) sap_context_choose(c, r->nj);
     const int few = !status && sap_context_is_few(c, all < 0 ? r->nj : all);
     if (few) status = sap_context_open_few(c);
-    if (!status) sap_context_take_units(c, r->nj, most_softening(r), few);
+    if (!status) sap_context_take_units(c, r->nj, softening_of(r), few);
     if (!status && c->nstaged)
         sent = sap_context_send(c, few);
     else if (!status)

@@ -85,11 +85,13 @@ static void leave_units(const struct sap_units *u, int ni, const sapporo_result 
 
 static int run(sapporo *c, const sapporo_neighbour_request *l, const sapporo_result *r)
 {
+    double eps2 = l->eps2;
+    sap_scale_given(&eps2, 1, sap_units_square(&c->units));
     const struct sap_neighbour_request request = {.ni = l->ni,
                                                   .address = l->address,
                                                   .list = l->list,
                                                   .length = l->length,
-                                                  .eps2 = sap_scaled(l->eps2, sap_units_square(&c->units)),
+                                                  .eps2 = eps2,
                                                   .time = sap_context_unit_time(c),
                                                   .acc = r->acc,
                                                   .jerk = r->jerk,
@@ -125,7 +127,9 @@ int sapporo_neighbour_force(sapporo *context, const sapporo_neighbour_request *g
     if (c->nstaged) sap_context_settle(c);
     sap_jstore_finish(&c->host);
     int status = check(c, &l, &r, known ? known : known_result);
-    if (!status && l.ni > 0) sap_context_take_units(c, c->host.upper, l.eps2, sap_context_is_few(c, c->host.upper));
+    if (!status && l.ni > 0)
+        sap_context_take_units(c, c->host.upper, (struct sap_softening){l.eps2, l.eps2},
+                               sap_context_is_few(c, c->host.upper));
     if (!status && l.ni > 0) status = run(c, &l, &r);
     if (status < 0) sap_rows_write_failed(l.ni, &r);
     sap_fp_leave(caller);

@@ -18,21 +18,20 @@ static void add_stored(const sapporo *c, struct sap_spread *s, struct sap_sizes 
 {
     const struct sap_segment *const g = sap_jstore_segment(&c->host, address);
     const unsigned in = (unsigned)address % SAP_SEGMENT;
-    const double *derivative[SAP_DERIVATIVES_MOST] = {NULL};
-    for (int k = 0; k <= g->terms && k < SAP_DERIVATIVES_MOST; k++)
-        derivative[k] = g->derivative[k] + sap_jstore_offset(in);
-    sap_spread_add(s, sizes, derivative, SAP_CPU_LANES, c->settings.order / 2 - 1, g->mass[in]);
-    if (g->eps2) sap_spread_soften(s, g->eps2[in]);
+    struct sap_numbers p = {.stride = SAP_CPU_LANES, .mass = g->mass[in], .eps2 = g->eps2 ? g->eps2[in] : 0};
+    const int used = c->settings.order == 2 ? 0 : g->terms; /* order 2 uses no other column */
+    for (int k = 0; k <= used; k++) p.derivative[k] = g->derivative[k] + sap_jstore_offset(in);
+    if (used) p.time = g->time[in];
+    sap_spread_add(s, sizes, &p);
 }
 
 /* Adds particle k of those that wait to be stored. */
 static void add_staged(const sapporo *c, struct sap_spread *s, int k)
 {
-    const struct sap_staged *const p = sap_staged_at(c->staged, c->staged_bytes, k);
-    const double *derivative[SAP_DERIVATIVES_MOST] = {NULL};
-    for (int d = 0; d < SAP_DERIVATIVES; d++) derivative[d] = p->derivative[d];
-    sap_spread_add(s, NULL, derivative, 1, c->settings.order / 2 - 1, p->mass);
-    sap_spread_soften(s, p->eps2);
+    const struct sap_staged *const at = sap_staged_at(c->staged, c->staged_bytes, k);
+    struct sap_numbers p = {.stride = 1, .mass = at->mass, .time = at->time, .eps2 = at->eps2};
+    for (int d = 0; d < SAP_DERIVATIVES && (d == 0 || c->settings.order > 2); d++) p.derivative[d] = at->derivative[d];
+    sap_spread_add(s, NULL, &p);
 }
 
 /* Returns number k of LOOKS numbers that are spread over 0 .. n-1. */
@@ -61,9 +60,9 @@ static int seem_plain(const sapporo *c, int nj, double eps2, double *faint)
         sap_spread_soften(&s, eps2);
         sap_spread_close(&s, NULL);
         if (!sap_spread_is_plain(&s, c->settings.order)) return 0;
-        if (s.heaviest == SAP_UNITS_NONE) continue;
+        if (s.heavy == SAP_UNITS_NONE) continue;
         const double whole = s.whole / (n < LOOKS ? n : LOOKS) * nj,
-                     most = sap_faint_potential(scalbn(1, s.heaviest), whole);
+                     most = sap_faint_potential(scalbn(1, s.heavy), whole);
         *faint = *faint > 0 && *faint < most ? *faint : most;
     }
     return 1;
@@ -165,61 +164,69 @@ void sap_context_set_units(sapporo *c, const struct sap_units *units)
             units->length, units->mass, units->time);
 }
 
-void sap_context_judge_units(sapporo *c, const struct sap_spread *s, const struct sap_units *u)
+void sap_context_judge_units(sapporo *c, const struct sap_spread *s, const struct sap_units *u, double eps2)
 {
-    if (sap_spread_loses_places(s, u))
-        sap_warn_once(
-            &c->notes, SAP_WARN_SOFTENING,
-            "the softening length is 2^%d, but coordinates are at most 2^%d: single precision loses digits of "
-            "the accelerations, or all; SAPPORO_PRECISION=dp has them",
-            s->softening, s->farthest + 1);
+    const int softening = sap_exponent_of_length(eps2);
+    if (sap_spread_loses_places(s, u, softening))
+        sap_warn_once(&c->notes, SAP_WARN_SOFTENING,
+                      "a softening length is 2^%d, but coordinates are at most 2^%d: single precision loses digits of "
+                      "the accelerations, or all; SAPPORO_PRECISION=dp has them",
+                      softening, s->derivative[0].most + 1);
     if (sap_spread_loses_masses(s, u))
         sap_warn_once(&c->notes, SAP_WARN_MASSES,
                       "masses from 2^%d to 2^%d: single precision loses the lightest beside the heaviest, so their "
                       "forces are too small; SAPPORO_PRECISION=dp has them",
-                      s->lightest, s->heaviest);
+                      s->mass.least, s->mass.most);
 }
 
 /* Whether the particles are still about those of the last look, so that its units serve. */
-static int is_known(const sapporo *c, int nj, double eps2)
+static int is_known(const sapporo *c, int nj, struct sap_softening soft)
 {
-    return c->looked.valid && c->looked.nj == nj && c->looked.eps2 == eps2 &&
-           c->host.version - c->looked.version < (uint64_t)nj / 16;
+    return c->looked.valid && c->looked.nj == nj && c->looked.soft.common == soft.common &&
+           c->looked.soft.most == soft.most && c->host.version - c->looked.version < (uint64_t)nj / 16;
 }
 
-void sap_context_take_units(sapporo *c, int nj, double eps2, int few)
+/* Reads all particles and chooses their units. */
+static void look(sapporo *c, int nj, struct sap_softening soft)
 {
-    static const struct sap_units plain = {0, 0, 0};
     struct sap_spread s;
     struct sap_sizes sizes = {0};
+    struct sap_numbers now = {.time = c->settings.order == 2 ? 0 : c->time};
+    sap_spread_clear(&s);
+    sap_spread_add(&s, NULL, &now);
+    add_first(c, &s, &sizes, nj);
+    sap_spread_soften(&s, soft.common);
+    sap_spread_close(&s, &sizes);
+    const struct sap_units units = sap_spread_units(&s, c->settings.order);
+    sap_context_set_units(c, &units);
+    sap_context_judge_units(c, &s, &units, soft.most);
+    if (s.heavy != SAP_UNITS_NONE)
+        c->faint = sap_faint_potential(scalbn(1, s.heavy + units.mass), sap_scaled(s.whole, units.mass));
+    c->looked = (struct sap_looked){.valid = 1,
+                                    .nj = nj,
+                                    .farthest = s.derivative[0].most,
+                                    .soft = soft,
+                                    .units = units,
+                                    .faint = c->faint,
+                                    .version = c->host.version};
+}
+
+void sap_context_take_units(sapporo *c, int nj, struct sap_softening soft, int few)
+{
+    static const struct sap_units plain = {0, 0, 0};
     c->faint = 0;
     if (c->given || few || c->settings.precision == SAPPORO_DP) {
         if (!sap_units_are_plain(&c->units)) sap_context_set_units(c, &plain);
         return;
     }
-    if (!c->wide && sap_units_are_plain(&c->units) && seem_plain(c, nj, eps2, &c->faint)) return;
+    if (!c->wide && sap_units_are_plain(&c->units) && seem_plain(c, nj, soft.most, &c->faint)) return;
     sap_context_settle(c);
-    if (is_known(c, nj, eps2)) {
+    if (is_known(c, nj, soft) && sap_scales(&c->time, 1, c->looked.units.time)) {
         sap_context_set_units(c, &c->looked.units);
         c->faint = c->looked.faint;
         return;
     }
-    sap_spread_clear(&s);
-    sap_spread_soften(&s, eps2);
-    add_first(c, &s, &sizes, nj);
-    sap_spread_close(&s, &sizes);
-    const struct sap_units units = sap_spread_units(&s, c->settings.order);
-    sap_context_set_units(c, &units);
-    sap_context_judge_units(c, &s, &units);
-    if (s.heaviest != SAP_UNITS_NONE)
-        c->faint = sap_faint_potential(scalbn(1, s.heaviest + units.mass), sap_scaled(s.whole, units.mass));
-    c->looked = (struct sap_looked){.valid = 1,
-                                    .nj = nj,
-                                    .farthest = s.farthest,
-                                    .eps2 = eps2,
-                                    .units = units,
-                                    .faint = c->faint,
-                                    .version = c->host.version};
+    look(c, nj, soft);
 }
 
 /* ---- particles ------------------------------------------------------------------------------ */

@@ -21,6 +21,16 @@ void sap_scale(double *x, size_t n, int exponent)
     for (size_t k = 0; k < n; k++) x[k] *= factor;
 }
 
+void sap_scale_given(double *x, size_t n, int exponent)
+{
+    for (size_t k = 0; k < n && exponent; k++) {
+        const double given = x[k];
+        x[k] = scalbn(given, exponent);
+        if (isfinite(given) && !(fabs(x[k]) < 0x1p1000)) x[k] = copysign(0x1p1000, given);
+        if (given != 0 && x[k] == 0) x[k] = copysign(0x1p-1074, given);
+    }
+}
+
 /* Returns whether all limbs are zero. */
 static int is_zero(const struct sap_accum *a)
 {
@@ -55,77 +65,135 @@ int sap_exponent(double x)
     return e ? e - 1023 : ilogb(x);
 }
 
+int sap_exponent_of_length(double eps2)
+{
+    const int e = sap_exponent(eps2);
+    return e == SAP_UNITS_NONE ? e : (e - (e < 0)) / 2;
+}
+
 /* ---- what particles span ------------------------------------------------------------------- */
 
-void sap_spread_clear(struct sap_spread *s)
-{
-    s->size = s->farthest = s->heaviest = s->lightest = s->softening = SAP_UNITS_NONE;
-    s->whole = 0;
-    for (int k = 0; k < SAPPORO_DERIVATIVES; k++) s->derivative[k] = SAP_UNITS_NONE;
-}
+enum { BUCKET = 8, LOWEST = -1088, BUCKETS = sizeof((struct sap_exponents *)0)->count / sizeof(int) };
 
 static int larger(int a, int b) { return a > b ? a : b; }
 
-static int largest_of(const double *x, ptrdiff_t stride)
+static void clear_span(struct sap_span *s) { s->least = s->most = SAP_UNITS_NONE; }
+
+static void widen(struct sap_span *s, int least, int most)
 {
-    return larger(larger(sap_exponent(x[0]), sap_exponent(x[stride])), sap_exponent(x[2 * stride]));
+    if (least == SAP_UNITS_NONE) return;
+    s->most = larger(s->most, most);
+    if (s->least == SAP_UNITS_NONE || least < s->least) s->least = least;
 }
 
-void sap_spread_add(struct sap_spread *s, struct sap_sizes *sizes, const double *const *derivative, ptrdiff_t stride,
-                    int terms, double mass)
+static void count(struct sap_exponents *c, int exponent)
 {
-    const int place = largest_of(derivative[0], stride), m = sap_exponent(mass);
-    s->farthest = larger(s->farthest, place);
-    if (sizes && place != SAP_UNITS_NONE) {
-        sizes->placed++;
-        sizes->count[place < -1023 ? 0 : place + 1023]++;
+    if (exponent == SAP_UNITS_NONE) return;
+    c->n++;
+    c->count[(exponent - LOWEST) / BUCKET]++;
+}
+
+/* Returns the highest exponent of the bucket of the median, of an even number the higher one; NONE: nothing counted. */
+static int median(const struct sap_exponents *c)
+{
+    int k = -1;
+    long long below = 0;
+    if (c->n == 0) return SAP_UNITS_NONE;
+    while (2 * below <= c->n) below += c->count[++k];
+    return LOWEST + BUCKET * k + BUCKET - 1;
+}
+
+void sap_spread_clear(struct sap_spread *s)
+{
+    for (int k = 0; k < SAPPORO_DERIVATIVES; k++) clear_span(&s->derivative[k]);
+    clear_span(&s->mass);
+    clear_span(&s->time);
+    clear_span(&s->softening);
+    s->whole = 0;
+    s->common = SAP_UNITS_NONE;
+}
+
+/* Adds one derivative of a particle; returns the exponent of its largest coordinate. */
+static int add_vector(struct sap_span *s, const double *x, ptrdiff_t stride)
+{
+    int most = SAP_UNITS_NONE;
+    for (int axis = 0; axis < 3; axis++) {
+        const int e = sap_exponent(x[axis * stride]);
+        widen(s, e, e);
+        most = larger(most, e);
     }
-    for (int k = 1; k <= terms; k++)
-        if (derivative[k]) s->derivative[k] = larger(s->derivative[k], largest_of(derivative[k], stride));
-    if (m == SAP_UNITS_NONE) return;
-    s->whole += fabs(mass);
-    s->heaviest = larger(s->heaviest, m);
-    if (s->lightest == SAP_UNITS_NONE || m < s->lightest) s->lightest = m;
+    return most;
 }
 
-void sap_spread_soften(struct sap_spread *s, double eps2)
+void sap_spread_add(struct sap_spread *s, struct sap_sizes *sizes, const struct sap_numbers *p)
 {
-    const int e = sap_exponent(eps2);
-    if (e != SAP_UNITS_NONE) s->softening = larger(s->softening, (e - (e < 0)) / 2);
+    const int mass = sap_exponent(p->mass), time = sap_exponent(p->time), soft = sap_exponent_of_length(p->eps2);
+    for (int k = 0; k < SAPPORO_DERIVATIVES; k++) {
+        if (!p->derivative[k]) continue;
+        const int e = add_vector(&s->derivative[k], p->derivative[k], p->stride);
+        if (sizes && k < SAPPORO_DERIVATIVES / 2) count(&sizes->derivative[k], e);
+    }
+    widen(&s->mass, mass, mass);
+    widen(&s->time, time, time);
+    widen(&s->softening, soft, soft);
+    if (mass != SAP_UNITS_NONE) s->whole += fabs(p->mass);
+    if (!sizes) return;
+    count(&sizes->mass, mass);
+    count(&sizes->softening, soft);
 }
+
+void sap_spread_soften(struct sap_spread *s, double eps2) { s->common = sap_exponent_of_length(eps2); }
 
 void sap_spread_close(struct sap_spread *s, const struct sap_sizes *sizes)
 {
-    s->size = s->farthest;
-    if (sizes && sizes->placed > 0) {
-        long long below = 0;
-        int k = -1;
-        while (10 * below < 9LL * sizes->placed) below += sizes->count[++k];
-        s->size = k - 1023;
-    }
-    s->size = larger(s->size, s->softening);
+    enum { SPAN = 150 }; /* of masses that single precision can hold, with room for distances */
+    const int soft = larger(s->common, sizes ? median(&sizes->softening) : s->softening.most);
+    for (int k = 0; k < SAPPORO_DERIVATIVES; k++)
+        s->pace[k] = !sizes                        ? s->derivative[k].most
+                     : k < SAPPORO_DERIVATIVES / 2 ? median(&sizes->derivative[k])
+                                                   : SAP_UNITS_NONE;
+    s->size = larger(s->pace[0], soft);
     if (s->size == SAP_UNITS_NONE) s->size = 0;
+    s->heavy = s->mass.most;
+    s->light = s->mass.least;
+    if (s->heavy == SAP_UNITS_NONE || s->heavy - s->light <= SPAN || !sizes) return;
+    const int middle = median(&sizes->mass);
+    if (s->heavy > middle + SPAN / 2) s->heavy = middle + SPAN / 2;
+    if (s->light < middle - SPAN / 2) s->light = middle - SPAN / 2;
 }
 
 static int before(int exponent, int of) { return exponent == SAP_UNITS_NONE ? exponent : exponent - of; }
 
+static void join_spans(struct sap_span *s, const struct sap_span *other, int of)
+{
+    widen(s, before(other->least, of), before(other->most, of));
+}
+
+static void join_counts(struct sap_exponents *c, const struct sap_exponents *other, int of)
+{
+    c->n += other->n;
+    for (int k = 0; k < BUCKETS; k++) {
+        const int to = k - of / BUCKET; /* units are whole numbers of buckets */
+        c->count[to < 0 ? 0 : to < BUCKETS ? to : BUCKETS - 1] += other->count[k];
+    }
+}
+
 void sap_spread_join(struct sap_spread *s, struct sap_sizes *sizes, const struct sap_spread *other,
                      const struct sap_sizes *their, const struct sap_units *u)
 {
-    const int lightest = before(other->lightest, u->mass);
-    for (int k = 0; k < 2048; k++) {
-        const int to = k - u->length;
-        sizes->count[to < 0 ? 0 : to > 2047 ? 2047 : to] += their->count[k];
-    }
-    sizes->placed += their->placed;
-    s->farthest = larger(s->farthest, before(other->farthest, u->length));
-    s->softening = larger(s->softening, before(other->softening, u->length));
+    for (int k = 0; k < SAPPORO_DERIVATIVES; k++)
+        join_spans(&s->derivative[k], &other->derivative[k], sap_units_derivative(u, k));
+    join_spans(&s->mass, &other->mass, u->mass);
+    join_spans(&s->time, &other->time, u->time);
+    join_spans(&s->softening, &other->softening, u->length);
     s->whole += sap_scaled(other->whole, -u->mass);
-    s->heaviest = larger(s->heaviest, before(other->heaviest, u->mass));
-    if (s->lightest == SAP_UNITS_NONE || (lightest != SAP_UNITS_NONE && lightest < s->lightest)) s->lightest = lightest;
-    for (int k = 1; k < SAPPORO_DERIVATIVES; k++)
-        s->derivative[k] = larger(s->derivative[k], before(other->derivative[k], sap_units_derivative(u, k)));
+    for (int k = 0; k < SAPPORO_DERIVATIVES / 2; k++)
+        join_counts(&sizes->derivative[k], &their->derivative[k], sap_units_derivative(u, k));
+    join_counts(&sizes->mass, &their->mass, u->mass);
+    join_counts(&sizes->softening, &their->softening, u->length);
 }
+
+/* ---- units ----------------------------------------------------------------------------------- */
 
 /* Returns a / b, rounded up. */
 static int over(int a, int b) { return a >= 0 ? (a + b - 1) / b : -(-a / b); }
@@ -138,7 +206,7 @@ static int rate_of(const struct sap_spread *s, int size, int order)
 {
     int rate = SAP_UNITS_NONE;
     for (int k = 1; k < order / 2; k++)
-        if (s->derivative[k] != SAP_UNITS_NONE) rate = larger(rate, over(s->derivative[k] - size, k));
+        if (s->pace[k] != SAP_UNITS_NONE) rate = larger(rate, over(s->pace[k] - size, k));
     return rate;
 }
 
@@ -151,8 +219,8 @@ int sap_spread_is_plain(const struct sap_spread *s, int order)
 {
     const int size = s->size;
     if (!is_within(size, -24, 24) || !is_within(rate_of(s, 0, order), -30, 30)) return 0;
-    if (s->heaviest == SAP_UNITS_NONE) return 1;
-    return is_within(s->heaviest, -60, 60) && s->lightest >= -100 && is_within(s->heaviest - 3 * size, -60, 60);
+    if (s->heavy == SAP_UNITS_NONE) return 1;
+    return is_within(s->heavy, -60, 60) && s->light >= -100 && is_within(s->heavy - 3 * size, -60, 60);
 }
 
 /* Rounds to a whole multiple of 32. */
@@ -168,10 +236,24 @@ static int on_grid(int exponent)
 static int mass_unit(const struct sap_spread *s, int size)
 {
     const int best = 3 * size - 24, most = 3 * size + 40;
-    const int light = -100 + 3 * larger(size, 0) + (s->heaviest - s->lightest);
+    const int light = -100 + 3 * larger(size, 0) + (s->heavy - s->light);
     const int wanted = larger(best, light < most ? light : most);
-    const int unit = on_grid(wanted - s->heaviest);
-    return unit < -960 ? -960 : unit > 960 ? 960 : unit; /* what it multiplies fits into double */
+    return on_grid(wanted - s->heavy);
+}
+
+static int holds(const struct sap_span *s, int exponent)
+{
+    return s->least == SAP_UNITS_NONE || (s->least + exponent >= -1000 && s->most + exponent <= 1000);
+}
+
+/* Whether double holds all numbers in these units, with all their digits. */
+static int double_holds(const struct sap_spread *s, const struct sap_units *u)
+{
+    for (int k = 0; k < SAPPORO_DERIVATIVES; k++)
+        if (!holds(&s->derivative[k], sap_units_derivative(u, k))) return 0;
+    return holds(&s->mass, u->mass) && holds(&s->time, u->time) &&
+           (s->softening.least == SAP_UNITS_NONE ||
+            (s->softening.least + u->length >= -500 && s->softening.most + u->length <= 500));
 }
 
 struct sap_units sap_spread_units(const struct sap_spread *s, int order)
@@ -180,19 +262,21 @@ struct sap_units sap_spread_units(const struct sap_spread *s, int order)
     if (sap_spread_is_plain(s, order)) return u;
     const int size = s->size, rate = rate_of(s, size, order);
     u.length = on_grid(-size);
-    if (s->heaviest != SAP_UNITS_NONE) u.mass = mass_unit(s, size + u.length);
+    if (s->heavy != SAP_UNITS_NONE) u.mass = mass_unit(s, size + u.length);
     if (order > 2) u.time = on_grid(rate != SAP_UNITS_NONE ? rate : (3 * u.length - u.mass) / 2);
-    return u;
+    return double_holds(s, &u) ? u : (struct sap_units){0, 0, 0};
 }
 
 int sap_spread_loses_masses(const struct sap_spread *s, const struct sap_units *u)
 {
-    return s->lightest != SAP_UNITS_NONE && s->lightest + u->mass < -126;
+    return s->mass.least != SAP_UNITS_NONE && s->mass.least + u->mass < -126;
 }
 
 double sap_faint_potential(double heaviest, double whole) { return whole * cbrt(0x1p-126 / heaviest); }
 
-int sap_spread_loses_places(const struct sap_spread *s, const struct sap_units *u)
+int sap_spread_loses_places(const struct sap_spread *s, const struct sap_units *u, int softening)
 {
-    return s->farthest != SAP_UNITS_NONE && s->softening != SAP_UNITS_NONE && s->farthest + u->length < -100;
+    const int most = s->derivative[0].most;
+    if (softening == SAP_UNITS_NONE || most == SAP_UNITS_NONE) return 0;
+    return softening + u->length > 58 || (softening > most && most + u->length < -100);
 }

@@ -47,6 +47,9 @@ double sap_scaled(double x, int exponent);
 /* Multiplies n numbers by 2^exponent. */
 void sap_scale(double *x, size_t n, int exponent);
 
+/* The same for numbers that are given to a force: what is finite stays finite, and what is not zero does not vanish. */
+void sap_scale_given(double *x, size_t n, int exponent);
+
 /* Multiplies the total of an accumulator by 2^exponent, a multiple of 32: as if each deposit had been multiplied. */
 void sap_accum_scale(struct sap_accum *a, int exponent);
 
@@ -63,48 +66,64 @@ static inline int sap_scales(const double *x, int n, int exponent)
     return 1;
 }
 
-/* What the particles of a force span, as exponents of their numbers; SAP_UNITS_NONE: all are zero. */
-struct sap_spread {
-    int size;                            /* of most coordinates, or the largest softening length if that is larger */
-    int farthest;                        /* of all coordinates */
-    int heaviest, lightest;              /* masses; lightest of those that are not zero */
-    double whole;                        /* sum of the sizes of masses, as they are added */
-    int derivative[SAPPORO_DERIVATIVES]; /* the largest of derivative k */
-    int softening;                       /* the largest softening length */
+/* Exponents of the smallest and the largest of some numbers that are not zero; SAP_UNITS_NONE: there are none. */
+struct sap_span {
+    int least, most;
 };
 
-/* How many particles have a largest coordinate of exponent k - 1023. */
+/* What the particles of a force span, and what most of them are like. */
+struct sap_spread {
+    struct sap_span derivative[SAPPORO_DERIVATIVES], mass, time, softening; /* derivative 0: positions */
+    double whole;                                                           /* sum of the sizes of masses */
+    int common;                                                             /* softening length of all pairs */
+    /* set by sap_spread_close */
+    int size;                      /* of most coordinates, or the softening length if that is larger */
+    int heavy, light;              /* masses, without those that no single precision could hold beside most others */
+    int pace[SAPPORO_DERIVATIVES]; /* of most derivatives k */
+};
+
+/* How many numbers have exponents in steps of 8, from -1088 on. */
+struct sap_exponents {
+    int n, count[264];
+};
+
+/* Of particles that are not at the origin, of masses, softening lengths and derivatives that are not zero. */
 struct sap_sizes {
-    int placed; /* particles that are not at the origin */
-    int count[2048];
+    struct sap_exponents derivative[SAPPORO_DERIVATIVES / 2], mass, softening;
+};
+
+/* Numbers of a particle: derivative k has the axes derivative[k][0], derivative[k][stride], ...; NULL: zero. */
+struct sap_numbers {
+    const double *derivative[SAPPORO_DERIVATIVES];
+    ptrdiff_t stride;
+    double mass, time, eps2;
 };
 
 void sap_spread_clear(struct sap_spread *s);
 
-/*
- * Adds a particle whose derivative k has the axes derivative[k][0], derivative[k][stride], ...; terms: the last k.
- * sizes: NULL, or where it is counted.
- */
-void sap_spread_add(struct sap_spread *s, struct sap_sizes *sizes, const double *const *derivative, ptrdiff_t stride,
-                    int terms, double mass);
+/* Adds a particle.  sizes: NULL, or where its numbers are counted. */
+void sap_spread_add(struct sap_spread *s, struct sap_sizes *sizes, const struct sap_numbers *p);
 
-/* Adds a squared softening. */
+/* Sets the common squared softening. */
 void sap_spread_soften(struct sap_spread *s, double eps2);
 
-/*
- * Ends the adding: sets the size, to the coordinate that nine tenths of the particles do not exceed, so that a few
- * escapers do not decide it; sizes NULL: to the largest coordinate.
- */
-void sap_spread_close(struct sap_spread *s, const struct sap_sizes *sizes);
-
-/* Adds particles that were multiplied by units: their exponents before. */
+/* Adds particles that were multiplied by units, with the numbers that they had before. */
 void sap_spread_join(struct sap_spread *s, struct sap_sizes *sizes, const struct sap_spread *other,
                      const struct sap_sizes *their, const struct sap_units *units);
+
+/*
+ * Ends the adding.  What most particles are like is the median, so that a few extreme ones do not decide it; sizes
+ * NULL: the largest.
+ */
+void sap_spread_close(struct sap_spread *s, const struct sap_sizes *sizes);
 
 /* Whether particles fit into single precision as they are, with a wide margin; order: of the force. */
 int sap_spread_is_plain(const struct sap_spread *s, int order);
 
-/* Returns the units in which they fit best: none for plain particles.  A function of the spread alone. */
+/*
+ * Returns the units in which they fit best: none for plain particles, and none if double could not hold all numbers in
+ * others.  A function of the spread alone.
+ */
 struct sap_units sap_spread_units(const struct sap_spread *s, int order);
 
 /* Whether masses in these units leave the range of single precision, so that the lightest lose digits or vanish. */
@@ -116,7 +135,10 @@ int sap_spread_loses_masses(const struct sap_spread *s, const struct sap_units *
  */
 double sap_faint_potential(double heaviest, double whole);
 
-/* Whether positions in these units vanish beside the softening length. */
-int sap_spread_loses_places(const struct sap_spread *s, const struct sap_units *u);
+/* Whether positions in these units vanish beside a softening length of this exponent, or it leaves the range. */
+int sap_spread_loses_places(const struct sap_spread *s, const struct sap_units *u, int softening);
+
+/* The exponent of the length whose square is eps2. */
+int sap_exponent_of_length(double eps2);
 
 #endif

@@ -92,8 +92,8 @@ static int choose_units(struct sap_gpu_stepper *s)
     sap_spread_clear(&spread);
     sap_spread_soften(&spread, s->settings.eps2);
     for (size_t k = 0; k < n && !status; k++) {
-        const double *const place[1] = {particle[k]};
-        sap_spread_add(&spread, &sizes, place, 1, 0, particle[k][3]);
+        const struct sap_numbers p = {.derivative = {particle[k]}, .stride = 1, .mass = particle[k][3]};
+        sap_spread_add(&spread, &sizes, &p);
     }
     free(particle);
     sap_spread_close(&spread, &sizes);
