@@ -32,6 +32,7 @@ enum sap_warning {
     SAP_WARN_TREE_BATCH,  /* small batches of i-particles with a tree */
     SAP_WARN_NEIGHBOUR,   /* a device that failed in a neighbour force */
     SAP_WARN_MASSES,      /* masses whose ratios single precision cannot hold */
+    SAP_WARN_SPAN,        /* coordinates whose ratios single precision cannot hold */
     SAP_WARN_SOFTENING,   /* a softening beside which single precision loses all positions */
     SAP_WARN_FAINT,       /* a force that is below the range of single precision */
     SAP_WARN_COUNT

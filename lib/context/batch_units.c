@@ -37,28 +37,39 @@ static int seem_plain(const sapporo *c, const struct sap_batch *m)
         sap_spread_soften(&s, l->eps2 + (l->eps2_i.base ? sap_column_double(&l->eps2_i, 0) : 0));
         const int last = l->nj - 1, places[] = {0, last / 2, last};
         for (int look = 0; look < 3 && !l->address; look++) add_source(&s, NULL, l, places[look]);
-        sap_spread_close(&s, NULL);
+        sap_spread_close(&s, NULL, sap_exponent_of_column(&l->x, l->ni));
         if (!sap_spread_is_plain(&s, c->settings.order)) return 0;
     }
     return 1;
 }
 
 /* Reads all sources of lists; returns the softening of all, and the largest of a target. */
-static struct sap_softening read_lists(const struct sap_batch *m, struct sap_spread *s, struct sap_sizes *sizes)
+static struct sap_targets read_lists(const struct sap_batch *m, struct sap_spread *s, struct sap_sizes *sizes)
 {
-    struct sap_softening soft = {0, 0};
+    struct sap_targets targets = {0, 0, NULL, 0};
     int any = 0;
     for (int k = 0; k < m->nlists; k++) {
         const sapporo_small_force *const l = sap_batch_force(m, k);
         for (int j = 0; j < l->nj && l->ni > 0 && !l->address; j++) add_source(s, sizes, l, j);
         for (int i = 0; i < l->ni; i++) {
             const double eps2 = l->eps2 + sap_column_double(&l->eps2_i, i);
-            if (eps2 > soft.most) soft.most = eps2;
-            if (!any++ || eps2 < soft.common) soft.common = eps2;
+            if (eps2 > targets.most) targets.most = eps2;
+            if (!any++ || eps2 < targets.common) targets.common = eps2;
             if (!l->eps2_i.base) break;
         }
     }
-    return soft;
+    return targets;
+}
+
+/* Where targets are, if all sources are at the origin. */
+static int elsewhere(const struct sap_batch *m)
+{
+    int most = SAP_UNITS_NONE;
+    for (int k = 0; k < m->nlists; k++) {
+        const int e = sap_exponent_of_column(&sap_batch_force(m, k)->x, sap_batch_force(m, k)->ni);
+        if (e > most) most = e;
+    }
+    return most;
 }
 
 /* ---- copies --------------------------------------------------------------------------------- */
@@ -118,19 +129,19 @@ int sap_batch_take_units(sapporo *c, struct sap_batch *m, struct sap_batch_copy 
 {
     *copy = (struct sap_batch_copy){.lists = NULL};
     const int in_double = m->more || c->settings.precision == SAPPORO_DP;
-    if (m->by_address > 0) sap_context_take_units(c, c->host.upper, (struct sap_softening){0, 0}, in_double);
+    if (m->by_address > 0) sap_context_take_units(c, c->host.upper, (struct sap_targets){0, 0, NULL, 0}, in_double);
     if (in_double) return SAPPORO_OK;
     if (seem_plain(c, m) && (m->by_address == 0 || sap_units_are_plain(&c->units))) return SAPPORO_OK;
     struct sap_sizes sizes = {0};
     struct sap_spread s;
     sap_spread_clear(&s);
-    const struct sap_softening soft = read_lists(m, &s, &sizes);
-    sap_spread_soften(&s, soft.common);
+    const struct sap_targets targets = read_lists(m, &s, &sizes);
+    sap_spread_soften(&s, targets.common);
     if (m->by_address > 0) sap_context_add_all(c, &s, &sizes);
-    sap_spread_close(&s, &sizes);
+    sap_spread_close(&s, &sizes, elsewhere(m));
     copy->units = sap_spread_units(&s, c->settings.order);
     if (m->by_address > 0) sap_context_set_units(c, &copy->units);
-    sap_context_judge_units(c, &s, &copy->units, soft.most);
+    sap_context_judge_units(c, &s, &copy->units, targets.most);
     return sap_units_are_plain(&copy->units) ? SAPPORO_OK : copy_lists(c, m, copy);
 }
 

@@ -22,16 +22,19 @@ struct sap_few {
     struct sap_store *store;
 };
 
-/* Squared softening that a request adds to that of j-particles: of all its targets, and the largest of a target. */
-struct sap_softening {
+/* What a request says of its targets: their squared softening, of all and the largest of one, and their positions. */
+struct sap_targets {
     double common, most;
+    const sapporo_column *x; /* NULL: they are j-particles */
+    int ni;
 };
 
 /* When a context last read all particles to choose its units, and for which force. */
 struct sap_looked {
     int valid; /* 0: never, or the particles have changed much since */
     int nj, farthest;
-    struct sap_softening soft;
+    double common, most; /* as in sap_targets */
+    int elsewhere;       /* where targets were, if all j-particles were at the origin */
     double faint;
     struct sap_units units;
     uint64_t version; /* of `host` */

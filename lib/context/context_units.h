@@ -9,10 +9,13 @@
  * Chooses the units for a force of the first nj addresses with at most this squared softening, before particles that
  * wait are sent.  few: the force is dp, which needs none.
  */
-void sap_context_take_units(sapporo *context, int nj, struct sap_softening soft, int few);
+void sap_context_take_units(sapporo *context, int nj, struct sap_targets targets, int few);
 
 /* Whether a few of the particles, with this squared softening, fit into single precision as they are; always in dp. */
 int sap_context_seems_plain(const sapporo *context, double eps2);
+
+/* The exponent of the largest coordinate of a few of n positions; SAP_UNITS_NONE: there are none, or they are zero. */
+int sap_exponent_of_column(const sapporo_column *x, int n);
 
 /* Adds all particles to a spread, in the units that they were given in.  Nothing waits to be stored. */
 void sap_context_add_all(const sapporo *context, struct sap_spread *s, struct sap_sizes *sizes);

@@ -265,8 +265,8 @@ static unsigned wanted_now(sapporo *c, const sapporo_job *j, unsigned want)
 /* The time of a force; 0 in order 2, which predicts nothing. */
 static double time_of(const sapporo *c) { return c->settings.order == 2 ? 0 : sap_context_unit_time(c); }
 
-/* What softening a request adds to that of j-particles.  start looks for values that are none. */
-static struct sap_softening softening_of(const sapporo_request *r)
+/* What a request says of its targets; start looks for softening that is none. */
+static struct sap_targets targets_of(const sapporo_request *r)
 {
     double least = 0, most = 0;
     for (int i = 0; i < r->ni && r->eps2_i.base; i++) {
@@ -274,7 +274,7 @@ static struct sap_softening softening_of(const sapporo_request *r)
         if (own > most && isfinite(own)) most = own;
         if (i == 0 || !(own >= least)) least = own > 0 && isfinite(own) ? own : 0;
     }
-    return (struct sap_softening){r->eps2 + least, r->eps2 + most};
+    return (struct sap_targets){r->eps2 + least, r->eps2 + most, &r->x, r->ni};
 }
 
 /* Starts a force with the extra outputs in `needed`, which the client must have. */
@@ -353,7 +353,7 @@ int sap_job_begin(sapporo *context, const sapporo_request *request, int all, uns
     if (!status && !c->chosen && !needed && r->ni > 0 && r->nj > 0) sap_context_choose(c, r->nj);
     const int few = !status && sap_context_is_few(c, all < 0 ? r->nj : all);
     if (few) status = sap_context_open_few(c);
-    if (!status) sap_context_take_units(c, r->nj, softening_of(r), few);
+    if (!status) sap_context_take_units(c, r->nj, targets_of(r), few);
     if (!status && c->nstaged)
         sent = sap_context_send(c, few);
     else if (!status)

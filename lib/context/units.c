@@ -9,6 +9,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/structs.h"
 #include "context/context_units.h"
 
 /* ---- looking -------------------------------------------------------------------------------- */
@@ -38,11 +39,25 @@ static void add_staged(const sapporo *c, struct sap_spread *s, int k)
 enum { LOOKS = 8 };
 static int place_of_look(int k, int n) { return n <= LOOKS ? k : (int)((2LL * k + 1) * n / (2 * LOOKS)); }
 
+int sap_exponent_of_column(const sapporo_column *x, int n)
+{
+    int most = SAP_UNITS_NONE;
+    for (int k = 0; x && x->base && k < LOOKS && k < n; k++) {
+        double row[3];
+        memcpy(row, sap_column_at(x, place_of_look(k, n), sizeof row), sizeof row);
+        for (int axis = 0; axis < 3; axis++) {
+            const int e = sap_exponent(row[axis]);
+            if (e > most) most = e;
+        }
+    }
+    return most;
+}
+
 /*
  * Whether a few particles of the first nj addresses, and a few of those that wait, fit as they are: each by themselves,
  * since those that wait may replace the others.  *faint: about the potential of forces that the precision loses.
  */
-static int seem_plain(const sapporo *c, int nj, double eps2, double *faint)
+static int seem_plain(const sapporo *c, int nj, const struct sap_targets *targets, double *faint)
 {
     *faint = 0;
     const int end = nj < c->host.upper ? nj : c->host.upper;
@@ -57,8 +72,9 @@ static int seem_plain(const sapporo *c, int nj, double eps2, double *faint)
             else if (sap_jstore_has(&c->host, at))
                 add_stored(c, &s, NULL, at);
         }
-        sap_spread_soften(&s, eps2);
-        sap_spread_close(&s, NULL);
+        const int placed = s.derivative[0].most != SAP_UNITS_NONE;
+        sap_spread_soften(&s, targets->most);
+        sap_spread_close(&s, NULL, placed ? SAP_UNITS_NONE : sap_exponent_of_column(targets->x, targets->ni));
         if (!sap_spread_is_plain(&s, c->settings.order)) return 0;
         if (s.heavy == SAP_UNITS_NONE) continue;
         const double whole = s.whole / (n < LOOKS ? n : LOOKS) * nj,
@@ -71,8 +87,9 @@ static int seem_plain(const sapporo *c, int nj, double eps2, double *faint)
 int sap_context_seems_plain(const sapporo *c, double eps2)
 {
     double faint;
+    const struct sap_targets targets = {eps2, eps2, NULL, 0};
     if (c->settings.precision == SAPPORO_DP) return 1;
-    return sap_units_are_plain(&c->units) && seem_plain(c, c->host.upper, eps2, &faint);
+    return sap_units_are_plain(&c->units) && seem_plain(c, c->host.upper, &targets, &faint);
 }
 
 /* Adds the particles of the first nj addresses, in the units that they were given in.  Nothing waits to be stored. */
@@ -167,6 +184,11 @@ void sap_context_set_units(sapporo *c, const struct sap_units *units)
 void sap_context_judge_units(sapporo *c, const struct sap_spread *s, const struct sap_units *u, double eps2)
 {
     const int softening = sap_exponent_of_length(eps2);
+    if (sap_spread_loses_pairs(s, u))
+        sap_warn_once(&c->notes, SAP_WARN_SPAN,
+                      "coordinates of j-particles from 2^%d to 2^%d: single precision takes the smallest ones for one "
+                      "place; SAPPORO_PRECISION=dp tells them apart",
+                      s->nearest, s->derivative[0].most);
     if (sap_spread_loses_places(s, u, softening))
         sap_warn_once(&c->notes, SAP_WARN_SOFTENING,
                       "a softening length is 2^%d, but coordinates are at most 2^%d: single precision loses digits of "
@@ -180,38 +202,43 @@ void sap_context_judge_units(sapporo *c, const struct sap_spread *s, const struc
 }
 
 /* Whether the particles are still about those of the last look, so that its units serve. */
-static int is_known(const sapporo *c, int nj, struct sap_softening soft)
+static int is_known(const sapporo *c, int nj, const struct sap_targets *targets)
 {
-    return c->looked.valid && c->looked.nj == nj && c->looked.soft.common == soft.common &&
-           c->looked.soft.most == soft.most && c->host.version - c->looked.version < (uint64_t)nj / 16;
+    const struct sap_looked *const l = &c->looked;
+    const int same = l->valid && l->nj == nj && l->common == targets->common && l->most == targets->most &&
+                     c->host.version - l->version < (uint64_t)nj / 16 && sap_scales(&c->time, 1, l->units.time);
+    return same && (l->farthest != SAP_UNITS_NONE || l->elsewhere == sap_exponent_of_column(targets->x, targets->ni));
 }
 
 /* Reads all particles and chooses their units. */
-static void look(sapporo *c, int nj, struct sap_softening soft)
+static void look(sapporo *c, int nj, const struct sap_targets *targets)
 {
+    const int elsewhere = sap_exponent_of_column(targets->x, targets->ni);
     struct sap_spread s;
     struct sap_sizes sizes = {0};
     struct sap_numbers now = {.time = c->settings.order == 2 ? 0 : c->time};
     sap_spread_clear(&s);
     sap_spread_add(&s, NULL, &now);
     add_first(c, &s, &sizes, nj);
-    sap_spread_soften(&s, soft.common);
-    sap_spread_close(&s, &sizes);
+    sap_spread_soften(&s, targets->common);
+    sap_spread_close(&s, &sizes, elsewhere);
     const struct sap_units units = sap_spread_units(&s, c->settings.order);
     sap_context_set_units(c, &units);
-    sap_context_judge_units(c, &s, &units, soft.most);
+    sap_context_judge_units(c, &s, &units, targets->most);
     if (s.heavy != SAP_UNITS_NONE)
         c->faint = sap_faint_potential(scalbn(1, s.heavy + units.mass), sap_scaled(s.whole, units.mass));
     c->looked = (struct sap_looked){.valid = 1,
                                     .nj = nj,
                                     .farthest = s.derivative[0].most,
-                                    .soft = soft,
+                                    .common = targets->common,
+                                    .most = targets->most,
+                                    .elsewhere = elsewhere,
                                     .units = units,
                                     .faint = c->faint,
                                     .version = c->host.version};
 }
 
-void sap_context_take_units(sapporo *c, int nj, struct sap_softening soft, int few)
+void sap_context_take_units(sapporo *c, int nj, struct sap_targets targets, int few)
 {
     static const struct sap_units plain = {0, 0, 0};
     c->faint = 0;
@@ -219,14 +246,14 @@ void sap_context_take_units(sapporo *c, int nj, struct sap_softening soft, int f
         if (!sap_units_are_plain(&c->units)) sap_context_set_units(c, &plain);
         return;
     }
-    if (!c->wide && sap_units_are_plain(&c->units) && seem_plain(c, nj, soft.most, &c->faint)) return;
+    if (!c->wide && sap_units_are_plain(&c->units) && seem_plain(c, nj, &targets, &c->faint)) return;
     sap_context_settle(c);
-    if (is_known(c, nj, soft) && sap_scales(&c->time, 1, c->looked.units.time)) {
+    if (is_known(c, nj, &targets)) {
         sap_context_set_units(c, &c->looked.units);
         c->faint = c->looked.faint;
         return;
     }
-    look(c, nj, soft);
+    look(c, nj, &targets);
 }
 
 /* ---- particles ------------------------------------------------------------------------------ */

@@ -93,15 +93,19 @@ static void count(struct sap_exponents *c, int exponent)
     c->count[(exponent - LOWEST) / BUCKET]++;
 }
 
-/* Returns the highest exponent of the bucket of the median, of an even number the higher one; NONE: nothing counted. */
-static int median(const struct sap_exponents *c)
+/* Returns the highest exponent of the bucket of number `at` of the counted numbers, from the smallest on; NONE: none.
+ */
+static int number_at(const struct sap_exponents *c, int at)
 {
     int k = -1;
     long long below = 0;
     if (c->n == 0) return SAP_UNITS_NONE;
-    while (2 * below <= c->n) below += c->count[++k];
+    while (below <= at) below += c->count[++k];
     return LOWEST + BUCKET * k + BUCKET - 1;
 }
+
+/* The median, of an even number the higher one. */
+static int median(const struct sap_exponents *c) { return number_at(c, c->n / 2); }
 
 void sap_spread_clear(struct sap_spread *s)
 {
@@ -144,16 +148,26 @@ void sap_spread_add(struct sap_spread *s, struct sap_sizes *sizes, const struct 
 
 void sap_spread_soften(struct sap_spread *s, double eps2) { s->common = sap_exponent_of_length(eps2); }
 
-void sap_spread_close(struct sap_spread *s, const struct sap_sizes *sizes)
+/* Sets what most places are like. */
+static void close_places(struct sap_spread *s, const struct sap_sizes *sizes, int elsewhere)
+{
+    const struct sap_exponents *const c = sizes ? &sizes->derivative[0] : NULL;
+    const int soft = larger(s->common, sizes ? median(&sizes->softening) : s->softening.most);
+    int size = s->pace[0], inner = c && c->n ? number_at(c, (c->n - 1) / 2) : size;
+    if (size == SAP_UNITS_NONE) size = inner = elsewhere == SAP_UNITS_NONE ? 0 : elsewhere;
+    s->nearest = c ? number_at(c, 0) : SAP_UNITS_NONE;
+    s->size = larger(size, soft);
+    s->inner = larger(inner, soft);
+}
+
+void sap_spread_close(struct sap_spread *s, const struct sap_sizes *sizes, int elsewhere)
 {
     enum { SPAN = 150 }; /* of masses that single precision can hold, with room for distances */
-    const int soft = larger(s->common, sizes ? median(&sizes->softening) : s->softening.most);
     for (int k = 0; k < SAPPORO_DERIVATIVES; k++)
         s->pace[k] = !sizes                        ? s->derivative[k].most
                      : k < SAPPORO_DERIVATIVES / 2 ? median(&sizes->derivative[k])
                                                    : SAP_UNITS_NONE;
-    s->size = larger(s->pace[0], soft);
-    if (s->size == SAP_UNITS_NONE) s->size = 0;
+    close_places(s, sizes, elsewhere);
     s->heavy = s->mass.most;
     s->light = s->mass.least;
     if (s->heavy == SAP_UNITS_NONE || s->heavy - s->light <= SPAN || !sizes) return;
@@ -215,12 +229,18 @@ static int is_within(int exponent, int least, int most)
     return exponent == SAP_UNITS_NONE || (exponent >= least && exponent <= most);
 }
 
-int sap_spread_is_plain(const struct sap_spread *s, int order)
+/* Whether a length of this exponent, and masses at such distances, fit as they are. */
+static int is_plain_at(const struct sap_spread *s, int size)
 {
-    const int size = s->size;
-    if (!is_within(size, -24, 24) || !is_within(rate_of(s, 0, order), -30, 30)) return 0;
+    if (!is_within(size, -24, 24)) return 0;
     if (s->heavy == SAP_UNITS_NONE) return 1;
     return is_within(s->heavy, -60, 60) && s->light >= -100 && is_within(s->heavy - 3 * size, -60, 60);
+}
+
+int sap_spread_is_plain(const struct sap_spread *s, int order)
+{
+    /* of two very different halves, the one that fits stays as it is, and the other one is told of */
+    return (is_plain_at(s, s->size) || is_plain_at(s, s->inner)) && is_within(rate_of(s, 0, order), -30, 30);
 }
 
 /* Rounds to a whole multiple of 32. */
@@ -241,19 +261,19 @@ static int mass_unit(const struct sap_spread *s, int size)
     return on_grid(wanted - s->heavy);
 }
 
-static int holds(const struct sap_span *s, int exponent)
+static int holds(const struct sap_span *s, int exponent, int limit)
 {
-    return s->least == SAP_UNITS_NONE || (s->least + exponent >= -1000 && s->most + exponent <= 1000);
+    return s->least == SAP_UNITS_NONE || (s->least + exponent >= -limit && s->most + exponent <= limit);
 }
 
 /* Whether double holds all numbers in these units, with all their digits. */
 static int double_holds(const struct sap_spread *s, const struct sap_units *u)
 {
-    for (int k = 0; k < SAPPORO_DERIVATIVES; k++)
-        if (!holds(&s->derivative[k], sap_units_derivative(u, k))) return 0;
-    return holds(&s->mass, u->mass) && holds(&s->time, u->time) &&
-           (s->softening.least == SAP_UNITS_NONE ||
-            (s->softening.least + u->length >= -500 && s->softening.most + u->length <= 500));
+    enum { LIMIT = 1000, OF_LENGTHS = 430 }; /* squares of differences of lengths keep all digits, too */
+    for (int k = 1; k < SAPPORO_DERIVATIVES; k++)
+        if (!holds(&s->derivative[k], sap_units_derivative(u, k), LIMIT)) return 0;
+    return holds(&s->derivative[0], u->length, OF_LENGTHS) && holds(&s->softening, u->length, OF_LENGTHS) &&
+           holds(&s->mass, u->mass, LIMIT) && holds(&s->time, u->time, LIMIT);
 }
 
 struct sap_units sap_spread_units(const struct sap_spread *s, int order)
@@ -270,6 +290,11 @@ struct sap_units sap_spread_units(const struct sap_spread *s, int order)
 int sap_spread_loses_masses(const struct sap_spread *s, const struct sap_units *u)
 {
     return s->mass.least != SAP_UNITS_NONE && s->mass.least + u->mass < -126;
+}
+
+int sap_spread_loses_pairs(const struct sap_spread *s, const struct sap_units *u)
+{
+    return s->nearest != SAP_UNITS_NONE && larger(s->nearest, s->common) + u->length < -58;
 }
 
 double sap_faint_potential(double heaviest, double whole) { return whole * cbrt(0x1p-126 / heaviest); }

@@ -78,6 +78,8 @@ struct sap_spread {
     int common;                                                             /* softening length of all pairs */
     /* set by sap_spread_close */
     int size;                      /* of most coordinates, or the softening length if that is larger */
+    int inner;                     /* the same for the smaller half of the particles */
+    int nearest;                   /* the smallest of a particle */
     int heavy, light;              /* masses, without those that no single precision could hold beside most others */
     int pace[SAPPORO_DERIVATIVES]; /* of most derivatives k */
 };
@@ -113,9 +115,9 @@ void sap_spread_join(struct sap_spread *s, struct sap_sizes *sizes, const struct
 
 /*
  * Ends the adding.  What most particles are like is the median, so that a few extreme ones do not decide it; sizes
- * NULL: the largest.
+ * NULL: the largest.  If all are at the origin, the size is `elsewhere`, SAP_UNITS_NONE if that is unknown.
  */
-void sap_spread_close(struct sap_spread *s, const struct sap_sizes *sizes);
+void sap_spread_close(struct sap_spread *s, const struct sap_sizes *sizes, int elsewhere);
 
 /* Whether particles fit into single precision as they are, with a wide margin; order: of the force. */
 int sap_spread_is_plain(const struct sap_spread *s, int order);
@@ -134,6 +136,9 @@ int sap_spread_loses_masses(const struct sap_spread *s, const struct sap_units *
  * potential, is below the range of single precision.  Both numbers in the units of the force.
  */
 double sap_faint_potential(double heaviest, double whole);
+
+/* Whether single precision in these units takes different places for one. */
+int sap_spread_loses_pairs(const struct sap_spread *s, const struct sap_units *u);
 
 /* Whether positions in these units vanish beside a softening length of this exponent, or it leaves the range. */
 int sap_spread_loses_places(const struct sap_spread *s, const struct sap_units *u, int softening);

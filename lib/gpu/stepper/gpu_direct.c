@@ -78,26 +78,28 @@ void sap_gpu_direct_forget(struct sap_gpu_stepper *s)
     if (s->direct) s->direct->forces = 0;
 }
 
-/* Reads the particles with mass, at their predicted positions, and chooses units in which they fit. */
+/* Reads the particles at their predicted positions, and chooses units in which they fit. */
 static int choose_units(struct sap_gpu_stepper *s)
 {
     const struct sap_driver *const driver = s->t->driver;
     struct sap_sizes sizes = {0};
-    struct sap_spread spread;
-    const size_t n = (size_t)s->order.massive;
+    struct sap_spread all, massless;
+    const size_t n = (size_t)s->n;
     double(*const particle)[4] = malloc((n + 1) * sizeof *particle);
     if (!particle) return SAP_DRIVER_MEMORY;
-    int status = n ? driver->copy_out(s->t->stream, particle, s->t->particle.mem, 0, n * sizeof *particle) : 0;
+    int status = driver->copy_out(s->t->stream, particle, s->t->particle.mem, 0, n * sizeof *particle);
     if (!status) status = driver->stream_finish(s->t->stream);
-    sap_spread_clear(&spread);
-    sap_spread_soften(&spread, s->settings.eps2);
+    sap_spread_clear(&all);
+    sap_spread_clear(&massless);
     for (size_t k = 0; k < n && !status; k++) {
         const struct sap_numbers p = {.derivative = {particle[k]}, .stride = 1, .mass = particle[k][3]};
-        sap_spread_add(&spread, &sizes, &p);
+        const int acts = k < (size_t)s->order.massive;
+        sap_spread_add(acts ? &all : &massless, acts ? &sizes : NULL, &p);
     }
     free(particle);
-    sap_spread_close(&spread, &sizes);
-    if (!status) s->direct->units = sap_spread_units(&spread, 2);
+    sap_spread_soften(&all, s->settings.eps2);
+    sap_spread_close(&all, &sizes, massless.derivative[0].most);
+    if (!status) s->direct->units = sap_spread_units(&all, 2);
     return status;
 }
 
