@@ -37,7 +37,7 @@ static int seem_plain(const sapporo *c, const struct sap_batch *m)
         sap_spread_soften(&s, l->eps2 + (l->eps2_i.base ? sap_column_double(&l->eps2_i, 0) : 0));
         const int last = l->nj - 1, places[] = {0, last / 2, last};
         for (int look = 0; look < 3 && !l->address; look++) add_source(&s, NULL, l, places[look]);
-        sap_spread_close(&s, NULL, sap_exponent_of_column(&l->x, l->ni));
+        sap_spread_close(&s, NULL, (const int[2]){sap_exponent_of_column(&l->x, l->ni), SAP_UNITS_NONE});
         if (!sap_spread_is_plain(&s, c->settings.order)) return 0;
     }
     return 1;
@@ -46,7 +46,7 @@ static int seem_plain(const sapporo *c, const struct sap_batch *m)
 /* Reads all sources of lists; returns the softening of all, and the largest of a target. */
 static struct sap_targets read_lists(const struct sap_batch *m, struct sap_spread *s, struct sap_sizes *sizes)
 {
-    struct sap_targets targets = {0, 0, NULL, 0};
+    struct sap_targets targets = {0, 0, NULL, NULL, 0};
     int any = 0;
     for (int k = 0; k < m->nlists; k++) {
         const sapporo_small_force *const l = sap_batch_force(m, k);
@@ -129,7 +129,8 @@ int sap_batch_take_units(sapporo *c, struct sap_batch *m, struct sap_batch_copy 
 {
     *copy = (struct sap_batch_copy){.lists = NULL};
     const int in_double = m->more || c->settings.precision == SAPPORO_DP;
-    if (m->by_address > 0) sap_context_take_units(c, c->host.upper, (struct sap_targets){0, 0, NULL, 0}, in_double);
+    if (m->by_address > 0)
+        sap_context_take_units(c, c->host.upper, (struct sap_targets){0, 0, NULL, NULL, 0}, in_double);
     if (in_double) return SAPPORO_OK;
     if (seem_plain(c, m) && (m->by_address == 0 || sap_units_are_plain(&c->units))) return SAPPORO_OK;
     struct sap_sizes sizes = {0};
@@ -138,7 +139,7 @@ int sap_batch_take_units(sapporo *c, struct sap_batch *m, struct sap_batch_copy 
     const struct sap_targets targets = read_lists(m, &s, &sizes);
     sap_spread_soften(&s, targets.common);
     if (m->by_address > 0) sap_context_add_all(c, &s, &sizes);
-    sap_spread_close(&s, &sizes, elsewhere(m));
+    sap_spread_close(&s, &sizes, (const int[2]){elsewhere(m), SAP_UNITS_NONE});
     copy->units = sap_spread_units(&s, c->settings.order);
     if (m->by_address > 0) sap_context_set_units(c, &copy->units);
     sap_context_judge_units(c, &s, &copy->units, targets.most);

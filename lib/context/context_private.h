@@ -22,10 +22,10 @@ struct sap_few {
     struct sap_store *store;
 };
 
-/* What a request says of its targets: their squared softening, of all and the largest of one, and their positions. */
+/* What a request says of its targets: their squared softening, of all and the largest of one, positions, velocities. */
 struct sap_targets {
     double common, most;
-    const sapporo_column *x; /* NULL: they are j-particles */
+    const sapporo_column *x, *v; /* NULL: they are j-particles */
     int ni;
 };
 
@@ -34,7 +34,8 @@ struct sap_looked {
     int valid; /* 0: never, or the particles have changed much since */
     int nj, farthest;
     double common, most; /* as in sap_targets */
-    int elsewhere;       /* where targets were, if all j-particles were at the origin */
+    int targets[2];      /* exponents of their coordinates and velocities, and whether these have decided: */
+    int by_targets;
     double faint;
     struct sap_units units;
     uint64_t version; /* of `host` */

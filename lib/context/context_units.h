@@ -14,7 +14,7 @@ void sap_context_take_units(sapporo *context, int nj, struct sap_targets targets
 /* Whether a few of the particles, with this squared softening, fit into single precision as they are; always in dp. */
 int sap_context_seems_plain(const sapporo *context, double eps2);
 
-/* The exponent of the largest coordinate of a few of n positions; SAP_UNITS_NONE: there are none, or they are zero. */
+/* The exponent of the median of a few of n positions; SAP_UNITS_NONE: there are none, or most are at the origin. */
 int sap_exponent_of_column(const sapporo_column *x, int n);
 
 /* Adds all particles to a spread, in the units that they were given in.  Nothing waits to be stored. */

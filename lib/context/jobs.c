@@ -274,7 +274,7 @@ static struct sap_targets targets_of(const sapporo_request *r)
         if (own > most && isfinite(own)) most = own;
         if (i == 0 || !(own >= least)) least = own > 0 && isfinite(own) ? own : 0;
     }
-    return (struct sap_targets){r->eps2 + least, r->eps2 + most, &r->x, r->ni};
+    return (struct sap_targets){r->eps2 + least, r->eps2 + most, &r->x, &r->v, r->ni};
 }
 
 /* Starts a force with the extra outputs in `needed`, which the client must have. */

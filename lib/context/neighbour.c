@@ -128,7 +128,7 @@ int sapporo_neighbour_force(sapporo *context, const sapporo_neighbour_request *g
     sap_jstore_finish(&c->host);
     int status = check(c, &l, &r, known ? known : known_result);
     if (!status && l.ni > 0)
-        sap_context_take_units(c, c->host.upper, (struct sap_targets){l.eps2, l.eps2, NULL, 0},
+        sap_context_take_units(c, c->host.upper, (struct sap_targets){l.eps2, l.eps2, NULL, NULL, 0},
                                sap_context_is_few(c, c->host.upper));
     if (!status && l.ni > 0) status = run(c, &l, &r);
     if (status < 0) sap_rows_write_failed(l.ni, &r);

@@ -39,18 +39,42 @@ static void add_staged(const sapporo *c, struct sap_spread *s, int k)
 enum { LOOKS = 8 };
 static int place_of_look(int k, int n) { return n <= LOOKS ? k : (int)((2LL * k + 1) * n / (2 * LOOKS)); }
 
-int sap_exponent_of_column(const sapporo_column *x, int n)
+/* The exponent of the largest coordinate of row k of a column; SAP_UNITS_NONE: all are zero. */
+static int exponent_of_row(const sapporo_column *x, int k)
 {
+    double row[3];
     int most = SAP_UNITS_NONE;
-    for (int k = 0; x && x->base && k < LOOKS && k < n; k++) {
-        double row[3];
-        memcpy(row, sap_column_at(x, place_of_look(k, n), sizeof row), sizeof row);
-        for (int axis = 0; axis < 3; axis++) {
-            const int e = sap_exponent(row[axis]);
-            if (e > most) most = e;
-        }
+    memcpy(row, sap_column_at(x, k, sizeof row), sizeof row);
+    for (int axis = 0; axis < 3; axis++) {
+        const int e = sap_exponent(row[axis]);
+        if (e > most) most = e;
     }
     return most;
+}
+
+int sap_exponent_of_column(const sapporo_column *x, int n)
+{
+    int sorted[LOOKS], count = 0;
+    for (int k = 0; x && x->base && k < LOOKS && k < n; k++) {
+        const int e = exponent_of_row(x, place_of_look(k, n));
+        int at = count++;
+        for (; at > 0 && sorted[at - 1] > e; at--) sorted[at] = sorted[at - 1];
+        sorted[at] = e;
+    }
+    return count ? sorted[(count - 1) / 2] : SAP_UNITS_NONE;
+}
+
+static void look_at_targets(const struct sap_targets *targets, int of[2])
+{
+    of[0] = sap_exponent_of_column(targets->x, targets->ni);
+    of[1] = sap_exponent_of_column(targets->v, targets->ni);
+}
+
+/* Whether sources alone do not tell the units: all are at the origin, or at rest. */
+static int needs_targets(const sapporo *c, const struct sap_spread *s)
+{
+    return s->derivative[0].most == SAP_UNITS_NONE ||
+           (c->settings.order > 2 && s->derivative[1].most == SAP_UNITS_NONE);
 }
 
 /*
@@ -72,9 +96,10 @@ static int seem_plain(const sapporo *c, int nj, const struct sap_targets *target
             else if (sap_jstore_has(&c->host, at))
                 add_stored(c, &s, NULL, at);
         }
-        const int placed = s.derivative[0].most != SAP_UNITS_NONE;
+        int of_targets[2] = {SAP_UNITS_NONE, SAP_UNITS_NONE};
+        if (needs_targets(c, &s)) look_at_targets(targets, of_targets);
         sap_spread_soften(&s, targets->most);
-        sap_spread_close(&s, NULL, placed ? SAP_UNITS_NONE : sap_exponent_of_column(targets->x, targets->ni));
+        sap_spread_close(&s, NULL, of_targets);
         if (!sap_spread_is_plain(&s, c->settings.order)) return 0;
         if (s.heavy == SAP_UNITS_NONE) continue;
         const double whole = s.whole / (n < LOOKS ? n : LOOKS) * nj,
@@ -87,7 +112,7 @@ static int seem_plain(const sapporo *c, int nj, const struct sap_targets *target
 int sap_context_seems_plain(const sapporo *c, double eps2)
 {
     double faint;
-    const struct sap_targets targets = {eps2, eps2, NULL, 0};
+    const struct sap_targets targets = {eps2, eps2, NULL, NULL, 0};
     if (c->settings.precision == SAPPORO_DP) return 1;
     return sap_units_are_plain(&c->units) && seem_plain(c, c->host.upper, &targets, &faint);
 }
@@ -205,15 +230,18 @@ void sap_context_judge_units(sapporo *c, const struct sap_spread *s, const struc
 static int is_known(const sapporo *c, int nj, const struct sap_targets *targets)
 {
     const struct sap_looked *const l = &c->looked;
+    int of[2];
     const int same = l->valid && l->nj == nj && l->common == targets->common && l->most == targets->most &&
                      c->host.version - l->version < (uint64_t)nj / 16 && sap_scales(&c->time, 1, l->units.time);
-    return same && (l->farthest != SAP_UNITS_NONE || l->elsewhere == sap_exponent_of_column(targets->x, targets->ni));
+    if (!same || !l->by_targets) return same;
+    look_at_targets(targets, of);
+    return of[0] == l->targets[0] && of[1] == l->targets[1];
 }
 
 /* Reads all particles and chooses their units. */
 static void look(sapporo *c, int nj, const struct sap_targets *targets)
 {
-    const int elsewhere = sap_exponent_of_column(targets->x, targets->ni);
+    int of_targets[2];
     struct sap_spread s;
     struct sap_sizes sizes = {0};
     struct sap_numbers now = {.time = c->settings.order == 2 ? 0 : c->time};
@@ -221,7 +249,8 @@ static void look(sapporo *c, int nj, const struct sap_targets *targets)
     sap_spread_add(&s, NULL, &now);
     add_first(c, &s, &sizes, nj);
     sap_spread_soften(&s, targets->common);
-    sap_spread_close(&s, &sizes, elsewhere);
+    look_at_targets(targets, of_targets);
+    sap_spread_close(&s, &sizes, of_targets);
     const struct sap_units units = sap_spread_units(&s, c->settings.order);
     sap_context_set_units(c, &units);
     sap_context_judge_units(c, &s, &units, targets->most);
@@ -232,7 +261,8 @@ static void look(sapporo *c, int nj, const struct sap_targets *targets)
                                     .farthest = s.derivative[0].most,
                                     .common = targets->common,
                                     .most = targets->most,
-                                    .elsewhere = elsewhere,
+                                    .targets = {of_targets[0], of_targets[1]},
+                                    .by_targets = needs_targets(c, &s) || sizes.origin > nj / 2 - 1,
                                     .units = units,
                                     .faint = c->faint,
                                     .version = c->host.version};

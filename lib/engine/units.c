@@ -136,6 +136,7 @@ void sap_spread_add(struct sap_spread *s, struct sap_sizes *sizes, const struct 
         if (!p->derivative[k]) continue;
         const int e = add_vector(&s->derivative[k], p->derivative[k], p->stride);
         if (sizes && k < SAPPORO_DERIVATIVES / 2) count(&sizes->derivative[k], e);
+        if (sizes && k == 0) sizes->origin += e == SAP_UNITS_NONE;
     }
     widen(&s->mass, mass, mass);
     widen(&s->time, time, time);
@@ -148,26 +149,35 @@ void sap_spread_add(struct sap_spread *s, struct sap_sizes *sizes, const struct 
 
 void sap_spread_soften(struct sap_spread *s, double eps2) { s->common = sap_exponent_of_length(eps2); }
 
+/* Returns the place of number `at` of all particles, those at the origin first; NONE: the origin. */
+static int place_at(const struct sap_sizes *sizes, int at)
+{
+    return at < sizes->origin ? SAP_UNITS_NONE : number_at(&sizes->derivative[0], at - sizes->origin);
+}
+
 /* Sets what most places are like. */
 static void close_places(struct sap_spread *s, const struct sap_sizes *sizes, int elsewhere)
 {
-    const struct sap_exponents *const c = sizes ? &sizes->derivative[0] : NULL;
+    const int all = sizes ? sizes->origin + sizes->derivative[0].n : 0;
     const int soft = larger(s->common, sizes ? median(&sizes->softening) : s->softening.most);
-    int size = s->pace[0], inner = c && c->n ? number_at(c, (c->n - 1) / 2) : size;
-    if (size == SAP_UNITS_NONE) size = inner = elsewhere == SAP_UNITS_NONE ? 0 : elsewhere;
-    s->nearest = c ? number_at(c, 0) : SAP_UNITS_NONE;
+    int size = all ? place_at(sizes, all / 2) : s->derivative[0].most;
+    int inner = all ? place_at(sizes, (all - 1) / 2) : size;
+    if (size == SAP_UNITS_NONE) size = elsewhere == SAP_UNITS_NONE ? 0 : elsewhere;
+    if (inner == SAP_UNITS_NONE) inner = size;
+    s->nearest = sizes ? number_at(&sizes->derivative[0], 0) : SAP_UNITS_NONE;
     s->size = larger(size, soft);
     s->inner = larger(inner, soft);
 }
 
-void sap_spread_close(struct sap_spread *s, const struct sap_sizes *sizes, int elsewhere)
+void sap_spread_close(struct sap_spread *s, const struct sap_sizes *sizes, const int targets[2])
 {
     enum { SPAN = 150 }; /* of masses that single precision can hold, with room for distances */
     for (int k = 0; k < SAPPORO_DERIVATIVES; k++)
         s->pace[k] = !sizes                        ? s->derivative[k].most
                      : k < SAPPORO_DERIVATIVES / 2 ? median(&sizes->derivative[k])
                                                    : SAP_UNITS_NONE;
-    close_places(s, sizes, elsewhere);
+    if (s->pace[1] == SAP_UNITS_NONE) s->pace[1] = targets[1];
+    close_places(s, sizes, targets[0]);
     s->heavy = s->mass.most;
     s->light = s->mass.least;
     if (s->heavy == SAP_UNITS_NONE || s->heavy - s->light <= SPAN || !sizes) return;
@@ -201,6 +211,7 @@ void sap_spread_join(struct sap_spread *s, struct sap_sizes *sizes, const struct
     join_spans(&s->time, &other->time, u->time);
     join_spans(&s->softening, &other->softening, u->length);
     s->whole += sap_scaled(other->whole, -u->mass);
+    sizes->origin += their->origin;
     for (int k = 0; k < SAPPORO_DERIVATIVES / 2; k++)
         join_counts(&sizes->derivative[k], &their->derivative[k], sap_units_derivative(u, k));
     join_counts(&sizes->mass, &their->mass, u->mass);
@@ -283,7 +294,7 @@ struct sap_units sap_spread_units(const struct sap_spread *s, int order)
     const int size = s->size, rate = rate_of(s, size, order);
     u.length = on_grid(-size);
     if (s->heavy != SAP_UNITS_NONE) u.mass = mass_unit(s, size + u.length);
-    if (order > 2) u.time = on_grid(rate != SAP_UNITS_NONE ? rate : (3 * u.length - u.mass) / 2);
+    if (order > 2 && rate != SAP_UNITS_NONE) u.time = on_grid(rate);
     return double_holds(s, &u) ? u : (struct sap_units){0, 0, 0};
 }
 

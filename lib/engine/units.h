@@ -89,8 +89,9 @@ struct sap_exponents {
     int n, count[264];
 };
 
-/* Of particles that are not at the origin, of masses, softening lengths and derivatives that are not zero. */
+/* Of places that are not the origin, and of derivatives, masses and softening lengths that are not zero. */
 struct sap_sizes {
+    int origin; /* particles at the origin */
     struct sap_exponents derivative[SAPPORO_DERIVATIVES / 2], mass, softening;
 };
 
@@ -115,9 +116,10 @@ void sap_spread_join(struct sap_spread *s, struct sap_sizes *sizes, const struct
 
 /*
  * Ends the adding.  What most particles are like is the median, so that a few extreme ones do not decide it; sizes
- * NULL: the largest.  If all are at the origin, the size is `elsewhere`, SAP_UNITS_NONE if that is unknown.
+ * NULL: the largest.  targets: exponents of coordinates and velocities of targets, for sources that are at the origin
+ * and at rest.
  */
-void sap_spread_close(struct sap_spread *s, const struct sap_sizes *sizes, int elsewhere);
+void sap_spread_close(struct sap_spread *s, const struct sap_sizes *sizes, const int targets[2]);
 
 /* Whether particles fit into single precision as they are, with a wide margin; order: of the force. */
 int sap_spread_is_plain(const struct sap_spread *s, int order);

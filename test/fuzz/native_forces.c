@@ -313,7 +313,7 @@ static struct answer *answer_of_batch(const struct model_context *c, const struc
     const int *const ni = op->column[0].data, *const nj = op->column[1].data, *const by = op->column[2].data;
     struct batch *const b = &batch[op->i[2]];
     struct answer *const all = calloc(1, sizeof *all);
-    int i = 0, j = 0, good = 1;
+    int i = 0, j = 0, good = 1, wide = store_is_wide(&c->store, c->precision); /* of the units of all lists */
     if (!all || !(all->row = calloc((size_t)total + 1, sizeof *all->row))) abort();
     all->ni = total;
     all->order = 2;
@@ -329,6 +329,7 @@ static struct answer *answer_of_batch(const struct model_context *c, const struc
                                     .x = b->x + i,
                                     .eps2_i = b->eps2 + i};
             struct answer *const one = answer_new(&s, &f);
+            wide |= store_is_wide(&s, c->precision);
             memcpy(all->row + i, one->row, (size_t)ni[k] * sizeof *one->row);
             all->bad += one->bad;
             free(one->row);
@@ -338,6 +339,7 @@ static struct answer *answer_of_batch(const struct model_context *c, const struc
         i += ni[k];
         j += by[k] ? 0 : nj[k];
     }
+    for (int k = 0; k < total && wide; k++) memset(all->row[k].bounded, 0, sizeof all->row[k].bounded);
     if (good) return all;
     answer_free(all);
     return NULL;

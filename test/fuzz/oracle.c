@@ -415,7 +415,7 @@ static void look_at(const struct source *j, int address, const double *x, int *b
     *best_address = address;
 }
 
-static void solve_list(const struct store *s, const struct neighbour_force *f, int i, struct row *row)
+static void solve_list(const struct store *s, const struct neighbour_force *f, int i, int wide, struct row *row)
 {
     const struct force rule = {.precision = f->precision};
     struct source own, j;
@@ -427,7 +427,7 @@ static void solve_list(const struct store *s, const struct neighbour_force *f, i
     for (int k = 0; k < 2; k++) t.size[k] = own.size[k];
     row->nearest = -1;
     row->r2 = INFINITY;
-    sums.is_wild = is_beyond(&t, f->precision) || !(fabs(f->time) < 1e290);
+    sums.is_wild = wide || is_beyond(&t, f->precision) || !(fabs(f->time) < 1e290);
     row->any_nearest = !isfinite(f->time);
     for (int k = 0; k < f->length[i]; k++) {
         const struct particle *const p = store_find(s, f->list[i][k]);
@@ -447,6 +447,17 @@ static void solve_list(const struct store *s, const struct neighbour_force *f, i
     finish(s, &sums, f->precision, row);
 }
 
+int store_is_wide(const struct store *s, sapporo_precision precision)
+{
+    if (precision == SAPPORO_DP) return 0;
+    for (int k = 0; k < s->n; k++) {
+        const struct particle *const p = &s->at[k];
+        const double m = fabs(p->mass), v = s->order > 2 ? sizes(p->term[1]) : 0;
+        if (!(sizes(p->term[0]) < 0x1p36 && v < 1e15 && (m == 0 || (m > 0x1p-100 && m < 0x1p60)))) return 1;
+    }
+    return 0;
+}
+
 /* Whether an address holds a particle with a finite position and velocity at the time of the force. */
 static int is_target(const struct store *s, int address, double time)
 {
@@ -463,11 +474,12 @@ struct answer *answer_of_lists(const struct store *s, const struct neighbour_for
     if (!a || !(a->row = calloc((size_t)(f->ni > 0 ? f->ni : 0) + 1, sizeof *a->row))) abort();
     a->ni = f->ni;
     a->order = s->order;
+    const int wide = store_is_wide(s, f->precision); /* particles of no list count for the units of all */
     for (int i = 0; i < f->ni; i++) {
         const int good =
             f->length[i] >= 0 && is_target(s, f->address[i], f->time) && all_there(s, f->list[i], f->length[i]);
         if (good)
-            solve_list(s, f, i, &a->row[i]);
+            solve_list(s, f, i, wide, &a->row[i]);
         else
             no_row(a, i);
     }

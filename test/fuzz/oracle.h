@@ -39,6 +39,9 @@ const struct particle *store_find(const struct store *s, int address);
 /* Predicted in double, by the fixed sequence of operations: derivatives 0 .. n-1. */
 void predict_double(const struct store *s, const struct particle *p, double time, int n, double (*to)[3]);
 
+/* Whether particles are so far out, fast, heavy or light that those beside them may be beyond the ranges, too. */
+int store_is_wide(const struct store *s, sapporo_precision precision);
+
 enum pairs { PAIRS_ALL, PAIRS_SKIP_OWN, PAIRS_OUTSIDE };
 
 /* A force that is asked for; arrays may be NULL where the interface has none. */

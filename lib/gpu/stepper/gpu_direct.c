@@ -98,7 +98,7 @@ static int choose_units(struct sap_gpu_stepper *s)
     }
     free(particle);
     sap_spread_soften(&all, s->settings.eps2);
-    sap_spread_close(&all, &sizes, massless.derivative[0].most);
+    sap_spread_close(&all, &sizes, (const int[2]){massless.derivative[0].most, SAP_UNITS_NONE});
     if (!status) s->direct->units = sap_spread_units(&all, 2);
     return status;
 }
