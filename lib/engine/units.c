@@ -251,7 +251,8 @@ static int is_plain_at(const struct sap_spread *s, int size)
 int sap_spread_is_plain(const struct sap_spread *s, int order)
 {
     /* of two very different halves, the one that fits stays as it is, and the other one is told of */
-    return (is_plain_at(s, s->size) || is_plain_at(s, s->inner)) && is_within(rate_of(s, 0, order), -30, 30);
+    const int paces = order == 4 ? 45 : 30; /* terms have products of as many as the order has */
+    return (is_plain_at(s, s->size) || is_plain_at(s, s->inner)) && is_within(rate_of(s, 0, order), -paces, paces);
 }
 
 /* Rounds to a whole multiple of 32. */

@@ -322,17 +322,28 @@ static int is_heavy(const struct source *j, sapporo_precision precision)
     return !(fabs(j->mass) < (precision == SAPPORO_DP ? 1e290 : 1e37)) || !(j->size[0] < most && j->size[1] < most);
 }
 
+/* The largest coordinate if all are small, else 1. */
+static double store_extent(const struct store *s)
+{
+    double most = 0;
+    for (int k = 0; k < s->n; k++) most = fmax(most, sizes(s->at[k].term[0]));
+    return most > 0 && most < 0x1p-20 ? most : 1;
+}
+
 static void solve_row(const struct store *store, const struct force *f, const struct source *source, int n, int i,
                       struct row *row, const struct target *t)
 {
     struct sums s = {0};
     const double h2 = f->h2 && f->h2[i] > 0 ? f->h2[i] : 0, dtr = f->dtr ? f->dtr[i] : 0;
     const double own2 = f->eps2 + (f->eps2_i ? f->eps2_i[i] : 0);
+    const double extent = store_extent(store); /* of a small system, in whose units its targets are */
     double best = INFINITY;
     int any = 0, heavy = 0; /* heavy: numbers beyond the range, with which spheres are compared */
     row->nearest = -1;
     /* addresses without a particle have factors of zero, too */
-    s.is_wild = f->spline || is_beyond(t, f->precision) || !is_moderate(own2, f->precision) || !(fabs(f->time) < 1e290);
+    s.is_wild = f->spline || is_beyond(t, f->precision) ||
+                (f->precision != SAPPORO_DP && t->size[0] > 0x1p36 * extent) || !is_moderate(own2, f->precision) ||
+                !(fabs(f->time) < 1e290);
     if (h2 > 0) row->list = calloc((size_t)n + 1, sizeof *row->list);
     for (int k = 0; k < n; k++) {
         const struct source *const j = &source[k];
