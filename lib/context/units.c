@@ -64,21 +64,10 @@ int sap_exponent_of_column(const sapporo_column *x, int n)
     return count ? sorted[(count - 1) / 2] : SAP_UNITS_NONE;
 }
 
-/* The slowest of a few targets that move: what is much faster leaves the range of the precision, and is told of. */
-static int slowest_of(const sapporo_column *v, int n)
-{
-    int least = SAP_UNITS_NONE;
-    for (int k = 0; v && v->base && k < LOOKS && k < n; k++) {
-        const int e = exponent_of_row(v, place_of_look(k, n));
-        if (e != SAP_UNITS_NONE && (least == SAP_UNITS_NONE || e < least)) least = e;
-    }
-    return least;
-}
-
 static void look_at_targets(const struct sap_targets *targets, int of[2])
 {
     of[0] = sap_exponent_of_column(targets->x, targets->ni);
-    of[1] = slowest_of(targets->v, targets->ni);
+    of[1] = sap_exponent_of_column(targets->v, targets->ni);
 }
 
 /* Whether sources alone do not tell the units: all are at the origin, or at rest. */
