@@ -262,12 +262,12 @@ static int on_grid(int exponent)
 }
 
 /*
- * Returns the exponent for masses beside lengths of exponent `size`: m / R^3 of the heaviest near 2^-24, so that there
- * is as much room for close pairs as for light ones; larger if the lightest need it.
+ * Returns the exponent for masses beside lengths of exponent `size`: the heaviest near 2^-24 beside lengths of 1, so
+ * that there is as much room for close pairs as for light and far ones; larger if the lightest need it.
  */
 static int mass_unit(const struct sap_spread *s, int size)
 {
-    const int best = 3 * size - 24, most = 3 * size + 40;
+    const int best = 3 * size / 2 - 24, most = 3 * size + 40;
     const int light = -100 + 3 * larger(size, 0) + (s->heavy - s->light);
     const int wanted = larger(best, light < most ? light : most);
     return on_grid(wanted - s->heavy);

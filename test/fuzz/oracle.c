@@ -322,12 +322,23 @@ static int is_heavy(const struct source *j, sapporo_precision precision)
     return !(fabs(j->mass) < (precision == SAPPORO_DP ? 1e290 : 1e37)) || !(j->size[0] < most && j->size[1] < most);
 }
 
-/* The largest coordinate if all are small, else 1. */
+int store_is_wide(const struct store *s, sapporo_precision precision)
+{
+    if (precision == SAPPORO_DP) return 0;
+    for (int k = 0; k < s->n; k++) {
+        const struct particle *const p = &s->at[k];
+        const double m = fabs(p->mass), v = s->order > 2 ? sizes(p->term[1]) : 0;
+        if (!(sizes(p->term[0]) < 0x1p36 && v < 1e15 && (m == 0 || (m > 0x1p-100 && m < 0x1p60)))) return 1;
+    }
+    return 0;
+}
+
+/* The largest coordinate, up to 1, if the library multiplies the particles by powers of two, else 1. */
 static double store_extent(const struct store *s)
 {
     double most = 0;
     for (int k = 0; k < s->n; k++) most = fmax(most, sizes(s->at[k].term[0]));
-    return most > 0 && most < 0x1p-20 ? most : 1;
+    return most > 0 && (most < 0x1p-20 || store_is_wide(s, SAPPORO_SP)) ? fmin(most, 1) : 1;
 }
 
 static void solve_row(const struct store *store, const struct force *f, const struct source *source, int n, int i,
@@ -456,17 +467,6 @@ static void solve_list(const struct store *s, const struct neighbour_force *f, i
     note_range(&rule, &t, 0, row);
     row->any_nearest |= !isfinite(f->time) || (!(row->r2 < INFINITY) && row->is_shown);
     finish(s, &sums, f->precision, row);
-}
-
-int store_is_wide(const struct store *s, sapporo_precision precision)
-{
-    if (precision == SAPPORO_DP) return 0;
-    for (int k = 0; k < s->n; k++) {
-        const struct particle *const p = &s->at[k];
-        const double m = fabs(p->mass), v = s->order > 2 ? sizes(p->term[1]) : 0;
-        if (!(sizes(p->term[0]) < 0x1p36 && v < 1e15 && (m == 0 || (m > 0x1p-100 && m < 0x1p60)))) return 1;
-    }
-    return 0;
 }
 
 /* Whether an address holds a particle with a finite position and velocity at the time of the force. */
