@@ -70,20 +70,15 @@ static void look_at_targets(const struct sap_targets *targets, int of[2])
     of[1] = sap_exponent_of_column(targets->v, targets->ni);
 }
 
-/* Whether sources alone do not tell the units: all are at the origin, or at rest. */
-static int needs_targets(const sapporo *c, const struct sap_spread *s)
-{
-    return s->derivative[0].most == SAP_UNITS_NONE ||
-           (c->settings.order > 2 && s->derivative[1].most == SAP_UNITS_NONE);
-}
-
 /*
  * Whether a few particles of the first nj addresses, and a few of those that wait, fit as they are: each by themselves,
  * since those that wait may replace the others.  *faint: about the potential of forces that the precision loses.
  */
 static int seem_plain(const sapporo *c, int nj, const struct sap_targets *targets, double *faint)
 {
+    int of_targets[2];
     *faint = 0;
+    look_at_targets(targets, of_targets);
     const int end = nj < c->host.upper ? nj : c->host.upper;
     for (int waiting = 0; waiting < (c->nstaged > 0 ? 2 : 1); waiting++) {
         const int n = waiting ? c->nstaged : end;
@@ -96,8 +91,6 @@ static int seem_plain(const sapporo *c, int nj, const struct sap_targets *target
             else if (sap_jstore_has(&c->host, at))
                 add_stored(c, &s, NULL, at);
         }
-        int of_targets[2] = {SAP_UNITS_NONE, SAP_UNITS_NONE};
-        if (needs_targets(c, &s)) look_at_targets(targets, of_targets);
         sap_spread_soften(&s, targets->most);
         sap_spread_close(&s, NULL, of_targets);
         if (!sap_spread_is_plain(&s, c->settings.order)) return 0;
@@ -231,11 +224,10 @@ static int is_known(const sapporo *c, int nj, const struct sap_targets *targets)
 {
     const struct sap_looked *const l = &c->looked;
     int of[2];
-    const int same = l->valid && l->nj == nj && l->common == targets->common && l->most == targets->most &&
-                     c->host.version - l->version < (uint64_t)nj / 16 && sap_scales(&c->time, 1, l->units.time);
-    if (!same || !l->by_targets) return same;
+    if (!l->valid || l->nj != nj || l->common != targets->common || l->most != targets->most) return 0;
+    if (c->host.version - l->version >= (uint64_t)nj / 16 || !sap_scales(&c->time, 1, l->units.time)) return 0;
     look_at_targets(targets, of);
-    return of[0] == l->targets[0] && of[1] == l->targets[1];
+    return l->by_targets ? of[0] == l->targets[0] && of[1] == l->targets[1] : of[0] <= l->size + SAP_UNITS_STEP / 2;
 }
 
 /* Reads all particles and chooses their units. */
@@ -262,7 +254,8 @@ static void look(sapporo *c, int nj, const struct sap_targets *targets)
                                     .common = targets->common,
                                     .most = targets->most,
                                     .targets = {of_targets[0], of_targets[1]},
-                                    .by_targets = needs_targets(c, &s) || sizes.origin > nj / 2 - 1,
+                                    .by_targets = s.targets[0] != SAP_UNITS_NONE || s.targets[1] != SAP_UNITS_NONE,
+                                    .size = s.size,
                                     .units = units,
                                     .faint = c->faint,
                                     .version = c->host.version};

@@ -158,11 +158,15 @@ static int place_at(const struct sap_sizes *sizes, int at)
 /* Sets what most places are like. */
 static void close_places(struct sap_spread *s, const struct sap_sizes *sizes, int elsewhere)
 {
+    enum { MUCH = 20 };
     const int all = sizes ? sizes->origin + sizes->derivative[0].n : 0;
     const int soft = larger(s->common, sizes ? median(&sizes->softening) : s->softening.most);
     int size = all ? place_at(sizes, all / 2) : s->derivative[0].most;
     int inner = all ? place_at(sizes, (all - 1) / 2) : size;
-    if (size == SAP_UNITS_NONE) size = elsewhere == SAP_UNITS_NONE ? 0 : elsewhere;
+    s->targets[0] =
+        elsewhere != SAP_UNITS_NONE && (size == SAP_UNITS_NONE || elsewhere > size + MUCH) ? elsewhere : SAP_UNITS_NONE;
+    size = larger(size, s->targets[0]);
+    if (size == SAP_UNITS_NONE) size = 0;
     if (inner == SAP_UNITS_NONE) inner = size;
     s->nearest = sizes ? number_at(&sizes->derivative[0], 0) : SAP_UNITS_NONE;
     s->size = larger(size, soft);
@@ -176,6 +180,7 @@ void sap_spread_close(struct sap_spread *s, const struct sap_sizes *sizes, const
         s->pace[k] = !sizes                        ? s->derivative[k].most
                      : k < SAPPORO_DERIVATIVES / 2 ? median(&sizes->derivative[k])
                                                    : SAP_UNITS_NONE;
+    s->targets[1] = s->pace[1] == SAP_UNITS_NONE ? targets[1] : SAP_UNITS_NONE;
     if (s->pace[1] == SAP_UNITS_NONE) s->pace[1] = targets[1];
     close_places(s, sizes, targets[0]);
     s->heavy = s->mass.most;
@@ -295,7 +300,7 @@ struct sap_units sap_spread_units(const struct sap_spread *s, int order)
     const int size = s->size, rate = rate_of(s, size, order);
     u.length = on_grid(-size);
     if (s->heavy != SAP_UNITS_NONE) u.mass = mass_unit(s, size + u.length);
-    if (order > 2 && rate != SAP_UNITS_NONE) u.time = on_grid(rate);
+    if (order > 2 && is_within(rate, -400, 400) && rate != SAP_UNITS_NONE) u.time = on_grid(rate);
     return double_holds(s, &u) ? u : (struct sap_units){0, 0, 0};
 }
 

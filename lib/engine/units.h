@@ -80,6 +80,7 @@ struct sap_spread {
     int size;                      /* of most coordinates, or the softening length if that is larger */
     int inner;                     /* the same for the smaller half of the particles */
     int nearest;                   /* the smallest of a particle */
+    int targets[2];                /* of targets, if they have decided size or pace; else SAP_UNITS_NONE */
     int heavy, light;              /* masses, without those that no single precision could hold beside most others */
     int pace[SAPPORO_DERIVATIVES]; /* of most derivatives k */
 };
@@ -116,8 +117,8 @@ void sap_spread_join(struct sap_spread *s, struct sap_sizes *sizes, const struct
 
 /*
  * Ends the adding.  What most particles are like is the median, so that a few extreme ones do not decide it; sizes
- * NULL: the largest.  targets: exponents of coordinates and velocities of targets, for sources that are at the origin
- * and at rest.
+ * NULL: the largest.  targets: exponents of coordinates and velocities of targets, which decide if sources are at the
+ * origin or much nearer to it, or at rest.
  */
 void sap_spread_close(struct sap_spread *s, const struct sap_sizes *sizes, const int targets[2]);
 
