@@ -389,6 +389,15 @@ static void solve_row(const struct store *store, const struct force *f, const st
     finish(store, &s, f->precision, row);
 }
 
+/* Targets beyond the range of single precision may decide the units of those beside them. */
+static void note_far_targets(const struct force *f, struct answer *a)
+{
+    int far = 0;
+    for (int i = 0; i < f->ni; i++) far |= !(sizes(f->x[i]) < 0x1p36);
+    for (int i = 0; i < f->ni && far && f->precision != SAPPORO_DP; i++)
+        memset(a->row[i].bounded, 0, sizeof a->row[i].bounded);
+}
+
 struct answer *answer_new(const struct store *store, const struct force *f)
 {
     struct answer *const a = calloc(1, sizeof *a);
@@ -406,6 +415,7 @@ struct answer *answer_new(const struct store *store, const struct force *f)
         else
             no_row(a, i);
     }
+    note_far_targets(f, a);
     free(source);
     return a;
 }
