@@ -46,8 +46,9 @@ static void write_row(char *to, int i, int sums, int nearest, const struct sap_f
     memcpy(to, out->accum + i * out->accum_row, bytes);
     if (!sap_units_are_plain(u)) leave_units(to, sums, u);
     if (!nearest) return;
-    const struct sap_partial_near near = {
-        .r2 = sap_scaled(out->nearest_r2[i], -sap_units_square(u)), .address = out->nearest_address[i], .index = out->nearest[i]};
+    const struct sap_partial_near near = {.r2 = sap_scaled(out->nearest_r2[i], -sap_units_square(u)),
+                                          .address = out->nearest_address[i],
+                                          .index = out->nearest[i]};
     memcpy(to + bytes, &near, sizeof near);
 }
 

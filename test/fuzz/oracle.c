@@ -393,7 +393,7 @@ static void solve_row(const struct store *store, const struct force *f, const st
 static void note_far_targets(const struct force *f, struct answer *a)
 {
     int far = 0;
-    for (int i = 0; i < f->ni; i++) far |= !(sizes(f->x[i]) < 0x1p36);
+    for (int i = 0; i < f->ni && f->x; i++) far |= !(sizes(f->x[i]) < 0x1p36);
     for (int i = 0; i < f->ni && far && f->precision != SAPPORO_DP; i++)
         memset(a->row[i].bounded, 0, sizeof a->row[i].bounded);
 }

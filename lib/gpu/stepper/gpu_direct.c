@@ -85,14 +85,14 @@ static int choose_units(struct sap_gpu_stepper *s)
     struct sap_sizes sizes = {0};
     struct sap_spread all, massless;
     const size_t n = (size_t)s->n;
-    double(*const particle)[4] = malloc((n + 1) * sizeof *particle);
+    double *const particle = malloc((4 * n + 1) * sizeof *particle); /* x, y, z, mass of each */
     if (!particle) return SAP_DRIVER_MEMORY;
-    int status = driver->copy_out(s->t->stream, particle, s->t->particle.mem, 0, n * sizeof *particle);
+    int status = driver->copy_out(s->t->stream, particle, s->t->particle.mem, 0, 4 * n * sizeof *particle);
     if (!status) status = driver->stream_finish(s->t->stream);
     sap_spread_clear(&all);
     sap_spread_clear(&massless);
     for (size_t k = 0; k < n && !status; k++) {
-        const struct sap_numbers p = {.derivative = {particle[k]}, .stride = 1, .mass = particle[k][3]};
+        const struct sap_numbers p = {.derivative = {particle + 4 * k}, .stride = 1, .mass = particle[4 * k + 3]};
         const int acts = k < (size_t)s->order.massive;
         sap_spread_add(acts ? &all : &massless, acts ? &sizes : NULL, &p);
     }

@@ -255,10 +255,9 @@ static void forgotten_count(void **state)
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
-        G5_BOTH(bad_softening),      G5_BOTH(bad_lengths),   G5_BOTH(bad_softening_of_pipes),
-        G5_BOTH(bad_ranges),         G5_BOTH(bad_loads),     G5_BOTH(bad_particles),
-        G5_BOTH(steps_out_of_order), G5_BOTH(odd_calls),     G5_BOTH(bad_rows),
-        G5_BOTH(device_ids),         G5_BOTH(forgotten_count),
+        G5_BOTH(bad_softening), G5_BOTH(bad_lengths),   G5_BOTH(bad_softening_of_pipes), G5_BOTH(bad_ranges),
+        G5_BOTH(bad_loads),     G5_BOTH(bad_particles), G5_BOTH(steps_out_of_order),     G5_BOTH(odd_calls),
+        G5_BOTH(bad_rows),      G5_BOTH(device_ids),    G5_BOTH(forgotten_count),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
