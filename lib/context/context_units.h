@@ -11,6 +11,12 @@
  */
 void sap_context_take_units(sapporo *context, int nj, struct sap_targets targets, int few);
 
+/*
+ * Whether particles surely fit into single precision as they are (units_glance.c).  *faint: about the potential of
+ * forces that the precision loses.
+ */
+int sap_context_glance(const sapporo *context, int nj, double eps2, double *faint);
+
 /* Whether a few of the particles, with this squared softening, fit into single precision as they are; always in dp. */
 int sap_context_seems_plain(const sapporo *context, double eps2);
 

@@ -1,0 +1,101 @@
+/*
+ * units_glance.c - whether a few particles surely fit into single precision as they are.
+ *
+ * Every force asks this, also those of a few hundred nanoseconds.  So there is no arithmetic but on exponents, and what
+ * is not plain at a glance is left to units.c.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "context/context_units.h"
+
+enum { GLANCES = 4, VECTORS = SAPPORO_DERIVATIVES / 2, ONE = 1023 }; /* ONE: the biased exponent of 1 */
+
+/* What is seen: largest biased exponents; 0: only zeros, or denormal numbers. */
+struct glance {
+    unsigned vector[VECTORS], heaviest, lightest;
+    double whole; /* sum of masses */
+};
+
+static inline unsigned exponent_of(double x)
+{
+    uint64_t bits;
+    memcpy(&bits, &x, sizeof bits);
+    return (unsigned)(bits >> 52) & 0x7FF;
+}
+
+static inline void see_vector(unsigned *most, const double *x, ptrdiff_t stride)
+{
+    for (int axis = 0; axis < 3; axis++) {
+        const unsigned e = exponent_of(x[axis * stride]);
+        if (e > *most) *most = e;
+    }
+}
+
+static inline void see_mass(struct glance *g, double mass)
+{
+    const unsigned e = exponent_of(mass);
+    if (mass == 0) return;
+    g->whole += fabs(mass);
+    if (e > g->heaviest) g->heaviest = e;
+    if (e < g->lightest) g->lightest = e;
+}
+
+/* Looks at an address; 0: it holds no particle. */
+static inline int see_stored(const sapporo *c, int vectors, int address, struct glance *g)
+{
+    const struct sap_segment *const s = sap_jstore_segment(&c->host, address);
+    const unsigned in = (unsigned)address % SAP_SEGMENT;
+    if (!s || !(s->occupied[in / SAP_CPU_LANES] >> in % SAP_CPU_LANES & 1)) return 0;
+    for (int k = 0; k < vectors && k <= s->terms; k++)
+        see_vector(&g->vector[k], s->derivative[k] + sap_jstore_offset(in), SAP_CPU_LANES);
+    see_mass(g, s->mass[in]);
+    return 1;
+}
+
+static inline int is_about(unsigned e, int below, int above) { return (int)e >= ONE - below && (int)e <= ONE + above; }
+
+/* Whether all is well inside the limits of sap_spread_is_plain. */
+static int is_plain(const struct glance *g, int vectors)
+{
+    if (!is_about(g->vector[0], 8, 8)) return 0;
+    for (int k = 1; k < vectors; k++)
+        if (g->vector[k] && !is_about(g->vector[k], 28, 28)) return 0;
+    return is_about(g->heaviest, 36, 36) && is_about(g->lightest, 90, 90);
+}
+
+/* Returns a number of 2^exponent. */
+static double power_of_two(int exponent)
+{
+    const uint64_t bits = (uint64_t)(exponent + ONE) << 52;
+    double x;
+    memcpy(&x, &bits, sizeof x);
+    return x;
+}
+
+int sap_context_glance(const sapporo *c, int nj, double eps2, double *faint)
+{
+    const int vectors = c->settings.order / 2, end = nj < c->host.upper ? nj : c->host.upper;
+    const int soft = (int)exponent_of(eps2) <= ONE + 16 && (int)exponent_of(c->host.soft) <= ONE + 16;
+    *faint = 0;
+    if (!soft || end == 0) return 0;
+    for (int waiting = 0; waiting < (c->nstaged > 0 ? 2 : 1); waiting++) {
+        struct glance g = {.lightest = 2 * ONE};
+        const int n = waiting ? c->nstaged : end, looks = n < GLANCES ? n : GLANCES;
+        for (int k = 0; k < looks; k++) {
+            const int at = n <= GLANCES ? k : (int)((2 * k + 1) * (int64_t)n / (2 * GLANCES));
+            if (!waiting) {
+                if (!see_stored(c, vectors, at, &g)) return 0;
+                continue;
+            }
+            const struct sap_staged *const p = sap_staged_at(c->staged, c->staged_bytes, at);
+            for (int d = 0; d < vectors; d++) see_vector(&g.vector[d], p->derivative[d], 1);
+            see_mass(&g, p->mass);
+        }
+        if (!is_plain(&g, vectors)) return 0;
+        /* about sap_faint_potential */
+        const double most = g.whole / looks * nj * power_of_two((-126 - ((int)g.heaviest - ONE)) / 3 - 1);
+        *faint = *faint > 0 && *faint < most ? *faint : most;
+    }
+    return 1;
+}
