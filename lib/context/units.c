@@ -230,6 +230,17 @@ static int is_known(const sapporo *c, int nj, const struct sap_targets *targets)
     return l->by_targets ? of[0] == l->targets[0] && of[1] == l->targets[1] : of[0] <= l->size + SAP_UNITS_STEP / 2;
 }
 
+/* Whether particles from address nj on, which are multiplied too, fit into double. */
+static int others_fit(const sapporo *c, int nj, const struct sap_units *units)
+{
+    struct sap_spread all;
+    struct sap_sizes sizes = {0};
+    if (nj >= c->host.upper || sap_units_are_plain(units)) return 1;
+    sap_spread_clear(&all);
+    sap_context_add_all(c, &all, &sizes);
+    return sap_spread_fits_double(&all, units);
+}
+
 /* Reads all particles and chooses their units. */
 static void look(sapporo *c, int nj, const struct sap_targets *targets)
 {
@@ -243,7 +254,8 @@ static void look(sapporo *c, int nj, const struct sap_targets *targets)
     sap_spread_soften(&s, targets->common);
     look_at_targets(targets, of_targets);
     sap_spread_close(&s, &sizes, of_targets);
-    const struct sap_units units = sap_spread_units(&s, c->settings.order);
+    struct sap_units units = sap_spread_units(&s, c->settings.order);
+    if (!others_fit(c, nj, &units)) units = (struct sap_units){0, 0, 0};
     sap_context_set_units(c, &units);
     sap_context_judge_units(c, &s, &units, targets->most);
     if (s.heavy != SAP_UNITS_NONE)

@@ -283,8 +283,7 @@ static int holds(const struct sap_span *s, int exponent, int limit)
     return s->least == SAP_UNITS_NONE || (s->least + exponent >= -limit && s->most + exponent <= limit);
 }
 
-/* Whether double holds all numbers in these units, with all their digits. */
-static int double_holds(const struct sap_spread *s, const struct sap_units *u)
+int sap_spread_fits_double(const struct sap_spread *s, const struct sap_units *u)
 {
     enum { LIMIT = 1000, OF_LENGTHS = 430 }; /* squares of differences of lengths keep all digits, too */
     for (int k = 1; k < SAPPORO_DERIVATIVES; k++)
@@ -301,7 +300,7 @@ struct sap_units sap_spread_units(const struct sap_spread *s, int order)
     u.length = on_grid(-size);
     if (s->heavy != SAP_UNITS_NONE) u.mass = mass_unit(s, size + u.length);
     if (order > 2 && is_within(rate, -400, 400) && rate != SAP_UNITS_NONE) u.time = on_grid(rate);
-    return double_holds(s, &u) ? u : (struct sap_units){0, 0, 0};
+    return sap_spread_fits_double(s, &u) ? u : (struct sap_units){0, 0, 0};
 }
 
 int sap_spread_loses_masses(const struct sap_spread *s, const struct sap_units *u)

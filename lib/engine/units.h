@@ -131,6 +131,9 @@ int sap_spread_is_plain(const struct sap_spread *s, int order);
  */
 struct sap_units sap_spread_units(const struct sap_spread *s, int order);
 
+/* Whether double holds all numbers in these units, with all their digits. */
+int sap_spread_fits_double(const struct sap_spread *s, const struct sap_units *u);
+
 /* Whether masses in these units leave the range of single precision, so that the lightest lose digits or vanish. */
 int sap_spread_loses_masses(const struct sap_spread *s, const struct sap_units *u);
 

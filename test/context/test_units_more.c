@@ -343,6 +343,35 @@ static void reading(void **state)
     }
 }
 
+/* Particles that a force does not use stay as they are, whatever units the others need. */
+static void beyond_nj(void **state)
+{
+    (void)state;
+    static const double light[] = {1e-300, 4e-320, 1e300};
+    for (int k = 0; k < 3; k++) {
+        const sapporo_options options = {
+            .size = sizeof options, .order = 4, .precision = SAPPORO_SP, .backend = SAPPORO_BACKEND_CPU};
+        const sapporo_request request = {.size = sizeof request, .nj = 1};
+        const sapporo_particle one = {.derivative = {{1}}, .mass = light[k]}, other = {.derivative = {{3}}, .mass = 7};
+        sapporo_particle got;
+        sapporo_job *job;
+        sapporo *c;
+        assert_int_equal(sapporo_open(&options, &c), SAPPORO_OK);
+        assert_int_equal(sapporo_set_particle(c, 0, &one), SAPPORO_OK);
+        assert_int_equal(sapporo_set_particle(c, 1, &other), SAPPORO_OK);
+        assert_int_equal(sapporo_force_begin(c, &request, &job), SAPPORO_OK);
+        sapporo_force_free(job);
+        for (int again = 0; again < 2; again++) {
+            assert_int_equal(sapporo_get_particle(c, 1, 0, &got), SAPPORO_OK);
+            assert_true(got.mass == 7 && got.derivative[0][0] == 3);
+            assert_int_equal(sapporo_get_particle(c, 0, 0, &got), SAPPORO_OK);
+            assert_true(got.mass == light[k] && got.derivative[0][0] == 1);
+            assert_int_equal(sapporo_set_particle(c, 1, &other), SAPPORO_OK);
+        }
+        sapporo_close(c);
+    }
+}
+
 /* ---- mixed precision ---------------------------------------------------------------------------- */
 
 /* Forces of few and of many particles in turns have the bits of contexts of one precision each. */
@@ -488,9 +517,10 @@ static void faint_force(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(batches),         cmocka_unit_test(neighbours),      cmocka_unit_test(regular_forces),
-        cmocka_unit_test(spline_forces),   cmocka_unit_test(reading),         cmocka_unit_test(mixed),
-        cmocka_unit_test(spans_of_masses), cmocka_unit_test(large_softening), cmocka_unit_test(faint_force)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(batches),         cmocka_unit_test(neighbours),
+                                       cmocka_unit_test(regular_forces),  cmocka_unit_test(spline_forces),
+                                       cmocka_unit_test(reading),         cmocka_unit_test(beyond_nj),
+                                       cmocka_unit_test(mixed),           cmocka_unit_test(spans_of_masses),
+                                       cmocka_unit_test(large_softening), cmocka_unit_test(faint_force)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
