@@ -7,6 +7,7 @@
 
 #include "base/cancel.h"
 #include "base/finite.h"
+#include "base/fpenv.h"
 #include "base/log.h"
 #include "base/static_program.h"
 #include "base/structs.h"
@@ -474,9 +475,12 @@ double sap_context_time(sapporo *context)
 int sap_context_check_time(sapporo *c, const char *caller)
 {
     if (finite_number(c->time)) return SAPPORO_OK;
-    return sap_fail(c, SAPPORO_ERR_NOT_FINITE,
-                    "%s: the time is %g: it is to be finite; predicting forces fail until sapporo_set_time sets one",
-                    caller, c->time);
+    const sap_fpenv callers = sap_fp_enter(); /* to print such a number may trap */
+    sap_fail(c, SAPPORO_ERR_NOT_FINITE,
+             "%s: the time is %g: it is to be finite; predicting forces fail until sapporo_set_time sets one", caller,
+             c->time);
+    sap_fp_leave(callers);
+    return SAPPORO_ERR_NOT_FINITE;
 }
 
 int sapporo_set_time(sapporo *context, double time)

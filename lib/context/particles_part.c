@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/finite.h"
+#include "base/fpenv.h"
 #include "context/context_units.h"
 #include "context/particles.h"
 
@@ -105,6 +106,7 @@ static void to_units(sapporo *c, struct part_run *own, int n, const double (**x)
         sap_context_leave_units(c);
         return;
     }
+    const sap_fpenv callers = sap_fp_enter(); /* to multiply a signalling NaN would trap */
     if (*x) {
         memcpy(own->x, *x, (size_t)n * sizeof own->x[0]);
         sap_scale(own->x[0], 3 * (size_t)n, c->units.length);
@@ -115,6 +117,7 @@ static void to_units(sapporo *c, struct part_run *own, int n, const double (**x)
         sap_scale(own->mass, (size_t)n, c->units.mass);
         *mass = own->mass;
     }
+    sap_fp_leave(callers);
 }
 
 static int put_parts(sapporo *c, int first, int n, const double (*x)[3], const double *mass)

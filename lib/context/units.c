@@ -9,6 +9,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/fpenv.h"
 #include "base/structs.h"
 #include "context/context_units.h"
 
@@ -306,19 +307,17 @@ static int fits(const struct sap_units *u, const struct sap_jparticle *p)
 void sap_context_leave_units(sapporo *c)
 {
     static const struct sap_units plain = {0, 0, 0};
+    const sap_fpenv callers = sap_fp_enter();
     sap_context_set_units(c, &plain);
     c->looked.valid = 0;
+    sap_fp_leave(callers);
 }
 
-const struct sap_jparticle *sap_context_in_units(sapporo *c, const struct sap_jparticle *p, struct sap_jparticle *own,
-                                                 double (*to)[3])
+/* Copies a particle to these units. */
+static void copy_particle(const struct sap_units *u, const struct sap_jparticle *p, struct sap_jparticle *own,
+                          double (*to)[3])
 {
-    const struct sap_units *const u = &c->units;
-    if (sap_units_are_plain(u)) return p;
-    if (!fits(u, p)) {
-        sap_context_leave_units(c);
-        return p;
-    }
+    const sap_fpenv callers = sap_fp_enter(); /* to multiply a signalling NaN would trap */
     *own = *p;
     for (int k = 0; k < SAP_DERIVATIVES_MOST; k++) {
         if (!p->derivative[k]) continue;
@@ -329,5 +328,17 @@ const struct sap_jparticle *sap_context_in_units(sapporo *c, const struct sap_jp
     own->mass = sap_scaled(p->mass, u->mass);
     own->time = sap_scaled(p->time, u->time);
     own->eps2 = sap_scaled(p->eps2, sap_units_square(u));
-    return own;
+    sap_fp_leave(callers);
+}
+
+const struct sap_jparticle *sap_context_in_units(sapporo *c, const struct sap_jparticle *p, struct sap_jparticle *own,
+                                                 double (*to)[3])
+{
+    if (sap_units_are_plain(&c->units)) return p;
+    if (fits(&c->units, p)) {
+        copy_particle(&c->units, p, own, to);
+        return own;
+    }
+    sap_context_leave_units(c);
+    return p;
 }

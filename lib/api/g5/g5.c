@@ -62,11 +62,13 @@ static int set_softening(double eps2, double given, const char *caller)
 {
     atomic_store_explicit(&sap_g5.eps2, eps2, memory_order_relaxed);
     if (finite_length(eps2)) return 0;
-    return sap_context_error(NULL, SAPPORO_ERR_ARGUMENT,
-                             "%s: the softening is %g: its square is to be finite and not negative; forces are NaN "
-                             "until another one is set",
-                             caller, given),
-           -1;
+    const sap_fpenv callers = sap_fp_enter(); /* to print such a number may trap */
+    sap_context_error(NULL, SAPPORO_ERR_ARGUMENT,
+                      "%s: the softening is %g: its square is to be finite and not negative; forces are NaN until "
+                      "another one is set",
+                      caller, given);
+    sap_fp_leave(callers);
+    return -1;
 }
 
 int sap_g5_set_eps2_to_all(double eps2) { return set_softening(eps2, eps2, "g5_set_eps2_to_all"); }
@@ -95,14 +97,15 @@ int sap_g5_set_range(int id, double xmin, double xmax, double mmin, const char *
 {
     struct sap_g5_device *device = sap_g5_hold(id, caller);
     if (device == NULL) return -1;
+    const sap_fpenv callers = sap_fp_enter();
     if (!finite_number(xmin) || !finite_number(xmax) || !finite_number(mmin)) {
         sap_context_error(device->context[SAP_G5_PLAIN], SAPPORO_ERR_ARGUMENT,
                           "%s: xmin %g, xmax %g and mmin %g are to be finite; the range stays as it was", caller, xmin,
                           xmax, mmin);
+        sap_fp_leave(callers);
         sap_g5_release(device);
         return -1;
     }
-    const sap_fpenv callers = sap_fp_enter();
     if (!(sap_fp_hold(xmin) < sap_fp_hold(xmax)))
         sap_context_warn_once(device->context[SAP_G5_PLAIN], SAP_WARN_G5_RANGE,
                               "%s: xmin %g is not below xmax %g; ranges are not needed, and not looked at", caller,

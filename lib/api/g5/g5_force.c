@@ -75,10 +75,12 @@ static int are_softened(struct sap_g5_device *device, int n, const char *caller)
 {
     for (int i = 0; i < n; i++) {
         if (finite_length(device->pipes.eps2[i])) continue;
+        const sap_fpenv callers = sap_fp_enter(); /* to print such a number may trap */
         device->pipes.failed = 1;
         sap_context_error(device->context[SAP_G5_PLAIN], SAPPORO_ERR_ARGUMENT,
                           "%s: the squared softening of pipe %d is %g: it is to be finite and not negative", caller, i,
                           device->pipes.eps2[i]);
+        sap_fp_leave(callers);
         return 0;
     }
     return 1;
