@@ -74,7 +74,7 @@ static int is_simple(const sapporo *c, int n, const sapporo_particles *all)
 static int takes_runs(const sapporo *c, int n, const sapporo_particles *all)
 {
     return (c->settings.order == 2 || is_simple(c, n, all)) && c->open_needs == 0 && !all->eps2.base &&
-           c->host.soft == 0 && sap_units_are_plain(&c->units);
+           c->host.soft == 0;
 }
 
 static uint64_t carry_of(double x, uint64_t add)
@@ -176,6 +176,31 @@ static int copy_motion(struct sap_segment *s, unsigned in, int k, int n, const s
     return copy_vectors(s->derivative[1] + at, v, k, n, if_not_finite);
 }
 
+/* Multiplies n numbers of the store by 2^exponent; nonzero if they do not fit, or if one carries with `add`. */
+static int scale_numbers(double *x, int n, int exponent, uint64_t add)
+{
+    uint64_t carries = 0;
+    if (!sap_scales(x, n, exponent)) return 1;
+    sap_scale(x, (size_t)n, exponent);
+    for (int l = 0; l < n; l++) carries |= carry_of(x[l], add);
+    return carries >> 63 != 0;
+}
+
+/* Multiplies a run that was copied to the units of the context; nonzero: a particle must be judged. */
+static int scale_run(const sapporo *c, struct sap_segment *s, unsigned in, int n)
+{
+    const struct sap_units *const u = &c->units;
+    const size_t at = sap_jstore_offset(in);
+    int strange = scale_numbers(s->mass + in, n, u->mass, if_not_finite);
+    for (int axis = 0; axis < 3 && !strange; axis++) {
+        strange = scale_numbers(s->derivative[0] + at + (size_t)axis * LANES, n, u->length, if_wide);
+        if (!strange && c->settings.order == 4)
+            strange = scale_numbers(s->derivative[1] + at + (size_t)axis * LANES, n, sap_units_derivative(u, 1),
+                                    if_not_finite);
+    }
+    return strange;
+}
+
 /*
  * Stores n particles whose addresses are in one word of 16 addresses; room must have been made.  If one of them must be
  * judged, put_rows stores all n again, particle by particle, with messages.
@@ -197,6 +222,7 @@ static int put_run(sapporo *c, int first, int k, int n, const sapporo_particles 
         }
     }
     if (c->settings.order == 4) strange |= copy_motion(s, in, k, n, all);
+    if (!sap_units_are_plain(&c->units)) strange = scale_run(c, s, in, n);
     sap_jstore_mark_run(&c->host, s, address, n);
     return strange ? put_rows(c, first, k, n, all) : SAPPORO_OK;
 }
