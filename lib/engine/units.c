@@ -132,6 +132,7 @@ static int add_vector(struct sap_span *s, const double *x, ptrdiff_t stride)
 void sap_spread_add(struct sap_spread *s, struct sap_sizes *sizes, const struct sap_numbers *p)
 {
     const int mass = sap_exponent(p->mass), time = sap_exponent(p->time), soft = sap_exponent_of_length(p->eps2);
+    if (mass == SAP_UNITS_NONE) sizes = NULL; /* a massless particle exerts no force */
     for (int k = 0; k < SAPPORO_DERIVATIVES; k++) {
         if (!p->derivative[k]) continue;
         const int e = add_vector(&s->derivative[k], p->derivative[k], p->stride);

@@ -90,7 +90,8 @@ struct sap_exponents {
     int n, count[264];
 };
 
-/* Of places that are not the origin, and of derivatives, masses and softening lengths that are not zero. */
+/* Of particles with mass: of places that are not the origin, and of derivatives, masses, softening that are not zero.
+ */
 struct sap_sizes {
     int origin; /* particles at the origin */
     struct sap_exponents derivative[SAPPORO_DERIVATIVES / 2], mass, softening;
