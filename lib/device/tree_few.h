@@ -41,7 +41,7 @@ struct few_walker {
 
 /* Adds the particles of a list to a target particle, by thread number `sharer` of its `share` threads. */
 SAP_INLINE void few_particles(const struct walk_frame *f, const LOCAL int *near, const LOCAL part *words,
-                              struct few_walker *i, int sharer, int share, int n)
+                              struct few_walker *i, V close2, int sharer, int share, int n)
 {
     V sum[SAP_SUMS2];
     W w[NEAR_WORDS];
@@ -49,9 +49,9 @@ SAP_INLINE void few_particles(const struct walk_frame *f, const LOCAL int *near,
     for (int e = sharer; e < n; e += share) {
         take_words(words + e * NEAR_PARTS, NEAR_PARTS, w);
 #if defined(SAP_TREE_SPLINE)
-        add_spline(f, i->x, i->h2, w, near[e] != i->number, sum);
+        add_spline(f, i->x, i->h2, w, near[e] != i->number, close2, sum);
 #else
-        add_particle(f, i->x, w, 1, near[e] != i->number, sum);
+        add_inner(f, i->x, w, near[e] != i->number, close2, sum);
 #endif
     }
     for (int q = 0; q < SAP_SUMS2; q++) i->sum[q] = d_add(i->sum[q], d_of_w(sum[q]));
@@ -68,7 +68,7 @@ SAP_INLINE void few_cells(const struct walk_frame *f, const LOCAL part *words, s
         if (f->order > 1)
             add_cell(f, i->x, w, sum);
         else
-            add_particle(f, i->x, w, 0, 1, sum);
+            add_outer(f, i->x, w, sum);
     }
     for (int q = 0; q < SAP_SUMS2; q++) i->sum[q] = d_add(i->sum[q], d_of_w(sum[q]));
 }
@@ -223,7 +223,7 @@ SAP_INLINE void few_walk(const int threads, const struct few_room *m, const stru
                         bring_particle(&f, s, m->near[e], m->words + e * NEAR_PARTS);
                     group_barrier();
                     if (adds) {
-                        few_particles(&f, m->near, m->words, &i, sharer, share, nears);
+                        few_particles(&f, m->near, m->words, &i, WALK_CLOSE2(&m->who->bound), sharer, share, nears);
                         nears = 0;
                     }
                     group_barrier();

@@ -20,6 +20,7 @@
 #define WALK_OFF(w, c)  v_sub(w[c], w_of_d(d_mul(f->ball[c], f->unit))) /* from the centre of the ball */
 #define WALK_CELL(r2)   ((r2) >= WALK_COINCIDENT)
 #define WALK_APART      SAP_LEFT_WIDE
+#define WALK_CLOSE2(b)  v_set1(0.0)
 SAP_INLINE part part_of(const W *w) { return make_double2(w[0], w[1]); }
 SAP_INLINE void words_of(part p, W *w) { w[0] = p.x, w[1] = p.y; }
 #else
@@ -27,6 +28,9 @@ SAP_INLINE void words_of(part p, W *w) { w[0] = p.x, w[1] = p.y; }
 #define WALK_FRAME(x)   (x)
 #define WALK_OFF(w, c)  (w)[c]
 #define WALK_APART      SAP_LEFT_APART
+/* The squared distance that pairs must exceed (sap_bound_close), far above those whose roots leave the range of float.
+ */
+#define WALK_CLOSE2(b)  v_larger(v_mul((b)->close, (b)->close), 0x1p-100F)
 #define WALK_CELL(r2)   1 /* a cell so near that its squared distance underflows makes sums that are not finite */
 SAP_INLINE part part_of(const W *w) { return make_float4(w[0], w[1], w[2], w[3]); }
 SAP_INLINE void words_of(part p, W *w) { w[0] = p.x, w[1] = p.y, w[2] = p.z, w[3] = p.w; }
@@ -113,7 +117,7 @@ struct walk_force {
 struct walk_frame {
     D centre[3], unit, moment_unit;
     V eps2;
-    int order, softened;
+    int order;
     /* with spline softening: the ball, the radius in units, and the greatest length of the target particles */
     D ball[3];
     V radius, length;
@@ -124,6 +128,7 @@ struct walk_frame {
 struct walk_bound {
     V x[3], extent[3], radius, strictness;
     V size;   /* the greatest distance of a target particle from the middle */
+    V close;  /* sap_bound_close */
     V length; /* with spline softening: the greatest of the target particles */
 };
 
@@ -169,11 +174,13 @@ SAP_INLINE void bring_particle(const struct walk_frame *f, const struct walk_sou
 #if defined(SAP_TREE_SPLINE)
 /*
  * Returns whether a particle with the length h is beyond all lengths from each target particle of the ball, by more
- * than roundings: its pairs have the bits of those without softening.
+ * than roundings, and not so near that float does not resolve the pairs: these have the bits of those without
+ * softening.
  */
 SAP_INLINE int beyond_lengths(const struct walk_frame *f, const W *w, V h)
 {
-    const V reach = v_mul(v_add(f->radius, v_larger(h, f->length)), v_set1(1.001));
+    const V length = v_larger(v_larger(h, f->length), v_mul(f->radius, v_set1(SAP_CLOSE_PART)));
+    const V reach = v_mul(v_add(f->radius, length), v_set1(1.001));
     const V d2 = sap_distance2(WALK_OFF(w, 0), WALK_OFF(w, 1), WALK_OFF(w, 2));
     return d2 > v_mul(reach, reach) && d2 > v_set1(0x1p-100) ? 1 : 0;
 }
@@ -205,15 +212,29 @@ SAP_INLINE void bring_cell(const struct walk_frame *f, const struct walk_sources
     for (int p = 0; p < CELL_PARTS; p++) to[p] = part_of(w + p * IN_PART);
 }
 
-/*
- * Adds one particle to the sums of a target particle at x.  careful: skips it if it is not `another` one, or at zero
- * distance.
- */
-SAP_INLINE void add_particle(const struct walk_frame *f, const V *x, const W *w, int careful, int another, V *sum)
+/* Adds one particle, or a cell of order 1, to the sums of a target particle at x. */
+SAP_INLINE void add_outer(const struct walk_frame *f, const V *x, const W *w, V *sum)
 {
     const V dx = v_sub(w[0], x[0]), dy = v_sub(w[1], x[1]), dz = v_sub(w[2], x[2]);
     const V r2 = v_fma(dx, dx, v_fma(dy, dy, v_fma(dz, dz, f->eps2)));
-    const VM keep = careful ? r2 >= WALK_COINCIDENT && another : 1;
+    sap_pair2(sum, dx, dy, dz, w[3], v_root_kept(1, r2));
+}
+
+/*
+ * The same for a particle that may be in the bound; it is skipped if it is not `another` one.  In double, it is skipped
+ * at zero distance without softening.  In float, sums are not finite if the squared distance is not above close2.
+ */
+SAP_INLINE void add_inner(const struct walk_frame *f, const V *x, const W *w, int another, V close2, V *sum)
+{
+    const V dx = v_sub(w[0], x[0]), dy = v_sub(w[1], x[1]), dz = v_sub(w[2], x[2]);
+#if defined(SAP_KERNEL_DP)
+    const V r2 = v_fma(dx, dx, v_fma(dy, dy, v_fma(dz, dz, f->eps2)));
+    const VM keep = r2 >= WALK_COINCIDENT && another;
+    (void)close2;
+#else
+    const V d2 = sap_distance2(dx, dy, dz), r2 = d2 > close2 ? v_add(d2, f->eps2) : v_set1(0.0);
+    const VM keep = another;
+#endif
     sap_pair2(sum, dx, dy, dz, w[3], v_root_kept(keep, r2));
 }
 
@@ -227,15 +248,18 @@ SAP_INLINE void add_newton(const V *x, const W *w, V *sum)
 
 /*
  * Adds one particle to the sums of a target particle at x with squared length h2; skips it if it is not `another` one.
+ * close2: as of add_inner.  Within a length the force is no function of the root, so the mass makes sums that are not
+ * finite.
  */
-SAP_INLINE void add_spline(const struct walk_frame *f, const V *x, V h2, const W *w, int another, V *sum)
+SAP_INLINE void add_spline(const struct walk_frame *f, const V *x, V h2, const W *w, int another, V close2, V *sum)
 {
     const V d[3] = {v_sub(w[0], x[0]), v_sub(w[1], x[1]), v_sub(w[2], x[2])};
     const V d2 = sap_distance2(d[0], d[1], d[2]), hj2 = w[4];
     const VM counts = another != 0;
     const V u = v_root_kept(d2 >= WALK_COINCIDENT && another, d2);
-    struct sap_powers p = sap_powers_of(w[3], u);
-    if (vm_any(sap_within(d2, SAP_LARGER(h2, hj2)))) sap_spline_powers(&p, d2, w[3], u, counts, h2, hj2, f->mean);
+    const V mass = another && !(d2 >= close2) ? W_INFINITY : w[3];
+    struct sap_powers p = sap_powers_of(mass, u);
+    if (vm_any(sap_within(d2, SAP_LARGER(h2, hj2)))) sap_spline_powers(&p, d2, mass, u, counts, h2, hj2, f->mean);
     sap_add_newton(sum, d[0], d[1], d[2], p.mu, p.mu3);
 }
 #endif
@@ -288,10 +312,18 @@ SAP_INLINE int accepted(const struct walk_node *n, V distance2, const struct wal
 {
     const V guard = (V)n->place.w;
 #if defined(SAP_TREE_SPLINE)
-    return sap_accept_spline(distance2, guard, (V)n->turn, (V)n->far, b->radius, b->strictness, b->length) ? 1 : 0;
+    return sap_accept_spline(distance2, guard, (V)n->turn, (V)n->far, b->radius, b->strictness, b->close, b->length)
+               ? 1
+               : 0;
 #else
-    return sap_accept(distance2, guard, (V)n->turn, b->radius, b->strictness) ? 1 : 0;
+    return sap_accept(distance2, guard, (V)n->turn, b->radius, b->strictness, b->close) ? 1 : 0;
 #endif
+}
+
+/* Returns 1 if the particles of a leaf are so far beyond the bound that add_outer suffices. */
+SAP_INLINE int is_outer(const struct walk_node *n, V distance2, const struct walk_bound *b)
+{
+    return sap_leaf_is_outer(distance2, (V)n->far, b->radius, b->close) ? 1 : 0;
 }
 
 /*
@@ -316,7 +348,6 @@ SAP_INLINE void start_frame(const struct sap_gpu_tree *t, const D *centre, struc
     f->moment_unit = d_mul(d_set1(SAP_THREE), d_mul(t->mass_unit, d_mul(t->unit, t->unit)));
     f->eps2 = w_of_d(d_mul(t->eps2, d_mul(t->unit, t->unit)));
     f->order = t->order;
-    f->softened = f->eps2 >= WALK_COINCIDENT;
     for (int c = 0; c < 3; c++) {
         f->centre[c] = WALK_FRAME(centre[c]);
         f->ball[c] = centre[c];
@@ -336,6 +367,7 @@ SAP_INLINE struct walk_bound words_of_bound(const struct sap_gpu_tree *t, const 
     }
     b.radius = padded(d_mul(from->radius, t->unit), size);
     b.size = padded(d_mul(sap_bound_size(from), t->unit), d_set1(SAP_ZERO));
+    b.close = padded(sap_bound_close(from, t->unit), d_set1(SAP_ZERO));
     b.strictness = strictness;
     b.length = length;
     return b;

@@ -97,8 +97,8 @@ SAP_INLINE void flush_sums(struct walkers *i, V sum[IPT][SAP_SUMS2], const int m
 
 /* What a list holds. */
 enum list_kind {
-    PARTICLES,
-    PARTICLES_CAREFUL, /* some are target particles, or may be at zero distance */
+    PARTICLES,         /* of leaves beyond the bound (is_outer) */
+    PARTICLES_CAREFUL, /* some are target particles, or may be in the bound */
     MASSES,            /* of cells */
     CELLS              /* with second moments */
 };
@@ -112,23 +112,23 @@ enum list_kind {
 #if defined(SAP_TREE_SPLINE)
 /* Adds n particles to a target particle, where some may be within a length. */
 SAP_INLINE void sum_within(const struct walk_frame *f, const LOCAL int *near, const LOCAL part *words, const V *x, V h2,
-                           int number, int n, V *sum)
+                           int number, V close2, int n, V *sum)
 {
     for (int e = 0; e < n; e++) {
         W w[NEAR_WORDS];
         take_words(words + e * NEAR_PARTS, NEAR_PARTS, w);
-        add_spline(f, x, h2, w, near[e] != number, sum);
+        add_spline(f, x, h2, w, near[e] != number, close2, sum);
     }
 }
 
 /*
  * Adds SPLINE_RUN particles to a target particle; all of them by Newton's terms if no thread has one within a length,
- * or at zero distance.
+ * or as close as close2.
  */
 SAP_INLINE void sum_run(const struct walk_frame *f, const LOCAL int *near, const LOCAL part *words, const V *x, V h2,
-                        int number, V *sum)
+                        int number, V close2, V *sum)
 {
-    const V least = v_larger(h2, WALK_COINCIDENT);
+    const V least = v_larger(h2, v_larger(close2, WALK_COINCIDENT));
     V d[SPLINE_RUN][3], d2[SPLINE_RUN], mass[SPLINE_RUN];
     int within = 0;
     UNROLL
@@ -141,7 +141,7 @@ SAP_INLINE void sum_run(const struct walk_frame *f, const LOCAL int *near, const
         within |= sap_within(d2[e], v_larger(least, w[4])) ? 1 : 0;
     }
     if (lanes_any(within)) {
-        sum_within(f, near, words, x, h2, number, SPLINE_RUN, sum);
+        sum_within(f, near, words, x, h2, number, close2, SPLINE_RUN, sum);
     } else {
         UNROLL
         for (int e = 0; e < SPLINE_RUN; e++) sap_pair2(sum, d[e][0], d[e][1], d[e][2], mass[e], v_root_kept(1, d2[e]));
@@ -155,6 +155,7 @@ SAP_INLINE void sum_run(const struct walk_frame *f, const LOCAL int *near, const
 SAP_INLINE void sum_spline_to(const struct walk_frame *f, const struct walk_room *m, const struct walkers *i,
                               const int votes, const int many, int n, V sum[IPT][SAP_SUMS2])
 {
+    const V close2 = WALK_CLOSE2(&m->place->bound);
     for (int first = 0; first < n; first += SPLINE_RUN) {
         const int entries = min(n - first, (int)SPLINE_RUN);
         const LOCAL int *const near = m->near + first;
@@ -174,16 +175,16 @@ SAP_INLINE void sum_spline_to(const struct walk_frame *f, const struct walk_room
         for (int k = 0; k < IPT; k++) {
             if (k >= many || !votes) continue;
             if (entries == SPLINE_RUN)
-                sum_run(f, near, words, i->x[k], i->h2[k], i->number[k], sum[k]);
+                sum_run(f, near, words, i->x[k], i->h2[k], i->number[k], close2, sum[k]);
             else
-                sum_within(f, near, words, i->x[k], i->h2[k], i->number[k], entries, sum[k]);
+                sum_within(f, near, words, i->x[k], i->h2[k], i->number[k], close2, entries, sum[k]);
         }
         for (int e = 0; e < entries && !votes; e++) {
             W w[NEAR_WORDS];
             take_words(words + e * NEAR_PARTS, NEAR_PARTS, w);
             UNROLL
             for (int k = 0; k < IPT; k++)
-                if (k < many) add_spline(f, i->x[k], i->h2[k], w, near[e] != i->number[k], sum[k]);
+                if (k < many) add_spline(f, i->x[k], i->h2[k], w, near[e] != i->number[k], close2, sum[k]);
         }
     }
 }
@@ -194,6 +195,7 @@ SAP_OUTLINE void sum_list_to(const struct walk_frame *f, const struct walk_room 
                              const int votes, const int many, int n)
 {
     const int apart = kind == MASSES || kind == CELLS ? (int)CELL_PARTS : (int)NEAR_PARTS;
+    const V close2 = kind == PARTICLES_CAREFUL ? WALK_CLOSE2(&m->place->bound) : v_set1(0.0);
     V sum[IPT][SAP_SUMS2];
     W w[CELL_WORDS];
     start_sums(sum);
@@ -208,9 +210,9 @@ SAP_OUTLINE void sum_list_to(const struct walk_frame *f, const struct walk_room 
             if (kind == CELLS)
                 add_cell(f, i->x[k], w, sum[k]);
             else if (kind == PARTICLES_CAREFUL)
-                add_particle(f, i->x[k], w, 1, m->near[e] != i->number[k], sum[k]);
+                add_inner(f, i->x[k], w, m->near[e] != i->number[k], close2, sum[k]);
             else
-                add_particle(f, i->x[k], w, 0, 1, sum[k]);
+                add_outer(f, i->x[k], w, sum[k]);
         }
     }
     flush_sums(i, sum, many);
@@ -400,18 +402,37 @@ SAP_INLINE void start_walkers(const struct walk_frame *f, const struct sap_gpu_w
     }
 }
 
-/* Writes the sums of a thread's target particles to their rows; returns 1 if all are finite. */
-SAP_INLINE int deliver(const int most, const struct walkers *i, const struct sap_gpu_tree *t, const GLOBAL int *row,
-                       int rows, GLOBAL D *acc, GLOBAL D *pot)
+/* Returns the bunch of target particle k of a part, of at most WALK_THREADS. */
+SAP_INLINE int bunch_of(const struct sap_gpu_walk *w, int k) { return min(k / w->left_width, (int)WALK_THREADS - 1); }
+
+/* Writes the sums of a thread's target particles to their rows; marks the bunches in which some are not finite. */
+SAP_INLINE void deliver(const int most, const struct walkers *i, const struct sap_gpu_tree *t,
+                        const struct sap_gpu_walk *w, const GLOBAL int *row, int rows, GLOBAL D *acc, GLOBAL D *pot,
+                        LOCAL int *mark)
 {
-    int finite = 1;
     UNROLL
     for (int k = 0; k < most; k++) {
         const int at = (int)local_id() + k * WALK_THREADS;
-        if (at < rows) finite &= deliver_row(i->sum[k], t, (size_t)row[at], acc, pot);
+        if (at < rows && !deliver_row(i->sum[k], t, (size_t)row[at], acc, pot)) mark[bunch_of(w, at)] = 1;
     }
-    return finite;
 }
+
+#if !defined(SAP_KERNEL_DP)
+/* Leaves the marked bunches of a part to the kernels in double; the whole part if these are more than a quarter. */
+SAP_INLINE void leave_marked(const struct walk_force *o, const struct sap_gpu_walk *w, const LOCAL struct walk_place *p,
+                             const LOCAL int *mark)
+{
+    const int bunches = bunch_of(w, p->rows - 1) + 1;
+    int marked = 0;
+    for (int b = 0; b < bunches; b++) marked += mark[b];
+    if (4 * marked > bunches || w->left_width < IPT) {
+        if (marked > 0) leave_it(o->left, w, SAP_LEFT_PARTS, p->item);
+        return;
+    }
+    for (int b = 0; b < bunches && marked > 0; b++)
+        if (mark[b]) leave_it(o->left, w, SAP_LEFT_WIDE, p->first + b * w->left_width);
+}
+#endif
 
 /*
  * Computes acc (three per row) and pot of all parts: of the particles in tree order, or, with `selected`, of the slots.
@@ -457,13 +478,14 @@ SAP_INLINE void walk_parts(const int selected, const int most, const struct walk
 
             int top = 1, cells = 0, distant = 0, nears = 0, owning = own_walks, has_distant = 0;
             int spare = crowd; /* leaves that the bound may hold besides those that have been met */
+            int careful = 0;   /* whether listed particles may be in the bound */
             group_barrier();
             if (me == 0) m->stack[0] = 0; /* the root */
             group_barrier();
             while (owning || top > 0) {
                 /* particles to be listed by this thread: from `from` on, with a gap of `hidden` for the group's own */
                 int from = own + me * OWN_EACH, near = max(0, min(own_end - from, (int)OWN_EACH)), hidden = 0;
-                int near_at = me * OWN_EACH, near_sum = own_end - own;
+                int near_at = me * OWN_EACH, near_sum = own_end - own, has_inner = 1;
                 if (!owning) {
                     const unsigned run = me < top ? m->stack[top - 1 - me] : 0;
                     const int length = me < top ? (int)(run & 7U) + 1 : 0;
@@ -487,8 +509,10 @@ SAP_INLINE void walk_parts(const int selected, const int most, const struct walk
                     const int as_cell = acts_as_cell(&n, here, acts, t->order), opens = here && !acts && !leaf;
                     const int far = as_cell && acts && sap_is_distant(b.size, (V)n.far, centre2_of(&n, &b));
                     const struct lanes_marks marks =
-                        lanes_mark(m->scan, as_cell && !far, opens, far, here && leaf && inside(distance2, &b));
+                        lanes_mark(m->scan, as_cell && !far, opens, far, here && leaf && inside(distance2, &b),
+                                   here && leaf && !as_cell && !is_outer(&n, distance2, &b));
                     spare -= marks.fourth;
+                    has_inner = marks.fifth > 0;
                     from = n.at;
                     hidden = here && leaf && !as_cell && own_walks ? overlap(&n, own, own_end) : 0;
                     near = here && leaf && !as_cell ? n.many - hidden : 0;
@@ -510,6 +534,7 @@ SAP_INLINE void walk_parts(const int selected, const int most, const struct walk
                     group_barrier();
                 }
                 const int last = owning || top == 0; /* all list entries must be added now */
+                careful |= has_inner;
                 if (cells > CELL_LIST - WALK_THREADS || (cells > 0 && top == 0)) {
                     sum_cells(most, &f, m, s, &i, cells);
                     cells = 0;
@@ -530,8 +555,9 @@ SAP_INLINE void walk_parts(const int selected, const int most, const struct walk
                     done += take;
                     group_barrier();
                     if (nears == NEAR_LIST || last) {
-                        sum_particles(most, &f, m, s, &i, selected || owning || !f.softened, nears);
+                        sum_particles(most, &f, m, s, &i, careful, nears);
                         nears = 0;
+                        careful = has_inner && done < near_sum;
                     }
                 }
                 owning = 0;
@@ -539,17 +565,16 @@ SAP_INLINE void walk_parts(const int selected, const int most, const struct walk
 
             const int apart = spare < 0;
             if (has_distant) add_polynomial(most, &f, m, &i);
-            if (me == 0) m->next_ones[0] = 1;
+            m->next_ones[me] = 0;
             group_barrier();
-            if (!apart && !deliver(most, &i, t, o->row + m->place->first, m->place->rows, o->acc, o->pot))
-                m->next_ones[0] = 0; /* not all are finite */
+            if (!apart) deliver(most, &i, t, w, o->row + m->place->first, m->place->rows, o->acc, o->pot, m->next_ones);
             for (int k = me; k < m->place->rows && w->work > 0 && !apart; k += WALK_THREADS)
                 o->left[(size_t)w->work + (size_t)o->row[m->place->first + k]] = m->place->nears + m->place->cells;
             group_barrier();
             if (me == 0) {
                 if (apart) leave_bunches(o->left, w, WALK_APART, m->place->first, m->place->rows);
 #if !defined(SAP_KERNEL_DP)
-                if (!m->next_ones[0]) leave_it(o->left, w, SAP_LEFT_PARTS, m->place->item);
+                leave_marked(o, w, m->place, m->next_ones);
 #endif
                 if (!apart) tell(o->left, m->place->rows, m->place->nears, m->place->cells);
             }

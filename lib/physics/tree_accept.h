@@ -56,6 +56,9 @@ enum { SAP_BALL_BOX = 1, SAP_BALL_MASS = 2, SAP_BALL_SMALLER = 3, SAP_BALL_RITTE
  */
 #define SAP_BOX_PART SAP_NUMBER(0.75, 0x3FE8000000000000UL)
 
+/* Pairs nearer than this part of the size of a group's bound are not left to float (sap_bound_close). */
+#define SAP_CLOSE_PART SAP_NUMBER(0x1p-7, 0x3F80000000000000UL)
+
 /* No point of a box is farther from its middle than this, in units of the longest edge. */
 #define SAP_OWN_CELL SAP_NUMBER(0.875, 0x3FEC000000000000UL)
 
@@ -246,10 +249,21 @@ SAP_INLINE void sap_ball_widen(D *centre, D *radius, const D *x)
 }
 
 /*
- * Returns 1 if the pair terms of a group need double precision, whatever precision was asked for.  Differences of
- * coordinates relative to the group's centre have errors of 2^-24 of its radius.  They must be within 2^-12 of the root
- * of `nearest2`, the smallest |r|^2 + eps2 of consecutive particles that are not at the same position (SAP_LARGEST:
- * none).
+ * Returns the distance below which float does not resolve the pairs of a group, in units.  Coordinates relative to the
+ * centre have errors of 2^-24 of the bound's size, so the difference of two has one of 2^-23, and a pair at this
+ * distance an acceleration with a relative error of 2^-15.  A pair that is as near takes double for its target
+ * particle, whatever the masses and the softening: the error of a softened pair is the same part of its own
+ * acceleration.  Cells that are as near are opened.
+ */
+SAP_INLINE D sap_bound_close(const struct sap_bound *b, D unit)
+{
+    return d_mul(d_mul(sap_bound_size(b), unit), d_set1(SAP_CLOSE_PART));
+}
+
+/*
+ * Returns 1 if the pair terms of a group are in double from the start, which saves the attempt in float: consecutive
+ * particles that are not at the same position are nearer than 2^-12 of its radius.  nearest2: the square of their
+ * smallest distance (SAP_LARGEST: none).
  */
 SAP_INLINE int sap_group_wide(D radius, D nearest2)
 {
@@ -283,17 +297,27 @@ SAP_INLINE V sap_box_distance2(V x, V y, V z, const V *extent)
     return v_fma(a, a, v_fma(b, b, v_mul(c, c)));
 }
 
-/* Returns whether cells are accepted.  distance2: of their centres from the bound's box; radius: the bound's. */
-SAP_INLINE VM sap_accept(V distance2, V guard, V turn, V radius, V strictness)
+/*
+ * Returns whether cells are accepted.  distance2: of their centres from the bound's box; radius: the bound's; close:
+ * sap_bound_close.
+ */
+SAP_INLINE VM sap_accept(V distance2, V guard, V turn, V radius, V strictness, V close)
 {
-    const V reach = v_add(radius, v_max(guard, v_mul(turn, strictness)));
+    const V reach = v_add(radius, v_max(v_max(guard, close), v_mul(turn, strictness)));
+    return v_lt(v_mul(reach, reach), distance2);
+}
+
+/* Returns whether the particles of a leaf are beyond the bound by more than `close`; far: its largest radius. */
+SAP_INLINE VM sap_leaf_is_outer(V distance2, V far, V radius, V close)
+{
+    const V reach = v_add(v_add(radius, close), far);
     return v_lt(v_mul(reach, reach), distance2);
 }
 
 /* The same with spline softening; length: the greatest of the group's particles.  Guards contain those of the cells. */
-SAP_INLINE VM sap_accept_spline(V distance2, V guard, V turn, V far, V radius, V strictness, V length)
+SAP_INLINE VM sap_accept_spline(V distance2, V guard, V turn, V far, V radius, V strictness, V close, V length)
 {
-    return sap_accept(distance2, v_max(guard, v_add(far, length)), turn, radius, strictness);
+    return sap_accept(distance2, v_max(guard, v_add(far, length)), turn, radius, strictness, close);
 }
 
 #endif

@@ -31,7 +31,7 @@ struct cells {
 /* Work memory of a thread, reused from group to group. */
 struct walk_memory {
     struct spans runs;          /* nodes to examine, in order: a queue, of which `head` are done */
-    struct spans particles;     /* particles on the list, without the group's own */
+    struct spans outer, inner;  /* particles on the list, without the group's own (SAP_SOURCES_*) */
     struct cells near, distant; /* cells on the list; the distant ones act as one polynomial */
     int *accepted, *opened, open_room;
     char *words;
@@ -43,7 +43,8 @@ struct walk_memory {
 static void free_work(struct walk_memory *w)
 {
     free(w->runs.at);
-    free(w->particles.at);
+    free(w->outer.at);
+    free(w->inner.at);
     free(w->near.at);
     free(w->distant.at);
     free(w->accepted);
@@ -99,11 +100,11 @@ static int add_cell(struct cells *c, int node)
 }
 
 /* Adds the particles of a leaf, without those of the group itself. */
-static int add_leaf(struct walk_memory *w, const struct sap_tree_node *leaf, struct span own)
+static int add_leaf(struct spans *to_list, const struct sap_tree_node *leaf, struct span own)
 {
     const int from = leaf->first, to = leaf->first + leaf->count;
     const int before = to < own.from ? to : own.from, after = from > own.to ? from : own.to;
-    return add_span(&w->particles, 0, from, before) && add_span(&w->particles, 0, after, to);
+    return add_span(to_list, 0, from, before) && add_span(to_list, 0, after, to);
 }
 
 static int room_to_open(struct walk_memory *w, int n)
@@ -130,10 +131,11 @@ static int open_run(const struct sap_cpu_tree *t, struct walk_memory *w, struct 
         ok = add_cell(distant ? &w->distant : &w->near, distant ? ~w->accepted[k] : w->accepted[k]);
     }
     for (int k = 0; k < opened && ok; k++) {
-        const struct sap_tree_node *const node = &t->node[w->opened[k]];
+        const int is_outer = w->opened[k] < 0, at = is_outer ? ~w->opened[k] : w->opened[k];
+        const struct sap_tree_node *const node = &t->node[at];
         ok = node->children ? add_span(&w->runs, done, node->child, node->child + node->children)
-             : node->count  ? add_leaf(w, node, own)
-                            : add_cell(&w->near, w->opened[k]); /* of a halo: all target particles accept it */
+             : node->count  ? add_leaf(is_outer ? &w->outer : &w->inner, node, own)
+                            : add_cell(&w->near, at); /* of a halo: all target particles accept it */
     }
     return ok;
 }
@@ -141,7 +143,7 @@ static int open_run(const struct sap_cpu_tree *t, struct walk_memory *w, struct 
 static int make_list(const struct sap_cpu_tree *t, struct walk_memory *w, const struct sap_tree_bound *bound,
                      struct span own)
 {
-    w->runs.n = w->particles.n = w->near.n = w->distant.n = 0;
+    w->runs.n = w->outer.n = w->inner.n = w->near.n = w->distant.n = 0;
     int ok = add_span(&w->runs, 0, 0, t->nodes > 0);
     for (int done = 0; done < w->runs.n && ok; done++) ok = open_run(t, w, w->runs.at[done], bound, own, done + 1);
     return ok;
@@ -158,10 +160,10 @@ static int room_for_words(struct walk_memory *w, size_t bytes)
     return w->words != NULL;
 }
 
-static int count_particles(const struct walk_memory *w)
+static int count_particles(const struct spans *s)
 {
     int n = 0;
-    for (int k = 0; k < w->particles.n; k++) n += w->particles.at[k].to - w->particles.at[k].from;
+    for (int k = 0; k < s->n; k++) n += s->at[k].to - s->at[k].from;
     return n;
 }
 
@@ -181,7 +183,7 @@ static int sum_cells(const struct sap_cpu_tree *t, struct walk_memory *w, const 
     if (t->settings.order > 1)
         kernel->cells(frame, w->words, w->near.n, w->lanes);
     else
-        kernel->particles(frame, w->words, w->near.n, 0, w->lanes);
+        kernel->particles(frame, w->words, w->near.n, SAP_SOURCES_OUTER, w->lanes);
     return 1;
 }
 
@@ -205,26 +207,31 @@ static void take_span(const struct sap_cpu_tree *t, const struct sap_tree_kernel
         kernel->take_particles(frame, x, s.to - s.from, words);
 }
 
-static int sum_particles(const struct sap_cpu_tree *t, struct walk_memory *w, const struct sap_tree_kernel *kernel,
-                         const struct sap_tree_frame *frame, struct span own)
+/* Adds the particles of n spans. */
+static int sum_spans(const struct sap_cpu_tree *t, struct walk_memory *w, const struct sap_tree_kernel *kernel,
+                     const struct sap_tree_frame *frame, const struct spans *spans, int sources)
 {
     const size_t each = (t->h ? SAP_TREE_SPLINE_WORDS : SAP_TREE_PARTICLE_WORDS) * kernel->word;
-    void (*const add)(const struct sap_tree_frame *, const void *, int, int, struct sap_tree_lanes *) =
-        t->h ? kernel->particles_spline : kernel->particles;
-    const int n = count_particles(w), nown = own.to - own.from, most = n > nown ? n : nown;
-    if (!room_for_words(w, (size_t)most * each)) return 0;
+    const int n = count_particles(spans);
+    if (n == 0) return 1;
+    if (!room_for_words(w, (size_t)n * each)) return 0;
     char *to = w->words;
-    for (int k = 0; k < w->particles.n; k++) {
-        const struct span s = w->particles.at[k];
+    for (int k = 0; k < spans->n; k++) {
+        const struct span s = spans->at[k];
         take_span(t, kernel, frame, s, to);
         to += (size_t)(s.to - s.from) * each;
     }
-    add(frame, w->words, n, 0, w->lanes);
-    if (nown > 0) {
-        take_span(t, kernel, frame, own, w->words);
-        add(frame, w->words, nown, 1, w->lanes);
-    }
+    (t->h ? kernel->particles_spline : kernel->particles)(frame, w->words, n, sources, w->lanes);
     return 1;
+}
+
+static int sum_particles(const struct sap_cpu_tree *t, struct walk_memory *w, const struct sap_tree_kernel *kernel,
+                         const struct sap_tree_frame *frame, struct span own)
+{
+    const struct spans of_group = {.at = &own, .n = own.to > own.from};
+    return sum_spans(t, w, kernel, frame, &w->outer, SAP_SOURCES_OUTER) &&
+           sum_spans(t, w, kernel, frame, &w->inner, SAP_SOURCES_INNER) &&
+           sum_spans(t, w, kernel, frame, &of_group, SAP_SOURCES_OWN);
 }
 
 static int is_finite(const struct sap_tree_lanes *lanes, int k)
@@ -279,6 +286,7 @@ static int sum_slots(const struct sap_cpu_tree *t, const struct sap_tree_run *ru
     const struct span own = own_span(run, group);
     struct sap_tree_frame frame = {.unit = t->unit,
                                    .eps2 = t->eps2 * t->unit * t->unit,
+                                   .close = sap_bound_close(&group->bound, t->unit),
                                    .far = group->wide == SAP_WIDE_FAR,
                                    .mean = t->settings.softening == SAPPORO_SOFTENING_SPLINE_MEAN};
     for (int c = 0; c < 3; c++) frame.middle[c] = group->bound.centre[c];
@@ -330,6 +338,7 @@ static struct sap_tree_bound bound_of(const struct sap_cpu_tree *t, const struct
                                    .z = (float)sap_tree_cut(x[2]),
                                    .radius = (float)sap_tree_padded(b->radius * t->unit, size),
                                    .size = (float)sap_tree_padded(sap_bound_size(b) * t->unit, 0),
+                                   .close = (float)sap_tree_padded(sap_bound_close(b, t->unit), 0),
                                    .strictness = (float)sap_tree_strictness(t, run, group->first, group->count)};
     for (int c = 0; c < 3; c++) words.extent[c] = (float)sap_tree_padded(b->extent[c] * t->unit, 0);
     if (h) words.length = (float)sap_tree_greatest_length(h + group->first, group->count);
@@ -346,7 +355,8 @@ static int sum_group(const struct sap_cpu_tree *t, const struct sap_tree_run *ru
     int ok = make_list(t, w, &bound, own);
     for (int at = slot[0]; at < slot[1] && ok; at += SAP_TREE_LANES)
         ok = sum_slots(t, run, w, g, at, slot[1] - at < SAP_TREE_LANES ? slot[1] - at : SAP_TREE_LANES);
-    const int nears = ok ? count_particles(w) + (own.to > own.from ? own.to - own.from - 1 : 0) : 0;
+    const int others = own.to > own.from ? own.to - own.from - 1 : 0;
+    const int nears = ok ? count_particles(&w->outer) + count_particles(&w->inner) + others : 0;
     const int cells = w->near.n + w->distant.n;
     for (int at = slot[0]; at < slot[1] && run->work; at++) run->work[run->slots->row[at]] = nears + cells;
     *cell += (long long)rows * cells;
