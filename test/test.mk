@@ -41,6 +41,7 @@ $(foreach t,$(call bare,$(TEST_SOURCES)),$(B)/test/test_$t): $(B)/test/libsuppor
 	$(Q)$(CC) $(LINK_FLAGS) $(OPENMP_FLAGS) -o $@ $(filter %.o,$^) $(filter %.a,$^) -lcmocka $(LIBS)
 
 include test/fuzz/fuzz.mk
+include test/fuzz/trees/trees.mk
 
 .PHONY: check check-build check-run tests lint format
 check:

@@ -1,0 +1,223 @@
+/* multiscale_proof.c - see multiscale_proof.h. */
+#include "multiscale_proof.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef long double real;
+
+/* Rows in double may differ by this part of the sum of the sizes of all pairs from other cells' (see the header). */
+enum { PROOF_OTHER_CELLS = 4 };
+
+/* ---- exact forces -------------------------------------------------------------------------- */
+
+/* Potential and acceleration over distance of a pair of mass 1. */
+struct pair {
+    real pot, acc;
+};
+
+static struct pair newton(real r2)
+{
+    const real u = r2 > 0 ? 1 / sqrtl(r2) : 0;
+    return (struct pair){-u, u * u * u};
+}
+
+/* Springel, Yoshida & White 2001, New Astronomy 6, 79, appendix A. */
+static struct pair spline(real r2, real h)
+{
+    const real r = sqrtl(r2), u = h > 0 ? r / h : 2, u2 = u * u, h3 = h * h * h;
+    if (u >= 1) return newton(r2);
+    if (u < 0.5L)
+        return (struct pair){(-14 / 5.0L + u2 * (16 / 3.0L + u2 * (32 * u / 5 - 48 / 5.0L))) / h,
+                             (32 / 3.0L + u2 * (32 * u - 192 / 5.0L)) / h3};
+    return (struct pair){(-16 / 5.0L + 1 / (15 * u) + u2 * (32 / 3.0L + u * (-16 + u * (48 / 5.0L - 32 * u / 15)))) / h,
+                         (64 / 3.0L + u * (-48 + u * (192 / 5.0L - 32 * u / 3)) - 1 / (15 * u * u2)) / h3};
+}
+
+static struct pair pair_of(const struct multiscale *s, real r2, double hi, double hj)
+{
+    if (!s->h) return newton(r2 + s->options.eps2);
+    if (s->options.softening == SAPPORO_SOFTENING_SPLINE_LARGER) return spline(r2, hi > hj ? hi : hj);
+    const struct pair a = spline(r2, hi), b = spline(r2, hj);
+    return (struct pair){(a.pot + b.pot) / 2, (a.acc + b.acc) / 2};
+}
+
+static void add_pair(struct proof_row *row, struct pair p, double mass, const real *d, real r)
+{
+    const double pot = (double)fabsl(mass * p.pot), acc = (double)fabsl(mass * p.acc * r);
+    row->pot += mass * p.pot;
+    for (int c = 0; c < 3; c++) row->acc[c] += mass * p.acc * d[c];
+    row->size[0] += acc;
+    row->size[1] += pot;
+    row->most[0] = fmax(row->most[0], acc);
+    row->most[1] = fmax(row->most[1], pot);
+}
+
+/* The particle that target i is; -1: a position. */
+static int own_of(const struct multiscale *s, int i) { return s->place ? -1 : s->active ? s->active[i] : i; }
+
+static const double *position_of(const struct multiscale *s, int i)
+{
+    return s->place ? s->place[i] : multiscale_positions(s)[own_of(s, i)];
+}
+
+void proof_exact(const struct multiscale *s, int i, struct proof_row *row)
+{
+    const double(*const x)[3] = multiscale_positions(s);
+    const int own = own_of(s, i);
+    const double *const at = position_of(s, i), usual = sqrt(s->options.eps2),
+                        hi = !s->h        ? 0
+                             : own >= 0   ? s->h[own]
+                             : s->place_h ? s->place_h[i]
+                                          : usual;
+    memset(row, 0, sizeof *row);
+    row->nearest = INFINITY;
+    for (int j = 0; j < s->n; j++) {
+        real d[3], r2 = 0;
+        if (j == own) continue;
+        for (int c = 0; c < 3; c++) d[c] = (real)x[j][c] - at[c], r2 += d[c] * d[c];
+        const real r = sqrtl(r2);
+        if (r > 0) row->nearest = fmin(row->nearest, (double)r);
+        add_pair(row, pair_of(s, r2, hi, s->h ? s->h[j] : 0), s->mass[j], d, r);
+    }
+}
+
+/* ---- the judge --------------------------------------------------------------------------------- */
+
+/* All that is known of a proof. */
+struct proof {
+    const struct multiscale *s;
+    struct proof_row *row;
+    struct proof_answer wide, narrow; /* in double, and in the engine's precision */
+    double scale;                     /* the median of the largest coordinates of particles */
+    struct proof_verdict *v;
+};
+
+static void fail(struct proof *p, const char *precision, int i, const char *what, double error, double bound)
+{
+    struct proof_verdict *const v = p->v;
+    const double *const x = position_of(p->s, i);
+    if (v->failed++) return;
+    (void)snprintf(
+        v->text, sizeof v->text,
+        "%s: %s of row %d is off by %.3e; %.3e is allowed, largest pair %.3e, all %.3e, nearest source %.3e, "
+        "at (%.17g, %.17g, %.17g)",
+        precision, what, i, error, bound, p->row[i].most[*what == 'p'], p->row[i].size[*what == 'p'], p->row[i].nearest,
+        x[0], x[1], x[2]);
+}
+
+static void check(struct proof *p, const char *precision, int i, int is_pot, double error, double bound)
+{
+    const double part = error <= bound ? (bound > 0 ? error / bound : 0) : error < INFINITY ? error / bound : INFINITY;
+    p->v->worst = fmax(p->v->worst, part);
+    if (!(error <= bound)) fail(p, precision, i, is_pot ? "potential" : "acceleration", error, bound);
+}
+
+/* Differences of a row from given values. */
+static void errors_of(const struct proof_answer *a, int i, const real *acc, real pot, double *error)
+{
+    real d2 = 0;
+    for (int c = 0; c < 3; c++) d2 += (a->acc[i][c] - acc[c]) * (a->acc[i][c] - acc[c]);
+    error[0] = (double)sqrtl(d2);
+    error[1] = (double)fabsl(a->pot[i] - pot);
+}
+
+/* Part of the sum of sizes by which cells may be off, if the criterion works at all (measured, with room). */
+static double proof_criterion(const struct multiscale *s)
+{
+    const double a = s->options.accuracy;
+    if (s->options.mac == SAPPORO_MAC_ACCELERATION) return 0.5;
+    return s->options.mac == SAPPORO_MAC_MULTIPOLE ? 0.5 : fmin(0.5, a);
+}
+
+static void judge_double(struct proof *p)
+{
+    const double cells = p->wide.cells == 0 ? 0 : proof_criterion(p->s);
+    double error[2];
+    for (int i = 0; i < p->s->ni; i++) {
+        const struct proof_row *const row = &p->row[i];
+        errors_of(&p->wide, i, row->acc, row->pot, error);
+        for (int q = 0; q < 2; q++) {
+            check(p, "dp", i, q, error[q], (cells + PROOF_SUM_DP) * row->size[q]);
+            if (row->size[q] > 0) p->v->criterion = fmax(p->v->criterion, error[q] / row->size[q]);
+        }
+    }
+}
+
+/* Whether a message may stand in place of a right row. */
+static int is_beyond(const struct proof *p, int i)
+{
+    const double *const x = position_of(p->s, i);
+    double size = p->scale;
+    for (int c = 0; c < 3; c++) size = fmax(size, fabs(x[c]));
+    return p->row[i].nearest < PROOF_NEAREST * size && p->narrow.text[0];
+}
+
+static void judge_narrow(struct proof *p, int is_ds)
+{
+    const double pair = is_ds ? PROOF_PAIR_DS : PROOF_PAIR_SP, sum = is_ds ? PROOF_SUM_DS : PROOF_SUM_SP;
+    const int same = p->wide.cells == p->narrow.cells && p->wide.particles == p->narrow.particles;
+    const double other = same ? 0 : PROOF_OTHER_CELLS * p->v->criterion;
+    double error[2];
+    for (int i = 0; i < p->s->ni; i++) {
+        const struct proof_row *const row = &p->row[i];
+        const double *const a = p->wide.acc[i];
+        const real acc[3] = {a[0], a[1], a[2]};
+        if (is_beyond(p, i)) continue;
+        errors_of(&p->narrow, i, same ? acc : row->acc, same ? p->wide.pot[i] : row->pot, error);
+        for (int q = 0; q < 2; q++)
+            check(p, is_ds ? "ds" : "sp", i, q, error[q], pair * row->most[q] + (sum + other) * row->size[q]);
+    }
+}
+
+static int by_size(const void *a, const void *b)
+{
+    const double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/* Returns the median of the largest coordinates of particles; 0 without memory. */
+static double scale_of(const struct multiscale *s)
+{
+    const double(*const x)[3] = multiscale_positions(s);
+    double *const size = calloc((size_t)s->n + 1, sizeof *size);
+    for (int k = 0; k < s->n && size; k++) size[k] = fmax(fabs(x[k][0]), fmax(fabs(x[k][1]), fabs(x[k][2])));
+    if (size) qsort(size, (size_t)s->n, sizeof *size, by_size);
+    const double middle = size ? size[s->n / 2] : 0;
+    free(size);
+    return middle;
+}
+
+/* Computes a force; 0: there is none to judge. */
+static int compute(struct proof *p, const struct proof_engine *e, struct proof_answer *a)
+{
+    struct proof_verdict *const v = p->v;
+    const int good = proof_force(p->s, e, a);
+    if (good && a->status >= 0) return 1;
+    v->refused =
+        e->precision == SAPPORO_DS && (a->status == SAPPORO_ERR_UNSUPPORTED || a->status == SAPPORO_ERR_ARGUMENT);
+    if (v->refused) return 0;
+    v->failed++;
+    (void)snprintf(v->text, sizeof v->text, "status %d: %s", a->status, good ? a->text : "no memory");
+    return 0;
+}
+
+void proof_of(const struct multiscale *s, const struct proof_engine *e, struct proof_verdict *v)
+{
+    struct proof p = {.s = s, .v = v, .scale = scale_of(s)};
+    struct proof_engine wide = *e;
+    memset(v, 0, sizeof *v);
+    wide.precision = SAPPORO_DP;
+    p.row = calloc((size_t)s->ni + 1, sizeof *p.row);
+    for (int i = 0; i < s->ni && p.row; i++) proof_exact(s, i, &p.row[i]);
+    if (p.row && compute(&p, &wide, &p.wide)) {
+        judge_double(&p);
+        if (e->precision != SAPPORO_DP && compute(&p, e, &p.narrow)) judge_narrow(&p, e->precision == SAPPORO_DS);
+    }
+    if (!p.row) v->failed = 1;
+    free(p.row);
+    proof_free(&p.wide);
+    proof_free(&p.narrow);
+}
