@@ -12,7 +12,7 @@
 
 enum {
     SAP_TREE_LANES = 256, /* most particles of a group per call of a kernel */
-    SAP_TREE_PACKET = 256 /* sources whose terms are added in words before the sums go to double */
+    SAP_TREE_PACKET = 128 /* sources whose terms are added in words before the sums go to double */
 };
 
 /*

@@ -36,19 +36,18 @@ SAP_INLINE int lanes_scan(int *room, int x, int *total)
 }
 
 /*
- * Counts how many of the 32 threads answer yes to each of five questions, and, for the first three, how many of the
+ * Counts how many of the 32 threads answer yes to each of four questions, and, for the first three, how many of the
  * threads before this one do.
  */
 struct lanes_marks {
-    int first, first_at, second, second_at, third, third_at, fourth, fifth;
+    int first, first_at, second, second_at, third, third_at, fourth;
 };
-SAP_INLINE struct lanes_marks lanes_mark(int *room, int first, int second, int third, int fourth, int fifth)
+SAP_INLINE struct lanes_marks lanes_mark(int *room, int first, int second, int third, int fourth)
 {
     const unsigned before = (1U << (threadIdx.x & 31U)) - 1U, a = __ballot_sync(~0U, first),
                    b = __ballot_sync(~0U, second), c = __ballot_sync(~0U, third), d = __ballot_sync(~0U, fourth);
     (void)room;
-    return {__popc(a), __popc(a & before), __popc(b), __popc(b & before),
-            __popc(c), __popc(c & before), __popc(d), __popc(__ballot_sync(~0U, fifth))};
+    return {__popc(a), __popc(a & before), __popc(b), __popc(b & before), __popc(c), __popc(c & before), __popc(d)};
 }
 
 /*
@@ -84,7 +83,7 @@ SAP_INLINE struct lanes_marks items_look(int *room, int items, int first, int se
                                          int *total)
 {
     int sum, all;
-    struct lanes_marks m = lanes_mark(room, first, second, third, 0, 0);
+    struct lanes_marks m = lanes_mark(room, first, second, third, 0);
     *at = lanes_scan(room, x, &sum);
     *total = sum;
     if (items == 32) return m;

@@ -2,16 +2,16 @@
 #define SAP_KERNEL_SP
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
 #define WALK_GROUPS     20 /* older architectures have room for fewer */
-#define SELECTED_GROUPS 20
+#define SELECTED_GROUPS 16
 #define WHOLE_GROUPS    16
 #endif
 #include "device/tree_walk.h"
 
 #include "device/tree_few.h"
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ == 900
-#define LARGE_GROUPS 7 /* in 72 registers; with more, or on other architectures, variables would lie in memory */
+#define LARGE_GROUPS 6 /* in 80 registers; with more, or on other architectures, variables would lie in memory */
 #elif defined(__CUDA_ARCH__) && __CUDA_ARCH__ > 900
-#define LARGE_GROUPS 6
+#define LARGE_GROUPS 5
 #else
 #define LARGE_GROUPS 4
 #endif

@@ -44,31 +44,28 @@ SAP_INLINE int lanes_scan(__local int *room, int x, int *total)
 }
 
 struct lanes_marks {
-    int first, first_at, second, second_at, third, third_at, fourth, fifth;
+    int first, first_at, second, second_at, third, third_at, fourth;
 };
-/* Three answers in one word, `bits` each, and the marks that sums of such words hold. */
-SAP_INLINE int answers_word(int bits, int first, int second, int third)
+/* Four answers in one word, a byte each, and the marks that sums of such words hold: fewer than 256, of the last 128.
+ */
+SAP_INLINE int answers_word(int first, int second, int third, int fourth)
 {
-    return (first ? 1 : 0) + (second ? 1 << bits : 0) + (third ? 1 << 2 * bits : 0);
+    return (first ? 1 : 0) + (second ? 1 << 8 : 0) + (third ? 1 << 16 : 0) + (fourth ? 1 << 24 : 0);
 }
-SAP_INLINE struct lanes_marks marks_of_words(int bits, int before, int total)
+SAP_INLINE struct lanes_marks marks_of_words(int before, int total)
 {
-    const int mask = (1 << bits) - 1;
     struct lanes_marks m;
-    m.first = total & mask, m.first_at = before & mask;
-    m.second = total >> bits & mask, m.second_at = before >> bits & mask;
-    m.third = total >> 2 * bits & mask, m.third_at = before >> 2 * bits & mask;
-    m.fourth = m.fifth = 0;
+    m.first = total & 255, m.first_at = before & 255;
+    m.second = total >> 8 & 255, m.second_at = before >> 8 & 255;
+    m.third = total >> 16 & 255, m.third_at = before >> 16 & 255;
+    m.fourth = total >> 24;
     return m;
 }
-SAP_INLINE struct lanes_marks lanes_mark(__local int *room, int first, int second, int third, int fourth, int fifth)
+SAP_INLINE struct lanes_marks lanes_mark(__local int *room, int first, int second, int third, int fourth)
 {
     int total;
-    const int more = (fourth ? 1 << 18 : 0) + (fifth ? 1 << 24 : 0); /* each at most 32, in 6 bits */
-    const int before = lanes_scan(room, answers_word(6, first, second, third) + more, &total);
-    struct lanes_marks m = marks_of_words(6, before, total);
-    m.fourth = total >> 18 & 63, m.fifth = total >> 24;
-    return m;
+    const int before = lanes_scan(room, answers_word(first, second, third, fourth), &total);
+    return marks_of_words(before, total);
 }
 
 /* The same scans for a group of `items` threads. */
@@ -82,9 +79,9 @@ SAP_INLINE struct lanes_marks items_look(__local int *room, int items, int first
                                          int *total)
 {
     int all;
-    const int before = items_scan(room, items, answers_word(8, first, second, third), &all); /* each at most 128 */
+    const int before = items_scan(room, items, answers_word(first, second, third, 0), &all);
     *at = items_scan(room, items, x, total);
-    return marks_of_words(8, before, all);
+    return marks_of_words(before, all);
 }
 
 #endif

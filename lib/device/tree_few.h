@@ -39,23 +39,59 @@ struct few_walker {
     D sum[SAP_SUMS2];
 };
 
-/* Adds the particles of a list to a target particle, by thread number `sharer` of its `share` threads. */
-SAP_INLINE void few_particles(const struct walk_frame *f, const LOCAL int *near, const LOCAL part *words,
-                              struct few_walker *i, V close2, int sharer, int share, int n)
+/*
+ * Adds the particles of a list to a target particle, by thread number `sharer` of its `share` threads.  pair: of the
+ * target particle; near2: as of add_exact.
+ */
+SAP_INLINE void few_exact(const struct walk_frame *f, const LOCAL int *near, const LOCAL part *words,
+                          const struct few_walker *i, struct walk_pair pair, V near2, int sharer, int share, int n,
+                          V *sum)
 {
-    V sum[SAP_SUMS2];
     W w[NEAR_WORDS];
     for (int q = 0; q < SAP_SUMS2; q++) sum[q] = v_set1(0.0);
     for (int e = sharer; e < n; e += share) {
         take_words(words + e * NEAR_PARTS, NEAR_PARTS, w);
+        pair.j = near[e];
 #if defined(SAP_TREE_SPLINE)
-        add_spline(f, i->x, i->h2, w, near[e] != i->number, close2, sum);
+        add_spline(f, i->x, i->h2, w, pair.j != i->number, near2, &pair, sum);
 #else
-        add_inner(f, i->x, w, near[e] != i->number, close2, sum);
+        add_exact(f, i->x, w, pair.j != i->number, near2, &pair, sum);
 #endif
     }
+}
+
+SAP_INLINE void few_particles(const struct walk_frame *f, const LOCAL int *near, const LOCAL part *words,
+                              struct few_walker *i, struct walk_pair pair, V near2, int sharer, int share, int n)
+{
+    V sum[SAP_SUMS2];
+#if defined(SAP_TREE_SPLINE) || defined(SAP_KERNEL_DP)
+    few_exact(f, near, words, i, pair, near2, sharer, share, n, sum);
+#else
+    V least = W_INFINITY;
+    W w[NEAR_WORDS];
+    for (int q = 0; q < SAP_SUMS2; q++) sum[q] = v_set1(0.0);
+    for (int e = sharer; e < n; e += share) {
+        take_words(words + e * NEAR_PARTS, NEAR_PARTS, w);
+        least = v_smaller(least, add_resolved(f, i->x, w, near[e] != i->number, sum));
+    }
+    if (least <= near2) few_exact(f, near, words, i, pair, near2, sharer, share, n, sum);
+#endif
     for (int q = 0; q < SAP_SUMS2; q++) i->sum[q] = d_add(i->sum[q], d_of_w(sum[q]));
 }
+
+#if !defined(SAP_KERNEL_DP)
+/* Notes whether some of the n sources of a list lie in a clump within the bound. */
+SAP_INLINE void few_clumps(const struct walk_frame *f, const struct few_room *m, int threads, int n)
+{
+    for (int at = (int)local_id() * SAP_CLUMP_STEP; at + SAP_CLUMP < n; at += threads * SAP_CLUMP_STEP) {
+        W w[NEAR_WORDS];
+        const LOCAL part *const one = m->words + at * NEAR_PARTS;
+        take_words(one, NEAR_PARTS, w);
+        if (!is_outer(f, &m->who->bound, w) && is_clumped(&m->who->bound, one, one + SAP_CLUMP * NEAR_PARTS))
+            m->who->bad = 1;
+    }
+}
+#endif
 
 SAP_INLINE void few_cells(const struct walk_frame *f, const LOCAL part *words, struct few_walker *i, int sharer,
                           int share, int n)
@@ -223,7 +259,11 @@ SAP_INLINE void few_walk(const int threads, const struct few_room *m, const stru
                         bring_particle(&f, s, m->near[e], m->words + e * NEAR_PARTS);
                     group_barrier();
                     if (adds) {
-                        few_particles(&f, m->near, m->words, &i, WALK_CLOSE2(&m->who->bound), sharer, share, nears);
+#if !defined(SAP_KERNEL_DP)
+                        few_clumps(&f, m, threads, nears);
+#endif
+                        const struct walk_pair pair = {o->walker, s->particle, m->who->number[mine], 0};
+                        few_particles(&f, m->near, m->words, &i, pair, m->who->bound.near2, sharer, share, nears);
                         nears = 0;
                     }
                     group_barrier();

@@ -20,7 +20,6 @@
 #define WALK_OFF(w, c)  v_sub(w[c], w_of_d(d_mul(f->ball[c], f->unit))) /* from the centre of the ball */
 #define WALK_CELL(r2)   ((r2) >= WALK_COINCIDENT)
 #define WALK_APART      SAP_LEFT_WIDE
-#define WALK_CLOSE2(b)  v_set1(0.0)
 SAP_INLINE part part_of(const W *w) { return make_double2(w[0], w[1]); }
 SAP_INLINE void words_of(part p, W *w) { w[0] = p.x, w[1] = p.y; }
 #else
@@ -28,9 +27,6 @@ SAP_INLINE void words_of(part p, W *w) { w[0] = p.x, w[1] = p.y; }
 #define WALK_FRAME(x)   (x)
 #define WALK_OFF(w, c)  (w)[c]
 #define WALK_APART      SAP_LEFT_APART
-/* The squared distance that pairs must exceed (sap_bound_close), far above those whose roots leave the range of float.
- */
-#define WALK_CLOSE2(b)  v_larger(v_mul((b)->close, (b)->close), 0x1p-100F)
 #define WALK_CELL(r2)   1 /* a cell so near that its squared distance underflows makes sums that are not finite */
 SAP_INLINE part part_of(const W *w) { return make_float4(w[0], w[1], w[2], w[3]); }
 SAP_INLINE void words_of(part p, W *w) { w[0] = p.x, w[1] = p.y, w[2] = p.z, w[3] = p.w; }
@@ -129,6 +125,7 @@ struct walk_bound {
     V x[3], extent[3], radius, strictness;
     V size;   /* the greatest distance of a target particle from the middle */
     V close;  /* sap_bound_close */
+    V near2;  /* the squared softened distance up to which pairs may be as near as that */
     V length; /* with spline softening: the greatest of the target particles */
 };
 
@@ -220,22 +217,57 @@ SAP_INLINE void add_outer(const struct walk_frame *f, const V *x, const W *w, V 
     sap_pair2(sum, dx, dy, dz, w[3], v_root_kept(1, r2));
 }
 
+#if !defined(SAP_KERNEL_DP) && !defined(SAP_TREE_SPLINE)
 /*
- * The same for a particle that may be in the bound; it is skipped if it is not `another` one.  In double, it is skipped
- * at zero distance without softening.  In float, sums are not finite if the squared distance is not above close2.
+ * Adds one particle if it is `another` one; returns their softened squared distance, or infinity.  Words must resolve
+ * it (add_exact).
  */
-SAP_INLINE void add_inner(const struct walk_frame *f, const V *x, const W *w, int another, V close2, V *sum)
+SAP_INLINE V add_resolved(const struct walk_frame *f, const V *x, const W *w, int another, V *sum)
 {
     const V dx = v_sub(w[0], x[0]), dy = v_sub(w[1], x[1]), dz = v_sub(w[2], x[2]);
-#if defined(SAP_KERNEL_DP)
     const V r2 = v_fma(dx, dx, v_fma(dy, dy, v_fma(dz, dz, f->eps2)));
-    const VM keep = r2 >= WALK_COINCIDENT && another;
-    (void)close2;
-#else
-    const V d2 = sap_distance2(dx, dy, dz), r2 = d2 > close2 ? v_add(d2, f->eps2) : v_set1(0.0);
-    const VM keep = another;
+    const V kept = another ? r2 : W_INFINITY;
+    sap_pair2(sum, dx, dy, dz, w[3], v_root_kept(1, kept));
+    return kept;
+}
 #endif
-    sap_pair2(sum, dx, dy, dz, w[3], v_root_kept(keep, r2));
+
+/* A target particle and a source, in the arrays that hold their positions in double. */
+struct walk_pair {
+    const GLOBAL wide *target, *source;
+    int i, j;
+};
+
+/* Computes the difference of the positions of a pair in double. */
+SAP_INLINE void exact_difference(const struct walk_frame *f, const struct walk_pair *p, V *d)
+{
+    D xi[3], xj[3], mass;
+    load_particle(p->target, p->i, xi, &mass);
+    load_particle(p->source, p->j, xj, &mass);
+    for (int c = 0; c < 3; c++) d[c] = w_of_d(d_mul(d_sub(xj[c], xi[c]), f->unit));
+}
+
+/*
+ * Adds one particle that may be in the bound; it is skipped if it is not `another` one, or at zero distance without
+ * softening.  If the softened squared distance is at most near2, words of float do not resolve it.
+ */
+SAP_INLINE void add_exact(const struct walk_frame *f, const V *x, const W *w, int another, V near2,
+                          const struct walk_pair *p, V *sum)
+{
+    V d[3] = {v_sub(w[0], x[0]), v_sub(w[1], x[1]), v_sub(w[2], x[2])};
+    V r2 = v_fma(d[0], d[0], v_fma(d[1], d[1], v_fma(d[2], d[2], f->eps2)));
+#if defined(SAP_KERNEL_DP)
+    const int keep = r2 >= WALK_COINCIDENT && another;
+    (void)near2, (void)p;
+#else
+    int keep = another;
+    if (keep && r2 <= near2) {
+        exact_difference(f, p, d);
+        r2 = v_fma(d[0], d[0], v_fma(d[1], d[1], v_fma(d[2], d[2], f->eps2)));
+        keep = r2 > 0 || d[0] != 0 || d[1] != 0 || d[2] != 0;
+    }
+#endif
+    sap_pair2(sum, d[0], d[1], d[2], w[3], v_root_kept(keep, r2));
 }
 
 #if defined(SAP_TREE_SPLINE)
@@ -248,18 +280,28 @@ SAP_INLINE void add_newton(const V *x, const W *w, V *sum)
 
 /*
  * Adds one particle to the sums of a target particle at x with squared length h2; skips it if it is not `another` one.
- * close2: as of add_inner.  Within a length the force is no function of the root, so the mass makes sums that are not
- * finite.
+ * near2: as of add_exact.
  */
-SAP_INLINE void add_spline(const struct walk_frame *f, const V *x, V h2, const W *w, int another, V close2, V *sum)
+SAP_INLINE void add_spline(const struct walk_frame *f, const V *x, V h2, const W *w, int another, V near2,
+                           const struct walk_pair *pair, V *sum)
 {
-    const V d[3] = {v_sub(w[0], x[0]), v_sub(w[1], x[1]), v_sub(w[2], x[2])};
-    const V d2 = sap_distance2(d[0], d[1], d[2]), hj2 = w[4];
+    V d[3] = {v_sub(w[0], x[0]), v_sub(w[1], x[1]), v_sub(w[2], x[2])};
+    const V hj2 = w[4];
     const VM counts = another != 0;
-    const V u = v_root_kept(d2 >= WALK_COINCIDENT && another, d2);
-    const V mass = another && !(d2 >= close2) ? W_INFINITY : w[3];
-    struct sap_powers p = sap_powers_of(mass, u);
-    if (vm_any(sap_within(d2, SAP_LARGER(h2, hj2)))) sap_spline_powers(&p, d2, mass, u, counts, h2, hj2, f->mean);
+    V d2 = sap_distance2(d[0], d[1], d[2]);
+    int apart = another && d2 >= WALK_COINCIDENT;
+#if defined(SAP_KERNEL_DP)
+    (void)near2, (void)pair;
+#else
+    if (another && d2 <= near2) {
+        exact_difference(f, pair, d);
+        d2 = sap_distance2(d[0], d[1], d[2]);
+        apart = d2 > 0 || d[0] != 0 || d[1] != 0 || d[2] != 0;
+    }
+#endif
+    const V u = v_root_kept(apart, d2);
+    struct sap_powers p = sap_powers_of(w[3], u);
+    if (vm_any(sap_within(d2, SAP_LARGER(h2, hj2)))) sap_spline_powers(&p, d2, w[3], u, counts, h2, hj2, f->mean);
     sap_add_newton(sum, d[0], d[1], d[2], p.mu, p.mu3);
 }
 #endif
@@ -320,10 +362,22 @@ SAP_INLINE int accepted(const struct walk_node *n, V distance2, const struct wal
 #endif
 }
 
-/* Returns 1 if the particles of a leaf are so far beyond the bound that add_outer suffices. */
-SAP_INLINE int is_outer(const struct walk_node *n, V distance2, const struct walk_bound *b)
+/* Returns 1 if a source is beyond the bound by more than `close`; w: its words. */
+SAP_INLINE int is_outer(const struct walk_frame *f, const LOCAL struct walk_bound *b, const W *w)
 {
-    return sap_leaf_is_outer(distance2, (V)n->far, b->radius, b->close) ? 1 : 0;
+    const V extent[3] = {b->extent[0], b->extent[1], b->extent[2]};
+    const V d2 = sap_box_distance2(WALK_OFF(w, 0), WALK_OFF(w, 1), WALK_OFF(w, 2), extent);
+    return sap_is_outer(d2, v_set1(0.0), b->radius, b->close) ? 1 : 0;
+}
+
+/* Returns 1 if two sources whose numbers on a list differ by SAP_CLUMP are so near that they lie in a clump. */
+SAP_INLINE int is_clumped(const LOCAL struct walk_bound *b, const LOCAL part *one, const LOCAL part *other)
+{
+    W u[4], w[4];
+    take_words(one, 4 / IN_PART, u);
+    take_words(other, 4 / IN_PART, w);
+    const V d2 = sap_distance2(v_sub(w[0], u[0]), v_sub(w[1], u[1]), v_sub(w[2], u[2]));
+    return sap_is_clumped(d_of_w(d2), d_of_w(b->close));
 }
 
 /*
@@ -354,6 +408,16 @@ SAP_INLINE void start_frame(const struct sap_gpu_tree *t, const D *centre, struc
     }
 }
 
+/*
+ * Returns the square of `close`, far above squares whose roots leave the range of float, with softening; roundings of
+ * squared distances are within its margin.
+ */
+SAP_INLINE V near2_of(D close, D eps2)
+{
+    const D close2 = d_max(d_mul(close, close), d_set1(SAP_NUMBER(0x1p-100, 0x39B0000000000000UL)));
+    return w_of_d(d_mul(d_add(close2, eps2), d_set1(SAP_NUMBER(0x1.00001p0, 0x3FF0000100000000UL))));
+}
+
 /* Returns a bound as the walk uses it, enlarged by the rounding errors of float. */
 SAP_INLINE struct walk_bound words_of_bound(const struct sap_gpu_tree *t, const struct sap_bound *from, V strictness,
                                             V length)
@@ -368,6 +432,7 @@ SAP_INLINE struct walk_bound words_of_bound(const struct sap_gpu_tree *t, const 
     b.radius = padded(d_mul(from->radius, t->unit), size);
     b.size = padded(d_mul(sap_bound_size(from), t->unit), d_set1(SAP_ZERO));
     b.close = padded(sap_bound_close(from, t->unit), d_set1(SAP_ZERO));
+    b.near2 = near2_of(sap_bound_close(from, t->unit), d_mul(t->eps2, d_mul(t->unit, t->unit)));
     b.strictness = strictness;
     b.length = length;
     return b;

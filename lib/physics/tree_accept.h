@@ -59,6 +59,13 @@ enum { SAP_BALL_BOX = 1, SAP_BALL_MASS = 2, SAP_BALL_SMALLER = 3, SAP_BALL_RITTE
 /* Pairs nearer than this part of the size of a group's bound are not left to float (sap_bound_close). */
 #define SAP_CLOSE_PART SAP_NUMBER(0x1p-7, 0x3F80000000000000UL)
 
+/*
+ * The errors of a target particle's pairs with a clump of sources have one direction, since all contain the rounding of
+ * its own position.  So groups near a clump of more than SAP_CLUMP sources, smaller than 8 `close`, take double.  One
+ * in SAP_CLUMP_STEP sources is compared.
+ */
+enum { SAP_CLUMP = 8, SAP_CLUMP_STEP = 4 };
+
 /* No point of a box is farther from its middle than this, in units of the longest edge. */
 #define SAP_OWN_CELL SAP_NUMBER(0.875, 0x3FEC000000000000UL)
 
@@ -261,6 +268,16 @@ SAP_INLINE D sap_bound_close(const struct sap_bound *b, D unit)
 }
 
 /*
+ * Returns 1 if two sources at this squared distance lie in a clump, if SAP_CLUMP - 1 others are between them on the
+ * curve; close: sap_bound_close.
+ */
+SAP_INLINE int sap_is_clumped(D distance2, D close)
+{
+    const D size = d_mul(close, d_set1(SAP_NUMBER(8.0, 0x4020000000000000UL)));
+    return dm_any(d_gt(d_mul(size, size), distance2));
+}
+
+/*
  * Returns 1 if the pair terms of a group are in double from the start, which saves the attempt in float: consecutive
  * particles that are not at the same position are nearer than 2^-12 of its radius.  nearest2: the square of their
  * smallest distance (SAP_LARGEST: none).
@@ -307,8 +324,11 @@ SAP_INLINE VM sap_accept(V distance2, V guard, V turn, V radius, V strictness, V
     return v_lt(v_mul(reach, reach), distance2);
 }
 
-/* Returns whether the particles of a leaf are beyond the bound by more than `close`; far: its largest radius. */
-SAP_INLINE VM sap_leaf_is_outer(V distance2, V far, V radius, V close)
+/*
+ * Returns whether sources are beyond the bound by more than `close`.  distance2: of their centre from the bound's box;
+ * far: the largest distance of a source from that.
+ */
+SAP_INLINE VM sap_is_outer(V distance2, V far, V radius, V close)
 {
     const V reach = v_add(v_add(radius, close), far);
     return v_lt(v_mul(reach, reach), distance2);

@@ -277,9 +277,31 @@ static struct span own_span(const struct sap_tree_run *run, const struct sap_tre
     return run->walkers->own ? (struct span){group->first, group->first + group->count} : (struct span){0, 0};
 }
 
-/* Sums slots first ... first + n - 1, at most SAP_TREE_LANES, all of group g, whose list is complete. */
+/* Returns whether sources of some spans lie in a clump (SAP_CLUMP). */
+static int has_clump(const struct sap_cpu_tree *t, const struct spans *s, double close)
+{
+    const double(*const x)[4] = (const double(*)[4])t->x;
+    for (int k = 0; k < s->n; k++)
+        for (int j = s->at[k].from; j + SAP_CLUMP < s->at[k].to; j += SAP_CLUMP_STEP)
+            if (sap_is_clumped(sap_ball_far(x[j], x[j + SAP_CLUMP]), close)) return 1;
+    return 0;
+}
+
+/* Returns 1 if a group needs double: its own positions, or clumps of its sources, which are listed. */
+static int needs_double(const struct sap_cpu_tree *t, const struct walk_memory *w, const struct sap_tree_group *group,
+                        struct span own)
+{
+    const struct spans of_group = {.at = &own, .n = own.to > own.from};
+    const double close = sap_bound_close(&group->bound, 1);
+    if (group->wide || t->settings.precision == SAPPORO_DP) return 1;
+    return has_clump(t, &of_group, close) || has_clump(t, &w->inner, close);
+}
+
+/*
+ * Sums slots first ... first + n - 1, at most SAP_TREE_LANES, all of group g, whose list is complete. wide: in double.
+ */
 static int sum_slots(const struct sap_cpu_tree *t, const struct sap_tree_run *run, struct walk_memory *w, int g,
-                     int first, int n)
+                     int first, int n, int wide)
 {
     const struct sap_tree_group *const group = &run->walkers->group[g];
     const int base = group->first;
@@ -296,7 +318,7 @@ static int sum_slots(const struct sap_cpu_tree *t, const struct sap_tree_run *ru
         w->row[k] = run->slots->row[first + k];
     }
     /* sums beyond the range of float are computed again in double */
-    for (int wide = group->wide != 0 || t->settings.precision == SAPPORO_DP; wide < 2 && n > 0; wide++) {
+    for (; wide < 2 && n > 0; wide++) {
         const struct sap_tree_kernel *const kernel = wide ? t->wide : t->narrow;
         /* in double, coordinates are not shifted: their differences are more exact without a shift */
         for (int c = 0; c < 3; c++) frame.centre[c] = wide ? 0 : group->bound.centre[c];
@@ -353,8 +375,9 @@ static int sum_group(const struct sap_cpu_tree *t, const struct sap_tree_run *ru
     if (rows == 0) return 1;
     const struct sap_tree_bound bound = bound_of(t, run, g);
     int ok = make_list(t, w, &bound, own);
+    const int wide = ok && needs_double(t, w, &run->walkers->group[g], own);
     for (int at = slot[0]; at < slot[1] && ok; at += SAP_TREE_LANES)
-        ok = sum_slots(t, run, w, g, at, slot[1] - at < SAP_TREE_LANES ? slot[1] - at : SAP_TREE_LANES);
+        ok = sum_slots(t, run, w, g, at, slot[1] - at < SAP_TREE_LANES ? slot[1] - at : SAP_TREE_LANES, wide);
     const int others = own.to > own.from ? own.to - own.from - 1 : 0;
     const int nears = ok ? count_particles(&w->outer) + count_particles(&w->inner) + others : 0;
     const int cells = w->near.n + w->distant.n;
