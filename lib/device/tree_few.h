@@ -84,11 +84,8 @@ SAP_INLINE void few_particles(const struct walk_frame *f, const LOCAL int *near,
 SAP_INLINE void few_clumps(const struct walk_frame *f, const struct few_room *m, int threads, int n)
 {
     for (int at = (int)local_id() * SAP_CLUMP_STEP; at + SAP_CLUMP < n; at += threads * SAP_CLUMP_STEP) {
-        W w[NEAR_WORDS];
         const LOCAL part *const one = m->words + at * NEAR_PARTS;
-        take_words(one, NEAR_PARTS, w);
-        if (!is_outer(f, &m->who->bound, w) && is_clumped(&m->who->bound, one, one + SAP_CLUMP * NEAR_PARTS))
-            m->who->bad = 1;
+        if (is_clumped(f, &m->who->bound, one, one + SAP_CLUMP * NEAR_PARTS)) m->who->bad = 1;
     }
 }
 #endif

@@ -123,10 +123,11 @@ struct walk_frame {
 /* A bound in the form in which cells are compared with it.  It lies in memory of the group, so registers stay free. */
 struct walk_bound {
     V x[3], extent[3], radius, strictness;
-    V size;   /* the greatest distance of a target particle from the middle */
-    V close;  /* sap_bound_close */
-    V near2;  /* the squared softened distance up to which pairs may be as near as that */
-    V length; /* with spline softening: the greatest of the target particles */
+    V size;     /* the greatest distance of a target particle from the middle */
+    V close;    /* sap_bound_close */
+    V reach[3]; /* extents, radius and `close` */
+    V near2;    /* the squared softened distance up to which pairs may be as near as that */
+    V length;   /* with spline softening: the greatest of the target particles */
 };
 
 SAP_INLINE void relative(const struct walk_frame *f, const GLOBAL wide *from, int k, W *w)
@@ -362,22 +363,26 @@ SAP_INLINE int accepted(const struct walk_node *n, V distance2, const struct wal
 #endif
 }
 
-/* Returns 1 if a source is beyond the bound by more than `close`; w: its words. */
+/* Returns 1 if a source is beyond the box about the bound by more than `close`; w: its words. */
 SAP_INLINE int is_outer(const struct walk_frame *f, const LOCAL struct walk_bound *b, const W *w)
 {
-    const V extent[3] = {b->extent[0], b->extent[1], b->extent[2]};
-    const V d2 = sap_box_distance2(WALK_OFF(w, 0), WALK_OFF(w, 1), WALK_OFF(w, 2), extent);
-    return sap_is_outer(d2, v_set1(0.0), b->radius, b->close) ? 1 : 0;
+    int outer = 0;
+    for (int c = 0; c < 3; c++) {
+        const V off = WALK_OFF(w, c);
+        outer |= off > b->reach[c] || -off > b->reach[c];
+    }
+    return outer;
 }
 
-/* Returns 1 if two sources whose numbers on a list differ by SAP_CLUMP are so near that they lie in a clump. */
-SAP_INLINE int is_clumped(const LOCAL struct walk_bound *b, const LOCAL part *one, const LOCAL part *other)
+/* Returns 1 if two sources, SAP_CLUMP entries of a list apart, lie in a clump that may be in the bound. */
+SAP_INLINE int is_clumped(const struct walk_frame *f, const LOCAL struct walk_bound *b, const LOCAL part *one,
+                          const LOCAL part *other)
 {
     W u[4], w[4];
     take_words(one, 4 / IN_PART, u);
     take_words(other, 4 / IN_PART, w);
     const V d2 = sap_distance2(v_sub(w[0], u[0]), v_sub(w[1], u[1]), v_sub(w[2], u[2]));
-    return sap_is_clumped(d_of_w(d2), d_of_w(b->close));
+    return sap_is_clumped(d_of_w(d2), d_of_w(b->close)) && !is_outer(f, b, u);
 }
 
 /*
@@ -432,6 +437,7 @@ SAP_INLINE struct walk_bound words_of_bound(const struct sap_gpu_tree *t, const 
     b.radius = padded(d_mul(from->radius, t->unit), size);
     b.size = padded(d_mul(sap_bound_size(from), t->unit), d_set1(SAP_ZERO));
     b.close = padded(sap_bound_close(from, t->unit), d_set1(SAP_ZERO));
+    for (int c = 0; c < 3; c++) b.reach[c] = v_add(v_add(b.extent[c], b.radius), b.close);
     b.near2 = near2_of(sap_bound_close(from, t->unit), d_mul(t->eps2, d_mul(t->unit, t->unit)));
     b.strictness = strictness;
     b.length = length;

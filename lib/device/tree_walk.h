@@ -108,9 +108,8 @@ SAP_INLINE void flush_sums(struct walkers *i, V sum[IPT][SAP_SUMS2], const int m
 
 /* What a list holds. */
 enum list_kind {
-    OUTER,  /* particles beyond the bound (is_outer) */
-    INNER,  /* particles that may be in the bound, but are no target particles */
-    OWN,    /* particles that may be target particles */
+    INNER,  /* particles; those that may be in the bound come first, and are no target particles */
+    OWN,    /* the same, some of which may be target particles */
     MASSES, /* of cells */
     CELLS   /* with second moments */
 };
@@ -170,6 +169,7 @@ SAP_INLINE void sum_run(const struct walk_frame *f, const struct walk_room *m, c
 SAP_INLINE void sum_spline_to(const struct walk_frame *f, const struct walk_room *m, const struct walkers *i,
                               const int votes, const int many, int n, V sum[IPT][SAP_SUMS2])
 {
+    const V near2 = m->place->bound.near2;
     for (int first = 0; first < n; first += SPLINE_RUN) {
         const int entries = min(n - first, (int)SPLINE_RUN);
         if (m->near[first] < 0) {
@@ -185,11 +185,21 @@ SAP_INLINE void sum_spline_to(const struct walk_frame *f, const struct walk_room
         }
         UNROLL
         for (int k = 0; k < IPT; k++) {
-            if (k >= many) continue;
-            if (votes && entries == SPLINE_RUN)
+            if (k >= many || !votes) continue;
+            if (entries == SPLINE_RUN)
                 sum_run(f, m, i, k, first, sum[k]);
             else
                 sum_within(f, m, i, k, first, entries, sum[k]);
+        }
+        for (int e = first; e < first + entries && !votes; e++) {
+            W w[NEAR_WORDS];
+            take_words(m->words + e * NEAR_PARTS, NEAR_PARTS, w);
+            UNROLL
+            for (int k = 0; k < IPT; k++) {
+                if (k >= many) continue;
+                const struct walk_pair pair = {m->force->walker, m->sources->particle, walker_at(m, k), m->near[e]};
+                add_spline(f, i->x[k], i->h2[k], w, pair.j != i->number[k], near2, &pair, sum[k]);
+            }
         }
     }
 }
@@ -197,15 +207,15 @@ SAP_INLINE void sum_spline_to(const struct walk_frame *f, const struct walk_room
 
 #if !defined(SAP_TREE_SPLINE)
 /*
- * Adds entries `from` to `to` - 1 of a list to the first `many` target particles of each thread, by the difference of
- * positions in double where words of float do not resolve it.  numbers: entries may be target particles.
+ * Starts sums anew with the first n entries of a list, by the difference of positions in double where words of float do
+ * not resolve it.  numbers: entries may be target particles.
  */
 SAP_OUTLINE void sum_exact(const struct walk_frame *f, const struct walk_room *m, const struct walkers *i, int numbers,
-                           const int many, int from, int to, V sum[IPT][SAP_SUMS2])
+                           const int many, int n, V sum[IPT][SAP_SUMS2])
 {
     const V near2 = m->place->bound.near2;
     start_sums(sum);
-    for (int e = from; e < to; e++) {
+    for (int e = 0; e < n; e++) {
         W w[NEAR_WORDS];
         take_words(m->words + e * NEAR_PARTS, NEAR_PARTS, w);
         UNROLL
@@ -223,9 +233,9 @@ SAP_OUTLINE void sum_exact(const struct walk_frame *f, const struct walk_room *m
  * distance of a pair.
  */
 SAP_INLINE void sum_resolved(const struct walk_frame *f, const struct walk_room *m, const struct walkers *i,
-                             const int numbers, const int many, int from, int to, V sum[IPT][SAP_SUMS2], V *least)
+                             const int numbers, const int many, int n, V sum[IPT][SAP_SUMS2], V *least)
 {
-    for (int e = from; e < to; e++) {
+    for (int e = 0; e < n; e++) {
         W w[NEAR_WORDS];
         take_words(m->words + e * NEAR_PARTS, NEAR_PARTS, w);
         UNROLL
@@ -240,33 +250,35 @@ SAP_INLINE void sum_resolved(const struct walk_frame *f, const struct walk_room 
 
 /* Adds particles that may be in the bound.  numbers, a constant: entries may be target particles. */
 SAP_INLINE void sum_inner(const struct walk_frame *f, const struct walk_room *m, const struct walkers *i,
-                          const int numbers, const int many, int from, int to, V sum[IPT][SAP_SUMS2])
+                          const int numbers, const int many, int n, V sum[IPT][SAP_SUMS2])
 {
 #if defined(SAP_KERNEL_DP)
-    sum_exact(f, m, i, numbers, many, from, to, sum);
+    sum_exact(f, m, i, numbers, many, n, sum);
 #else
     V least = W_INFINITY;
-    sum_resolved(f, m, i, numbers, many, from, to, sum, &least);
-    if (lanes_any(least <= m->place->bound.near2)) sum_exact(f, m, i, numbers, many, from, to, sum);
+    sum_resolved(f, m, i, numbers, many, n, sum, &least);
+    if (lanes_any(least <= m->place->bound.near2)) sum_exact(f, m, i, numbers, many, n, sum);
 #endif
 }
 #endif
 
-/* Adds entries `from` to `to` - 1 of a list to the first `many` target particles of each thread. */
+/*
+ * Adds a list of n entries to the first `many` target particles of each thread.  The first `inner` particles may be in
+ * the bound.
+ */
 SAP_OUTLINE void sum_list_to(const struct walk_frame *f, const struct walk_room *m, struct walkers *i, const int kind,
-                             const int votes, const int many, int from, int to)
+                             const int votes, const int many, int inner, int n)
 {
     const int apart = kind == MASSES || kind == CELLS ? (int)CELL_PARTS : (int)NEAR_PARTS;
-    const int inner = kind == INNER || kind == OWN;
     V sum[IPT][SAP_SUMS2];
     W w[CELL_WORDS];
     start_sums(sum);
 #if defined(SAP_TREE_SPLINE)
-    if (inner) sum_spline_to(f, m, i, votes, many, to, sum);
+    if (kind == INNER || kind == OWN) sum_spline_to(f, m, i, votes, many, inner, sum);
 #else
-    if (inner) sum_inner(f, m, i, kind == OWN, many, from, to, sum);
+    if (kind == INNER || kind == OWN) sum_inner(f, m, i, kind == OWN, many, inner, sum);
 #endif
-    for (int e = from; e < to && !inner; e++) {
+    for (int e = inner; e < n; e++) {
         take_words(m->words + e * apart, kind == CELLS ? (int)CELL_PARTS : (int)NEAR_PARTS, w);
         UNROLL
         for (int k = 0; k < IPT; k++) {
@@ -282,25 +294,26 @@ SAP_OUTLINE void sum_list_to(const struct walk_frame *f, const struct walk_room 
 
 /* The same with loops for each number of target particles; most, a constant: the largest. */
 SAP_INLINE void sum_list(const int most, const struct walk_frame *f, const struct walk_room *m, struct walkers *i,
-                         const int kind, int from, int to)
+                         const int kind, int inner, int n)
 {
     if (most == 2)
-        sum_list_to(f, m, i, kind, RUN_VOTES, 2, from, to);
+        sum_list_to(f, m, i, kind, RUN_VOTES, 2, inner, n);
     else if (i->many == 1)
-        sum_list_to(f, m, i, kind, 0, 1, from, to);
+        sum_list_to(f, m, i, kind, 0, 1, inner, n);
     else if (i->many == 2)
-        sum_list_to(f, m, i, kind, 0, 2, from, to);
+        sum_list_to(f, m, i, kind, 0, 2, inner, n);
     else
-        sum_list_to(f, m, i, kind, 0, IPT, from, to);
+        sum_list_to(f, m, i, kind, 0, IPT, inner, n);
+    group_barrier();
 }
 
 #if !defined(SAP_KERNEL_DP)
-/* Notes whether some of the first n sources of a list lie in a clump. */
-SAP_INLINE void look_for_clumps(const struct walk_room *m, int n)
+/* Notes whether some of the first n sources of a list, which may be in the bound, lie in a clump. */
+SAP_INLINE void look_for_clumps(const struct walk_frame *f, const struct walk_room *m, int n)
 {
     const int at = (int)local_id() * SAP_CLUMP_STEP;
     if (at + SAP_CLUMP < n &&
-        is_clumped(&m->place->bound, m->words + at * NEAR_PARTS, m->words + (at + SAP_CLUMP) * NEAR_PARTS))
+        is_clumped(f, &m->place->bound, m->words + at * NEAR_PARTS, m->words + (at + SAP_CLUMP) * NEAR_PARTS))
         m->place->clumped = 1;
 }
 #endif
@@ -324,24 +337,23 @@ SAP_INLINE int bring_particles(const struct walk_frame *f, const struct walk_roo
 {
     enum { EACH = NEAR_LIST / WALK_THREADS };
     const int me = (int)local_id();
-    int j[EACH], inner = 0, outer = 0;
+    int j[EACH], inner = 0;
     W w[EACH][4];
     UNROLL
     for (int q = 0; q < EACH; q++) {
         const int e = q * WALK_THREADS + me;
-        j[q] = e < n ? m->near[e] : -1;
-        relative(f, m->sources->particle, j[q] < 0 ? m->near[0] : j[q], w[q]);
+        j[q] = m->near[min(e, n - 1)];
+        relative(f, m->sources->particle, j[q], w[q]);
     }
     group_barrier();
     UNROLL
     for (int q = 0; q < EACH; q++) {
-        const int here = j[q] >= 0, beyond = !owning && is_outer(f, &m->place->bound, w[q]);
-        const struct lanes_marks marks = lanes_mark(m->scan, here && !beyond, here && beyond, 0, 0);
-        const int to = beyond ? n - 1 - outer - marks.second_at : inner + marks.first_at;
-        if (here) m->near[to] = j[q];
-        for (int p = 0; p < NEAR_PARTS && here; p++) m->words[to * NEAR_PARTS + p] = part_of(w[q] + p * IN_PART);
-        inner += marks.first;
-        outer += marks.second;
+        const int e = q * WALK_THREADS + me, is_inner = e < n && (owning || !is_outer(f, &m->place->bound, w[q]));
+        int sum;
+        const int before = inner + lanes_rank(m->scan, is_inner, &sum), to = is_inner ? before : n - 1 - (e - before);
+        if (e < n) m->near[to] = j[q];
+        for (int p = 0; p < NEAR_PARTS && e < n; p++) m->words[to * NEAR_PARTS + p] = part_of(w[q] + p * IN_PART);
+        inner += sum;
     }
     group_barrier();
     return inner;
@@ -354,14 +366,12 @@ SAP_INLINE void sum_particles(const int most, const struct walk_frame *f, const 
 {
     const int inner = bring_particles(f, m, owning, n);
 #if !defined(SAP_KERNEL_DP)
-    look_for_clumps(m, inner);
+    look_for_clumps(f, m, inner);
 #endif
-    if (inner > 0 && (owning || m->selected))
-        sum_list(most, f, m, i, OWN, 0, inner);
-    else if (inner > 0)
-        sum_list(most, f, m, i, INNER, 0, inner);
-    if (inner < n) sum_list(most, f, m, i, OUTER, inner, n);
-    group_barrier();
+    if (owning || m->selected)
+        sum_list(most, f, m, i, OWN, inner, n);
+    else
+        sum_list(most, f, m, i, INNER, inner, n);
 }
 
 /* Adds the cells of a list, n <= CELL_LIST. */
@@ -374,7 +384,6 @@ SAP_INLINE void sum_cells(const int most, const struct walk_frame *f, const stru
         sum_list(most, f, m, i, CELLS, 0, n);
     else
         sum_list(most, f, m, i, MASSES, 0, n);
-    group_barrier();
 }
 
 /* ---- distant cells: one polynomial per group (physics/tree_local.h) ---- */

@@ -61,10 +61,10 @@ enum { SAP_BALL_BOX = 1, SAP_BALL_MASS = 2, SAP_BALL_SMALLER = 3, SAP_BALL_RITTE
 
 /*
  * The errors of a target particle's pairs with a clump of sources have one direction, since all contain the rounding of
- * its own position.  So groups near a clump of more than SAP_CLUMP sources, smaller than 8 `close`, take double.  One
+ * its own position.  So groups near a clump of more than SAP_CLUMP sources, smaller than 3 `close`, take double.  One
  * in SAP_CLUMP_STEP sources is compared.
  */
-enum { SAP_CLUMP = 8, SAP_CLUMP_STEP = 4 };
+enum { SAP_CLUMP = 16, SAP_CLUMP_STEP = 4 };
 
 /* No point of a box is farther from its middle than this, in units of the longest edge. */
 #define SAP_OWN_CELL SAP_NUMBER(0.875, 0x3FEC000000000000UL)
@@ -273,7 +273,7 @@ SAP_INLINE D sap_bound_close(const struct sap_bound *b, D unit)
  */
 SAP_INLINE int sap_is_clumped(D distance2, D close)
 {
-    const D size = d_mul(close, d_set1(SAP_NUMBER(8.0, 0x4020000000000000UL)));
+    const D size = d_mul(close, d_set1(SAP_THREE));
     return dm_any(d_gt(d_mul(size, size), distance2));
 }
 
