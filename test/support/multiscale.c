@@ -111,7 +111,7 @@ static int to_box(struct work *w, double *x)
 {
     double low[3] = {-INFINITY, -INFINITY, -INFINITY}, high[3] = {INFINITY, INFINITY, INFINITY};
     int axis = 0;
-    for (int depth = draw(w, 6); depth >= 0; depth--) {
+    for (int depth = draw(w, 4); depth >= 0; depth--) {
         double a[3], b[3];
         box_of(w->s, low, high, a, b);
         axis = b[1] - a[1] > b[0] - a[0];

@@ -53,8 +53,10 @@ static void draw_softening(rng *r, struct multiscale_recipe *p)
 
 static void draw_pairs(rng *r, struct multiscale_recipe *p)
 {
-    const int many = 1 + p->n / 2;
     p->across = (enum multiscale_across)draw(r, 3);
+    /* smaller nodes of kd-trees are divided such that near pairs stay together */
+    if (p->across == MULTISCALE_BOXES && draw(r, 8) == 0) p->n = 256 + draw(r, 300);
+    const int many = 1 + p->n / 2;
     p->near_least = between(r, draw(r, 20) ? 0x1p-39 : 0x1p-60, 1e-3);
     p->near_most = between(r, p->near_least, 0.1);
     if (draw(r, 4)) p->binaries = 1 + draw(r, many < 40 ? many : 40);

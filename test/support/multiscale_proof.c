@@ -145,9 +145,17 @@ static double coordinate_of(const struct proof *p, int i)
     return size;
 }
 
+double proof_rounding(sapporo_precision precision, int n)
+{
+    const int most = precision == SAPPORO_DS ? PROOF_BLOCK_DS : PROOF_BLOCK_SP, block = n < most ? n : most;
+    if (precision == SAPPORO_DP) return (PROOF_TERM_DP + 0.5 * n) * 0x1p-53;
+    return (PROOF_TERM + 0.5 * block) * 0x1p-24;
+}
+
 static void judge_double(struct proof *p)
 {
     const int has_cells = p->wide.cells != 0;
+    const double rounding = proof_rounding(SAPPORO_DP, p->s->n);
     double error[2];
     for (int i = 0; i < p->s->ni; i++) {
         const struct proof_row *const row = &p->row[i];
@@ -156,7 +164,7 @@ static void judge_double(struct proof *p)
         const double cells = has_cells ? criterion_of(p->s) + centres : 0;
         errors_of(&p->wide, i, row->acc, row->pot, error);
         for (int q = 0; q < 2; q++) {
-            check(p, "dp", i, q, error[q], (cells + PROOF_ROUNDING_DP) * row->size[q]);
+            check(p, "dp", i, q, error[q], (cells + rounding) * row->size[q]);
             if (row->size[q] > 0) p->v->criterion = fmax(p->v->criterion, error[q] / row->size[q]);
         }
     }
@@ -166,12 +174,6 @@ static void judge_double(struct proof *p)
 static int is_beyond(const struct proof *p, int i)
 {
     return p->row[i].nearest < PROOF_NEAREST * coordinate_of(p, i) && p->narrow.text[0];
-}
-
-double proof_rounding(sapporo_precision precision, int n)
-{
-    const int most = precision == SAPPORO_DS ? PROOF_BLOCK_DS : PROOF_BLOCK_SP, block = n < most ? n : most;
-    return (PROOF_TERM + 0.5 * block) * 0x1p-24;
 }
 
 static void judge_narrow(struct proof *p, sapporo_precision precision)

@@ -3,8 +3,8 @@
  * precision.
  *
  * What a row of a force may be off by:
- *  - In double, from the sum of pairs: the error of the criterion, and rounding (PROOF_ROUNDING_DP of the sum of the
- *    sizes of all pairs).  The criterion's error is 0 where no cell was accepted; elsewhere it is bounded by a part of
+ *  - In double, from the sum of pairs: the error of the criterion, and rounding of the sum of the sizes of all pairs
+ *    (proof_rounding).  The criterion's error is 0 where no cell was accepted; elsewhere it is bounded by a part of
  *    the sum of sizes.
  *  - In `sp` and `ds`, from the force in double of the same tree: PROOF_PAIR_SP or PROOF_PAIR_DS of the largest single
  *    pair of the target, and proof_rounding of the sum of the sizes of all pairs.  The second term is what sums of
@@ -20,11 +20,10 @@
 
 #include "multiscale.h"
 
-#define PROOF_PAIR_SP     1e-4
-#define PROOF_PAIR_DS     1e-6
-#define PROOF_ROUNDING_DP (256 * 0x1p-53)
+#define PROOF_PAIR_SP 1e-4
+#define PROOF_PAIR_DS 1e-6
 
-enum { PROOF_TERM = 10, PROOF_BLOCK_SP = 256, PROOF_BLOCK_DS = 16 };
+enum { PROOF_TERM = 10, PROOF_BLOCK_SP = 256, PROOF_BLOCK_DS = 16, PROOF_TERM_DP = 256 };
 
 /* Sources nearer than this part of the coordinates may be served by a message in place of a right force. */
 #define PROOF_NEAREST 0x1p-40
@@ -60,7 +59,7 @@ struct proof_verdict {
     int refused;      /* the precision was refused by an error */
 };
 
-/* Returns the rounding of sums of n float terms in units of the sum of their sizes. */
+/* Returns the rounding of sums of n terms in units of the sum of their sizes. */
 double proof_rounding(sapporo_precision precision, int n);
 
 /* Computes the exact force on target i. */
