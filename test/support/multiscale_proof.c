@@ -133,7 +133,8 @@ static double criterion_of(const struct multiscale *s)
 {
     const double a = s->options.accuracy, least = 1e-3;
     if (s->options.mac == SAPPORO_MAC_OPENING) return least + (s->options.order == 1 ? a * a : 1.5 * a * a * a);
-    return least + 4 * sqrt(a);
+    /* of ACCELERATION systems are given sizes of accelerations that may be 100 times too large */
+    return least + (s->options.mac == SAPPORO_MAC_ACCELERATION ? 16 : 4) * sqrt(a);
 }
 
 /* Returns the largest coordinate that counts for target i: its own, or that of most particles. */
