@@ -90,8 +90,8 @@ void proof_exact(const struct multiscale *s, int i, struct proof_row *row)
 struct proof {
     const struct multiscale *s;
     struct proof_row *row;
-    struct proof_answer wide, narrow; /* in double, and in the engine's precision */
-    double scale;                     /* the median of the largest coordinates of particles */
+    const struct proof_answer *wide, *narrow; /* in double, and in another precision */
+    double scale;                             /* the median of the largest coordinates of particles */
     struct proof_verdict *v;
 };
 
@@ -155,7 +155,7 @@ double proof_rounding(sapporo_precision precision, int n)
 
 static void judge_double(struct proof *p)
 {
-    const int has_cells = p->wide.cells != 0;
+    const int has_cells = p->wide->cells != 0;
     const double rounding = proof_rounding(SAPPORO_DP, p->s->n);
     double error[2];
     for (int i = 0; i < p->s->ni; i++) {
@@ -163,7 +163,7 @@ static void judge_double(struct proof *p)
         /* centres of cells are rounded, even of cells whose particles are at one position */
         const double centres = 0x1p-51 * coordinate_of(p, i) / row->nearest;
         const double cells = has_cells ? criterion_of(p->s) + centres : 0;
-        errors_of(&p->wide, i, row->acc, row->pot, error);
+        errors_of(p->wide, i, row->acc, row->pot, error);
         for (int q = 0; q < 2; q++) {
             check(p, "dp", i, q, error[q], (cells + rounding) * row->size[q]);
             if (row->size[q] > 0) p->v->criterion = fmax(p->v->criterion, error[q] / row->size[q]);
@@ -174,22 +174,32 @@ static void judge_double(struct proof *p)
 /* Whether a message may stand in place of a right row. */
 static int is_beyond(const struct proof *p, int i)
 {
-    return p->row[i].nearest < PROOF_NEAREST * coordinate_of(p, i) && p->narrow.text[0];
+    return p->row[i].nearest < PROOF_NEAREST * coordinate_of(p, i) && p->narrow->text[0];
+}
+
+/*
+ * Whether both forces accepted the same cells.  Where interactions are not known, only the criterion of acceleration
+ * may make a difference, since it may take accelerations from an earlier force.
+ */
+static int has_same_cells(const struct proof *p)
+{
+    if (p->wide->cells < 0) return p->s->options.mac != SAPPORO_MAC_ACCELERATION;
+    return p->wide->cells == p->narrow->cells && p->wide->particles == p->narrow->particles;
 }
 
 static void judge_narrow(struct proof *p, sapporo_precision precision)
 {
     const int is_ds = precision == SAPPORO_DS;
     const double pair = is_ds ? PROOF_PAIR_DS : PROOF_PAIR_SP, sum = proof_rounding(precision, p->s->n);
-    const int same = p->wide.cells == p->narrow.cells && p->wide.particles == p->narrow.particles;
+    const int same = has_same_cells(p);
     const double other = same ? 0 : PROOF_OTHER_CELLS * p->v->criterion;
     double error[2];
     for (int i = 0; i < p->s->ni; i++) {
         const struct proof_row *const row = &p->row[i];
-        const double *const a = p->wide.acc[i];
+        const double *const a = p->wide->acc[i];
         const real acc[3] = {a[0], a[1], a[2]};
         if (is_beyond(p, i)) continue;
-        errors_of(&p->narrow, i, same ? acc : row->acc, same ? p->wide.pot[i] : row->pot, error);
+        errors_of(p->narrow, i, same ? acc : row->acc, same ? p->wide->pot[i] : row->pot, error);
         for (int q = 0; q < 2; q++)
             check(p, is_ds ? "ds" : "sp", i, q, error[q], pair * row->most[q] + (sum + other) * row->size[q]);
     }
@@ -213,34 +223,41 @@ static double scale_of(const struct multiscale *s)
     return middle;
 }
 
-/* Computes a force; 0: there is none to judge. */
-static int compute(struct proof *p, const struct proof_engine *e, struct proof_answer *a)
+void proof_judge(const struct multiscale *s, const struct proof_answer *wide, const struct proof_answer *narrow,
+                 sapporo_precision precision, struct proof_verdict *v)
 {
-    struct proof_verdict *const v = p->v;
-    const int good = proof_force(p->s, e, a);
+    struct proof p = {.s = s, .v = v, .scale = scale_of(s), .wide = wide, .narrow = narrow};
+    p.row = calloc((size_t)s->ni + 1, sizeof *p.row);
+    for (int i = 0; i < s->ni && p.row; i++) proof_exact(s, i, &p.row[i]);
+    if (p.row) judge_double(&p);
+    if (p.row && narrow) judge_narrow(&p, precision);
+    v->failed += !p.row;
+    free(p.row);
+}
+
+/* Computes a force; 0: there is none to judge. */
+static int compute(const struct multiscale *s, const struct proof_engine *e, struct proof_answer *a,
+                   struct proof_verdict *v)
+{
+    const int good = proof_force(s, e, a);
     if (good && a->status >= 0) return 1;
     v->refused =
         e->precision == SAPPORO_DS && (a->status == SAPPORO_ERR_UNSUPPORTED || a->status == SAPPORO_ERR_ARGUMENT);
-    if (v->refused) return 0;
-    v->failed++;
-    (void)snprintf(v->text, sizeof v->text, "status %d: %s", a->status, good ? a->text : "no memory");
+    v->failed += !v->refused;
+    if (v->failed) (void)snprintf(v->text, sizeof v->text, "status %d: %s", a->status, good ? a->text : "no memory");
     return 0;
 }
 
 void proof_of(const struct multiscale *s, const struct proof_engine *e, struct proof_verdict *v)
 {
-    struct proof p = {.s = s, .v = v, .scale = scale_of(s)};
-    struct proof_engine wide = *e;
+    struct proof_answer wide = {.rows = 0}, narrow = {.rows = 0};
+    struct proof_engine in_double = *e;
     memset(v, 0, sizeof *v);
-    wide.precision = SAPPORO_DP;
-    p.row = calloc((size_t)s->ni + 1, sizeof *p.row);
-    for (int i = 0; i < s->ni && p.row; i++) proof_exact(s, i, &p.row[i]);
-    if (p.row && compute(&p, &wide, &p.wide)) {
-        judge_double(&p);
-        if (e->precision != SAPPORO_DP && compute(&p, e, &p.narrow)) judge_narrow(&p, e->precision);
+    in_double.precision = SAPPORO_DP;
+    if (compute(s, &in_double, &wide, v)) {
+        const int both = e->precision != SAPPORO_DP && compute(s, e, &narrow, v);
+        if (!v->failed) proof_judge(s, &wide, both ? &narrow : NULL, e->precision, v);
     }
-    if (!p.row) v->failed = 1;
-    free(p.row);
-    proof_free(&p.wide);
-    proof_free(&p.narrow);
+    proof_free(&wide);
+    proof_free(&narrow);
 }
