@@ -124,6 +124,39 @@ static void errors_of(const struct proof_answer *a, int i, const real *acc, real
     error[1] = (double)fabsl(a->pot[i] - pot);
 }
 
+static int by_size(const void *a, const void *b)
+{
+    const double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/* Returns the median of the largest coordinates of particles, from a point; 0 without memory. */
+static double median_from(const struct multiscale *s, const double *from)
+{
+    const double(*const x)[3] = multiscale_positions(s);
+    double *const size = calloc((size_t)s->n + 1, sizeof *size);
+    for (int k = 0; k < s->n && size; k++)
+        for (int c = 0; c < 3; c++) size[k] = fmax(size[k], fabs(x[k][c] - from[c]));
+    if (size) qsort(size, (size_t)s->n, sizeof *size, by_size);
+    const double middle = size ? size[s->n / 2] : 0;
+    free(size);
+    return middle;
+}
+
+/*
+ * Returns the largest error of a cell's pull that the criterion of multipoles may allow: it is absolute, so it may
+ * exceed all pairs of a target within its softening length.  The unit is made of the radius of the model, from a
+ * particle of its denser half.
+ */
+static double largest_pull_error(const struct multiscale *s)
+{
+    const double(*const x)[3] = multiscale_positions(s);
+    double radius = INFINITY, mass = 0;
+    for (int k = 0; k < s->n; k += 1 + s->n / 8) radius = fmin(radius, median_from(s, x[k]));
+    for (int k = 0; k < s->n; k++) mass += fabs(s->mass[k]);
+    return s->options.mac == SAPPORO_MAC_MULTIPOLE ? s->options.accuracy * mass / (radius * radius) : 0;
+}
+
 /*
  * Returns the part of the sum of sizes by which cells may be off, if the criterion works at all: about twice what
  * 60,000 systems had, in which cells are as uneven as they can be.  Cells without second moments are accepted at any
@@ -157,6 +190,7 @@ static void judge_double(struct proof *p)
 {
     const int has_cells = p->wide->cells != 0;
     const double rounding = proof_rounding(SAPPORO_DP, p->s->n);
+    const double pull = has_cells ? 8 * largest_pull_error(p->s) : 0;
     double error[2];
     for (int i = 0; i < p->s->ni; i++) {
         const struct proof_row *const row = &p->row[i];
@@ -165,7 +199,7 @@ static void judge_double(struct proof *p)
         const double cells = has_cells ? criterion_of(p->s) + centres : 0;
         errors_of(p->wide, i, row->acc, row->pot, error);
         for (int q = 0; q < 2; q++) {
-            check(p, "dp", i, q, error[q], (cells + rounding) * row->size[q]);
+            check(p, "dp", i, q, error[q], (cells + rounding) * row->size[q] + pull * (q ? p->scale : 1));
             if (row->size[q] > 0) p->v->criterion = fmax(p->v->criterion, error[q] / row->size[q]);
         }
     }
@@ -205,28 +239,11 @@ static void judge_narrow(struct proof *p, sapporo_precision precision)
     }
 }
 
-static int by_size(const void *a, const void *b)
-{
-    const double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
-/* Returns the median of the largest coordinates of particles; 0 without memory. */
-static double scale_of(const struct multiscale *s)
-{
-    const double(*const x)[3] = multiscale_positions(s);
-    double *const size = calloc((size_t)s->n + 1, sizeof *size);
-    for (int k = 0; k < s->n && size; k++) size[k] = fmax(fabs(x[k][0]), fmax(fabs(x[k][1]), fabs(x[k][2])));
-    if (size) qsort(size, (size_t)s->n, sizeof *size, by_size);
-    const double middle = size ? size[s->n / 2] : 0;
-    free(size);
-    return middle;
-}
-
 void proof_judge(const struct multiscale *s, const struct proof_answer *wide, const struct proof_answer *narrow,
                  sapporo_precision precision, struct proof_verdict *v)
 {
-    struct proof p = {.s = s, .v = v, .scale = scale_of(s), .wide = wide, .narrow = narrow};
+    static const double origin[3];
+    struct proof p = {.s = s, .v = v, .scale = median_from(s, origin), .wide = wide, .narrow = narrow};
     p.row = calloc((size_t)s->ni + 1, sizeof *p.row);
     for (int i = 0; i < s->ni && p.row; i++) proof_exact(s, i, &p.row[i]);
     if (p.row) judge_double(&p);
