@@ -91,7 +91,7 @@ static void all_free(struct all *p)
 
 static int all_make(const struct multiscale *s, struct all *p)
 {
-    const size_t n = (size_t)(s->n + s->ni), stars = (size_t)s->n;
+    const size_t stars = (size_t)s->n, n = stars + (size_t)s->ni;
     *p = (struct all){(int)n, calloc(n, 24), calloc(n, 24), calloc(n, 24), calloc(n, 8), calloc(n, 8)};
     if (!p->x || !p->v || !p->acc || !p->mass || !p->pot) return 0;
     memcpy(p->x, s->x, stars * sizeof *p->x);
