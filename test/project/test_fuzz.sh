@@ -74,6 +74,6 @@ planted() {
 planted 240 wrong 'dp: acceleration of row'
 planted 40 unwritten 'not written'
 planted 40 ends 'the process ends'
-planted 20 hangs 'the process hangs'
+planted 40 hangs 'the process hangs'
 
 exit $((failures > 0))
