@@ -165,8 +165,8 @@ static double largest_pull_error(const struct multiscale *s)
  */
 static double criterion_of(const struct multiscale *s)
 {
-    const double a = s->options.accuracy,
-                 least = 1e-3; /* the size of a cell is an edge: its diagonal may be 1.7 times as long */
+    const double a = s->options.accuracy, least = 1e-3;
+    /* the size of a cell is its longest edge: a diagonal may be 1.7 times as long */
     if (s->options.mac == SAPPORO_MAC_OPENING) return least + 2.5 * (s->options.order == 1 ? a * a : a * a * a);
     /* of ACCELERATION systems are given sizes of accelerations that may be 100 times too large */
     return least + (s->options.mac == SAPPORO_MAC_ACCELERATION ? 16 : 4) * sqrt(a);
