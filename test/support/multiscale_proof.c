@@ -155,7 +155,7 @@ static double largest_pull_error(const struct multiscale *s)
     for (int k = 0; k < s->n; k += 1 + s->n / 8) radius = fmin(radius, median_from(s, x[k]));
     for (int k = 0; k < s->n; k++) mass += fabs(s->mass[k]);
     if (s->options.mac != SAPPORO_MAC_MULTIPOLE || mass == 0) return 0;
-    return radius > 0 ? s->options.accuracy * mass / (radius * radius) : INFINITY;
+    return fmin(s->options.accuracy * mass / (radius * radius), 1e300);
 }
 
 /*
