@@ -85,6 +85,9 @@ static void in_shape(struct work *w, int k, double *x)
         in_cube(w, k < 8 ? 1 : 0x1p-22, x);
         for (int c = 0; c < 3 && k >= 8; c++) x[c] += 0.3;
         break;
+    case MULTISCALE_WIDE:
+        direction(w, pow(10, 120 * uniform(w) - 60), x);
+        break;
     default:
         in_cube(w, 1, x);
     }
@@ -308,8 +311,8 @@ const double (*multiscale_positions(const struct multiscale *s))[3]
 
 static void describe(const struct multiscale_recipe *r, struct multiscale *s)
 {
-    static const char *const shapes[] = {"uniform", "Plummer", "cusp",  "cores",  "clumps",
-                                         "lattice", "line",    "plane", "groups", "one key"},
+    static const char *const shapes[] = {"uniform", "Plummer", "cusp",   "cores",   "clumps", "lattice",
+                                         "line",    "plane",   "groups", "one key", "wide"},
                              *const acrosses[] = {"", " across cubes", " across boxes"},
                              *const forms[] = {"all", "few", "many", "positions", "massless"};
     (void)snprintf(s->words, sizeof s->words,

@@ -25,9 +25,10 @@ enum multiscale_shape {
     MULTISCALE_LATTICE, /* its planes are those of the cube */
     MULTISCALE_LINE,
     MULTISCALE_PLANE,
-    MULTISCALE_GROUPS, /* two groups that are small in units of their distance */
-    MULTISCALE_KEY,    /* most particles have one key */
-    MULTISCALE_SHAPES
+    MULTISCALE_GROUPS,                  /* two groups that are small in units of their distance */
+    MULTISCALE_KEY,                     /* most particles have one key */
+    MULTISCALE_SHAPES,                  /* of these some are drawn */
+    MULTISCALE_WIDE = MULTISCALE_SHAPES /* radii from 1e-60 to 1e60 */
 };
 
 /* Where binaries lie. */

@@ -20,7 +20,7 @@ static void keep_message(void *user, int level, const char *text)
 
 static int note(struct proof_answer *a, int status, const char *what, const char *error)
 {
-    if (status < 0) (void)snprintf(a->text, sizeof a->text, "%s: %s", what, error);
+    if (status) (void)snprintf(a->text, sizeof a->text, "%s: %s: %s", what, sapporo_status_text(status), error);
     a->status = status;
     return status;
 }

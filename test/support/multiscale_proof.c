@@ -188,6 +188,12 @@ double proof_rounding(sapporo_precision precision, int n)
     return (PROOF_TERM + 0.5 * block) * 0x1p-24;
 }
 
+/* Whether a message stands in place of a right row, and may do so. */
+static int is_beyond(const struct proof *p, const struct proof_answer *a, int i)
+{
+    return p->row[i].nearest < PROOF_NEAREST * coordinate_of(p, i) && a->text[0];
+}
+
 static void judge_double(struct proof *p)
 {
     const int has_cells = p->wide->cells != 0;
@@ -199,18 +205,13 @@ static void judge_double(struct proof *p)
         /* centres of cells are rounded, even of cells whose particles are at one position */
         const double centres = 0x1p-51 * coordinate_of(p, i) / row->nearest;
         const double cells = has_cells ? criterion_of(p->s) + centres : 0;
+        if (is_beyond(p, p->wide, i)) continue;
         errors_of(p->wide, i, row->acc, row->pot, error);
         for (int q = 0; q < 2; q++) {
             check(p, "dp", i, q, error[q], (cells + rounding) * row->size[q] + pull * (q ? p->scale : 1));
             if (row->size[q] > 0) p->v->criterion = fmax(p->v->criterion, error[q] / row->size[q]);
         }
     }
-}
-
-/* Whether a message may stand in place of a right row. */
-static int is_beyond(const struct proof *p, int i)
-{
-    return p->row[i].nearest < PROOF_NEAREST * coordinate_of(p, i) && p->narrow->text[0];
 }
 
 /*
@@ -234,7 +235,7 @@ static void judge_narrow(struct proof *p, sapporo_precision precision)
         const struct proof_row *const row = &p->row[i];
         const double *const a = p->wide->acc[i];
         const real acc[3] = {a[0], a[1], a[2]};
-        if (is_beyond(p, i)) continue;
+        if (is_beyond(p, p->narrow, i)) continue;
         errors_of(p->narrow, i, same ? acc : row->acc, same ? p->wide->pot[i] : row->pot, error);
         for (int q = 0; q < 2; q++)
             check(p, is_ds ? "ds" : "sp", i, q, error[q], pair * row->most[q] + (sum + other) * row->size[q]);
@@ -254,16 +255,32 @@ void proof_judge(const struct multiscale *s, const struct proof_answer *wide, co
     free(p.row);
 }
 
+/* Whether a system has targets for which an error may stand in place of forces. */
+static int has_beyond(const struct multiscale *s)
+{
+    static const double origin[3];
+    const struct proof p = {.s = s, .scale = median_from(s, origin)};
+    int beyond = 0;
+    for (int i = 0; i < s->ni && !beyond; i++) {
+        struct proof_row row;
+        proof_exact(s, i, &row);
+        beyond = row.nearest < PROOF_NEAREST * coordinate_of(&p, i);
+    }
+    return beyond;
+}
+
 /* Computes a force; 0: there is none to judge. */
 static int compute(const struct multiscale *s, const struct proof_engine *e, struct proof_answer *a,
                    struct proof_verdict *v)
 {
-    const int good = proof_force(s, e, a);
-    if (good && a->status >= 0) return 1;
+    const int good = proof_force(s, e, a), status = a->status;
+    if (good && status >= 0) return 1;
     v->refused =
-        e->precision == SAPPORO_DS && (a->status == SAPPORO_ERR_UNSUPPORTED || a->status == SAPPORO_ERR_ARGUMENT);
+        good &&
+        ((e->precision == SAPPORO_DS && (status == SAPPORO_ERR_UNSUPPORTED || status == SAPPORO_ERR_ARGUMENT)) ||
+         (status == SAPPORO_ERR_NOT_FINITE && has_beyond(s)));
     v->failed += !v->refused;
-    if (v->failed) (void)snprintf(v->text, sizeof v->text, "status %d: %s", a->status, good ? a->text : "no memory");
+    if (v->failed) (void)snprintf(v->text, sizeof v->text, "status %d: %s", status, good ? a->text : "no memory");
     return 0;
 }
 

@@ -56,7 +56,7 @@ struct proof_verdict {
     char text[400];
     double worst;     /* largest error in units of what is allowed */
     double criterion; /* largest error of a row in double, in units of the sum of the sizes of all pairs */
-    int refused;      /* the precision was refused by an error */
+    int refused;      /* an error refused the precision, or a system that has sources nearer than PROOF_NEAREST */
 };
 
 /* Returns the rounding of sums of n terms in units of the sum of their sizes. */

@@ -135,7 +135,7 @@ static int tell(const struct run *run)
         const double w = atomic_load(&run->job[k].told->worst);
         worst = w > worst ? w : worst;
     }
-    printf("  %.0f s, %.0f systems per second; %ld refused ds; largest error that passed: %.2f of what is allowed\n",
+    printf("  %.0f s, %.0f systems per second; %ld refused; largest error that passed: %.2f of what is allowed\n",
            seconds_now() - run->start, (double)(passed + failed) / (seconds_now() - run->start), refused, worst);
     printf("%ld passed, %ld failed, %d skipped\n", passed, failed, passed + failed == 0 && run->unusable > 0);
     return failed > 0;
