@@ -296,10 +296,10 @@ static int make_targets(struct work *w)
     struct multiscale *const s = w->s;
     s->form = w->r->form;
     s->ni = w->r->ni;
-    if (s->form == MULTISCALE_ALL) s->ni = s->n;
+    if (s->form == MULTISCALE_ALL || s->form == MULTISCALE_STEPPED) s->ni = s->n;
     if (s->form == MULTISCALE_MANY) s->ni = s->n - s->n / 20;
     if (s->form == MULTISCALE_PLACES || s->form == MULTISCALE_MASSLESS) return make_places(w);
-    return s->form == MULTISCALE_ALL || make_active(w);
+    return (s->form != MULTISCALE_FEW && s->form != MULTISCALE_MANY) || make_active(w);
 }
 
 /* ---- the system ------------------------------------------------------------------------------- */
@@ -314,7 +314,7 @@ static void describe(const struct multiscale_recipe *r, struct multiscale *s)
     static const char *const shapes[] = {"uniform", "Plummer", "cusp",   "cores",   "clumps", "lattice",
                                          "line",    "plane",   "groups", "one key", "wide"},
                              *const acrosses[] = {"", " across cubes", " across boxes"},
-                             *const forms[] = {"all", "few", "many", "positions", "massless"};
+                             *const forms[] = {"all", "few", "many", "positions", "massless", "stepped"};
     (void)snprintf(s->words, sizeof s->words,
                    "%s of %d, %d binaries and %d triples%s, %d twins, escaper %.1e, masses %d, eps %.1e, scale %.1e, "
                    "offset %.1e, moved %.1e, %s (%d)",

@@ -54,6 +54,7 @@ enum multiscale_form {
     MULTISCALE_MANY,     /* most of the particles are active */
     MULTISCALE_PLACES,   /* positions of the request */
     MULTISCALE_MASSLESS, /* massless particles of a stepper */
+    MULTISCALE_STEPPED,  /* all particles, of a stepper */
     MULTISCALE_FORMS
 };
 

@@ -78,11 +78,11 @@ static void print_tree(FILE *to, const struct multiscale *s)
 
 static void print_stepper(FILE *to, const struct multiscale *s)
 {
-    const int n = s->n + s->ni;
+    const int n = s->n + (s->place ? s->ni : 0), first = s->place ? s->n : 0;
     fprintf(
         to,
         "    static double all[%d][3], v[%d][3], m[%d], b[%d][3], q[%d];\n"
-        "    memcpy(all, x, sizeof x), memcpy(all + %d, place, sizeof place), memcpy(m, mass, sizeof mass);\n"
+        "    memcpy(all, x, sizeof x), memcpy(m, mass, sizeof mass);\n%s"
         "    const sapporo_stepper_options w = {.size = sizeof w, .method = SAPPORO_STEP_TREE, .tree = &o, .dt = 1};\n"
         "    const sapporo_stepper_particles p = {.size = sizeof p, .n = %d, .x = {all, 0}, .v = {v, 0},\n"
         "        .mass = {m, 0}};\n"
@@ -92,7 +92,8 @@ static void print_stepper(FILE *to, const struct multiscale *s)
         "    if (sapporo_stepper_create(&w, %d, &t)) return puts(sapporo_last_error(NULL)), 2;\n"
         "    if (sapporo_stepper_set(t, &p) || sapporo_stepper_get(t, &r)) return 2;\n"
         "    memcpy(acc, b + %d, sizeof acc), memcpy(pot, q + %d, sizeof pot);\n",
-        n, n, n, n, n, s->n, n, n, n, s->n, s->n);
+        n, n, n, n, n, s->place ? "    memcpy(all + sizeof x / sizeof *x, place, sizeof place);\n" : "", n, n, n, first,
+        first);
 }
 
 int print_system(const char *path, const struct multiscale *s, const struct proof_engine *e,
@@ -106,7 +107,7 @@ int print_system(const char *path, const struct multiscale *s, const struct proo
     print_exact(to, s);
     fprintf(to, "static double acc[%d][3], pot[%d];\n\nint main(void)\n{\n", s->ni, s->ni);
     print_options(to, s, e);
-    (s->form == MULTISCALE_MASSLESS ? print_stepper : print_tree)(to, s);
+    (s->form >= MULTISCALE_MASSLESS ? print_stepper : print_tree)(to, s);
     fprintf(to,
             "    for (int i = 0; i < %d; i++)\n"
             "        for (int c = 0; c < 4; c++)\n"

@@ -60,7 +60,7 @@ static void without_particles(const struct multiscale *from, int first, int n, s
     to->active = without(from->active, from->ni, sizeof *to->active, 0, 0);
     to->place = without(from->place, from->ni, sizeof *to->place, 0, 0);
     to->place_h = without(from->place_h, from->ni, sizeof *to->place_h, 0, 0);
-    if (from->form == MULTISCALE_ALL) to->ni = to->n;
+    if (from->form == MULTISCALE_ALL || from->form == MULTISCALE_STEPPED) to->ni = to->n;
     int left = 0;
     for (int i = 0; i < from->ni && to->active; i++) {
         const int a = from->active[i];
@@ -105,7 +105,8 @@ void reduce(struct multiscale *s, const struct proof_engine *e, const char *prog
     struct proof_verdict v;
     const double end = seconds_now() + SECONDS_MOST;
     const int n = s->n, ni = s->ni;
-    for (int run = (s->ni + 1) / 2; run > 0; run /= 2) remove_runs(s, e, &s->ni, run, without_targets, end);
+    const int most = s->form == MULTISCALE_STEPPED ? 0 : (s->ni + 1) / 2; /* a stepper gives all its particles */
+    for (int run = most; run > 0; run /= 2) remove_runs(s, e, &s->ni, run, without_targets, end);
     for (int run = (s->n + 1) / 2; run > 0; run /= 2) remove_runs(s, e, &s->n, run, without_particles, end);
     proof_of(s, e, &v);
     const int used = snprintf(text, room, "\n  reduced from %d particles and %d targets to %d and %d: %s", n, ni, s->n,
