@@ -29,10 +29,10 @@ struct named {
 #define PAIRS(number, least, most) .binaries = (number), .near_least = (least), .near_most = (most)
 #define SPLINE(which, least, most)                                                                                     \
     .options.softening = SAPPORO_SOFTENING_SPLINE_##which, .h_least = (least), .h_most = (most)
-#define PLACES(number, least, most)                                                                                    \
-    .form = MULTISCALE_PLACES, .ni = (number), .place_least = (least), .place_most = (most)
+#define POSITIONS(number, least, most)                                                                                 \
+    .form = MULTISCALE_POSITIONS, .ni = (number), .position_least = (least), .position_most = (most)
 #define MASSLESS(number, least, most)                                                                                  \
-    .form = MULTISCALE_MASSLESS, .ni = (number), .place_least = (least), .place_most = (most)
+    .form = MULTISCALE_MASSLESS, .ni = (number), .position_least = (least), .position_most = (most)
 
 static const struct named systems[] = {
     {"binaries across planes of the cube",
@@ -80,10 +80,10 @@ static const struct named systems[] = {
       OPTIONS(OCTREE, OPENING, 0.5, 2, 8)}},
     {"positions near stars",
      43,
-     {MULTISCALE_PLUMMER, 200, PLACES(8, 1e-10, 1e-4), OPTIONS(OCTREE, OPENING, 0.5, 2, 8)}},
+     {MULTISCALE_PLUMMER, 200, POSITIONS(8, 1e-10, 1e-4), OPTIONS(OCTREE, OPENING, 0.5, 2, 8)}},
     {"positions near stars, kd-tree",
      32,
-     {MULTISCALE_UNIFORM, 200, PLACES(30, 1e-10, 1e-4), OPTIONS(KDTREE, MULTIPOLE, 1e-3, 1, 8)}},
+     {MULTISCALE_UNIFORM, 200, POSITIONS(30, 1e-10, 1e-4), OPTIONS(KDTREE, MULTIPOLE, 1e-3, 1, 8)}},
     {"massless particles of a stepper",
      50,
      {MULTISCALE_PLUMMER, 200, MASSLESS(8, 1e-9, 1e-4), OPTIONS(OCTREE, OPENING, 0.5, 2, 8)}},

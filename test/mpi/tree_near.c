@@ -104,7 +104,7 @@ static int prove(unsigned long seed, sapporo_precision precision, struct proof_v
     struct proof_answer wide, narrow;
     recipe.options.softening = SAPPORO_SOFTENING_PLUMMER;
     recipe.options.experiments = 0;
-    if (recipe.form >= MULTISCALE_PLACES) recipe.form = MULTISCALE_ALL;
+    if (recipe.form >= MULTISCALE_POSITIONS) recipe.form = MULTISCALE_ALL;
     memset(v, 0, sizeof *v);
     if (!multiscale_make(&recipe, seed, &s)) return 1;
     struct mine m = mine_of(&s);
@@ -113,7 +113,7 @@ static int prove(unsigned long seed, sapporo_precision precision, struct proof_v
     v->refused = precision == SAPPORO_DS && narrow.status == SAPPORO_ERR_UNSUPPORTED;
     v->failed = wide.status < 0 || (narrow.status < 0 && !v->refused);
     if (v->failed) (void)snprintf(v->text, sizeof v->text, "status %d, %d", wide.status, narrow.status);
-    if (!v->failed) proof_judge(&s, &wide, v->refused ? NULL : &narrow, precision, v);
+    if (!v->failed) proof_check(&s, &wide, v->refused ? NULL : &narrow, precision, v);
     proof_free(&wide);
     proof_free(&narrow);
     mine_free(&m);

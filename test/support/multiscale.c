@@ -263,22 +263,23 @@ static void near_particle(struct work *w, double *to)
     const double *const host = x[draw(w, s->n)], *const other = x[draw(w, s->n)];
     const int what = draw(w, 16);
     double d[3];
-    direction(w, w->r->scale * between(w, w->r->place_least, w->r->place_most), d);
+    direction(w, w->r->scale * between(w, w->r->position_least, w->r->position_most), d);
     for (int c = 0; c < 3; c++) {
         to[c] = host[c] + (what == 0 ? 0 : d[c]);
         if (what == 1) to[c] = 0.5 * (host[c] + other[c]);
     }
 }
 
-static int make_places(struct work *w)
+static int make_given_positions(struct work *w)
 {
     struct multiscale *const s = w->s;
     const int lengths = s->h && draw(w, 2);
-    s->place = calloc((size_t)s->ni + 1, sizeof *s->place);
-    if (lengths) s->place_h = calloc((size_t)s->ni + 1, sizeof *s->place_h);
-    for (int i = 0; i < s->ni && s->place; i++) near_particle(w, s->place[i]);
-    for (int i = 0; i < s->ni && s->place_h; i++) s->place_h[i] = w->r->scale * between(w, w->r->h_least, w->r->h_most);
-    return s->place && (!lengths || s->place_h);
+    s->position = calloc((size_t)s->ni + 1, sizeof *s->position);
+    if (lengths) s->position_h = calloc((size_t)s->ni + 1, sizeof *s->position_h);
+    for (int i = 0; i < s->ni && s->position; i++) near_particle(w, s->position[i]);
+    for (int i = 0; i < s->ni && s->position_h; i++)
+        s->position_h[i] = w->r->scale * between(w, w->r->h_least, w->r->h_most);
+    return s->position && (!lengths || s->position_h);
 }
 
 static int make_active(struct work *w)
@@ -298,7 +299,7 @@ static int make_targets(struct work *w)
     s->ni = w->r->ni;
     if (s->form == MULTISCALE_ALL || s->form == MULTISCALE_STEPPED) s->ni = s->n;
     if (s->form == MULTISCALE_MANY) s->ni = s->n - s->n / 20;
-    if (s->form == MULTISCALE_PLACES || s->form == MULTISCALE_MASSLESS) return make_places(w);
+    if (s->form == MULTISCALE_POSITIONS || s->form == MULTISCALE_MASSLESS) return make_given_positions(w);
     return (s->form != MULTISCALE_FEW && s->form != MULTISCALE_MANY) || make_active(w);
 }
 
@@ -353,7 +354,7 @@ void multiscale_free(struct multiscale *s)
     free(s->h);
     free(s->a);
     free(s->active);
-    free(s->place);
-    free(s->place_h);
+    free(s->position);
+    free(s->position_h);
     memset(s, 0, sizeof *s);
 }

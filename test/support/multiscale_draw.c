@@ -69,11 +69,11 @@ static void draw_targets(rng *r, struct multiscale_recipe *p)
 {
     p->form = (enum multiscale_form)draw(r, MULTISCALE_STEPPED);
     /* steppers have neither splines nor variants of trees */
-    if (p->form == MULTISCALE_MASSLESS && (p->options.softening || p->moved > 0)) p->form = MULTISCALE_PLACES;
+    if (p->form == MULTISCALE_MASSLESS && (p->options.softening || p->moved > 0)) p->form = MULTISCALE_POSITIONS;
     if (p->form == MULTISCALE_MASSLESS) p->options.experiments = 0;
     p->ni = 1 + draw(r, draw(r, 2) ? 10 : 100);
-    p->place_least = between(r, 1e-12, 1);
-    p->place_most = between(r, p->place_least, 1);
+    p->position_least = between(r, 1e-12, 1);
+    p->position_most = between(r, p->position_least, 1);
     if (p->form == MULTISCALE_MASSLESS && draw(r, 3) == 0) p->form = MULTISCALE_STEPPED;
 }
 

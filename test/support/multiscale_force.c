@@ -58,7 +58,7 @@ static void by_tree(const struct multiscale *s, const struct proof_engine *e, st
 {
     const sapporo_tree_options o = options_of(s, e);
     const sapporo_tree_request r = {
-        .size = sizeof r, .ni = s->ni, .active = s->active, .x = {s->place, 0}, .h = {s->place_h, 0}};
+        .size = sizeof r, .ni = s->ni, .active = s->active, .x = {s->position, 0}, .h = {s->position_h, 0}};
     sapporo_tree_statistics f = {.size = sizeof f};
     sapporo_tree *t = NULL;
     if (note(a, sapporo_tree_create(&o, s->n, &t), "create", sapporo_last_error(NULL))) return;
@@ -91,12 +91,12 @@ static void all_free(struct all *p)
 
 static int all_make(const struct multiscale *s, struct all *p)
 {
-    const size_t stars = (size_t)s->n, massless = s->place ? (size_t)s->ni : 0, n = stars + massless;
-    *p = (struct all){(int)n,        s->place ? s->n : 0, calloc(n, 24), calloc(n, 24),
-                      calloc(n, 24), calloc(n, 8),        calloc(n, 8)};
+    const size_t stars = (size_t)s->n, massless = s->position ? (size_t)s->ni : 0, n = stars + massless;
+    *p = (struct all){(int)n,        s->position ? s->n : 0, calloc(n, 24), calloc(n, 24),
+                      calloc(n, 24), calloc(n, 8),           calloc(n, 8)};
     if (!p->x || !p->v || !p->acc || !p->mass || !p->pot) return 0;
     memcpy(p->x, s->x, stars * sizeof *p->x);
-    if (s->place) memcpy(p->x + stars, s->place, massless * sizeof *p->x);
+    if (s->position) memcpy(p->x + stars, s->position, massless * sizeof *p->x);
     memcpy(p->mass, s->mass, stars * sizeof *p->mass);
     for (size_t k = 0; k < n; k++) p->pot[k] = p->acc[k][0] = p->acc[k][1] = p->acc[k][2] = POISON;
     return 1;

@@ -56,11 +56,11 @@ static void add_pair(struct proof_row *row, struct pair p, double mass, const re
 }
 
 /* The particle that target i is; -1: a position. */
-static int own_of(const struct multiscale *s, int i) { return s->place ? -1 : s->active ? s->active[i] : i; }
+static int own_of(const struct multiscale *s, int i) { return s->position ? -1 : s->active ? s->active[i] : i; }
 
 static const double *position_of(const struct multiscale *s, int i)
 {
-    return s->place ? s->place[i] : multiscale_positions(s)[own_of(s, i)];
+    return s->position ? s->position[i] : multiscale_positions(s)[own_of(s, i)];
 }
 
 void proof_exact(const struct multiscale *s, int i, struct proof_row *row)
@@ -68,10 +68,10 @@ void proof_exact(const struct multiscale *s, int i, struct proof_row *row)
     const double(*const x)[3] = multiscale_positions(s);
     const int own = own_of(s, i);
     const double *const at = position_of(s, i), usual = sqrt(s->options.eps2),
-                        hi = !s->h        ? 0
-                             : own >= 0   ? s->h[own]
-                             : s->place_h ? s->place_h[i]
-                                          : usual;
+                        hi = !s->h           ? 0
+                             : own >= 0      ? s->h[own]
+                             : s->position_h ? s->position_h[i]
+                                             : usual;
     memset(row, 0, sizeof *row);
     row->nearest = INFINITY;
     for (int j = 0; j < s->n; j++) {
@@ -84,7 +84,7 @@ void proof_exact(const struct multiscale *s, int i, struct proof_row *row)
     }
 }
 
-/* ---- the judge --------------------------------------------------------------------------------- */
+/* ---- checks --------------------------------------------------------------------------------- */
 
 /* All that is known of a proof. */
 struct proof {
@@ -194,7 +194,7 @@ static int is_beyond(const struct proof *p, const struct proof_answer *a, int i)
     return p->row[i].nearest < PROOF_NEAREST * coordinate_of(p, i) && a->text[0];
 }
 
-static void judge_double(struct proof *p)
+static void check_wide(struct proof *p)
 {
     const int has_cells = p->wide->cells != 0;
     const double rounding = proof_rounding(SAPPORO_DP, p->s->n);
@@ -224,7 +224,7 @@ static int has_same_cells(const struct proof *p)
     return p->wide->cells == p->narrow->cells && p->wide->particles == p->narrow->particles;
 }
 
-static void judge_narrow(struct proof *p, sapporo_precision precision)
+static void check_narrow(struct proof *p, sapporo_precision precision)
 {
     const int is_ds = precision == SAPPORO_DS;
     const double pair = is_ds ? PROOF_PAIR_DS : PROOF_PAIR_SP, sum = proof_rounding(precision, p->s->n);
@@ -242,15 +242,15 @@ static void judge_narrow(struct proof *p, sapporo_precision precision)
     }
 }
 
-void proof_judge(const struct multiscale *s, const struct proof_answer *wide, const struct proof_answer *narrow,
+void proof_check(const struct multiscale *s, const struct proof_answer *wide, const struct proof_answer *narrow,
                  sapporo_precision precision, struct proof_verdict *v)
 {
     static const double origin[3];
     struct proof p = {.s = s, .v = v, .scale = median_from(s, origin), .wide = wide, .narrow = narrow};
     p.row = calloc((size_t)s->ni + 1, sizeof *p.row);
     for (int i = 0; i < s->ni && p.row; i++) proof_exact(s, i, &p.row[i]);
-    if (p.row) judge_double(&p);
-    if (p.row && narrow) judge_narrow(&p, precision);
+    if (p.row) check_wide(&p);
+    if (p.row && narrow) check_narrow(&p, precision);
     v->failed += !p.row;
     free(p.row);
 }
@@ -269,7 +269,7 @@ static int has_beyond(const struct multiscale *s)
     return beyond;
 }
 
-/* Computes a force; 0: there is none to judge. */
+/* Computes a force; 0: there is none to check. */
 static int compute(const struct multiscale *s, const struct proof_engine *e, struct proof_answer *a,
                    struct proof_verdict *v)
 {
@@ -292,7 +292,7 @@ void proof_of(const struct multiscale *s, const struct proof_engine *e, struct p
     in_double.precision = SAPPORO_DP;
     if (compute(s, &in_double, &wide, v)) {
         const int both = e->precision != SAPPORO_DP && compute(s, e, &narrow, v);
-        if (!v->failed) proof_judge(s, &wide, both ? &narrow : NULL, e->precision, v);
+        if (!v->failed) proof_check(s, &wide, both ? &narrow : NULL, e->precision, v);
     }
     proof_free(&wide);
     proof_free(&narrow);

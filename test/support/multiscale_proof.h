@@ -70,13 +70,13 @@ int proof_force(const struct multiscale *system, const struct proof_engine *engi
 void proof_free(struct proof_answer *answer);
 
 /*
- * Judges forces in double, and, unless `narrow` is NULL, those in `sp` or `ds` of the same tree.  The statuses of both
+ * Checks forces in double, and, unless `narrow` is NULL, those in `sp` or `ds` of the same tree.  The statuses of both
  * are not negative.
  */
-void proof_judge(const struct multiscale *system, const struct proof_answer *wide, const struct proof_answer *narrow,
+void proof_check(const struct multiscale *system, const struct proof_answer *wide, const struct proof_answer *narrow,
                  sapporo_precision precision, struct proof_verdict *verdict);
 
-/* Computes and judges forces in the precision of the engine, and those in double of the same tree. */
+/* Computes and checks forces in the precision of the engine, and those in double of the same tree. */
 void proof_of(const struct multiscale *system, const struct proof_engine *engine, struct proof_verdict *verdict);
 
 #endif
