@@ -85,6 +85,9 @@ static void in_shape(struct work *w, int k, double *x)
         in_cube(w, k < 8 ? 1 : 0x1p-22, x);
         for (int c = 0; c < 3 && k >= 8; c++) x[c] += 0.3;
         break;
+    case MULTISCALE_WIDE:
+        direction(w, pow(10, 120 * uniform(w) - 60), x);
+        break;
     default:
         in_cube(w, 1, x);
     }
@@ -111,7 +114,7 @@ static int to_box(struct work *w, double *x)
 {
     double low[3] = {-INFINITY, -INFINITY, -INFINITY}, high[3] = {INFINITY, INFINITY, INFINITY};
     int axis = 0;
-    for (int depth = draw(w, 6); depth >= 0; depth--) {
+    for (int depth = draw(w, 4); depth >= 0; depth--) {
         double a[3], b[3];
         box_of(w->s, low, high, a, b);
         axis = b[1] - a[1] > b[0] - a[0];
@@ -260,22 +263,23 @@ static void near_particle(struct work *w, double *to)
     const double *const host = x[draw(w, s->n)], *const other = x[draw(w, s->n)];
     const int what = draw(w, 16);
     double d[3];
-    direction(w, w->r->scale * between(w, w->r->place_least, w->r->place_most), d);
+    direction(w, w->r->scale * between(w, w->r->position_least, w->r->position_most), d);
     for (int c = 0; c < 3; c++) {
         to[c] = host[c] + (what == 0 ? 0 : d[c]);
         if (what == 1) to[c] = 0.5 * (host[c] + other[c]);
     }
 }
 
-static int make_places(struct work *w)
+static int make_given_positions(struct work *w)
 {
     struct multiscale *const s = w->s;
     const int lengths = s->h && draw(w, 2);
-    s->place = calloc((size_t)s->ni + 1, sizeof *s->place);
-    if (lengths) s->place_h = calloc((size_t)s->ni + 1, sizeof *s->place_h);
-    for (int i = 0; i < s->ni && s->place; i++) near_particle(w, s->place[i]);
-    for (int i = 0; i < s->ni && s->place_h; i++) s->place_h[i] = w->r->scale * between(w, w->r->h_least, w->r->h_most);
-    return s->place && (!lengths || s->place_h);
+    s->position = calloc((size_t)s->ni + 1, sizeof *s->position);
+    if (lengths) s->position_h = calloc((size_t)s->ni + 1, sizeof *s->position_h);
+    for (int i = 0; i < s->ni && s->position; i++) near_particle(w, s->position[i]);
+    for (int i = 0; i < s->ni && s->position_h; i++)
+        s->position_h[i] = w->r->scale * between(w, w->r->h_least, w->r->h_most);
+    return s->position && (!lengths || s->position_h);
 }
 
 static int make_active(struct work *w)
@@ -293,10 +297,10 @@ static int make_targets(struct work *w)
     struct multiscale *const s = w->s;
     s->form = w->r->form;
     s->ni = w->r->ni;
-    if (s->form == MULTISCALE_ALL) s->ni = s->n;
+    if (s->form == MULTISCALE_ALL || s->form == MULTISCALE_STEPPED) s->ni = s->n;
     if (s->form == MULTISCALE_MANY) s->ni = s->n - s->n / 20;
-    if (s->form == MULTISCALE_PLACES || s->form == MULTISCALE_MASSLESS) return make_places(w);
-    return s->form == MULTISCALE_ALL || make_active(w);
+    if (s->form == MULTISCALE_POSITIONS || s->form == MULTISCALE_MASSLESS) return make_given_positions(w);
+    return (s->form != MULTISCALE_FEW && s->form != MULTISCALE_MANY) || make_active(w);
 }
 
 /* ---- the system ------------------------------------------------------------------------------- */
@@ -308,10 +312,10 @@ const double (*multiscale_positions(const struct multiscale *s))[3]
 
 static void describe(const struct multiscale_recipe *r, struct multiscale *s)
 {
-    static const char *const shapes[] = {"uniform", "Plummer", "cusp",  "cores",  "clumps",
-                                         "lattice", "line",    "plane", "groups", "one key"},
+    static const char *const shapes[] = {"uniform", "Plummer", "cusp",   "cores",   "clumps", "lattice",
+                                         "line",    "plane",   "groups", "one key", "wide"},
                              *const acrosses[] = {"", " across cubes", " across boxes"},
-                             *const forms[] = {"all", "few", "many", "positions", "massless"};
+                             *const forms[] = {"all", "few", "many", "positions", "massless", "stepped"};
     (void)snprintf(s->words, sizeof s->words,
                    "%s of %d, %d binaries and %d triples%s, %d twins, escaper %.1e, masses %d, eps %.1e, scale %.1e, "
                    "offset %.1e, moved %.1e, %s (%d)",
@@ -350,7 +354,7 @@ void multiscale_free(struct multiscale *s)
     free(s->h);
     free(s->a);
     free(s->active);
-    free(s->place);
-    free(s->place_h);
+    free(s->position);
+    free(s->position_h);
     memset(s, 0, sizeof *s);
 }

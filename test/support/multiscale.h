@@ -25,9 +25,10 @@ enum multiscale_shape {
     MULTISCALE_LATTICE, /* its planes are those of the cube */
     MULTISCALE_LINE,
     MULTISCALE_PLANE,
-    MULTISCALE_GROUPS, /* two groups that are small in units of their distance */
-    MULTISCALE_KEY,    /* most particles have one key */
-    MULTISCALE_SHAPES
+    MULTISCALE_GROUPS,                  /* two groups that are small in units of their distance */
+    MULTISCALE_KEY,                     /* most particles have one key */
+    MULTISCALE_SHAPES,                  /* of these some are drawn */
+    MULTISCALE_WIDE = MULTISCALE_SHAPES /* radii from 1e-60 to 1e60 */
 };
 
 /* Where binaries lie. */
@@ -49,10 +50,11 @@ enum multiscale_masses {
 /* What receives forces. */
 enum multiscale_form {
     MULTISCALE_ALL,
-    MULTISCALE_FEW,      /* of the particles are active */
-    MULTISCALE_MANY,     /* most of the particles are active */
-    MULTISCALE_PLACES,   /* positions of the request */
-    MULTISCALE_MASSLESS, /* massless particles of a stepper */
+    MULTISCALE_FEW,       /* of the particles are active */
+    MULTISCALE_MANY,      /* most of the particles are active */
+    MULTISCALE_POSITIONS, /* positions of the request */
+    MULTISCALE_MASSLESS,  /* massless particles of a stepper */
+    MULTISCALE_STEPPED,   /* all particles, of a stepper */
     MULTISCALE_FORMS
 };
 
@@ -69,8 +71,8 @@ struct multiscale_recipe {
     double moved;           /* > 0: the tree is refreshed after particles have moved so far */
     double h_least, h_most; /* lengths of a spline; as eps of the options, in units of the size */
     enum multiscale_form form;
-    int ni;                         /* targets of FEW, PLACES and MASSLESS */
-    double place_least, place_most; /* distances of positions from particles */
+    int ni;                               /* targets of FEW, POSITIONS and MASSLESS */
+    double position_least, position_most; /* distances of positions from particles */
     double eps;
     sapporo_tree_options options; /* without engine, precision and eps2 */
 };
@@ -85,8 +87,8 @@ struct multiscale {
     enum multiscale_form form;
     int ni;
     int *active;                  /* of FEW and MANY */
-    double (*place)[3];           /* of PLACES and MASSLESS */
-    double *place_h;              /* NULL: positions have no lengths of their own */
+    double (*position)[3];        /* of POSITIONS and MASSLESS */
+    double *position_h;           /* NULL: positions have no lengths of their own */
     sapporo_tree_options options; /* without engine and precision */
 };
 

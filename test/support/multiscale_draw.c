@@ -53,8 +53,10 @@ static void draw_softening(rng *r, struct multiscale_recipe *p)
 
 static void draw_pairs(rng *r, struct multiscale_recipe *p)
 {
-    const int many = 1 + p->n / 2;
     p->across = (enum multiscale_across)draw(r, 3);
+    /* smaller nodes of kd-trees are divided such that near pairs stay together */
+    if (p->across == MULTISCALE_BOXES && draw(r, 8) == 0) p->n = 256 + draw(r, 300);
+    const int many = 1 + p->n / 2;
     p->near_least = between(r, draw(r, 20) ? 0x1p-39 : 0x1p-60, 1e-3);
     p->near_most = between(r, p->near_least, 0.1);
     if (draw(r, 4)) p->binaries = 1 + draw(r, many < 40 ? many : 40);
@@ -65,13 +67,14 @@ static void draw_pairs(rng *r, struct multiscale_recipe *p)
 
 static void draw_targets(rng *r, struct multiscale_recipe *p)
 {
-    p->form = (enum multiscale_form)draw(r, MULTISCALE_FORMS);
+    p->form = (enum multiscale_form)draw(r, MULTISCALE_STEPPED);
     /* steppers have neither splines nor variants of trees */
-    if (p->form == MULTISCALE_MASSLESS && (p->options.softening || p->moved > 0)) p->form = MULTISCALE_PLACES;
+    if (p->form == MULTISCALE_MASSLESS && (p->options.softening || p->moved > 0)) p->form = MULTISCALE_POSITIONS;
     if (p->form == MULTISCALE_MASSLESS) p->options.experiments = 0;
     p->ni = 1 + draw(r, draw(r, 2) ? 10 : 100);
-    p->place_least = between(r, 1e-12, 1);
-    p->place_most = between(r, p->place_least, 1);
+    p->position_least = between(r, 1e-12, 1);
+    p->position_most = between(r, p->position_least, 1);
+    if (p->form == MULTISCALE_MASSLESS && draw(r, 3) == 0) p->form = MULTISCALE_STEPPED;
 }
 
 struct multiscale_recipe multiscale_draw(uint64_t seed)

@@ -20,7 +20,7 @@ static void keep_message(void *user, int level, const char *text)
 
 static int note(struct proof_answer *a, int status, const char *what, const char *error)
 {
-    if (status < 0) (void)snprintf(a->text, sizeof a->text, "%s: %s", what, error);
+    if (status) (void)snprintf(a->text, sizeof a->text, "%s: %s: %s", what, sapporo_status_text(status), error);
     a->status = status;
     return status;
 }
@@ -58,7 +58,7 @@ static void by_tree(const struct multiscale *s, const struct proof_engine *e, st
 {
     const sapporo_tree_options o = options_of(s, e);
     const sapporo_tree_request r = {
-        .size = sizeof r, .ni = s->ni, .active = s->active, .x = {s->place, 0}, .h = {s->place_h, 0}};
+        .size = sizeof r, .ni = s->ni, .active = s->active, .x = {s->position, 0}, .h = {s->position_h, 0}};
     sapporo_tree_statistics f = {.size = sizeof f};
     sapporo_tree *t = NULL;
     if (note(a, sapporo_tree_create(&o, s->n, &t), "create", sapporo_last_error(NULL))) return;
@@ -74,9 +74,9 @@ static void by_tree(const struct multiscale *s, const struct proof_engine *e, st
 
 /* ---- steppers ------------------------------------------------------------------------------- */
 
-/* Particles of a stepper: those of the system, then the massless ones. */
+/* Particles of a stepper: those of the system, then the massless ones if there are some. */
 struct all {
-    int n;
+    int n, first; /* first: that of the targets */
     double (*x)[3], (*v)[3], (*acc)[3], *mass, *pot;
 };
 
@@ -91,11 +91,12 @@ static void all_free(struct all *p)
 
 static int all_make(const struct multiscale *s, struct all *p)
 {
-    const size_t n = (size_t)(s->n + s->ni), stars = (size_t)s->n;
-    *p = (struct all){(int)n, calloc(n, 24), calloc(n, 24), calloc(n, 24), calloc(n, 8), calloc(n, 8)};
+    const size_t stars = (size_t)s->n, massless = s->position ? (size_t)s->ni : 0, n = stars + massless;
+    *p = (struct all){(int)n,        s->position ? s->n : 0, calloc(n, 24), calloc(n, 24),
+                      calloc(n, 24), calloc(n, 8),           calloc(n, 8)};
     if (!p->x || !p->v || !p->acc || !p->mass || !p->pot) return 0;
     memcpy(p->x, s->x, stars * sizeof *p->x);
-    memcpy(p->x + stars, s->place, (size_t)s->ni * sizeof *p->x);
+    if (s->position) memcpy(p->x + stars, s->position, massless * sizeof *p->x);
     memcpy(p->mass, s->mass, stars * sizeof *p->mass);
     for (size_t k = 0; k < n; k++) p->pot[k] = p->acc[k][0] = p->acc[k][1] = p->acc[k][2] = POISON;
     return 1;
@@ -109,8 +110,8 @@ static void integrate(const struct multiscale *s, sapporo_stepper *stepper, stru
         .size = sizeof o, .n = p->n, .when = SAPPORO_STEP_OWN, .acc = p->acc, .pot = p->pot};
     if (note(a, sapporo_stepper_set(stepper, &particles), "set", sapporo_stepper_last_error(stepper)) < 0) return;
     if (note(a, sapporo_stepper_get(stepper, &o), "get", sapporo_stepper_last_error(stepper)) < 0) return;
-    memcpy(a->acc, p->acc + s->n, (size_t)s->ni * sizeof *a->acc);
-    memcpy(a->pot, p->pot + s->n, (size_t)s->ni * sizeof *a->pot);
+    memcpy(a->acc, p->acc + p->first, (size_t)s->ni * sizeof *a->acc);
+    memcpy(a->pot, p->pot + p->first, (size_t)s->ni * sizeof *a->pot);
 }
 
 static int by_stepper(const struct multiscale *s, const struct proof_engine *e, struct proof_answer *a)
@@ -139,7 +140,7 @@ int proof_force(const struct multiscale *s, const struct proof_engine *e, struct
     if (!a->acc || !a->pot) return 0;
     for (size_t i = 0; i < room; i++) a->pot[i] = a->acc[i][0] = a->acc[i][1] = a->acc[i][2] = POISON;
     sapporo_set_log(keep_message, a->text);
-    if (s->form == MULTISCALE_MASSLESS)
+    if (s->form == MULTISCALE_MASSLESS || s->form == MULTISCALE_STEPPED)
         good = by_stepper(s, e, a);
     else
         by_tree(s, e, a);

@@ -4,7 +4,7 @@
  *     fuzz_trees [--backend cpu|opencl|cuda] [--seconds N | --systems N] [--seed S] [--jobs J] [--timeout SECONDS]
  *                [--isa NAME] [--precision sp|ds|dp] [--programs FOLDER] [--most N]
  *
- * One seed makes one system, its options, its targets and its engine.  What is wrong is told with its seed, and the
+ * One seed makes one system, its options, its targets and its engine.  Each failure is printed with its seed, and the
  * first N of each job are reduced.  The last line reads `N passed, N failed, N skipped`.
  */
 #define _DEFAULT_SOURCE 1
@@ -30,7 +30,7 @@ struct options {
 
 struct job {
     pid_t pid; /* 0: it has ended */
-    struct told *told;
+    struct progress *progress;
     int shown;  /* texts that were printed */
     long ended; /* systems at which a child ended or hung */
 };
@@ -63,17 +63,18 @@ static void start_job(struct run *run, struct job *j, uint64_t first)
 {
     j->pid = 0;
     if (left_from(run, first) <= 0) return;
-    atomic_store(&j->told->seed, first);
-    atomic_store(&j->told->began, seconds_now());
+    atomic_store(&j->progress->seed, first);
+    atomic_store(&j->progress->began, seconds_now());
     (void)fflush(NULL);
     j->pid = fork();
-    if (j->pid == 0) worker_run(&run->o.choice, j->told, first, (uint64_t)run->o.jobs, left_from(run, first));
+    if (j->pid == 0) worker_run(&run->o.choice, j->progress, first, (uint64_t)run->o.jobs, left_from(run, first));
     if (j->pid < 0) j->pid = 0;
 }
 
 static void show_failures(struct job *j)
 {
-    for (; j->shown < atomic_load(&j->told->failures); j->shown++) printf("\nfuzz: %s\n", j->told->text[j->shown]);
+    for (; j->shown < atomic_load(&j->progress->failures); j->shown++)
+        printf("\nfuzz: %s\n", j->progress->text[j->shown]);
     (void)fflush(stdout);
 }
 
@@ -81,8 +82,8 @@ static void show_failures(struct job *j)
 static void look_at(struct run *run, struct job *j)
 {
     int status = 0;
-    const int hangs = seconds_now() - atomic_load(&j->told->began) > run->o.timeout;
-    const uint64_t seed = atomic_load(&j->told->seed);
+    const int hangs = seconds_now() - atomic_load(&j->progress->began) > run->o.timeout;
+    const uint64_t seed = atomic_load(&j->progress->seed);
     if (hangs) kill(j->pid, SIGKILL);
     const int ended = waitpid(j->pid, &status, hangs ? 0 : WNOHANG) == j->pid;
     show_failures(j);
@@ -95,7 +96,7 @@ static void look_at(struct run *run, struct job *j)
     j->ended++;
     printf("\nfuzz: seed %llu: the process %s\n", (unsigned long long)seed, hangs ? "hangs" : "ends");
     if (WIFSIGNALED(status)) printf("  signal %d\n", WTERMSIG(status));
-    start_job(run, j, atomic_load(&j->told->stop) ? UINT64_MAX : seed + (uint64_t)run->o.jobs);
+    start_job(run, j, atomic_load(&j->progress->stop) ? UINT64_MAX : seed + (uint64_t)run->o.jobs);
 }
 
 static void run_all(struct run *run)
@@ -107,7 +108,7 @@ static void run_all(struct run *run)
         running = 0;
         for (int k = 0; k < run->o.jobs; k++) {
             struct job *const j = &run->job[k];
-            if (is_over) atomic_store(&j->told->stop, 1);
+            if (is_over) atomic_store(&j->progress->stop, 1);
             if (j->pid > 0) look_at(run, j);
             running += j->pid > 0;
         }
@@ -122,8 +123,8 @@ static int tell(const struct run *run)
     for (int p = SAPPORO_SP; p <= SAPPORO_DP; p++) {
         long good = 0, bad = 0;
         for (int k = 0; k < run->o.jobs; k++) {
-            good += atomic_load(&run->job[k].told->passed[p]);
-            bad += atomic_load(&run->job[k].told->failed[p]);
+            good += atomic_load(&run->job[k].progress->passed[p]);
+            bad += atomic_load(&run->job[k].progress->failed[p]);
         }
         if (good + bad > 0) printf("  %s %8ld right, %ld failed\n", precision_name((sapporo_precision)p), good, bad);
         passed += good;
@@ -131,11 +132,11 @@ static int tell(const struct run *run)
     }
     for (int k = 0; k < run->o.jobs; k++) {
         failed += run->job[k].ended;
-        refused += atomic_load(&run->job[k].told->refused);
-        const double w = atomic_load(&run->job[k].told->worst);
+        refused += atomic_load(&run->job[k].progress->refused);
+        const double w = atomic_load(&run->job[k].progress->worst);
         worst = w > worst ? w : worst;
     }
-    printf("  %.0f s, %.0f systems per second; %ld refused ds; largest error that passed: %.2f of what is allowed\n",
+    printf("  %.0f s, %.0f systems per second; %ld refused; largest error that passed: %.2f of what is allowed\n",
            seconds_now() - run->start, (double)(passed + failed) / (seconds_now() - run->start), refused, worst);
     printf("%ld passed, %ld failed, %d skipped\n", passed, failed, passed + failed == 0 && run->unusable > 0);
     return failed > 0;
@@ -173,9 +174,10 @@ int main(int argc, char **argv)
     run.start = seconds_now();
     for (int k = 0; k < run.o.jobs; k++) {
         /* cppcheck-suppress invalidFunctionArg ; no file */
-        void *const page = mmap(NULL, sizeof(struct told), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+        void *const page =
+            mmap(NULL, sizeof(struct progress), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
         if (page == MAP_FAILED) return 2;
-        run.job[k].told = page;
+        run.job[k].progress = page;
     }
     run_all(&run);
     return tell(&run);

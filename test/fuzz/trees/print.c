@@ -19,14 +19,14 @@ static void print_numbers(FILE *to, const char *name, const double *number, int 
 
 static void print_columns(FILE *to, const struct multiscale *s)
 {
-    const double *const place = s->place ? s->place[0] : NULL;
+    const double *const position = s->position ? s->position[0] : NULL;
     print_numbers(to, "x", s->x[0], s->n, 3);
     print_numbers(to, "moved", s->moved ? s->moved[0] : NULL, s->n, 3);
     print_numbers(to, "mass", s->mass, s->n, 1);
     print_numbers(to, "h", s->h, s->n, 1);
     print_numbers(to, "a", s->a, s->n, 1);
-    print_numbers(to, "place", place, s->ni, 3);
-    print_numbers(to, "place_h", s->place_h, s->ni, 1);
+    print_numbers(to, "position", position, s->ni, 3);
+    print_numbers(to, "position_h", s->position_h, s->ni, 1);
     if (!s->active) return;
     fprintf(to, "static int active[%d] = {", s->ni);
     for (int i = 0; i < s->ni; i++) fprintf(to, "%s%d", i ? ", " : "", s->active[i]);
@@ -67,8 +67,8 @@ static void print_tree(FILE *to, const struct multiscale *s)
             "    if (sapporo_tree_create(&o, %d, &t)) return puts(sapporo_last_error(NULL)), 2;\n"
             "    if (sapporo_tree_set(t, &p) || sapporo_tree_build(t)) return puts(sapporo_tree_last_error(t)), 2;\n",
             s->n, s->h ? ", .h = {h, 0}" : "", s->a ? ", .a = {a, 0}" : "", s->ni,
-            s->active ? ", .active = active" : "", s->place ? ", .x = {place, 0}" : "",
-            s->place_h ? ", .h = {place_h, 0}" : "", s->n);
+            s->active ? ", .active = active" : "", s->position ? ", .x = {position, 0}" : "",
+            s->position_h ? ", .h = {position_h, 0}" : "", s->n);
     if (s->moved)
         fprintf(to, "    p.x.base = moved;\n"
                     "    if (sapporo_tree_set(t, &p) || sapporo_tree_refresh(t)) return 2;\n");
@@ -78,11 +78,11 @@ static void print_tree(FILE *to, const struct multiscale *s)
 
 static void print_stepper(FILE *to, const struct multiscale *s)
 {
-    const int n = s->n + s->ni;
+    const int n = s->n + (s->position ? s->ni : 0), first = s->position ? s->n : 0;
     fprintf(
         to,
         "    static double all[%d][3], v[%d][3], m[%d], b[%d][3], q[%d];\n"
-        "    memcpy(all, x, sizeof x), memcpy(all + %d, place, sizeof place), memcpy(m, mass, sizeof mass);\n"
+        "    memcpy(all, x, sizeof x), memcpy(m, mass, sizeof mass);\n%s"
         "    const sapporo_stepper_options w = {.size = sizeof w, .method = SAPPORO_STEP_TREE, .tree = &o, .dt = 1};\n"
         "    const sapporo_stepper_particles p = {.size = sizeof p, .n = %d, .x = {all, 0}, .v = {v, 0},\n"
         "        .mass = {m, 0}};\n"
@@ -92,7 +92,8 @@ static void print_stepper(FILE *to, const struct multiscale *s)
         "    if (sapporo_stepper_create(&w, %d, &t)) return puts(sapporo_last_error(NULL)), 2;\n"
         "    if (sapporo_stepper_set(t, &p) || sapporo_stepper_get(t, &r)) return 2;\n"
         "    memcpy(acc, b + %d, sizeof acc), memcpy(pot, q + %d, sizeof pot);\n",
-        n, n, n, n, n, s->n, n, n, n, s->n, s->n);
+        n, n, n, n, n, s->position ? "    memcpy(all + sizeof x / sizeof *x, position, sizeof position);\n" : "", n, n,
+        n, first, first);
 }
 
 int print_system(const char *path, const struct multiscale *s, const struct proof_engine *e,
@@ -106,7 +107,7 @@ int print_system(const char *path, const struct multiscale *s, const struct proo
     print_exact(to, s);
     fprintf(to, "static double acc[%d][3], pot[%d];\n\nint main(void)\n{\n", s->ni, s->ni);
     print_options(to, s, e);
-    (s->form == MULTISCALE_MASSLESS ? print_stepper : print_tree)(to, s);
+    (s->form >= MULTISCALE_MASSLESS ? print_stepper : print_tree)(to, s);
     fprintf(to,
             "    for (int i = 0; i < %d; i++)\n"
             "        for (int c = 0; c < 4; c++)\n"

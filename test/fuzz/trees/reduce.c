@@ -42,8 +42,8 @@ static void without_targets(const struct multiscale *from, int first, int n, str
     to->h = without(from->h, from->n, sizeof *to->h, 0, 0);
     to->a = without(from->a, from->n, sizeof *to->a, 0, 0);
     to->active = without(all ? all : from->active, from->ni, sizeof *to->active, first, n);
-    to->place = without(from->place, from->ni, sizeof *to->place, first, n);
-    to->place_h = without(from->place_h, from->ni, sizeof *to->place_h, first, n);
+    to->position = without(from->position, from->ni, sizeof *to->position, first, n);
+    to->position_h = without(from->position_h, from->ni, sizeof *to->position_h, first, n);
     free(all);
 }
 
@@ -58,9 +58,9 @@ static void without_particles(const struct multiscale *from, int first, int n, s
     to->h = without(from->h, from->n, sizeof *to->h, first, n);
     to->a = without(from->a, from->n, sizeof *to->a, first, n);
     to->active = without(from->active, from->ni, sizeof *to->active, 0, 0);
-    to->place = without(from->place, from->ni, sizeof *to->place, 0, 0);
-    to->place_h = without(from->place_h, from->ni, sizeof *to->place_h, 0, 0);
-    if (from->form == MULTISCALE_ALL) to->ni = to->n;
+    to->position = without(from->position, from->ni, sizeof *to->position, 0, 0);
+    to->position_h = without(from->position_h, from->ni, sizeof *to->position_h, 0, 0);
+    if (from->form == MULTISCALE_ALL || from->form == MULTISCALE_STEPPED) to->ni = to->n;
     int left = 0;
     for (int i = 0; i < from->ni && to->active; i++) {
         const int a = from->active[i];
@@ -105,7 +105,8 @@ void reduce(struct multiscale *s, const struct proof_engine *e, const char *prog
     struct proof_verdict v;
     const double end = seconds_now() + SECONDS_MOST;
     const int n = s->n, ni = s->ni;
-    for (int run = (s->ni + 1) / 2; run > 0; run /= 2) remove_runs(s, e, &s->ni, run, without_targets, end);
+    const int most = s->form == MULTISCALE_STEPPED ? 0 : (s->ni + 1) / 2; /* a stepper gives all its particles */
+    for (int run = most; run > 0; run /= 2) remove_runs(s, e, &s->ni, run, without_targets, end);
     for (int run = (s->n + 1) / 2; run > 0; run /= 2) remove_runs(s, e, &s->n, run, without_particles, end);
     proof_of(s, e, &v);
     const int used = snprintf(text, room, "\n  reduced from %d particles and %d targets to %d and %d: %s", n, ni, s->n,

@@ -72,30 +72,30 @@ int engine_of(const struct choice *c, uint64_t seed, struct proof_engine *e)
 
 /* ---- systems ---------------------------------------------------------------------------------- */
 
-static void tell(struct told *told, const char *text)
+static void tell(struct progress *progress, const char *text)
 {
-    const int n = atomic_load(&told->failures);
+    const int n = atomic_load(&progress->failures);
     if (n == FAILURES_MOST) return;
-    (void)snprintf(told->text[n], FAILURE_TEXT, "%s", text);
-    atomic_store(&told->failures, n + 1);
+    (void)snprintf(progress->text[n], FAILURE_TEXT, "%s", text);
+    atomic_store(&progress->failures, n + 1);
 }
 
 /* Describes a failure, and reduces the first ones. */
-static void tell_failure(const struct choice *c, struct told *told, uint64_t seed, struct multiscale *s,
+static void tell_failure(const struct choice *c, struct progress *progress, uint64_t seed, struct multiscale *s,
                          const struct proof_engine *e, const struct proof_verdict *v)
 {
     char text[FAILURE_TEXT], more[600] = "";
-    const int number = (int)(atomic_load(&told->failed[SAPPORO_SP]) + atomic_load(&told->failed[SAPPORO_DS]) +
-                             atomic_load(&told->failed[SAPPORO_DP]));
+    const int number = (int)(atomic_load(&progress->failed[SAPPORO_SP]) + atomic_load(&progress->failed[SAPPORO_DS]) +
+                             atomic_load(&progress->failed[SAPPORO_DP]));
     char words[sizeof s->words];
     memcpy(words, s->words, sizeof words);
     if (number <= c->reduced_most) reduce(s, e, c->programs, seed, more, sizeof more);
     (void)snprintf(text, sizeof text, "seed %llu, %s %s: %s\n  %s%s", (unsigned long long)seed, e->isa ? e->isa : "",
                    precision_name(e->precision), words, v->text, more);
-    tell(told, text);
+    tell(progress, text);
 }
 
-static void prove(const struct choice *c, struct told *told, uint64_t seed)
+static void prove(const struct choice *c, struct progress *progress, uint64_t seed)
 {
     const struct multiscale_recipe recipe = multiscale_draw(seed);
     struct multiscale s;
@@ -103,24 +103,24 @@ static void prove(const struct choice *c, struct told *told, uint64_t seed)
     struct proof_verdict v = {.failed = 1};
     if (!engine_of(c, seed, &e)) _exit(3);
     if (multiscale_make(&recipe, seed, &s)) proof_of(&s, &e, &v);
-    atomic_fetch_add(v.failed ? &told->failed[e.precision] : &told->passed[e.precision], 1);
-    atomic_fetch_add(&told->refused, v.refused);
+    atomic_fetch_add(v.failed ? &progress->failed[e.precision] : &progress->passed[e.precision], 1);
+    atomic_fetch_add(&progress->refused, v.refused);
     if (v.failed)
-        tell_failure(c, told, seed, &s, &e, &v);
-    else if (v.worst > atomic_load(&told->worst))
-        atomic_store(&told->worst, v.worst);
+        tell_failure(c, progress, seed, &s, &e, &v);
+    else if (v.worst > atomic_load(&progress->worst))
+        atomic_store(&progress->worst, v.worst);
     multiscale_free(&s);
 }
 
-void worker_run(const struct choice *c, struct told *told, uint64_t first, uint64_t step, long count)
+void worker_run(const struct choice *c, struct progress *progress, uint64_t first, uint64_t step, long count)
 {
     struct proof_engine e;
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (!engine_of(c, first, &e)) _exit(3);
-    for (long k = 0; k < count && !atomic_load(&told->stop); k++) {
-        atomic_store(&told->seed, first + (uint64_t)k * step);
-        atomic_store(&told->began, seconds_now());
-        prove(c, told, first + (uint64_t)k * step);
+    for (long k = 0; k < count && !atomic_load(&progress->stop); k++) {
+        atomic_store(&progress->seed, first + (uint64_t)k * step);
+        atomic_store(&progress->began, seconds_now());
+        prove(c, progress, first + (uint64_t)k * step);
     }
     _exit(0);
 }

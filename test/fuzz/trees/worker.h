@@ -22,8 +22,8 @@ struct choice {
     int reduced_most;            /* failures of a child that are reduced */
 };
 
-/* What a child tells. */
-struct told {
+/* What a child has done, in memory that its parent reads. */
+struct progress {
     atomic_ullong seed;
     _Atomic double began;
     atomic_int stop; /* set by the parent: the child ends after this system */
@@ -39,7 +39,7 @@ double seconds_now(void);
 int engine_of(const struct choice *choice, uint64_t seed, struct proof_engine *engine);
 
 /* Proves the systems of `count` seeds, and ends the process. */
-void worker_run(const struct choice *choice, struct told *told, uint64_t first, uint64_t step, long count)
+void worker_run(const struct choice *choice, struct progress *progress, uint64_t first, uint64_t step, long count)
     __attribute__((noreturn));
 
 const char *precision_name(sapporo_precision precision);
