@@ -117,7 +117,7 @@ void sap_radii_decide(const struct sap_radii_lists *plain, const struct sap_radi
 /* ---- lists that are wrong ---- */
 
 /* Whether n is nearly all of the rows. */
-static int nearly_all(int n, const struct sap_radii_lists *lists) { return 10 * n >= 9 * lists->rows; }
+static int nearly_all(int n, const struct sap_radii_lists *lists) { return (double)n >= 0.9 * lists->rows; }
 
 int sap_radii_suspect(const struct sap_radii_lists *used)
 {
@@ -133,7 +133,7 @@ void sap_radii_warn(const struct sap_radii_lists *used, const struct sap_radii_l
     const struct sap_radii_lists *const plain = kind == SAP_RADII_MASS ? other : used;
     const struct sap_radii_lists *const mass = kind == SAP_RADII_MASS ? used : other;
     const int overflow = nearly_all(used->overflows, used);
-    if (sap_radii_fit(plain, mass, most, nj) != better || 10 * other->overflows > other->rows) return;
+    if (sap_radii_fit(plain, mass, most, nj) != better || other->overflows > 0.1 * other->rows) return;
     if (atomic_flag_test_and_set(&warned)) return;
     sap_nbody6_tell("gpunb_regf: by %s %d of %d neighbour lists %s, by %s %d; %s is used; if the code passes radii for "
                     "%s, set SAPPORO_NBODY6_RADII=%s",

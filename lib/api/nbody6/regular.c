@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "api/nbody6/nbody6.h"
+#include "base/finite.h"
 #include "base/fpenv.h"
 #include "base/lock.h"
 
@@ -23,6 +24,12 @@ static struct sap_lock lock = SAP_LOCK_INIT;
 
 /* Targets whose lists are counted by both kinds of radii. */
 enum { SAMPLE = 256 };
+
+/* Stars of the last send, evenly chosen, while the kind of the radii is open; guarded by `lock`. */
+static struct {
+    int n;
+    double x[SAMPLE][3], v[SAMPLE][3];
+} sample;
 
 void sap_regular_open(int nbmax, int rank, enum sap_radii usual)
 {
@@ -52,6 +59,19 @@ void sap_regular_close(void)
     sap_unlock(&lock);
 }
 
+/* Chooses the stars of the sample, without those that are not finite. */
+static void take_sample(int nj, const double (*x)[3], const double (*v)[3])
+{
+    const int n = nj < SAMPLE ? nj : SAMPLE;
+    sample.n = 0;
+    for (int k = 0; k < n; k++) {
+        const size_t j = (size_t)k * (size_t)nj / (size_t)n;
+        if (!finite_place(x[j]) || !finite_place(v[j])) continue;
+        memcpy(sample.x[sample.n], x[j], sizeof *sample.x);
+        memcpy(sample.v[sample.n++], v[j], sizeof *sample.v);
+    }
+}
+
 /* Stores all nj particles in the context; returns 1, or 0 after a message. */
 static int send(int nj, const double *mass, const double (*x)[3], const double (*v)[3])
 {
@@ -64,6 +84,7 @@ static int send(int nj, const double *mass, const double (*x)[3], const double (
         sap_nbody6_tell("gpunb_send: nj is %d%s", nj, nj < 0 ? "" : ", and an array is NULL");
         return 0;
     }
+    if (nj > 0 && sap_radii_undecided()) take_sample(nj, x, v);
     const int status = nj > 0 ? sapporo_set_particles(regular.context, 0, nj, &all) : SAPPORO_OK;
     return status == SAPPORO_OK || status == SAPPORO_ERR_NOT_FINITE;
 }
@@ -165,13 +186,23 @@ static int measure(const struct sap_regular_force *f, int ni, int by_mass, int *
     return status;
 }
 
-/* Decides on the kind of radii by the lists of the first targets. */
+/* Decides on the kind of radii by the lists of the call's first targets, and of other stars with the radii of these, so
+ * that the decision of a call with one target does not depend on where its star is. */
 static int decide(const struct sap_regular_force *f)
 {
-    const int ni = f->ni < SAMPLE ? f->ni : SAMPLE, most = longest(f);
-    int by_h2[SAMPLE], by_mass[SAMPLE];
-    int status = measure(f, ni, 0, by_h2);
-    if (status >= 0) status = measure(f, ni, 1, by_mass);
+    double h2[SAMPLE], dtr[SAMPLE], x[SAMPLE][3], v[SAMPLE][3];
+    int by_h2[SAMPLE], by_mass[SAMPLE], ni = 0;
+    for (; ni < SAMPLE && (ni < f->ni || ni - f->ni < sample.n); ni++) {
+        const int i = ni % f->ni, of_call = ni < f->ni;
+        h2[ni] = f->h2 ? f->h2[i] : 0;
+        dtr[ni] = f->dtr ? f->dtr[i] : 0;
+        memcpy(x[ni], of_call ? f->x[i] : sample.x[ni - f->ni], sizeof *x);
+        memcpy(v[ni], of_call ? f->v[i] : sample.v[ni - f->ni], sizeof *v);
+    }
+    const struct sap_regular_force some = {.h2 = h2, .dtr = dtr, .x = x, .v = v};
+    const int most = longest(f);
+    int status = measure(&some, ni, 0, by_h2);
+    if (status >= 0) status = measure(&some, ni, 1, by_mass);
     if (status < 0) return status;
     const struct sap_radii_lists plain = sap_radii_count(ni, by_h2, most, regular.nj);
     const struct sap_radii_lists mass = sap_radii_count(ni, by_mass, most, regular.nj);
