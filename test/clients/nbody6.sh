@@ -41,6 +41,10 @@ build() {
     printf '#!/bin/sh\nexec %s -w -std=legacy -fallow-argument-mismatch "$@"\n' "$(command -v gfortran)" >"$work/bin/gfortran"
     chmod +x "$work/bin/gfortran"
     [ -e "$work/source/Ncode/newton.f" ] || step cp "$work/source/Block/newton.f" "$work/source/Ncode/"
+    for file in Ncode Block; do # room for 32,768 stars, as the code's own comments propose
+        grep -q '^ *PARAMETER *(NMAX=[0-9]\{5\}' "$work/source/$file/params.h" ||
+            step sed -i '/^ *PARAMETER/s/NMAX=[0-9]*,KMAX=[0-9]*,LMAX=[0-9]*/NMAX=34010,KMAX=2010,LMAX=500/' "$work/source/$file/params.h"
+    done
     PATH=$work/bin:$PATH make -C "$work/source/GPU2" "$OWN" avx=enable ${CHAIN:+chainmode="$CHAIN"} >>"$log" 2>&1
     link own gpunb.o gpupot.o gpuirr.o
     # shellcheck disable=SC2086 # a list of words
@@ -56,7 +60,7 @@ mkdir "$work/run" && cd "$work/run" || exit 2
 prepare() {
     rm -f ./*
     awk -v end="$end" '
-        NR == 3 { $6 = end; $4 = $5 = end < 1 ? end : 1 }
+        NR == 3 { $4 = $5 = end < 1 ? end : 1; $6 = end + $4 / 2 } # the code ends before a whole interval would pass $6
         NR == 10 && NF == 8 { $0 = $0 " 10.0" }
         { print }' "$folder/GPU2/run/$((stars / 1024))k/input" >input
     printf '%s\n' '0.5 0 1 0 3 0.5' '0 1 0 1 1 3 3' '0 1 1 1' '265 0.125 1 1.5 0.001 1 1 1 -1' >input_bse

@@ -13,7 +13,7 @@
 
 enum {
     TRIALS = 16, /* forces per opening by which the kind may be decided; as many may be looked at for the warning */
-    FEW = 8      /* so few lists neither revise an earlier decision nor give a warning against one */
+    FEW = 8      /* fewer lists give no warning against a decision */
 };
 
 static struct {
@@ -58,9 +58,9 @@ static double misfit(const struct sap_radii_lists *lists, int most, int nj)
 
 enum sap_radii sap_radii_fit(const struct sap_radii_lists *plain, const struct sap_radii_lists *mass, int most, int nj)
 {
-    if (plain->usable > 2 * mass->usable) return SAP_RADII_PLAIN;
-    if (mass->usable > 2 * plain->usable) return SAP_RADII_MASS;
-    if (8 * (plain->usable + mass->usable) >= plain->rows) return SAP_RADII_AUTO; /* many lists suit both kinds */
+    const double most_rows = 0.5 * plain->rows;
+    if (plain->usable >= most_rows && plain->usable > 2 * mass->usable) return SAP_RADII_PLAIN;
+    if (mass->usable >= most_rows && mass->usable > 2 * plain->usable) return SAP_RADII_MASS;
     const double of_plain = misfit(plain, most, nj), of_mass = misfit(mass, most, nj);
     if (of_mass > 1.25 * of_plain) return SAP_RADII_PLAIN;
     return of_plain > 1.25 * of_mass ? SAP_RADII_MASS : SAP_RADII_AUTO;
@@ -107,7 +107,7 @@ void sap_radii_decide(const struct sap_radii_lists *plain, const struct sap_radi
             sap_nbody6_tell("gpunb_regf: the lists do not show whether the code weights neighbour radii by mass; "
                             "%s is used; SAPPORO_NBODY6_RADII=plain means h2, mass means m_j h2",
                             formula[in_use()]);
-    } else if (radii.found == SAP_RADII_AUTO || radii.found == fit || plain->rows >= FEW) {
+    } else {
         radii.found = fit;
         radii.trials = 0;
         log_decision(plain, mass);

@@ -4,11 +4,13 @@
  * forces with the sum over all other stars.
  *
  *   radii auto          both kinds in turns, each recognised by its lists
+ *   radii first         the same, each in a process of its own whose first force has one target
  *   radii plain|mass    the library takes this kind, whatever is passed
  *   radii wrong plain|mass     radii of the other kind are passed; the script looks at the messages
  *   radii doubt         masses are about 1, so lists by both kinds suit a code, and h2 is taken
  *   radii full          lists overflow by both kinds
  */
+#define _POSIX_C_SOURCE        200809L
 #define SAPPORO_NBODY6_AARSETH 1
 #include "sapporo_nbody6.h"
 
@@ -16,6 +18,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 enum { MOST = 2048, LMAX = 650, NI_MOST = 1024 };
 enum kind { PLAIN, MASS };
@@ -50,6 +54,7 @@ struct model {
     double neighbours; /* of a star at the half-mass radius */
     double decades;    /* of masses, which are uniform in the logarithm */
     int massless;      /* one star out of so many has no mass; 0: none */
+    int most;          /* length of the longest list; 0: as NBODY6 takes it */
 };
 
 static const struct model models[] = {
@@ -57,7 +62,7 @@ static const struct model models[] = {
     {"very few stars", 16, 3, 0, 0},      {"masses over a factor of 100", 1024, 30, 2, 0},
     {"a factor of 1e6", 2048, 60, 6, 0},  {"some without mass", 1024, 30, 6, 7},
     {"lists of few", 2048, 4, 1, 0},      {"lists that are long", 1024, 200, 0, 0},
-    {"half without mass", 512, 20, 0, 2},
+    {"half without mass", 512, 20, 0, 2}, {"lists that may hold all", 500, 20, 0, 0, LMAX - 5},
 };
 enum { MODELS = sizeof models / sizeof models[0] };
 
@@ -156,8 +161,12 @@ static void compute(int ni, int most)
     gpunb_regf_(&ni, h2, dtr, xi, vi, acc, jrk, pot, &lmax, &most, list[0]);
 }
 
-/* The largest length of a list, as NBODY6 takes it. */
-static int most_of(const struct model *model) { return model->n / 2 < LMAX - 5 ? model->n / 2 : LMAX - 5; }
+/* The largest length of a list; NBODY6's is at most half the number of stars. */
+static int most_of(const struct model *model)
+{
+    if (model->most) return model->most;
+    return model->n / 2 < LMAX - 5 ? model->n / 2 : LMAX - 5;
+}
 
 /* Compares some lists, and forces beside lists that fit. */
 static void check(const struct model *model, int ni, enum kind kind, const char *what)
@@ -199,6 +208,38 @@ static void run_models(int recognised, enum kind taken)
         }
 }
 
+/*
+ * Radii that are too large, so that all lists overflow: by the other kind no list holds another star.  Both kinds are
+ * wrong, plain radii by less.  A code with weighted radii was served before.
+ */
+static void run_too_large(void)
+{
+    static const struct model model = {.name = "too large", .n = 1024, .neighbours = 1500, .most = 100};
+    make_stars(&models[0]);
+    run(&models[0], MASS, MASS, 0, "before");
+    make_stars(&model);
+    run(&model, PLAIN, PLAIN, 0, "too large");
+}
+
+/* Runs that begin with one target, each in a new process. */
+static void run_first(void)
+{
+    for (int k = 0; k < MODELS; k++)
+        for (int passed = PLAIN; passed <= MASS; passed++) {
+            int status = 1;
+            make_stars(&models[k]);
+            if (models[k].n < 64) continue; /* a kind does not show by one target of 16 stars */
+            (void)fflush(stdout);
+            const pid_t child = fork();
+            if (child == 0) {
+                run(&models[k], (enum kind)passed, (enum kind)passed, 1, names[passed]);
+                (void)fflush(stdout);
+                _exit(wrong > 0);
+            }
+            wrong += child < 0 || waitpid(child, &status, 0) != child || status != 0;
+        }
+}
+
 /* A code in other units, whose stars have masses of about 1: the library takes h2 and says that it may be wrong. */
 static void run_doubtful(void)
 {
@@ -233,12 +274,15 @@ int main(int argc, char **argv)
         run(&models[0], kind == MASS ? PLAIN : MASS, kind, 0, "wrong again");
     } else if (argc != 2) {
         return 2;
+    } else if (strcmp(word, "first") == 0) {
+        run_first();
     } else if (strcmp(word, "doubt") == 0) {
         run_doubtful();
     } else if (strcmp(word, "full") == 0) {
         run_full();
     } else {
         run_models(strcmp(word, "auto") == 0, kind);
+        if (strcmp(word, "auto") == 0) run_too_large();
     }
     puts(wrong ? "something is wrong" : "all as it should be");
     return wrong > 0;
