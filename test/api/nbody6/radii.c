@@ -58,11 +58,16 @@ struct model {
 };
 
 static const struct model models[] = {
-    {"equal masses", 1024, 30, 0, 0},     {"few stars", 64, 6, 0, 0},
-    {"very few stars", 16, 3, 0, 0},      {"masses over a factor of 100", 1024, 30, 2, 0},
-    {"a factor of 1e6", 2048, 60, 6, 0},  {"some without mass", 1024, 30, 6, 7},
-    {"lists of few", 2048, 4, 1, 0},      {"lists that are long", 1024, 200, 0, 0},
-    {"half without mass", 512, 20, 0, 2}, {"lists that may hold all", 500, 20, 0, 0, LMAX - 5},
+    {.name = "equal masses", .n = 1024, .neighbours = 30},
+    {.name = "few stars", .n = 64, .neighbours = 6},
+    {.name = "very few stars", .n = 16, .neighbours = 3},
+    {.name = "masses over a factor of 100", .n = 1024, .neighbours = 30, .decades = 2},
+    {.name = "a factor of 1e6", .n = 2048, .neighbours = 60, .decades = 6},
+    {.name = "some without mass", .n = 1024, .neighbours = 30, .decades = 6, .massless = 7},
+    {.name = "lists of few", .n = 2048, .neighbours = 4, .decades = 1},
+    {.name = "lists that are long", .n = 1024, .neighbours = 200},
+    {.name = "half without mass", .n = 512, .neighbours = 20, .massless = 2},
+    {.name = "lists that may hold all", .n = 500, .neighbours = 20, .most = LMAX - 5},
 };
 enum { MODELS = sizeof models / sizeof models[0] };
 
