@@ -49,10 +49,12 @@ struct sap_radii_lists sap_radii_count(int rows, const int *length, int most, in
     return lists;
 }
 
-/* The factor by which the mean list is too long, or too short to hold one other star; 1 if it is neither. */
+/* The factor by which the mean list is too long, or too short to hold one other star; 1 if it is neither.  A mean list
+ * of nearly all stars is infinitely wrong: no code takes the whole system for the neighbours of a star. */
 static double misfit(const struct sap_radii_lists *lists, int most, int nj)
 {
     const double mean = lists->others / lists->rows;
+    if (mean > 0.75 * (nj - 1)) return INFINITY;
     return fmax(1, fmax(mean / bound(most, nj), 1 / mean));
 }
 
@@ -133,7 +135,9 @@ void sap_radii_warn(const struct sap_radii_lists *used, const struct sap_radii_l
     const struct sap_radii_lists *const plain = kind == SAP_RADII_MASS ? other : used;
     const struct sap_radii_lists *const mass = kind == SAP_RADII_MASS ? used : other;
     const int overflow = nearly_all(used->overflows, used);
-    if (sap_radii_fit(plain, mass, most, nj) != better || other->overflows > 0.1 * other->rows) return;
+    if (other->overflows > 0.1 * other->rows) return;
+    /* Where lists decided on the kind, an overflow alone shows only that the radii are too large. */
+    if ((radii.kind == SAP_RADII_AUTO || !overflow) && sap_radii_fit(plain, mass, most, nj) != better) return;
     if (atomic_flag_test_and_set(&warned)) return;
     sap_nbody6_tell("gpunb_regf: by %s %d of %d neighbour lists %s, by %s %d; %s is used; if the code passes radii for "
                     "%s, set SAPPORO_NBODY6_RADII=%s",

@@ -9,6 +9,7 @@
  *   radii wrong plain|mass     radii of the other kind are passed; the script looks at the messages
  *   radii doubt         masses are about 1, so lists by both kinds suit a code, and h2 is taken
  *   radii full          lists overflow by both kinds
+ *   radii few           lists overflow by h2, and hold hardly any other star by m_j h2
  */
 #define _POSIX_C_SOURCE        200809L
 #define SAPPORO_NBODY6_AARSETH 1
@@ -64,6 +65,7 @@ static const struct model models[] = {
     {.name = "masses over a factor of 100", .n = 1024, .neighbours = 30, .decades = 2},
     {.name = "a factor of 1e6", .n = 2048, .neighbours = 60, .decades = 6},
     {.name = "some without mass", .n = 1024, .neighbours = 30, .decades = 6, .massless = 7},
+    {.name = "lists of hardly any", .n = 1024, .neighbours = 0.4, .decades = 6},
     {.name = "lists of few", .n = 2048, .neighbours = 4, .decades = 1},
     {.name = "lists that are long", .n = 1024, .neighbours = 200},
     {.name = "half without mass", .n = 512, .neighbours = 20, .massless = 2},
@@ -219,7 +221,7 @@ static void run_models(int recognised, enum kind taken)
  */
 static void run_too_large(void)
 {
-    static const struct model model = {.name = "too large", .n = 1024, .neighbours = 1500, .most = 100};
+    static const struct model model = {.name = "too large", .n = 1024, .neighbours = 400, .most = 100};
     make_stars(&models[0]);
     run(&models[0], MASS, MASS, 0, "before");
     make_stars(&model);
@@ -253,18 +255,19 @@ static void run_doubtful(void)
     run(&models[3], PLAIN, PLAIN, 0, "doubt");
 }
 
-/* Radii that are too large by either kind. */
-static void run_full(void)
+/* Targets in the core, with radii by which lists overflow: by either kind, or only plain ones. */
+static void run_overflows(double squared)
 {
-    const struct model *const model = &models[0];
+    static const struct model rows_for_few = {.name = "rows for few", .n = 1024, .most = 100};
+    const struct model *const model = &rows_for_few;
     make_stars(model);
     gpunb_open_(&model->n);
     gpunb_send_(&model->n, m, x, v);
     for (int k = 0; k < 3; k++) {
         make_targets(model, 0, 100, PLAIN);
-        for (int i = 0; i < 100; i++) h2[i] = 1e7;
+        for (int i = 0; i < 100; i++) h2[i] = squared, xi[i][0] *= 0.2, xi[i][1] *= 0.2, xi[i][2] *= 0.2;
         compute(100, most_of(model));
-        check(model, 100, PLAIN, "full");
+        check(model, 100, PLAIN, "overflow");
     }
     gpunb_close_();
 }
@@ -284,7 +287,9 @@ int main(int argc, char **argv)
     } else if (strcmp(word, "doubt") == 0) {
         run_doubtful();
     } else if (strcmp(word, "full") == 0) {
-        run_full();
+        run_overflows(1e7);
+    } else if (strcmp(word, "few") == 0) {
+        run_overflows(1);
     } else {
         run_models(strcmp(word, "auto") == 0, kind);
         if (strcmp(word, "auto") == 0) run_too_large();

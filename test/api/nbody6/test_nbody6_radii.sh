@@ -64,6 +64,10 @@ SAPPORO_NBODY6_RADII=plain run "plain radii are taken from a code with the other
 says "it is told once that lists overflow" 1 'by h2 256 of 256 neighbour lists overflow, by m_j h2 0; .*SAPPORO_NBODY6_RADII=mass'
 run "weighted radii are taken from a code with the other kind" seven wrong mass
 says "it is told once that lists are empty" 1 'by m_j h2 256 of 256 .* hold no other star, .*SAPPORO_NBODY6_RADII=plain'
+SAPPORO_NBODY6_RADII=plain run "radii by which lists overflow, but hardly hold a star by the other kind" six few
+says "it is told once that lists overflow, too" 1 'neighbour lists overflow, by m_j h2 0; .*SAPPORO_NBODY6_RADII=mass'
+run "the same, where the lists decided" six few
+says "without a message" 0 gpunb_regf
 run "radii that suit both kinds" six doubt
 says "it is told once that lists do not show the kind" 1 'do not show whether .*SAPPORO_NBODY6_RADII=plain'
 run "lists that overflow by both kinds" six full
