@@ -85,8 +85,7 @@ def table_growth(rows):
     ns = numbers(rows)
     head = ("criterion", "accuracy", "multipoles", *(f"N = {n:,}" for n in ns))
     lines = [(dict(CRITERIA)[mac], accuracy_text(acc), MULTIPOLES[order],
-              *(errors(of(rows, mac=mac, accuracy=acc, multipoles=order, n=n), ("error99", "error999", "error100"))
-                for n in ns)) for mac, acc, order in cases(rows)]
+              *(errors(of(rows, mac=mac, accuracy=acc, multipoles=order, n=n)) for n in ns)) for mac, acc, order in cases(rows)]
     return table(head, lines)
 
 
@@ -103,7 +102,7 @@ def table_momentum(rows, drifts):
     head = ("criterion", "accuracy", "multipoles", "net force: octree, kd-tree", "octree: distance, speed",
             "kd-tree: distance, speed")
     kinds = ("octree", "kdtree")
-    lines = [("direct sum", "", "", "0", errors(of(drifts, tree="direct"), ("distance", "speed")), "")]
+    lines = [("direct sum", "", "", "", errors(of(drifts, tree="direct"), ("distance", "speed")), "")]
     for mac, acc, order in cases(rows):
         case = {"mac": mac, "accuracy": acc, "multipoles": order}
         moved = [of(drifts, tree=kind, **case) for kind in kinds]

@@ -262,16 +262,15 @@ static void run_case(const tree_request *asked, const tree_case *what, tree_resu
 
 static void print_head(void)
 {
-    printf("%-12s %9s %4s %-12s %8s %2s %-34s %9s %10s %9s %9s %9s %9s %9s %8s %8s %8s %7s %7s %7s %8s\n", "model", "n",
-           "seed", "criterion", "accuracy", "p", "engine", "ms", "rows/s", "median", "99%", "99.9%", "largest",
-           "r.m.s.", "of", "p-p", "p-c", "sort", "link", "moments", "walk");
+    printf("%-12s %9s %-12s %8s %2s %-34s %9s %10s %9s %9s %9s %9s %9s %8s %8s %8s %7s %7s %7s %8s %4s\n", "model", "n",
+           "criterion", "accuracy", "p", "engine", "ms", "rows/s", "median", "99%", "99.9%", "largest", "r.m.s.", "of",
+           "p-p", "p-c", "sort", "link", "moments", "walk", "seed");
 }
 
 static void print_case(const tree_case *c, const tree_result *r)
 {
     const tree_errors *const e = &r->errors;
-    printf("%-12s %9d %4d %-12s %8.3g %2d %-34s ", c->model, c->n, c->shared->seed, MACS[c->mac], c->accuracy,
-           c->multipoles, r->engine);
+    printf("%-12s %9d %-12s %8.3g %2d %-34s ", c->model, c->n, MACS[c->mac], c->accuracy, c->multipoles, r->engine);
     if (r->failure[0] != '\0') {
         printf("no result: %s\n", r->failure);
         return;
@@ -280,7 +279,7 @@ static void print_case(const tree_case *c, const tree_result *r)
            e->median, e->at99, e->at999, e->largest, e->rms, e->compared, (double)r->tree.particle_particle / r->rows,
            (double)r->tree.particle_cell / r->rows);
     for (int k = 0; k < SAPPORO_PHASES; k++) printf(" %*.2f", k < SAPPORO_PHASES - 1 ? 7 : 8, 1e3 * r->phase[k]);
-    printf("\n");
+    printf(" %4d\n", c->shared->seed);
 }
 
 static void print_numbers(const tree_result *r)
