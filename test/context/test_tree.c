@@ -60,10 +60,10 @@ static void structure(void **state)
 
 /*
  * What 50 %, 99 % and 99.9 % of the particles and all of them are below, and the net force (docs/tree.md), for octrees
- * and for kd-trees: the largest of 320 seeds of each of the eight models, all 2,000 particles compared, on AVX-512.  The
- * factors leave room for other seeds and engines: of parts of 100 seeds the largest values differ by up to 1.6, 2.4, 2, 5
- * and 4.  No criterion bounds the largest error of the first six rows, since a particle between pulls that cancel has a
- * small acceleration; that bound finds wrong forces.
+ * and for kd-trees: the largest of 320 seeds of each of the eight models, all 2,000 particles compared, on AVX-512. The
+ * factors leave room for other seeds and engines: of parts of 100 seeds the largest values differ by up to 1.6, 2.4, 2,
+ * 5 and 4.  No criterion bounds the largest error of the first six rows, since a particle between pulls that cancel has
+ * a small acceleration; that bound finds wrong forces.
  */
 static const double MOST_OVER_MEASURED[] = {1.25, 1.5, 2, 2, 2};
 enum { MEDIAN, AT99, AT999, LARGEST, NET, MEASURED };

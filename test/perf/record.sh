@@ -255,7 +255,7 @@ record_tree_errors() {
     wait
     [ ! -e "$work/no-lines" ] || return
     head_of "$work/tree-errors" "$engine" "largest errors of tree accelerations of all seeds, and of the net force" \
-        "${NUMBERS:+NUMBERS='$NUMBERS' }${SEEDS:+SEEDS=$SEEDS }test/perf/record.sh tree-errors"
+        "${NUMBERS:+NUMBERS=\"$NUMBERS\" }${SEEDS:+SEEDS=$SEEDS }test/perf/record.sh tree-errors"
     for model in $tree_models; do cat "$work/lines-$model"; done | largest_errors >>"$work/tree-errors" &&
         mv "$work/tree-errors" $data/tree-errors.csv && record_tree_drift "$engine"
 }
