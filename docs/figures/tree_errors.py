@@ -4,6 +4,7 @@
     tree_errors.py            prints the tables
     tree_errors.py --write    puts them into the pages, between <!-- tree errors: NAME --> and <!-- end tree errors -->
     tree_errors.py --check    prints what the pages have in place of them, and fails if there is anything
+    tree_errors.py --bounds   prints the largest values with 2,000 particles as rows of BOUNDS in test/context/test_tree.c
 
 `test/perf/record.sh tree-errors` records the data.  Each number is the largest of all models, seeds and kinds of trees
 that the table does not name.
@@ -136,7 +137,20 @@ def renewed(text, found, used):
     return re.sub(r"<!-- tree errors: (\w+) -->\n.*?<!-- end tree errors -->", replace, text, flags=re.S)
 
 
+def bounds(rows):
+    """Rows of the C test: median, 99 %, 99.9 %, largest and net force of octrees, and of kd-trees."""
+    lines = []
+    for mac, acc, order in cases(rows):
+        cells = [errors(of(rows, mac=mac, accuracy=acc, multipoles=order, tree=kind, n=2000), (*MEASURED, "net_force"))
+                 for kind in ("octree", "kdtree")]
+        lines.append(f"    {{SAPPORO_MAC_{mac.upper()}, {acc:g}, {order}, {{{cells[0]}}}, {{{cells[1]}}}}}")
+    return ",\n".join(lines) + "};"
+
+
 def main(arguments):
+    if arguments == ["--bounds"]:
+        print(bounds(data.read("tree-errors.csv")))
+        return 0
     found, used, differences = tables(), set(), []
     if not arguments:
         for name, lines in found.items():

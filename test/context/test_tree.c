@@ -60,12 +60,13 @@ static void structure(void **state)
 
 /*
  * What 50 %, 99 % and 99.9 % of the particles and all of them are below, and the net force (docs/tree.md), for octrees
- * and for kd-trees: the largest of 320 seeds of each of the eight models, all 2,000 particles compared, on AVX-512. The
- * factors leave room for other seeds and engines: of parts of 100 seeds the largest values differ by up to 1.6, 2.4, 2,
- * 5 and 4.  No criterion bounds the largest error of the first six rows, since a particle between pulls that cancel has
- * a small acceleration; that bound finds wrong forces.
+ * and for kd-trees: the largest of 200 seeds of each of the eight models, all 2,000 particles compared, on AVX-512, as
+ * `docs/figures/tree_errors.py --bounds` prints them.  The factors leave room for other seeds and engines: of 35,200
+ * cases of 220 further seeds two exceed 1.25 times a median, one each 1.5 times a 99 % and 2 times a 99.9 % error, none
+ * 2 times a largest error, and two 3 times a net force.  No criterion bounds the largest error of the first six rows,
+ * since the pulls on a particle may cancel; that number finds wrong forces.
  */
-static const double MOST_OVER_MEASURED[] = {1.25, 1.5, 2, 2, 2};
+static const double MOST_OVER_MEASURED[] = {1.25, 1.5, 2, 2, 3};
 enum { MEDIAN, AT99, AT999, LARGEST, NET, MEASURED };
 static const struct bound {
     sapporo_tree_mac mac;
@@ -73,11 +74,11 @@ static const struct bound {
     int order;
     double octree[MEASURED], kdtree[MEASURED];
 } BOUNDS[] = {
-    {SAPPORO_MAC_OPENING, 0.7, 1, {3.0e-3, 3.5e-2, 1.0e-1, 9.6e-1, 1.1e-3}, {2.7e-3, 3.4e-2, 1.2e-1, 4.4e-1, 8.6e-4}},
-    {SAPPORO_MAC_OPENING, 0.7, 2, {1.7e-4, 4.6e-3, 2.0e-2, 1.4e-1, 2.0e-4}, {2.7e-4, 5.5e-3, 1.8e-2, 8.6e-2, 2.4e-4}},
-    {SAPPORO_MAC_OPENING, 0.3, 2, {1.1e-5, 2.4e-4, 7.9e-4, 4.3e-3, 1.0e-5}, {1.6e-5, 3.1e-4, 1.1e-3, 6.7e-3, 2.3e-5}},
-    {SAPPORO_MAC_MULTIPOLE, 0.1, 1, {3.0e-3, 3.6e-2, 1.0e-1, 1.2, 7.6e-4}, {2.9e-3, 3.2e-2, 9.8e-2, 3.5e-1, 1.3e-3}},
-    {SAPPORO_MAC_MULTIPOLE, 0.1, 2, {2.6e-4, 5.4e-3, 2.4e-2, 1.3e-1, 1.7e-4}, {4.9e-4, 1.1e-2, 5.1e-2, 9.9e-2, 2.5e-4}},
+    {SAPPORO_MAC_OPENING, 0.7, 1, {3.0e-3, 3.5e-2, 1.0e-1, 9.6e-1, 1.1e-3}, {2.7e-3, 3.2e-2, 8.1e-2, 2.4e-1, 8.3e-4}},
+    {SAPPORO_MAC_OPENING, 0.7, 2, {1.7e-4, 4.3e-3, 2.0e-2, 1.4e-1, 2.0e-4}, {2.7e-4, 5.5e-3, 1.8e-2, 7.0e-2, 2.4e-4}},
+    {SAPPORO_MAC_OPENING, 0.3, 2, {1.0e-5, 2.4e-4, 7.9e-4, 4.3e-3, 1.0e-5}, {1.6e-5, 3.1e-4, 1.1e-3, 5.8e-3, 2.3e-5}},
+    {SAPPORO_MAC_MULTIPOLE, 0.1, 1, {2.9e-3, 3.6e-2, 1.0e-1, 1.2, 7.2e-4}, {2.9e-3, 3.2e-2, 9.0e-2, 3.3e-1, 1.2e-3}},
+    {SAPPORO_MAC_MULTIPOLE, 0.1, 2, {2.6e-4, 5.4e-3, 2.4e-2, 1.4e-1, 1.7e-4}, {4.8e-4, 1.1e-2, 5.1e-2, 9.9e-2, 2.4e-4}},
     {SAPPORO_MAC_MULTIPOLE,
      0.001,
      2,
@@ -86,23 +87,23 @@ static const struct bound {
     {SAPPORO_MAC_ACCELERATION,
      0.01,
      1,
-     {1.2e-3, 6.4e-3, 1.1e-2, 2.3e-2, 7.2e-4},
-     {1.1e-3, 6.4e-3, 1.4e-2, 2.7e-2, 8.2e-4}},
+     {1.2e-3, 6.3e-3, 1.1e-2, 2.3e-2, 7.2e-4},
+     {1.1e-3, 6.4e-3, 1.4e-2, 2.1e-2, 8.2e-4}},
     {SAPPORO_MAC_ACCELERATION,
      0.01,
      2,
-     {1.6e-4, 1.2e-3, 2.5e-3, 6.6e-3, 1.9e-4},
-     {2.8e-4, 1.5e-3, 4.3e-3, 8.8e-3, 2.1e-4}},
+     {1.6e-4, 1.2e-3, 2.4e-3, 6.6e-3, 1.9e-4},
+     {2.8e-4, 1.3e-3, 2.6e-3, 8.8e-3, 2.1e-4}},
     {SAPPORO_MAC_ACCELERATION,
      0.001,
      2,
-     {3.2e-5, 2.7e-4, 6.7e-4, 1.3e-3, 5.5e-5},
-     {5.7e-5, 2.6e-4, 7.2e-4, 1.8e-3, 6.5e-5}},
+     {3.0e-5, 2.7e-4, 6.7e-4, 1.2e-3, 3.4e-5},
+     {4.3e-5, 2.4e-4, 7.2e-4, 1.8e-3, 5.5e-5}},
     {SAPPORO_MAC_ACCELERATION,
      0.0001,
      2,
-     {5.4e-6, 1.1e-4, 2.4e-4, 1.3e-3, 1.2e-5},
-     {9.7e-6, 6.8e-5, 2.7e-4, 7.3e-4, 2.3e-5}}};
+     {5.4e-6, 6.4e-5, 2.3e-4, 1.2e-3, 1.0e-5},
+     {9.7e-6, 5.0e-5, 2.7e-4, 7.3e-4, 2.3e-5}}};
 enum { NBOUNDS = sizeof BOUNDS / sizeof BOUNDS[0] };
 
 /* The size of the sum of all forces over the sum of their sizes. */
