@@ -21,7 +21,7 @@ CRITERIA = (("opening", "opening angle"), ("multipole", "multipole error"), ("ac
 MULTIPOLES = {1: "masses alone", 2: "second moments"}
 MEASURED = ("error50", "error99", "error999", "error100")
 # What a user wants, and the criterion, accuracy and multipoles for it.
-CHOICES = (("quick", "acceleration", 0.01, 1), ("usual", "acceleration", 0.01, 2), ("exact", "acceleration", 0.001, 2),
+CHOICES = (("quick", "acceleration", 0.01, 1), ("usual", "acceleration", 0.01, 2), ("more exact", "acceleration", 0.001, 2),
            ("as in another code with an opening angle of 0.7", "opening", 0.7, 2))
 
 

@@ -25,6 +25,8 @@
 # NUMBERS    of tree-errors: of particles, "2000 20000", and "2000 20000 200000 1000000" where nvidia-smi finds a GPU
 # SEEDS      of tree-errors: models of each kind and number of particles, default 20; ten times as many of fewer than
 #            10,000 particles
+# KEEP       yes: of tree-errors: other numbers of particles stay, if the same commit measured them on the same machine.
+#            So a machine that is lent for minutes records them one after the other
 # JOBS       of tree-errors: kinds of models that are measured at the same time, default 1; 8 on a GPU
 # CLOCK      processor: processor times of one thread on the CPU, for machines on which other programs run; the files
 #            say so (test/perf/processor_clock.c)
@@ -198,6 +200,7 @@ tree_criteria=$tree_criteria,acceleration:0.01:1,acceleration:0.01:2,acceleratio
 # errors_of MODEL ENGINE: a line per seed, number of particles, kind of tree and criterion
 errors_of() {
     for n in $numbers; do
+        echo "record.sh: $1, N = $n" >&2
         last=${SEEDS:-20} first=1
         [ "$n" -ge 10000 ] || last=$((10 * last))
         while [ $first -le "$last" ]; do
@@ -242,6 +245,14 @@ largest_errors() {
     }'
 }
 
+# is_of_now FILE ENGINE: whether this commit recorded it on this machine
+is_of_now() { [ -f "$1" ] && grep -qxF "# commit: $commit" "$1" && grep -qxF "# machine: $(machine "$2")" "$1"; }
+
+# other_rows FILE: rows of CSV of the numbers of particles that are not measured now
+other_rows() {
+    awk -F , -v numbers=" $numbers " '!/^#/ && $1 != "model" && !index(numbers, " " $2 " ")' "$1"
+}
+
 record_tree_errors() {
     engine=${backends##* }
     numbers=${NUMBERS:-2000 20000} jobs=${JOBS:-1}
@@ -254,10 +265,15 @@ record_tree_errors() {
     done
     wait
     [ ! -e "$work/no-lines" ] || return
-    head_of "$work/tree-errors" "$engine" "largest errors of tree accelerations of all seeds, and of the net force" \
-        "${NUMBERS:+NUMBERS=\"$NUMBERS\" }${SEEDS:+SEEDS=$SEEDS }test/perf/record.sh tree-errors"
-    for model in $tree_models; do cat "$work/lines-$model"; done | largest_errors >>"$work/tree-errors" &&
-        mv "$work/tree-errors" $data/tree-errors.csv && record_tree_drift "$engine"
+    command="${SEEDS:+SEEDS=$SEEDS }test/perf/record.sh tree-errors"
+    [ "${KEEP:-}" = yes ] || command="${NUMBERS:+NUMBERS=\"$NUMBERS\" }$command" # else of several runs
+    head_of "$work/tree-errors" "$engine" "largest errors of tree accelerations of all seeds, and of the net force" "$command"
+    for model in $tree_models; do cat "$work/lines-$model"; done | largest_errors >>"$work/tree-errors" || return
+    if [ "${KEEP:-}" = yes ]; then
+        ! is_of_now $data/tree-errors.csv "$engine" || other_rows $data/tree-errors.csv >>"$work/tree-errors"
+        ! is_of_now $data/tree-drift.csv "$engine" || { mv "$work/tree-errors" $data/tree-errors.csv && return; }
+    fi
+    mv "$work/tree-errors" $data/tree-errors.csv && record_tree_drift "$engine"
 }
 
 # drift MODEL PROGRAM OPTION...: how far the centre of mass moved in ten units of time, and how fast it moves then
