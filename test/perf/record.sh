@@ -205,8 +205,8 @@ errors_of() {
         [ "$n" -ge 10000 ] || last=$((10 * last))
         while [ $first -le "$last" ]; do
             to=$((first + 19 < last ? first + 19 : last))
-            bench --api tree --backend "$2" --model "$1" --n "$n" --seed "$(seq -s , $first $to)" --imf salpeter --eps 0 \
-                --tree octree,kdtree --criteria "$tree_criteria" --compared 0 --once || return
+            bench --api tree --backend "$2" --precision sp --model "$1" --n "$n" --seed "$(seq -s , $first $to)" --imf salpeter \
+                --eps 0 --tree octree,kdtree --criteria "$tree_criteria" --compared 0 --once || return
             first=$((to + 1))
         done
     done

@@ -22,6 +22,7 @@ typedef struct request {
     count_list n, ni, nj, threads, devices, hermite;
     word_list cases, api, backend, precision, isa, neighbours, derivatives, order, sources;
     int nlists, list_length, advance, repeat, json, no_head, suite, most_stars;
+    int precision_given; /* 0: `precision` is the default */
     double min_time;
     const char *label, *only, *criteria;
     tree_request tree;
@@ -233,7 +234,7 @@ static int read_request(request *asked, int argc, char **argv)
         {"--api", OPTION_WORDS, &asked->api, "g6|native|g5|tree|stepper|nbody6", 0, "interface (default g6)"},
         {"--backend", OPTION_WORD, &asked->backend, "auto|cuda|opencl|cpu", 0, "what computes"},
         {"--devices", OPTION_COUNTS, &asked->devices, "LIST", 0, "of the backend, used together (default: one)"},
-        {"--precision", OPTION_WORDS, &asked->precision, "sp|ds|dp", 0, "default ds"},
+        {"--precision", OPTION_WORDS, &asked->precision, "sp|ds|dp", 0, "default ds; of --api tree the library's"},
         {"--isa", OPTION_WORDS, &asked->isa, "scalar|sse2|avx2|avx512", 0, "path of the CPU engine"},
         {"--threads", OPTION_COUNTS, &asked->threads, "LIST", 0,
          "threads of the CPU engine; 0: as the library chooses"},
@@ -334,6 +335,7 @@ static int run_trees(request *asked)
         return STATUS_USAGE;
     }
     share_options(asked);
+    if (!asked->precision_given) asked->tree.what.precision = SAPPORO_PRECISION_DEFAULT;
     return bench_trees(&asked->tree) == 0 ? STATUS_OK : STATUS_FAILED;
 }
 
@@ -397,7 +399,6 @@ int bench_main(int argc, char **argv)
                      .cases = {1, {"force"}},
                      .api = {1, {"g6"}},
                      .backend = {1, {"auto"}},
-                     .precision = {1, {"ds"}},
                      .isa = {1, {""}},
                      .neighbours = {1, {"none"}},
                      .derivatives = {1, {"all"}},
@@ -430,6 +431,8 @@ int bench_main(int argc, char **argv)
                      .steps = {.steps = {1, {"block"}}, .method = {1, {"tree"}}, .eta = 0.025, .count = 64}};
     const int status = read_request(&asked, argc, argv);
     if (status != 0) return status > 0 ? STATUS_OK : STATUS_USAGE;
+    asked.precision_given = asked.precision.n > 0;
+    if (!asked.precision_given) asked.precision = (word_list){1, {"ds"}};
     if (!devices_exist(&asked)) return STATUS_FAILED;
     if (asked.api.n == 1 && strcmp(asked.api.word[0], "tree") == 0) return run_trees(&asked);
     if (asked.api.n == 1 && strcmp(asked.api.word[0], "stepper") == 0) return run_steps(&asked);
