@@ -257,6 +257,10 @@ record_tree_errors() {
     engine=${backends##* }
     numbers=${NUMBERS:-2000 20000} jobs=${JOBS:-1}
     [ "$engine" = cpu ] || { numbers=${NUMBERS:-2000 20000 200000 1000000} && jobs=${JOBS:-8}; }
+    if [ "${KEEP:-}" = yes ] && ! is_of_now $data/tree-errors.csv "$engine"; then
+        echo "record.sh: tree-errors.csv is of another commit or machine, so KEEP=yes cannot keep its rows" >&2
+        return 1
+    fi
     started=0
     for model in $tree_models; do
         { errors_of "$model" "$engine" >"$work/lines-$model" || : >"$work/no-lines"; } &
@@ -270,7 +274,7 @@ record_tree_errors() {
     head_of "$work/tree-errors" "$engine" "largest errors of tree accelerations of all seeds, and of the net force" "$command"
     for model in $tree_models; do cat "$work/lines-$model"; done | largest_errors >>"$work/tree-errors" || return
     if [ "${KEEP:-}" = yes ]; then
-        ! is_of_now $data/tree-errors.csv "$engine" || other_rows $data/tree-errors.csv >>"$work/tree-errors"
+        other_rows $data/tree-errors.csv >>"$work/tree-errors"
         ! is_of_now $data/tree-drift.csv "$engine" || { mv "$work/tree-errors" $data/tree-errors.csv && return; }
     fi
     mv "$work/tree-errors" $data/tree-errors.csv && record_tree_drift "$engine"
