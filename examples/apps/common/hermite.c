@@ -231,7 +231,7 @@ static int is_broken(const hermite *h, const double (*f)[3], const double old[3]
  * Returns the next step.  The generalised criterion divides by the highest derivatives, which are differences of forces
  * over powers of dt.  If rounding errors make them, each shorter step makes them larger, and the next step shorter
  * still, without a bound (docs/hermite68.md).  So only derivatives below the first that is noise count in it, and where
- * noise may be taken for a derivative, the step by either criterion is at least a quarter of the one by the derivatives
+ * noise may be taken for a derivative, the step by either criterion is at least an eighth of the one by the derivatives
  * that the library computes.  `old` are the derivatives at the end of the step before; they are 0 in first steps.
  */
 static double choose_step(const hermite *h, const star *p, const double (*old)[3], double dt, double pot)
@@ -246,7 +246,7 @@ static double choose_step(const hermite *h, const star *p, const double (*old)[3
     }
     const double step =
         h->set.averaged ? criterion_averaged(f, 2 * h->given - 2, eta) : criterion_generalised(f, highest, eta);
-    return uncertain ? fmax(step, criterion_generalised(f, h->given - 1, eta) / 4) : step;
+    return uncertain ? fmax(step, criterion_generalised(f, h->given - 1, eta) / 8) : step;
 }
 
 /* Predicts particle k to the time of the block, with the derivatives that the library predicts for sources. */
