@@ -5,20 +5,27 @@
 
 #include <math.h>
 
-/* A positive number value * 2^power, 1/2 <= value < 1; or value 0.  Its operations round as those of double do. */
+/*
+ * A number value * 2^power that is not negative.  Its operations round as those of double do, so the power decides no
+ * bit; it is 0 for ordinary numbers.
+ */
 typedef struct scaled {
     double value;
     int power;
 } scaled;
 
+/* Values in this range can be multiplied, divided and added without overflow or loss of bits. */
+static int is_ordinary(double value) { return value > 0x1p-250 && value < 0x1p250; }
+
 static scaled scaled_of(double value, int power)
 {
     int more = 0;
+    if (is_ordinary(value)) return (scaled){value, power};
     value = frexp(value, &more);
     return (scaled){value, value > 0 ? power + more : 0};
 }
 
-static double plain(scaled a) { return ldexp(a.value, a.power); }
+static double plain(scaled a) { return a.power ? ldexp(a.value, a.power) : a.value; }
 
 static scaled times(scaled a, scaled b) { return scaled_of(a.value * b.value, a.power + b.power); }
 
@@ -26,8 +33,14 @@ static scaled ratio(scaled a, scaled b) { return scaled_of(a.value / b.value, a.
 
 static scaled plus(scaled a, scaled b)
 {
+    if (a.power == b.power) return scaled_of(a.value + b.value, a.power);
     if (!(a.value > 0)) return b;
     if (!(b.value > 0)) return a;
+    int more_a, more_b;
+    a.value = frexp(a.value, &more_a);
+    b.value = frexp(b.value, &more_b);
+    a.power += more_a;
+    b.power += more_b;
     const int power = a.power > b.power ? a.power : b.power;
     return scaled_of(ldexp(a.value, a.power - power) + ldexp(b.value, b.power - power), power);
 }
@@ -35,12 +48,15 @@ static scaled plus(scaled a, scaled b)
 static scaled root(scaled a)
 {
     const int odd = a.power % 2 ? 1 : 0;
-    return scaled_of(sqrt(ldexp(a.value, odd)), (a.power - odd) / 2);
+    return scaled_of(sqrt(odd ? 2 * a.value : a.value), (a.power - odd) / 2);
 }
 
 /* Returns a^(1/n). */
 static scaled root_of(scaled a, int n)
 {
+    int more = 0;
+    a.value = frexp(a.value, &more);
+    a.power += more;
     int rest = a.power % n;
     if (rest < 0) rest += n;
     return scaled_of(pow(ldexp(a.value, rest), 1.0 / n), (a.power - rest) / n);
@@ -48,9 +64,10 @@ static scaled root_of(scaled a, int n)
 
 static scaled square(const double a[3])
 {
-    const double largest = fmax(fabs(a[0]), fmax(fabs(a[1]), fabs(a[2])));
+    const double sum = a[0] * a[0] + a[1] * a[1] + a[2] * a[2];
     int power = 0;
-    (void)frexp(largest, &power);
+    if (is_ordinary(sum)) return (scaled){sum, 0};
+    (void)frexp(fmax(fabs(a[0]), fmax(fabs(a[1]), fabs(a[2]))), &power);
     const double x = ldexp(a[0], -power), y = ldexp(a[1], -power), z = ldexp(a[2], -power);
     return scaled_of(x * x + y * y + z * z, 2 * power);
 }
