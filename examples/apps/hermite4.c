@@ -13,6 +13,7 @@
 #include "noise.h"
 #include "run.h"
 #include "schedule.h"
+#include "units.h"
 
 #include <math.h>
 #include <sapporo_g6.h>
@@ -44,6 +45,7 @@ typedef struct settings {
     int64_t told_of_depth; /* 1: that steps have become as short as they can */
     int64_t shared;        /* 1: all steps are dt_max */
     noise_watch noise;
+    units unit; /* of stars and steps */
 } settings;
 
 typedef struct hermite {
@@ -92,10 +94,13 @@ static void release(hermite *h)
 
 /* ---- time -------------------------------------------------------------------------------------------- */
 
-static double tick_length(const hermite *h) { return ldexp(h->job->plan.dt_max, -SCHEDULE_DEPTH); }
+/* The longest step in the units of the integration; times of the plan are the user's. */
+static double longest(const hermite *h) { return units_time(&h->set.unit, h->job->plan.dt_max); }
+
+static double tick_length(const hermite *h) { return ldexp(longest(h), -SCHEDULE_DEPTH); }
 
 /* Time since the start of the run. */
-static double since(const hermite *h) { return (double)h->plan.tick * tick_length(h); }
+static double since(const hermite *h) { return (double)h->plan.tick * ldexp(h->job->plan.dt_max, -SCHEDULE_DEPTH); }
 
 /*
  * The library counts time from the last multiple of the longest step, at which all particles were sent.  So its
@@ -107,7 +112,7 @@ static double time_of(const hermite *h, int64_t tick) { return (double)(tick % s
 static double end_of_block(const hermite *h)
 {
     const double time = time_of(h, h->plan.tick);
-    return time > 0 ? time : h->job->plan.dt_max;
+    return time > 0 ? time : longest(h);
 }
 
 static int64_t next_output(const hermite *h)
@@ -147,7 +152,7 @@ static int forces(hermite *h, int ni, double time)
 {
     block *now = &h->now;
     int n = (int)h->set.n, width = g6_npipes();
-    double eps2 = h->job->plan.eps * h->job->plan.eps;
+    const double eps = units_length(&h->set.unit, h->job->plan.eps), eps2 = eps * eps;
     g6_set_ti(CLUSTER, time);
     for (int at = 0; at < ni; at += width) {
         int batch = ni - at < width ? ni - at : width;
@@ -206,7 +211,7 @@ static int correct(hermite *h, int place, int k)
     if (!isfinite(finite)) return -1;
     if (h->set.shared) return 0;
     double step = criterion_aarseth(p->a, p->j, p->s, a3, h->set.eta);
-    p->level = schedule_choose(&h->plan, p->level, step / h->job->plan.dt_max);
+    p->level = schedule_choose(&h->plan, p->level, step / longest(h));
     h->plan.level[k] = p->level;
     return noise_disagree(old, found, dt * criterion_size(p->j) / criterion_size(p->a));
 }
@@ -217,8 +222,9 @@ static void tell_collapse(hermite *h, const char *why, const char *remedy)
     const int shortest = h->plan.order[0];
     for (int k = 0; k < (int)h->set.n; k++) predict(h, k, k);
     memcpy(h->out.x, h->now.x, (size_t)h->set.n * sizeof *h->out.x);
-    collapse_warn(h->job, since(h), &h->out, shortest, (double)schedule_ticks(h->body[shortest].level) * tick_length(h),
-                  why, remedy);
+    units_give(&h->set.unit, &h->out);
+    collapse_warn(h->job, since(h), &h->out, shortest, ldexp(h->job->plan.dt_max, -h->body[shortest].level), why,
+                  remedy);
 }
 
 /* Tells once, each, of two things that make a run slow without making it fail. */
@@ -284,8 +290,8 @@ static int force_on_all(hermite *h)
 static void first_step(hermite *h, int k)
 {
     star *p = &h->body[k];
-    double step = criterion_first(p->a, p->j, h->now.pot[k], h->set.eta_start, h->job->plan.dt_max);
-    p->level = h->set.shared ? 0 : schedule_first(step / h->job->plan.dt_max);
+    double step = criterion_first(p->a, p->j, h->now.pot[k], h->set.eta_start, longest(h));
+    p->level = h->set.shared ? 0 : schedule_first(step / longest(h));
     h->plan.level[k] = p->level;
 }
 
@@ -294,6 +300,8 @@ static int begin(hermite *h)
     int status = run_begin(h->job, &h->out);
     if (status) return status;
     if (allocate(h, h->out.n)) return RUN_FAILED;
+    h->set.unit = units_choose(&h->out);
+    units_take(&h->set.unit, &h->out);
     for (int k = 0; k < h->out.n; k++) {
         star *p = &h->body[k];
         p->mass = h->out.mass[k];
@@ -326,9 +334,12 @@ static int output(hermite *h)
     if (force_on_all(h)) return -1;
     h->out.time = run_time(h->job, since(h));
     for (int k = 0; k < (int)h->set.n; k++) {
+        h->out.mass[k] = h->body[k].mass;
         memcpy(h->out.x[k], h->body[k].x, sizeof h->out.x[k]);
         memcpy(h->out.v[k], h->body[k].v, sizeof h->out.v[k]);
+        h->now.pot[k] = units_give_potential(&h->set.unit, h->now.pot[k]);
     }
+    units_give(&h->set.unit, &h->out);
     if (run_output(h->job, &h->out, h->now.pot)) return -1;
     return save(h, 0);
 }
@@ -343,7 +354,6 @@ static int read_stars(hermite *h, const restart_file *file, message *why)
     h->plan.tick = h->set.tick;
     for (int k = 0; k < n; k++) {
         h->out.id[k] = h->body[k].id;
-        h->out.mass[k] = h->body[k].mass;
         h->plan.level[k] = h->body[k].level;
     }
     schedule_rebuild(&h->plan);

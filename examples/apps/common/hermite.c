@@ -15,6 +15,7 @@
 #include "criterion.h"
 #include "interpolate.h"
 #include "schedule.h"
+#include "units.h"
 
 #include <math.h>
 #include <sapporo.h>
@@ -45,6 +46,7 @@ typedef struct settings {
     int64_t n, tick, order, averaged, shared;
     int64_t told_of_depth; /* 1: that a star has the shortest step */
     double eta, eta_start;
+    units unit; /* of stars and steps */
 } settings;
 
 typedef struct hermite {
@@ -99,10 +101,13 @@ static void release(hermite *h)
 
 /* ---- time -------------------------------------------------------------------------------------------- */
 
-static double tick_length(const hermite *h) { return ldexp(h->job->plan.dt_max, -SCHEDULE_DEPTH); }
+/* The longest step in the units of the integration; times of the plan are the user's. */
+static double longest(const hermite *h) { return units_time(&h->set.unit, h->job->plan.dt_max); }
+
+static double tick_length(const hermite *h) { return ldexp(longest(h), -SCHEDULE_DEPTH); }
 
 /* Returns the time since the start of the run. */
-static double since(const hermite *h) { return (double)h->plan.tick * tick_length(h); }
+static double since(const hermite *h) { return (double)h->plan.tick * ldexp(h->job->plan.dt_max, -SCHEDULE_DEPTH); }
 
 /*
  * The library counts time from the last multiple of the longest step, at which all particles were sent.  So its
@@ -114,7 +119,7 @@ static double time_of(const hermite *h, int64_t tick) { return (double)(tick % s
 static double end_of_block(const hermite *h)
 {
     const double time = time_of(h, h->plan.tick);
-    return time > 0 ? time : h->job->plan.dt_max;
+    return time > 0 ? time : longest(h);
 }
 
 static int64_t next_output(const hermite *h)
@@ -156,6 +161,7 @@ static int send_all(hermite *h)
 static int forces(hermite *h, int ni, double time)
 {
     block *now = &h->now;
+    const double eps = units_length(&h->set.unit, h->job->plan.eps);
     const sapporo_request request = {.size = sizeof request,
                                      .nj = (int)h->set.n,
                                      .ni = ni,
@@ -164,7 +170,7 @@ static int forces(hermite *h, int ni, double time)
                                      .a = {now->a, 0},
                                      .jerk = {now->j, 0},
                                      .index = {now->index, 0},
-                                     .eps2 = h->job->plan.eps * h->job->plan.eps};
+                                     .eps2 = eps * eps};
     const sapporo_result result = {.size = sizeof result,
                                    .acc = now->f[0],
                                    .jerk = now->f[1],
@@ -292,7 +298,7 @@ static int correct(hermite *h, int place, int k)
     if (!isfinite(criterion_size(p->d[0]) + criterion_size(p->d[1]) + criterion_size(p->d[2]))) return -1;
     if (h->set.shared) return 0;
     const double step = choose_step(h, p, (const double(*)[3])old, dt, h->now.pot[place]);
-    p->level = schedule_choose(&h->plan, p->level, step / h->job->plan.dt_max);
+    p->level = schedule_choose(&h->plan, p->level, step / longest(h));
     h->plan.level[k] = p->level;
     return 0;
 }
@@ -303,8 +309,9 @@ static void tell_collapse(hermite *h, const char *why)
     const int shortest = h->plan.order[0];
     for (int k = 0; k < (int)h->set.n; k++) predict(h, k, k);
     memcpy(h->out.x, h->now.x, (size_t)h->set.n * sizeof *h->out.x);
-    collapse_warn(h->job, since(h), &h->out, shortest, (double)schedule_ticks(h->body[shortest].level) * tick_length(h),
-                  why, COLLAPSE_REMEDY);
+    units_give(&h->set.unit, &h->out);
+    collapse_warn(h->job, since(h), &h->out, shortest, ldexp(h->job->plan.dt_max, -h->body[shortest].level), why,
+                  COLLAPSE_REMEDY);
 }
 
 static int block_step(hermite *h)
@@ -360,7 +367,7 @@ static void take_forces(hermite *h, int n)
 /* Computes the force one step ahead, which gives the higher derivatives at the beginning. */
 static int trial_step(hermite *h)
 {
-    const double dt = h->job->plan.dt_max;
+    const double dt = longest(h);
     const int n = (int)h->set.n;
     h->plan.tick = schedule_ticks(0);
     for (int k = 0; k < n; k++) predict(h, k, k);
@@ -380,8 +387,8 @@ static int trial_step(hermite *h)
 static void first_step(hermite *h, int k)
 {
     star *p = &h->body[k];
-    const double step = criterion_first(p->d[2], p->d[3], h->now.pot[k], h->set.eta_start, h->job->plan.dt_max);
-    p->level = h->set.shared ? 0 : schedule_first(step / h->job->plan.dt_max);
+    const double step = criterion_first(p->d[2], p->d[3], h->now.pot[k], h->set.eta_start, longest(h));
+    p->level = h->set.shared ? 0 : schedule_first(step / longest(h));
     h->plan.level[k] = p->level;
 }
 
@@ -404,6 +411,8 @@ static int begin(hermite *h)
     const int status = run_begin(h->job, &h->out);
     if (status) return status;
     if (allocate(h, h->out.n)) return RUN_FAILED;
+    h->set.unit = units_choose(&h->out);
+    units_take(&h->set.unit, &h->out);
     for (int k = 0; k < h->out.n; k++) {
         star *p = &h->body[k];
         p->mass = h->out.mass[k];
@@ -429,9 +438,12 @@ static int output(hermite *h)
     if (force_on_all(h)) return -1;
     h->out.time = run_time(h->job, since(h));
     for (int k = 0; k < (int)h->set.n; k++) {
+        h->out.mass[k] = h->body[k].mass;
         memcpy(h->out.x[k], h->body[k].d[0], sizeof h->out.x[k]);
         memcpy(h->out.v[k], h->body[k].d[1], sizeof h->out.v[k]);
+        h->now.pot[k] = units_give_potential(&h->set.unit, h->now.pot[k]);
     }
+    units_give(&h->set.unit, &h->out);
     if (run_output(h->job, &h->out, h->now.pot)) return -1;
     return save(h, 0);
 }
@@ -446,7 +458,6 @@ static int read_stars(hermite *h, const restart_file *file, message *why)
     h->plan.tick = h->set.tick;
     for (int k = 0; k < n; k++) {
         h->out.id[k] = h->body[k].id;
-        h->out.mass[k] = h->body[k].mass;
         h->plan.level[k] = h->body[k].level;
     }
     schedule_rebuild(&h->plan);
