@@ -56,13 +56,13 @@ pieces() {
 
 cluster 40 >"$work/particles"
 for program in hermite4 hermite6 hermite8 leapfrog_direct leapfrog_tree galaxy; do
-    whole $program 0 -d 1/16 -t 1/4 --eps 1/32 >"$work/first"
+    whole "$program" 0 -d 1/16 -t 1/4 --eps 1/32 >"$work/first"
     : >"$work/log"
     for time in 2000:2000.25 1e6:1000000.25 1e10:10000000000.25 -2000:-1999.75 1e15:1000000000000000.25 0.7:0.95; do
-        whole $program ${time%:*} -d 1/16 -t ${time#*:} --eps 1/32 >"$work/then"
+        whole "$program" ${time%:*} -d 1/16 -t ${time#*:} --eps 1/32 >"$work/then"
         cmp "$work/first" "$work/then" >>"$work/log" 2>&1 || echo "a start at ${time%:*}" >>"$work/log"
     done
-    pieces $program 1e12 -d 1/16 -t 1000000000000.25 --eps 1/32 >"$work/then"
+    pieces "$program" 1e12 -d 1/16 -t 1000000000000.25 --eps 1/32 >"$work/then"
     cmp "$work/first" "$work/then" >>"$work/log" 2>&1 || echo "in pieces" >>"$work/log"
     grep -q 'block steps' "$work/first" || echo "no steps" >>"$work/log"
     none "$program: the same steps whenever the run starts, and in pieces"
@@ -85,8 +85,8 @@ verdict $? "lines tell the time of the particles, with its digits"
 # Two particles at one place: their first steps have no acceleration to go by.
 printf '0.5 1 0 0 0 0.5 0\n0.5 1 0 0 0 -0.5 0\n' >"$work/particles"
 for program in hermite4 hermite6 hermite8; do
-    whole $program 0 -s 0.01 -t 1/4 >"$work/first"
-    whole $program 10000 -s 0.01 -t 10000.25 >"$work/then"
+    whole "$program" 0 -s 0.01 -t 1/4 >"$work/first"
+    whole "$program" 10000 -s 0.01 -t 10000.25 >"$work/then"
     cmp "$work/first" "$work/then" >"$work/log" 2>&1
     grep failed "$work/first" >>"$work/log"
     none "$program: two particles at one place, late"
