@@ -325,7 +325,8 @@ int run_step(run *job, double since)
             run_time_text(job, since, 12, now), (long long)(job->plan.blocks - job->blocks_told),
             run_time_text(job, (double)job->plan.done * job->plan.interval, 6, next),
             progress_span(progress_elapsed(&job->bar), elapsed));
-    return 64 * (since - job->since_told) < job->plan.interval;
+    if (job->is_slow || 64 * (since - job->since_told) >= job->plan.interval) return 0;
+    return job->is_slow = 1;
 }
 
 static void print_line(run *job, double since)

@@ -78,6 +78,7 @@ typedef struct run {
     int64_t blocks_before, steps_before; /* when this process began */
     int64_t blocks_told, next_told; /* block steps at the last output, or at the start of this process; see run_step */
     double since_told;              /* the time at which blocks_told were counted */
+    int is_slow;                    /* 1: run_step has returned 1 */
     int lines;                      /* printed so far */
 } run;
 
@@ -116,8 +117,8 @@ int run_read_rebuild(run *job, const char *text, int64_t *rebuild);
 
 /*
  * Tells how far the run is, after a block step: moves the bar; and, if no output came for 65,536 block steps, or two,
- * four, eight times as many, prints a line.  Returns 1 if these steps have covered less than 1/64 of the time between
- * outputs: then the integrator warns of the star that causes it.
+ * four, eight times as many, prints a line.  Returns 1, once, if these steps have covered less than 1/64 of the time
+ * between outputs: then the integrator warns of the star that causes it.
  */
 int run_step(run *job, double since);
 /* Makes an output of the present state: prints its line and writes the snapshot.  -1: a file could not be written. */
