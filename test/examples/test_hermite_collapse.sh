@@ -60,6 +60,14 @@ fine 6 ds 1/32 0.08 0.02 1e-7 --criterion aarseth
 SAPPORO_PRECISION=ds go hermite6 --model plummer -n 128 --eps 1/256 --end 1/32 --eta 0.01 && error_below 1e-7
 verdict $? "hermite6 in ds, eta 0.01: $(steps) block steps"
 
+# An eccentric pair whose coordinates are a thousand times its size: rounding errors of positions count as well.
+awk 'BEGIN { e = 0.9; r = 1 + e; v = sqrt((1 - e) / (1 + e))
+    printf "0.5 %.17g 0 0 0 %.17g 0\n0.5 %.17g 0 0 0 %.17g 0\n", 1000 + r / 2, v / 2, 1000 - r / 2, -v / 2 }' >"$work/far"
+for order in 6 8; do
+    go hermite$order "$work/far" -s 0 -d 1 -t 4 --eta "$((10 - order)).0e-2" && error_below 1e-6 && [ "$(steps)" -lt 5000 ]
+    verdict $? "hermite$order: a pair far from the origin: $(steps) block steps"
+done
+
 # says TEXT...: all of them are in the messages
 says() { for text in "$@"; do grep -q -- "$text" "$work/err" || return 1; done; }
 
