@@ -46,7 +46,7 @@ program hermite4
     a = ai
     j = ji
     do k = 1, n
-        step(k) = block_step(first_step(a(:, k), j(:, k), pot(k)))
+        step(k) = block_step(k, first_step(a(:, k), j(:, k), pot(k)))
         call send(k)
     end do
     energy0 = total_energy()
@@ -70,6 +70,9 @@ program hermite4
             call send(active(k))
         end do
         blocks = blocks + 1
+        if (modulo(blocks, 65536) /= 0) cycle
+        write (line, '(3a,i0,a)') '# time ', time_text(), ', ', blocks, ' block steps'
+        call say(line)
     end do
     call force_on_all
     energy = total_energy()
@@ -186,7 +189,7 @@ contains
         t(k) = now
         wanted = aarseth_step(a(:, k), j(:, k), s(:, k), a3)
         if (wanted < step(k)*tick) then
-            step(k) = min(step(k), block_step(wanted))
+            step(k) = min(step(k), block_step(k, wanted))
         else if (wanted >= 2*step(k)*tick .and. 2*step(k) <= longest .and. modulo(now, 2*step(k)) == 0) then
             step(k) = 2*step(k)
         end if
@@ -224,17 +227,28 @@ contains
         end if
     end function first_step
 
-    integer(i8) function block_step(wanted)          ! in ticks
+    integer(i8) function block_step(star, wanted)    ! in ticks
+        integer, intent(in) :: star
         real(dp), intent(in) :: wanted
         block_step = longest
         do while (block_step*tick > wanted .and. block_step > 1)
             block_step = block_step/2
         end do
-        if (block_step > 1 .or. told) return
-        told = .true.
-        write (error_unit, '(a,i0,a,es9.2,a)') 'hermite4_f90: the steps have collapsed: particle ', k, &
-            ' needs steps below ', tick, ', and there are none; a larger EPS or ETA avoids it'
+        if (block_step == 1 .and. .not. told) call warn_of_collapse(star)
     end function block_step
+
+    subroutine warn_of_collapse(star)
+        integer, intent(in) :: star
+        real(dp) :: distance(n)
+        integer :: p
+        told = .true.
+        distance = [(norm2(x(:, p) - x(:, star)), p=1, n)]
+        distance(star) = huge(1.0_dp)
+        p = minloc(distance, 1)
+        write (error_unit, '(a,i0,a,es9.2,a,i0,a,es9.2,2a)') 'hermite4_f90: the steps have collapsed: particle ', star, &
+            ' needs a step of ', tick, ' or less; its nearest neighbour is particle ', p, ',', distance(p), ' away', &
+            '; a larger EPS or ETA avoids it, or a shorter LONGEST if the unit of time is long'
+    end subroutine warn_of_collapse
 
     function time_text()                             ! the present time, with the digits that it needs
         character(len=:), allocatable :: time_text

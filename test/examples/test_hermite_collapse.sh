@@ -84,6 +84,16 @@ SAPPORO_PRECISION=ds go hermite4 --model plummer -n 64 --eta 0.0005 -t 1/8 --eps
 says 'steps have collapsed' 'is that of particle [0-9]*; its nearest neighbour is particle [0-9]*, ' 'larger --eta'
 verdict $? "hermite4 in ds: a collapse by rounding errors"
 
+if [ -x examples/hermite4_f90 ]; then
+    { echo 0; echo 3; awk '{ print NR, $2, $3, $4, $5, $6, $7, $8 }' "$work/fall"; } >"$work/in"
+    examples/hermite4_f90 "$work/in" 0.01 0 2 >"$work/out" 2>"$work/err"
+    says 'steps have collapsed' 'particle [12] needs a step' 'nearest neighbour is particle [12],' 'larger EPS' &&
+        [ "$(grep -c collapsed "$work/err")" -eq 1 ]
+    verdict $? "hermite4_f90: two stars fall onto each other"
+else
+    skipped "hermite4_f90: two stars fall onto each other" "it is not built"
+fi
+
 # ---- progress: long stretches without an output are told, and what makes them long
 
 printf '0.5 0.5 0 0 0 0.4 0\n0.5 -0.5 0 0 0 -0.4 0\n' >"$work/pair"
