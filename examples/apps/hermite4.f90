@@ -71,7 +71,7 @@ program hermite4
         end do
         blocks = blocks + 1
         if (modulo(blocks, 65536) /= 0) cycle
-        write (line, '(3a,i0,a)') '# time ', time_text(), ', ', blocks, ' block steps'
+        write (line, '(a,f0.9,a,i0,a)') '# time ', start + now*tick, ', ', blocks, ' block steps'
         call say(line)
     end do
     call force_on_all
