@@ -364,6 +364,15 @@ if [ -f lib/libsapporo_mpi.so ] && [ -z "$checked" ] && command -v readelf >/dev
     [ -f "$work/alone/run.restart" ] || echo "hermite4 wrote no restart file" >>"$work/log"
     diff -rq "$work/alone" "$work/over" >>"$work/log" 2>&1
     none "hermite4_mpi over 3 ranks writes the bytes of hermite4"
+    sed 's/^# time .*/# time 1e10/' "$work/alone/run.0000.txt" >"$work/late"
+    mkdir "$work/late_alone" "$work/late_over"
+    run="$work/late -d 1/128 --eta 0.05 --stop-after 9 -o run"
+    # shellcheck disable=SC2086 # a list of words
+    { (cd "$work/late_alone" && "$top/examples/hermite4" $run) && (cd "$work/late_over" && timeout -k 5 100 mpirun -n 2 "$top/examples/hermite4_mpi" $run); } \
+        >"$work/said" 2>&1 || cat "$work/said" >"$work/log"
+    [ -f "$work/late_alone/run.restart" ] || echo "hermite4 wrote no restart file" >>"$work/log"
+    diff -rq "$work/late_alone" "$work/late_over" >>"$work/log" 2>&1
+    none "hermite4_mpi from a late time writes the bytes of hermite4"
     run="--model plummer -n 1500 --eps 1/32 --interval 1/16 -t 1/8 -o stars"
     for ranks in 0 1 3; do
         mkdir "$work/galaxy$ranks"

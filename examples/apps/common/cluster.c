@@ -111,8 +111,7 @@ static int choose_orbits(bodies *set, const cluster_request *request)
         cluster_uniform(set, &source);
         return 0;
     case CLUSTER_NFW:
-        cluster_nfw(set, &source);
-        return 0;
+        return cluster_nfw(set, &source);
     case CLUSTER_CLUMPS:
         cluster_clumps(set, &source);
         return 0;

@@ -51,8 +51,9 @@ void cluster_plummer(bodies *set, rng *source);
 void cluster_hernquist(bodies *set, rng *source, double cut);
 /* A homogeneous sphere, its velocities of one Gaussian: in virial balance, and not in equilibrium. */
 void cluster_uniform(bodies *set, rng *source);
-/* Navarro, Frenk and White (1996) out to 5 scale radii, Gaussian velocities of the dispersion of Jeans' equation. */
-void cluster_nfw(bodies *set, rng *source);
+/* Navarro, Frenk and White (1996) out to 5 scale radii, velocities of a distribution function; -1 if there is no
+ * memory. */
+int cluster_nfw(bodies *set, rng *source);
 /* Sixteen small Plummer spheres, of sizes over a factor of 30, spread and moving as the stars of a large one. */
 void cluster_clumps(bodies *set, rng *source);
 /*
