@@ -8,10 +8,8 @@
 #include "device/tree_walk.h"
 
 #include "device/tree_few.h"
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ == 900
-#define LARGE_GROUPS 6 /* in 80 registers; with more, or on other architectures, variables would lie in memory */
-#elif defined(__CUDA_ARCH__) && __CUDA_ARCH__ > 900
-#define LARGE_GROUPS 5
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+#define LARGE_GROUPS 5 /* in 96 registers; with more, or on other architectures, variables would lie in memory */
 #else
 #define LARGE_GROUPS 4
 #endif

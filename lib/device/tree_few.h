@@ -5,9 +5,9 @@
  *
  * The walk is that of tree_walk.h, with more threads and with the bound of the bunch.  Thread k handles target particle
  * k % width and adds each (threads / width)-th entry of a list to it; the sums of its threads are joined at the end.
- * The particles of a bunch walk one by one if the bound holds far more leaves than the bunch has, or is so wide that
- * float cannot resolve near particles: relative to the target particle itself, differences of coordinates lose nothing.
- * The members of a bunch depend on the set of active particles alone.
+ * The particles of a bunch walk one by one if the bound holds far more leaves than the bunch has, or a clump of
+ * sources, or is so wide that float cannot resolve near particles: relative to the target particle itself, differences
+ * of coordinates lose nothing. The members of a bunch depend on the set of active particles alone.
  *
  * Each kernel is an instance, FEW_KERNEL(name, threads, groups that a multiprocessor must be able to hold; 0: the
  * compiler decides).  Groups of one warp suffice when many target particles walk alone; larger groups finish one walk
@@ -20,6 +20,7 @@ struct few_who {
     D x[SAP_FEW_MOST][3];
     int number[SAP_FEW_MOST];
     int taken, cells, bad; /* runs and cells that the round takes; whether some sum is not finite */
+    int clumped;           /* whether sources in the bound lie in a clump (SAP_CLUMP) */
     struct walk_bound bound;
 };
 
@@ -85,7 +86,7 @@ SAP_INLINE void few_clumps(const struct walk_frame *f, const struct few_room *m,
 {
     for (int at = (int)local_id() * SAP_CLUMP_STEP; at + SAP_CLUMP < n; at += threads * SAP_CLUMP_STEP) {
         const LOCAL part *const one = m->words + at * NEAR_PARTS;
-        if (is_clumped(f, &m->who->bound, one, one + SAP_CLUMP * NEAR_PARTS)) m->who->bad = 1;
+        if (is_clumped(f, &m->who->bound, one, one + SAP_CLUMP * NEAR_PARTS)) m->who->clumped = 1;
     }
 }
 #endif
@@ -196,7 +197,7 @@ SAP_INLINE void few_walk(const int threads, const struct few_room *m, const stru
 
             int top = 1, cells = 0, nears = 0, all_cells = 0, all_nears = 0, within = 0;
             group_barrier();
-            if (me == 0) m->stack[0] = 0; /* the root */
+            if (me == 0) m->stack[0] = m->who->clumped = 0; /* the root */
             group_barrier();
             while (top > 0) {
                 const unsigned run = me < top ? m->stack[top - 1 - me] : 0;
@@ -231,7 +232,7 @@ SAP_INLINE void few_walk(const int threads, const struct few_room *m, const stru
                 all_cells += marks.first;
                 all_nears += near_sum;
                 if (within > SAP_FEW_CROWD * width && many > 1)
-                    top = cells = nears = near_sum = 0; /* too many leaves: the particles walk one by one */
+                    top = cells = nears = near_sum = 0; /* the particles walk one by one */
                 group_barrier();
 
                 const int last = top == 0; /* all list entries must be added now */
@@ -264,6 +265,7 @@ SAP_INLINE void few_walk(const int threads, const struct few_room *m, const stru
                         nears = 0;
                     }
                     group_barrier();
+                    if (m->who->clumped) within = SAP_FEW_CROWD * width + 1;
                 }
             }
 

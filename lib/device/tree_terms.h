@@ -113,7 +113,7 @@ struct walk_force {
 struct walk_frame {
     D centre[3], unit, moment_unit;
     V eps2;
-    int order;
+    int order, softened;
     /* with spline softening: the ball, the radius in units, and the greatest length of the target particles */
     D ball[3];
     V radius, length;
@@ -250,7 +250,8 @@ SAP_INLINE void exact_difference(const struct walk_frame *f, const struct walk_p
 
 /*
  * Adds one particle that may be in the bound; it is skipped if it is not `another` one, or at zero distance without
- * softening.  If the softened squared distance is at most near2, words of float do not resolve it.
+ * softening.  If the softened squared distance is at most near2, words of float do not resolve it.  If its square is 0
+ * in float, the sums are not finite.
  */
 SAP_INLINE void add_exact(const struct walk_frame *f, const V *x, const W *w, int another, V near2,
                           const struct walk_pair *p, V *sum)
@@ -265,7 +266,7 @@ SAP_INLINE void add_exact(const struct walk_frame *f, const V *x, const W *w, in
     if (keep && r2 <= near2) {
         exact_difference(f, p, d);
         r2 = v_fma(d[0], d[0], v_fma(d[1], d[1], v_fma(d[2], d[2], f->eps2)));
-        keep = r2 > 0 || d[0] != 0 || d[1] != 0 || d[2] != 0;
+        keep = f->softened || r2 > 0 || d[0] != 0 || d[1] != 0 || d[2] != 0;
     }
 #endif
     sap_pair2(sum, d[0], d[1], d[2], w[3], v_root_kept(keep, r2));
@@ -407,6 +408,7 @@ SAP_INLINE void start_frame(const struct sap_gpu_tree *t, const D *centre, struc
     f->moment_unit = d_mul(d_set1(SAP_THREE), d_mul(t->mass_unit, d_mul(t->unit, t->unit)));
     f->eps2 = w_of_d(d_mul(t->eps2, d_mul(t->unit, t->unit)));
     f->order = t->order;
+    f->softened = dm_any(d_gt(t->eps2, d_set1(SAP_ZERO))) ? 1 : 0; /* even if the square is 0 in float */
     for (int c = 0; c < 3; c++) {
         f->centre[c] = WALK_FRAME(centre[c]);
         f->ball[c] = centre[c];
