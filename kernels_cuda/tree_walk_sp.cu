@@ -13,5 +13,5 @@
 #else
 #define LARGE_GROUPS 4
 #endif
-FEW_KERNEL(tree_few_sp, SAP_FEW_THREADS, LARGE_GROUPS > 4 ? 24 : 0)
+FEW_KERNEL(tree_few_sp, SAP_FEW_THREADS, LARGE_GROUPS > 4 ? 20 : 0)
 FEW_KERNEL(tree_large_sp, SAP_LARGE_THREADS, LARGE_GROUPS)
