@@ -80,7 +80,6 @@ SAP_INLINE void few_particles(const struct walk_frame *f, const LOCAL int *near,
     for (int q = 0; q < SAP_SUMS2; q++) i->sum[q] = d_add(i->sum[q], d_of_w(sum[q]));
 }
 
-#if !defined(SAP_KERNEL_DP)
 /* Notes whether some of the n sources of a list lie in a clump within the bound. */
 SAP_INLINE void few_clumps(const struct walk_frame *f, const struct few_room *m, int threads, int n)
 {
@@ -89,7 +88,6 @@ SAP_INLINE void few_clumps(const struct walk_frame *f, const struct few_room *m,
         if (is_clumped(f, &m->who->bound, one, one + SAP_CLUMP * NEAR_PARTS)) m->who->clumped = 1;
     }
 }
-#endif
 
 SAP_INLINE void few_cells(const struct walk_frame *f, const LOCAL part *words, struct few_walker *i, int sharer,
                           int share, int n)
@@ -257,9 +255,7 @@ SAP_INLINE void few_walk(const int threads, const struct few_room *m, const stru
                         bring_particle(&f, s, m->near[e], m->words + e * NEAR_PARTS);
                     group_barrier();
                     if (adds) {
-#if !defined(SAP_KERNEL_DP)
                         few_clumps(&f, m, threads, nears);
-#endif
                         const struct walk_pair pair = {o->walker, s->particle, m->who->number[mine], 0};
                         few_particles(&f, m->near, m->words, &i, pair, m->who->bound.near2, sharer, share, nears);
                         nears = 0;

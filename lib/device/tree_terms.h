@@ -239,13 +239,20 @@ struct walk_pair {
     int i, j;
 };
 
-/* Computes the difference of the positions of a pair in double. */
-SAP_INLINE void exact_difference(const struct walk_frame *f, const struct walk_pair *p, V *d)
+struct walk_difference {
+    V d[3];
+};
+
+/* Returns the difference of the positions of a pair in double, in units. */
+SAP_COLD struct walk_difference exact_difference(const GLOBAL wide *target, int i, const GLOBAL wide *source, int j,
+                                                 D unit)
 {
+    struct walk_difference e;
     D xi[3], xj[3], mass;
-    load_particle(p->target, p->i, xi, &mass);
-    load_particle(p->source, p->j, xj, &mass);
-    for (int c = 0; c < 3; c++) d[c] = w_of_d(d_mul(d_sub(xj[c], xi[c]), f->unit));
+    load_particle(target, i, xi, &mass);
+    load_particle(source, j, xj, &mass);
+    for (int c = 0; c < 3; c++) e.d[c] = w_of_d(d_mul(d_sub(xj[c], xi[c]), unit));
+    return e;
 }
 
 /*
@@ -264,7 +271,8 @@ SAP_INLINE void add_exact(const struct walk_frame *f, const V *x, const W *w, in
 #else
     int keep = another;
     if (keep && r2 <= near2) {
-        exact_difference(f, p, d);
+        const struct walk_difference exact = exact_difference(p->target, p->i, p->source, p->j, f->unit);
+        for (int c = 0; c < 3; c++) d[c] = exact.d[c];
         r2 = v_fma(d[0], d[0], v_fma(d[1], d[1], v_fma(d[2], d[2], f->eps2)));
         keep = f->softened || r2 > 0 || d[0] != 0 || d[1] != 0 || d[2] != 0;
     }
@@ -291,19 +299,20 @@ SAP_INLINE void add_spline(const struct walk_frame *f, const V *x, V h2, const W
     const V hj2 = w[4];
     const VM counts = another != 0;
     V d2 = sap_distance2(d[0], d[1], d[2]);
-    int apart = another && d2 >= WALK_COINCIDENT;
-#if defined(SAP_KERNEL_DP)
-    (void)near2, (void)pair;
-#else
-    if (another && d2 <= near2) {
-        exact_difference(f, pair, d);
-        d2 = sap_distance2(d[0], d[1], d[2]);
-        apart = d2 > 0 || d[0] != 0 || d[1] != 0 || d[2] != 0;
-    }
-#endif
-    const V u = v_root_kept(apart, d2);
+    V u = v_root_kept(another && d2 >= WALK_COINCIDENT, d2);
     struct sap_powers p = sap_powers_of(w[3], u);
-    if (vm_any(sap_within(d2, SAP_LARGER(h2, hj2)))) sap_spline_powers(&p, d2, w[3], u, counts, h2, hj2, f->mean);
+    if (vm_any(sap_within(d2, SAP_LARGER(near2, SAP_LARGER(h2, hj2))))) {
+#if !defined(SAP_KERNEL_DP)
+        if (another && d2 <= near2) {
+            const struct walk_difference e = exact_difference(pair->target, pair->i, pair->source, pair->j, f->unit);
+            for (int c = 0; c < 3; c++) d[c] = e.d[c];
+            d2 = sap_distance2(d[0], d[1], d[2]);
+            u = v_root_kept(d2 > 0 || d[0] != 0 || d[1] != 0 || d[2] != 0, d2);
+            p = sap_powers_of(w[3], u);
+        }
+#endif
+        if (vm_any(sap_within(d2, SAP_LARGER(h2, hj2)))) sap_spline_powers(&p, d2, w[3], u, counts, h2, hj2, f->mean);
+    }
     sap_add_newton(sum, d[0], d[1], d[2], p.mu, p.mu3);
 }
 #endif

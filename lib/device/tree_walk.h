@@ -307,7 +307,6 @@ SAP_INLINE void sum_list(const int most, const struct walk_frame *f, const struc
     group_barrier();
 }
 
-#if !defined(SAP_KERNEL_DP)
 /* Notes whether some of the first n sources of a list, which may be in the bound, lie in a clump. */
 SAP_INLINE void look_for_clumps(const struct walk_frame *f, const struct walk_room *m, int n)
 {
@@ -316,7 +315,6 @@ SAP_INLINE void look_for_clumps(const struct walk_frame *f, const struct walk_ro
         is_clumped(f, &m->place->bound, m->words + at * NEAR_PARTS, m->words + (at + SAP_CLUMP) * NEAR_PARTS))
         m->place->clumped = 1;
 }
-#endif
 
 #if defined(SAP_TREE_SPLINE)
 /* Loads the particles of a list; returns their number, since all may be in the bound. */
@@ -365,9 +363,7 @@ SAP_INLINE void sum_particles(const int most, const struct walk_frame *f, const 
                               int owning, int n)
 {
     const int inner = bring_particles(f, m, owning, n);
-#if !defined(SAP_KERNEL_DP)
     look_for_clumps(f, m, inner);
-#endif
     if (owning || m->selected)
         sum_list(most, f, m, i, OWN, inner, n);
     else
