@@ -50,11 +50,15 @@ stepper_arrange(const GLOBAL D *x, const GLOBAL D *mass, const GLOBAL int *slot,
     particle[4 * to + 3] = mass[i];
 }
 
-/* Predicts all particles: positions go to the tree's particles (x, y, z, mass), and sizes of accelerations to sizes. */
+/*
+ * Predicts all particles: positions go to the tree's particles (x, y, z, mass), and sizes of accelerations by the
+ * particles, at their own times, to sizes.
+ */
 KERNEL(SAP_STEPPER_THREADS)
 stepper_predict(const GLOBAL D *x, const GLOBAL D *v, const GLOBAL D *a, const GLOBAL int *level,
                 const GLOBAL int *slot, GLOBAL D *particle, GLOBAL D *sizes, GLOBAL int *bad, const int has_sizes,
-                const int done, const int n, const struct sap_stepper_order order, const struct sap_step s)
+                const int done, const int n, const struct sap_stepper_order order, const struct sap_step s,
+                const struct sap_field_list fields)
 {
     const size_t i = global_id();
     if (i >= (size_t)n) return;
@@ -70,7 +74,7 @@ stepper_predict(const GLOBAL D *x, const GLOBAL D *v, const GLOBAL D *a, const G
         particle[4 * to + c] = next;
         good = good && is_small(next);
     }
-    if (has_sizes) sizes[to] = sap_step_size(acc[0], acc[1], acc[2]);
+    if (has_sizes) sizes[to] = sap_step_own_size(&fields, at, acc);
     if (!good) (void)atomic_min(&bad[0], (int)i);
 }
 

@@ -43,6 +43,7 @@ static struct sap_cpu_tree *new_halo(const struct sap_cpu_tree *t, const struct 
     h->eps2 = t->eps2;
     h->unit = t->unit;
     h->mass_unit = t->mass_unit;
+    h->pull = t->pull;
     memcpy(h->middle, t->middle, sizeof h->middle);
     h->far = t->far;
     h->n = halo->n;

@@ -88,7 +88,7 @@ static void start_one(const struct sap_cpu_tree *t, const struct sap_tree_run *r
 {
     const double *const x = run->walkers->x[walker];
     double b[3];
-    const double size = sap_tree_in_units(x, t->middle, t->unit, b);
+    const double size = sap_tree_in_units(x, &t->cube.gaps, t->middle, t->unit, b);
     *o = (struct one){.eps2 = t->eps2 * t->unit * t->unit, .self = run->walkers->own ? walker : -1};
     for (int c = 0; c < 3; c++) {
         o->x[c] = x[c];

@@ -66,6 +66,7 @@ struct sap_cpu_tree {
     double unit, mass_unit;      /* powers of two: coordinates and masses in the kernels' units */
     double middle[3];            /* of the units (engine/cube.h) */
     int is_point;                /* the units have no extent (engine/cube.h) */
+    double pull;                 /* unit of MULTIPOLE's tolerance (engine/pull.h); of other criteria 1 */
     int far;                     /* some particles are beyond the range of float */
     struct sap_tree_order order; /* address: of the sorted particles */
     int *place;                  /* index of the sorted particle, by address */
@@ -121,9 +122,12 @@ int sap_tree_is_short(double h);
 int sap_tree_new_order(int n, struct sap_tree_order *order);
 void sap_tree_free_order(struct sap_tree_order *order);
 
-/* Computes the keys and sorts them, ties by address (cpu_sort.c). */
-void sap_tree_sort(const struct sap_cube *cube, int curve, const double (*x)[3], int n, struct sap_tree_order *order,
-                   int threads);
+/*
+ * Computes the keys and sorts them, ties by address (cpu_sort.c).  mass: keys tell its sign (physics/tree_key.h); NULL:
+ * they do not.
+ */
+void sap_tree_sort(const struct sap_cube *cube, int curve, const double (*x)[3], const double *mass, int n,
+                   struct sap_tree_order *order, int threads);
 
 /* The box of n > 0 positions (cpu_sort.c). */
 struct sap_tree_box {
@@ -131,9 +135,8 @@ struct sap_tree_box {
 };
 struct sap_tree_box sap_tree_box_of(const double (*x)[3], int n, int threads);
 
-/* Returns the cube of n positions within a box; overwrites `sample` (cpu_sort.c). */
-struct sap_cube sap_tree_cube_of(const double (*x)[3], int n, const struct sap_tree_box *box,
-                                 double (*sample)[SAP_CUBE_SAMPLE]);
+/* Copies the sample of n positions; returns the number of its members (cpu_sort.c). */
+int sap_tree_take_sample(const double (*x)[3], int n, double (*sample)[SAP_CUBE_SAMPLE]);
 
 /* Makes nodes from sorted keys; 0 or SAPPORO_ERR_MEMORY. The nodes belong to the caller either way (cpu_link.c). */
 int sap_tree_link(struct sap_tree_draft *draft, int threads);

@@ -324,7 +324,7 @@ static struct sap_tree_bound bound_of(const struct sap_cpu_tree *t, const struct
     const struct sap_bound *const b = &group->bound;
     const double *const h = run->walkers->h;
     double x[3];
-    const double size = sap_tree_in_units(b->centre, t->middle, t->unit, x);
+    const double size = sap_tree_in_units(b->centre, &t->cube.gaps, t->middle, t->unit, x);
     struct sap_tree_bound words = {.x = (float)sap_tree_cut(x[0]),
                                    .y = (float)sap_tree_cut(x[1]),
                                    .z = (float)sap_tree_cut(x[2]),
