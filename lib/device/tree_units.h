@@ -19,6 +19,7 @@ SAP_INLINE V v_max(V a, V b) { return v_select(v_less(a, b), b, a); }
 
 #include "device/tree_layout.h"
 #include "physics/tree_accept.h"
+#include "physics/tree_ahead.h"
 #include "physics/tree_local.h"
 #include "physics/tree_parts.h"
 #include "physics/tree_words.h"

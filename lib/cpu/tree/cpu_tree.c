@@ -72,6 +72,8 @@ static void destroy(struct sap_tree *opaque_tree)
     free(t->given_mass);
     free(t->a);
     free(t->given_h);
+    free(t->past_x[0]);
+    free(t->past_x[1]);
     free(t->h);
     free(t->length);
     sap_tree_free_order(&t->order);
@@ -568,6 +570,8 @@ const struct sap_tree_ops sap_tree_cpu = {
     .set = set,
     .build = build,
     .refresh = refresh,
+    .past = sap_tree_past_cpu,
+    .build_ahead = sap_tree_build_ahead_cpu,
     .count = count,
     .limit = limit,
     .extents = extents,

@@ -56,8 +56,10 @@ struct sap_cpu_tree {
     int given; /* particles */
     double (*given_x)[3];
     double *given_mass;
-    double *a;       /* size of the acceleration; < 0: unknown */
-    double *given_h; /* with spline softening: lengths; else NULL, as `h` and `length` */
+    double *a;              /* size of the acceleration; < 0: unknown */
+    double *given_h;        /* with spline softening: lengths; else NULL, as `h` and `length` */
+    double (*past_x[2])[3]; /* positions of the last call and the one before (cpu_ahead.c); NULL: none were kept */
+    int past[2];            /* so many */
 
     /* the tree; valid if `built` is set */
     int built, n;
@@ -149,6 +151,10 @@ void sap_tree_make_words(struct sap_cpu_tree *tree, const struct sap_cell *root,
 
 /* Makes room for the cells of `nodes` nodes; on failure the existing arrays are kept (cpu_tree.c). */
 int sap_tree_reserve_cells(struct sap_cpu_tree *tree, int nodes);
+
+/* Implement `past` and `build_ahead` of the table (cpu_ahead.c). */
+int sap_tree_past_cpu(struct sap_tree *tree, int keeps);
+int sap_tree_build_ahead_cpu(struct sap_tree *tree, double lead);
 
 /* Implement `join`, `import` and `walk` of the table (cpu_part.c). */
 void sap_tree_join_cpu(struct sap_tree *tree, const struct sap_tree_whole *whole);

@@ -554,6 +554,13 @@ int sap_tree_build_gpu(struct sap_gpu_host_tree *t)
     return build(t);
 }
 
+int sap_tree_check_range(struct sap_gpu_host_tree *t)
+{
+    double low[3], high[3], mass_unit, weight;
+    TRY(look_at_bounds(t, 1));
+    return take_bounds(t, low, high, &mass_unit, &weight);
+}
+
 int sap_tree_refresh_gpu(struct sap_gpu_host_tree *t)
 {
     double low[3], high[3], mass_unit, weight, sample[3][SAP_CUBE_SAMPLE];
