@@ -17,7 +17,8 @@ enum {
     SAP_TREE_THREADS = 256, /* threads per group, unless another number is given */
     SAP_LEAF_THREADS = 128, /* of kernels that compute cells, which lie in memory of the group */
     SAP_TREE_PARTS = 256,   /* groups that compute bounds */
-    SAP_TREE_BOUNDS = 9,    /* words per group: low[3], high[3], sum of |mass|, least and largest mass */
+    SAP_TREE_BOUNDS = 10,   /* words per group: low[3], high[3], sum of |mass|, least and largest mass, least size of a
+                               coordinate that is not 0 */
     SAP_LINK_TILE = 1024,   /* sorted particles whose nodes one group makes */
     SAP_LINK_LEVELS = 22,   /* levels of nodes: SAP_KEY_LEVELS and the root */
     SAP_LINK_LEAF = 1024,   /* particles of a leaf at most: SAP_LEAF_MOST */

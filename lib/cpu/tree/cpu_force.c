@@ -261,6 +261,7 @@ static int compute(struct sap_cpu_tree *t, const sapporo_tree_request *request, 
         erase_bad(&p.places, request->ni, acc, pot);
         status = SAPPORO_PARTIAL;
     }
+    if (!status && run.beyond > 0) status = SAPPORO_PARTIAL;
     free_pass(&p);
     sap_fp_leave(callers);
     if (status < 0) return status;

@@ -209,8 +209,19 @@ struct sap_tree_run {
     double (*acc)[3], *pot;
     int *work;                /* interactions by row; NULL: not wanted */
     long long particle, cell; /* numbers of interactions */
+    int beyond;               /* rows whose force double cannot hold: they are NaN */
 };
 int sap_tree_walk(const struct sap_cpu_tree *tree, struct sap_tree_run *run, int threads);
+
+/* A force whose sums in double left its range, computed anew: acc and pot, without the unit of masses. */
+struct sap_tree_rescue {
+    double x[3], eps, acc[3], pot;
+};
+
+/* Add sorted particles from ... to - 1, but `self`, or a cell (cpu_rescue.c). */
+void sap_tree_rescue_particles(const struct sap_cpu_tree *tree, int from, int to, int self,
+                               struct sap_tree_rescue *rescue);
+void sap_tree_rescue_cell(const struct sap_cpu_tree *tree, int cell, struct sap_tree_rescue *rescue);
 
 /* Computes the same, with a walk for each particle alone (cpu_stackless.c). */
 void sap_tree_walk_alone(const struct sap_cpu_tree *tree, struct sap_tree_run *run, int threads);

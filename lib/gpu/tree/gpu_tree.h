@@ -90,6 +90,8 @@ struct sap_gpu_host_tree {
     int broken;       /* the device is lost */
     int host_full;    /* this call failed to allocate host memory */
     int out_of_range; /* a build or refresh found particles whose moments exceed the range of double */
+    int may_be_near;  /* pairs of the tree may be too near for double (engine/cube.h): forces are checked */
+    int too_near;     /* the last force found such a pair */
     char words[200];
 
     /* particles by address */
