@@ -304,13 +304,12 @@ static int make_past(sapporo_tree *t, int keeps)
 
 int sapporo_tree_refresh_or_build(sapporo_tree *tree, double factor, int *built)
 {
-    static const double usual = 1.2; /* Kofler et al. 2014, section VI */
     sapporo_tree *const t = hold(tree);
     int status = SAPPORO_ERR_ARGUMENT;
     if (built) *built = 0;
     if (!t) return SAPPORO_ERR_CLOSED;
     const sap_fpenv callers = sap_fp_enter();
-    const double most = factor == 0 ? usual : factor;
+    const double most = factor == 0 ? SAP_PACE_FACTOR : factor;
     if (!(most >= 1)) return leave(t, callers, fail(t, status, "factor is %g; it may be 0, or 1 or more", factor));
     const int cells = t->ops->count(t->tree, 1), is_other = cells != t->given;
     const int builds = is_other || sap_pace_ends(&t->pace, most);

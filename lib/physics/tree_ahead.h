@@ -22,8 +22,8 @@ SAP_INLINE D sap_ahead_size2(const D *x)
  */
 SAP_INLINE void sap_tree_ahead(const D *x, const D *past, const D *older, int has_older, D lead, D limit, D *to)
 {
-    const D uneven = d_set1(SAP_NUMBER(0.125, 0x3FC0000000000000UL)), half = d_set1(SAP_HALF);
-    const D square = d_mul(half, d_mul(lead, d_add(lead, d_set1(SAP_ONE))));
+    const D uneven = d_set1(SAP_NUMBER(0.125, 0x3FC0000000000000UL));
+    const D square = d_mul(d_set1(SAP_HALF), d_mul(lead, d_add(lead, d_set1(SAP_ONE))));
     D step[3], bend[3], next[3];
     int good = 1;
     for (int c = 0; c < 3; c++) {

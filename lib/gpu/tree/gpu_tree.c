@@ -334,6 +334,7 @@ static int walk(struct sap_tree *opaque_tree, const struct sap_tree_pass *pass, 
     if (t->broken) return sap_tree_fail(t, SAPPORO_ERR_DEVICE, "the device is gone: make the tree anew");
     if (pass->imported && t->halo.nodes == 0) return sap_tree_fail(t, SAPPORO_ERR_ARGUMENT, "no nodes were imported");
     const sap_fpguard caller = sap_fp_guard();
+    t->too_near = 0;
     int status = t->driver->enter(t->device->dev);
     if (!status) {
         status = sap_tree_walk_part(t, pass, acc, pot, work);
@@ -341,6 +342,7 @@ static int walk(struct sap_tree *opaque_tree, const struct sap_tree_pass *pass, 
     }
     const int result = sap_tree_judge(t, status);
     sap_fp_release(caller);
+    if (!result && t->too_near) return sap_tree_fail(t, SAPPORO_ERR_NOT_FINITE, SAP_TREE_TOO_NEAR);
     return result;
 }
 
