@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/fpenv.h"
 #include "base/structs.h"
 #include "context/partial.h"
 #include "engine/tree_limits.h"
