@@ -147,7 +147,7 @@ tree_words(const GLOBAL struct sap_tree_link *node, const GLOBAL struct sap_cell
     const D size = in_units(c.centre, &t, x);
     word[2 * (size_t)k] = make_float4(w_of_d(sap_tree_cut(x[0])), w_of_d(sap_tree_cut(x[1])),
                                       w_of_d(sap_tree_cut(x[2])), padded(d_mul(reach.guard, t.unit), size));
-    const W turn = w_of_d(d_min(d_mul(reach.turn, sap_turn_unit(&root, &how)), d_set1(SAP_TREE_NEVER)));
+    const W turn = w_of_d(d_min(d_mul(reach.turn, sap_turn_unit(&root, &how, t.unit)), d_set1(SAP_TREE_NEVER)));
     const struct sap_tree_link here = node[k];
     const int leaf = here.children == 0;
     word[2 * (size_t)k + 1] =

@@ -52,7 +52,7 @@ SAP_INLINE float strictness_of(const struct sap_cell *root, const struct sap_gpu
 {
     const struct sap_criterion how = sap_criterion_of(t->mac, t->order, t->accuracy, t->pull);
     const D s = sap_accept_strictness(d_mul(accuracy, a));
-    return (float)w_of_d(d_min(d_mul(s, d_div(t->unit, sap_turn_unit(root, &how))), d_set1(SAP_TREE_NEVER)));
+    return (float)w_of_d(d_min(d_mul(s, d_div(t->unit, sap_turn_unit(root, &how, t->unit))), d_set1(SAP_TREE_NEVER)));
 }
 
 SAP_INLINE W padded(D length, D size) { return w_of_d(sap_tree_padded(length, size)); }

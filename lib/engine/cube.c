@@ -123,8 +123,10 @@ static int by_number(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Fills the gaps of an axis; rest: the length of what remains of the longest axis; unit: that of rounding. */
-static void fill_gaps(struct sap_gaps *g, int axis, const double *x, int *at, int n, double rest, double unit)
+/* Fills the gaps of an axis; rest: the length of what remains of the longest axis; unit: that of rounding; low: the
+ * least coordinate. */
+static void fill_gaps(struct sap_gaps *g, int axis, const double *x, int *at, int n, double rest, double unit,
+                      double low)
 {
     qsort(at, (size_t)n, sizeof *at, by_number);
     for (int k = 0; k < n; k++) {
@@ -135,6 +137,7 @@ static void fill_gaps(struct sap_gaps *g, int axis, const double *x, int *at, in
         g->end[axis][g->n[axis]] = to - MARGIN * rest;
         g->less[axis][g->n[axis]++] = less;
     }
+    if (g->n[axis] > 0) g->origin[axis] = unit * floor(low / unit);
     g->any |= g->n[axis] > 0;
 }
 
@@ -151,7 +154,7 @@ static struct sap_gaps find_gaps(double (*sample)[SAP_CUBE_SAMPLE], int m, const
     }
     for (int k = 0; k < 3 && longest > LEAST; k++) {
         const double size = fmax(fmax(fabs(low[k]), fabs(high[k])), LEAST);
-        fill_gaps(&g, k, sample[k], at[k], n[k], longest, ldexp(power_above(size), -MANTISSA));
+        fill_gaps(&g, k, sample[k], at[k], n[k], longest, ldexp(power_above(size), -MANTISSA), low[k]);
     }
     return g;
 }

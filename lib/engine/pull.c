@@ -5,7 +5,7 @@
 #include <string.h>
 
 /* Members that tell a pull; the part of the others that is near, 1 / NEAR; how far those reach that count. */
-enum { TELLERS = 16, NEAR = 16, REACH = 16 };
+enum { TELLERS = 16, NEAR = 16, REACH = 64 };
 
 /* Returns the k-th smallest of n numbers, k from 0; changes their order. */
 static double kth(double *x, int n, int k)

@@ -162,11 +162,15 @@ SAP_INLINE struct sap_reach sap_accept_reach(const struct sap_cell *c, const str
 SAP_INLINE D sap_accept_length(D guard, D far, D length) { return d_max(guard, d_add(far, length)); }
 
 /*
- * Returns the factor by which words of turns are multiplied, and words of strictness divided: one over the root's turn.
+ * Returns the factor by which words of turns are multiplied, and words of strictness divided: one over the root's turn,
+ * or that of a root of the size 1 / unit.  Far particles would make the former so small that strictness leaves the
+ * range of words.
  */
-SAP_INLINE D sap_turn_unit(const struct sap_cell *root, const struct sap_criterion *how)
+SAP_INLINE D sap_turn_unit(const struct sap_cell *root, const struct sap_criterion *how, D unit)
 {
-    const D turn = sap_accept_reach(root, how).turn;
+    const D size = d_div(d_set1(SAP_ONE), unit), edge = sap_cell_edge(root);
+    D turn = sap_accept_reach(root, how).turn;
+    if (how->mac == SAP_MAC_ACCELERATION && dm_any(d_gt(edge, size))) turn = d_sqrt(d_mul(size, d_sqrt(root->weight)));
     return dm_any(d_gt(turn, d_set1(SAP_ZERO))) ? d_div(d_set1(SAP_ONE), turn) : d_set1(SAP_ONE);
 }
 

@@ -87,7 +87,7 @@ static void words_of_node(struct sap_cpu_tree *t, int k, const struct sap_criter
     w->z[k] = (float)sap_tree_cut(x[2]);
     w->guard[k] =
         acts_by_particles(t, &t->node[k]) ? (float)SAP_TREE_NEVER : (float)sap_tree_padded(reach.guard * t->unit, size);
-    w->turn[k] = (float)(reach.turn * t->turn_unit);
+    w->turn[k] = (float)fmin(reach.turn * t->turn_unit, SAP_TREE_NEVER);
     w->far[k] = (float)sap_tree_padded(sap_cell_far(cell) * t->unit, size);
 }
 
@@ -138,7 +138,7 @@ void sap_tree_make_words(struct sap_cpu_tree *t, const struct sap_cell *root, in
 {
     const struct sap_criterion how =
         sap_criterion_of((int)t->settings.mac, t->settings.order, t->settings.accuracy, t->pull);
-    t->turn_unit = sap_turn_unit(root, &how);
+    t->turn_unit = sap_turn_unit(root, &how, t->unit);
     struct walk_words w = {t, &how};
     sap_team_for(threads, t->nodes, sap_team_chunk(t->nodes, threads, NODES_AT_ONCE), make_words, &w);
     pad_words(t);
