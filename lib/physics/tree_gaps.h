@@ -28,7 +28,7 @@ struct sap_gaps {
 
 /*
  * Returns the mapped coordinate.  `less` and `origin` are multiples of the rounding unit of all coordinates, and mapped
- * coordinates are small, so the differences of particles that are in no gap stay exact.
+ * coordinates are small, so the differences of particles of a group keep their digits.
  */
 SAP_INLINE D sap_gaps_map(const struct sap_gaps *g, int axis, D x)
 {
