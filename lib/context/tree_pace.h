@@ -25,15 +25,30 @@ struct sap_tree_pace {
     int age;                  /* refreshes since the build */
 };
 
-/* Whether the next call builds.  A new tree that costs much more than the one before was built for a wrong time. */
-static inline int sap_pace_ends(const struct sap_tree_pace *p, double factor)
+/* Lead of the second tree of a loop, which replaces the first one as soon as the positions of two calls are known. */
+#define SAP_PACE_START 2.0
+
+/* Whether the tree is the first one of a loop, for the present, while positions of an earlier call are known. */
+static inline int sap_pace_is_first(const struct sap_tree_pace *p, int knows)
+{
+    return knows && p->age == 0 && p->best > 0 && !(p->before > 0);
+}
+
+/*
+ * Whether the next call builds; knows: positions of an earlier call are known.  A new tree that costs much more than
+ * the one before was built for a wrong time.
+ */
+static inline int sap_pace_ends(const struct sap_tree_pace *p, double factor, int knows)
 {
     const int is_wrong = p->lead > 0 && p->age == 0 && p->before > 0 && p->last > factor * factor * p->before;
-    return is_wrong || p->last > factor * p->best;
+    return is_wrong || sap_pace_is_first(p, knows) || p->last > factor * p->best;
 }
 
 /* Returns the lead of a tree that is built now. */
-static inline double sap_pace_lead(const struct sap_tree_pace *p) { return p->best > 0 ? 0.5 * p->age : 0; }
+static inline double sap_pace_lead(const struct sap_tree_pace *p, int knows)
+{
+    return sap_pace_is_first(p, knows) ? SAP_PACE_START : p->best > 0 ? 0.5 * p->age : 0;
+}
 
 static inline void sap_pace_begin(struct sap_tree_pace *p, double lead)
 {

@@ -100,8 +100,8 @@ static void decide(const sapporo_mpi_tree *h, double factor, struct decision *d)
         most.best = fmax(most.best, sap_link_field(&h->link, r, BEST));
         most.last = fmax(most.last, sap_link_field(&h->link, r, LAST));
     }
-    d->builds = lacks || sap_pace_ends(&sum, factor) || sap_pace_ends(&most, factor);
-    d->lead = lacks || !knows ? 0 : sap_pace_lead(&sum);
+    d->builds = lacks || sap_pace_ends(&sum, factor, knows) || sap_pace_ends(&most, factor, 0);
+    d->lead = lacks || !knows ? 0 : sap_pace_lead(&sum, knows);
 }
 
 /* Collective.  Checks the arguments of all ranks, and decides. */

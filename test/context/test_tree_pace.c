@@ -25,10 +25,10 @@ static void middle(void **state)
     double used = 0, lead = 0;
     int lives = 0;
     for (int call = 0; call < 400; call++) {
-        if (call > 0 && sap_pace_ends(&p, 1.15)) {
+        if (call > 0 && sap_pace_ends(&p, 1.15, 1)) {
             used = p.age;
             lead = p.lead;
-            sap_pace_begin(&p, sap_pace_lead(&p));
+            sap_pace_begin(&p, sap_pace_lead(&p, 1));
             lives++;
         } else {
             p.age += call > 0;
@@ -46,15 +46,17 @@ static void wrong_time(void **state)
     (void)state;
     struct sap_tree_pace p = {.age = 0};
     sap_pace_note(&p, 1000);
+    assert_false(sap_pace_ends(&p, 1.15, 0));
+    assert_true(sap_pace_ends(&p, 1.15, 1) && sap_pace_lead(&p, 1) == SAP_PACE_START); /* the first of a loop */
     p.age = 6;
     sap_pace_note(&p, 1200);
-    assert_true(sap_pace_ends(&p, 1.15));
-    assert_true(sap_pace_lead(&p) == 3);
+    assert_true(sap_pace_ends(&p, 1.15, 1));
+    assert_true(sap_pace_lead(&p, 1) == 3);
     sap_pace_begin(&p, 3);
-    assert_false(sap_pace_ends(&p, 1.15)); /* no force yet */
+    assert_false(sap_pace_ends(&p, 1.15, 1)); /* no force yet */
     sap_pace_note(&p, 1400);
-    assert_true(sap_pace_ends(&p, 1.15));
-    assert_true(sap_pace_lead(&p) == 0);
+    assert_true(sap_pace_ends(&p, 1.15, 1));
+    assert_true(sap_pace_lead(&p, 1) == 0);
 }
 
 /* ---- runs --------------------------------------------------------------------------------------- */
