@@ -51,7 +51,7 @@ static void usual_models(void **state)
     for (size_t k = 0; k < sizeof KINDS / sizeof *KINDS; k++) {
         bodies b = tree_model(KINDS[k], N);
         const double ratio = pull_of(&b) / plain_pull_of(&b);
-        if (!(ratio > 0.75 && ratio < 1.5)) fail_msg("model %d: %g of M / s^2", (int)KINDS[k], ratio);
+        if (!(ratio > 0.75 && ratio < 1.3)) fail_msg("model %d: %g of M / s^2", (int)KINDS[k], ratio);
         bodies_free(&b);
     }
 }
