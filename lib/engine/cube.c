@@ -175,10 +175,12 @@ static void set_mapped(struct sap_cube *cube, const double *low, const double *h
 
 struct sap_cube sap_tree_cube(const double *low, const double *high, double (*sample)[SAP_CUBE_SAMPLE], int m)
 {
-    struct sap_cube cube = {.low = {low[0], low[1], low[2]}};
+    struct sap_cube cube = {.edge = 0};
     double extent = 0;
+    if (m == 0) return cube;
+    memcpy(cube.low, low, sizeof cube.low);
     for (int k = 0; k < 3; k++) extent = fmax(extent, high[k] - low[k]);
-    if (m == 0 || !(extent > LEAST)) return cube;
+    if (!(extent > LEAST)) return cube;
     for (int k = 0; k < 3; k++) qsort(sample[k], (size_t)m, sizeof sample[k][0], by_size);
     set_cube(&cube, low, high, sample, m, 0);
     if (!is_coarse(&cube, sample, m)) return cube;
