@@ -39,7 +39,7 @@ static void keep_past(sapporo_mpi_tree *h, const sapporo_tree_particles *p)
     for (int i = 0; i < p->n; i++) memcpy(oldest[i], sap_column_at(&p->x, i, sizeof *oldest), sizeof *oldest);
 }
 
-struct looking_ahead {
+struct rank_ahead {
     sapporo_mpi_tree *h;
     const sapporo_tree_particles *p;
     double lead;
@@ -47,7 +47,7 @@ struct looking_ahead {
 
 static void look_ahead(void *argument, ptrdiff_t from, ptrdiff_t to)
 {
-    const struct looking_ahead *const l = argument;
+    const struct rank_ahead *const l = argument;
     const sapporo_mpi_tree *const h = l->h;
     const int bends = h->past[1] == l->p->n;
     for (ptrdiff_t i = from; i < to; i++) {
@@ -67,7 +67,7 @@ static void look_ahead(void *argument, ptrdiff_t from, ptrdiff_t to)
 static int build_ahead(sapporo_mpi_tree *h, const sapporo_tree_particles *p, double lead)
 {
     sapporo_tree_particles later = *p;
-    struct looking_ahead l = {h, p, lead};
+    struct rank_ahead l = {h, p, lead};
     sapporo_partial_loop(h->options.threads, p->n, look_ahead, &l);
     h->past[1] = -1;
     later.x = (sapporo_column){h->past_x[1], 0};
