@@ -50,15 +50,11 @@ stepper_arrange(const GLOBAL D *x, const GLOBAL D *mass, const GLOBAL int *slot,
     particle[4 * to + 3] = mass[i];
 }
 
-/*
- * Predicts all particles: positions go to the tree's particles (x, y, z, mass), and sizes of accelerations by the
- * particles, at their own times, to sizes.
- */
+/* Predicts all particles: positions go to the tree's particles (x, y, z, mass), and sizes of accelerations to sizes. */
 KERNEL(SAP_STEPPER_THREADS)
 stepper_predict(const GLOBAL D *x, const GLOBAL D *v, const GLOBAL D *a, const GLOBAL int *level,
                 const GLOBAL int *slot, GLOBAL D *particle, GLOBAL D *sizes, GLOBAL int *bad, const int has_sizes,
-                const int done, const int n, const struct sap_stepper_order order, const struct sap_step s,
-                const struct sap_field_list fields)
+                const int done, const int n, const struct sap_stepper_order order, const struct sap_step s)
 {
     const size_t i = global_id();
     if (i >= (size_t)n) return;
@@ -74,8 +70,21 @@ stepper_predict(const GLOBAL D *x, const GLOBAL D *v, const GLOBAL D *a, const G
         particle[4 * to + c] = next;
         good = good && is_small(next);
     }
-    if (has_sizes) sizes[to] = sap_step_own_size(&fields, at, acc);
+    if (has_sizes) sizes[to] = sap_step_size(acc[0], acc[1], acc[2]);
     if (!good) (void)atomic_min(&bad[0], (int)i);
+}
+
+/* Writes the sizes of accelerations by the particles alone, at their own times, where there are fields. */
+KERNEL(SAP_STEPPER_THREADS)
+stepper_own(const GLOBAL D *x, const GLOBAL D *a, const GLOBAL int *slot, GLOBAL D *sizes, const int n,
+            const struct sap_stepper_order order, const struct sap_field_list fields)
+{
+    const size_t i = global_id();
+    if (i >= (size_t)n) return;
+    D at[3], acc[3];
+    load_three(x, i, at);
+    load_three(a, i, acc);
+    sizes[order_of(&order, slot, (int)i)] = sap_step_own_size(&fields, at, acc);
 }
 
 /* Sets flag[k]: whether the particle of slot k is active. */
