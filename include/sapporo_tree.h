@@ -46,10 +46,10 @@ typedef enum sapporo_tree_kind {
 
 /* When a cell acts as a whole.  The meaning of `accuracy`, smaller is better, and its default in brackets: */
 typedef enum sapporo_tree_mac {
-    SAPPORO_MAC_DEFAULT = 0,   /* opening angle */
-    SAPPORO_MAC_OPENING = 1,   /* size of the cell over its distance, with the centre of mass's offset (0.7) */
-    SAPPORO_MAC_MULTIPOLE = 2, /* bound on the error of a cell's pull over M/s^2 of all, s their r.m.s. radius without
-                                  few far particles and distances of far groups (0.1) */
+    SAPPORO_MAC_DEFAULT = 0,     /* opening angle */
+    SAPPORO_MAC_OPENING = 1,     /* size of the cell over its distance, with the centre of mass's offset (0.7) */
+    SAPPORO_MAC_MULTIPOLE = 2,   /* bound on the error of a cell's pull over M/s^2 of all, s their r.m.s. radius without
+                                    few far particles and distances of far groups (0.1) */
     SAPPORO_MAC_ACCELERATION = 3 /* estimated error of a cell's pull over the particle's acceleration (0.01) */
 } sapporo_tree_mac;
 
