@@ -97,8 +97,8 @@ static int is_coarse(const struct sap_cube *cube, double (*sample)[SAP_CUBE_SAMP
 /* Finds the longest distances of neighbours on an axis that are gaps; *rest: the sum of the others. */
 static int find_longest(const double *x, int m, int *at, double *rest)
 {
-    double length[SAP_GAPS + 1], sum = 0;
-    int n = 0, gaps = 0, place[SAP_GAPS + 1];
+    double length[SAP_GAPS + 1] = {0}, sum = 0;
+    int n = 0, gaps = 0, place[SAP_GAPS + 1] = {0};
     for (int j = 0; j + 1 < m; j++) {
         const double d = x[j + 1] - x[j];
         int k = n < SAP_GAPS + 1 ? n++ : n;

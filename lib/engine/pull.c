@@ -34,7 +34,7 @@ static double kth(double *x, int n, int k)
  * position.  Distances are in units of `size`, which keeps their squares in range. */
 static double near_distance2(const double (*sample)[SAP_CUBE_SAMPLE], int m, int teller, double size, double *r2)
 {
-    double apart[SAP_CUBE_SAMPLE];
+    double apart[SAP_CUBE_SAMPLE] = {0};
     int n = 0;
     for (int s = 0; s < m; s++) {
         r2[s] = 0;

@@ -22,7 +22,7 @@ static double unit_vector(const double *d, double eps, double *n)
 static void add_pair(struct sap_tree_rescue *r, const double *x, double mass)
 {
     const double d[3] = {x[0] - r->x[0], x[1] - r->x[1], x[2] - r->x[2]};
-    double n[3];
+    double n[3] = {0, 0, 0};
     const double length = unit_vector(d, r->eps, n);
     if (!(length > 0)) return;
     r->pot += mass / length;
@@ -40,7 +40,7 @@ void sap_tree_rescue_cell(const struct sap_cpu_tree *t, int cell, struct sap_tre
 {
     const struct sap_tree_source *const s = &t->source[cell];
     const double d[3] = {s->x[0] - r->x[0], s->x[1] - r->x[1], s->x[2] - r->x[2]}, *const q = s->s;
-    double n[3];
+    double n[3] = {0, 0, 0};
     const double length = unit_vector(d, r->eps, n), units = length * t->unit;
     if (t->settings.order < 2 || !(length > 0)) {
         add_pair(r, s->x, s->mass);
