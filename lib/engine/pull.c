@@ -50,7 +50,7 @@ static double near_distance2(const double (*sample)[SAP_CUBE_SAMPLE], int m, int
 /* Returns f / s^2 of a teller, with s in units of `size`; 0: it has no extent. */
 static double told_by(const double (*sample)[SAP_CUBE_SAMPLE], int m, int teller, double size)
 {
-    double r2[SAP_CUBE_SAMPLE], mean[3] = {0, 0, 0}, s2 = 0;
+    double r2[SAP_CUBE_SAMPLE] = {0}, mean[3] = {0, 0, 0}, s2 = 0;
     const double most = REACH * REACH * near_distance2(sample, m, teller, size, r2);
     int n = 0;
     for (int s = 0; s < m; s++) {
@@ -85,7 +85,7 @@ static double size_of(const double (*sample)[SAP_CUBE_SAMPLE], int m)
 
 double sap_tree_pull(const double (*sample)[SAP_CUBE_SAMPLE], int m, double sum)
 {
-    double told[TELLERS];
+    double told[TELLERS] = {0};
     int n = 0;
     const double size = m > 0 ? size_of(sample, m) : 0;
     if (!(size > 0) || !(sum > 0)) return 1;
