@@ -158,8 +158,8 @@ tree_halo_reach(const GLOBAL struct sap_tree_link *node, const GLOBAL struct sap
 {
     const int k = (int)global_id();
     if (k >= t.nodes) return;
-    const struct sap_cell root = cell[0], c = cell[k];
-    const struct sap_criterion how = sap_criterion_of(t.mac, t.order, t.accuracy, t.pull, &root);
+    const struct sap_cell c = cell[k];
+    const struct sap_criterion how = sap_criterion_of(t.mac, t.order, t.accuracy, t.pull);
     const struct sap_reach mine = sap_accept_reach(&c, &how);
     const struct sap_tree_link here = node[k];
     wide w;

@@ -18,7 +18,7 @@
  *                  monopoles    3 B_2 / (d^2 (d - b)^2) = t:   d = b/2 + sqrt(b^2/4 + sqrt(3 B_2 / t))
  *                  quadrupoles  4 B_3 / (d^3 (d - b)^2) = t,   with B_3 <= b B_2
  *                where t = accuracy * M / s^2, with M the mass of all particles (without signs) and s their root mean
- *                square distance from their centre.
+ *                square distance from their centre, of a sample of particles and without far ones (engine/pull.h).
  *
  * acceleration   M l^2 / d^4 < accuracy * a (Springel 2005, MNRAS 364, 1105, eq. 18) with a the smallest acceleration
  *                of the group's particles at an earlier time, and d > l + s, which keeps the cell's own particles out.
@@ -138,27 +138,15 @@ SAP_INLINE D sap_accept_multipole(const struct sap_cell *c, int order, D toleran
     return sap_accept_root(d, b, d_mul(b, d_add(four, four)));
 }
 
-/* Returns the unit of MULTIPOLE's tolerance: M / s^2. */
-SAP_INLINE D sap_typical_pull(const struct sap_cell *root)
+/* pull: the unit of MULTIPOLE's tolerance (engine/pull.h), > 0. */
+SAP_INLINE struct sap_criterion sap_criterion_of(int mac, int order, D accuracy, D pull)
 {
-    const D edge = sap_cell_edge(root), none = d_set1(SAP_ZERO);
-    const int massive = dm_any(d_gt(root->weight, none));
-    D s2 = sap_abs(d_add(d_add(root->q[SAP_XX], root->q[SAP_YY]), root->q[SAP_ZZ]));
-    if (massive) s2 = d_div(s2, root->weight);
-    if (!dm_any(d_gt(s2, none))) s2 = d_mul(edge, edge);
-    return massive && dm_any(d_gt(s2, none)) ? d_div(root->weight, s2) : d_set1(SAP_ONE);
-}
-
-/* pull: the unit of MULTIPOLE's tolerance if the tree is a part of a larger whole; 0: that of the root. */
-SAP_INLINE struct sap_criterion sap_criterion_of(int mac, int order, D accuracy, D pull, const struct sap_cell *root)
-{
-    const int is_part = dm_any(d_gt(pull, d_set1(SAP_ZERO)));
     struct sap_criterion how;
     how.mac = mac;
     how.order = order;
     how.value = d_set1(SAP_ZERO);
     if (mac == SAP_MAC_OPENING) how.value = d_div(d_set1(SAP_ONE), accuracy);
-    if (mac == SAP_MAC_MULTIPOLE) how.value = d_mul(accuracy, is_part ? pull : sap_typical_pull(root));
+    if (mac == SAP_MAC_MULTIPOLE) how.value = d_mul(accuracy, pull);
     return how;
 }
 
@@ -184,11 +172,15 @@ SAP_INLINE struct sap_reach sap_accept_reach(const struct sap_cell *c, const str
 SAP_INLINE D sap_accept_length(D guard, D far, D length) { return d_max(guard, d_add(far, length)); }
 
 /*
- * Returns the factor by which words of turns are multiplied, and words of strictness divided: one over the root's turn.
+ * Returns the factor by which words of turns are multiplied, and words of strictness divided: one over the root's turn,
+ * or that of a root of the size 1 / unit.  Far particles would make the former so small that strictness leaves the
+ * range of words.
  */
-SAP_INLINE D sap_turn_unit(const struct sap_cell *root, const struct sap_criterion *how)
+SAP_INLINE D sap_turn_unit(const struct sap_cell *root, const struct sap_criterion *how, D unit)
 {
-    const D turn = sap_accept_reach(root, how).turn;
+    const D size = d_div(d_set1(SAP_ONE), unit), edge = sap_cell_edge(root);
+    D turn = sap_accept_reach(root, how).turn;
+    if (how->mac == SAP_MAC_ACCELERATION && dm_any(d_gt(edge, size))) turn = d_sqrt(d_mul(size, d_sqrt(root->weight)));
     return dm_any(d_gt(turn, d_set1(SAP_ZERO))) ? d_div(d_set1(SAP_ONE), turn) : d_set1(SAP_ONE);
 }
 

@@ -38,6 +38,7 @@ struct walk_memory {
     size_t word_room;
     struct sap_tree_lanes *lanes;
     int which[SAP_TREE_LANES], number[SAP_TREE_LANES], row[SAP_TREE_LANES]; /* of the lanes */
+    int beyond;                                                             /* rows whose force double cannot hold */
 };
 
 static void free_work(struct walk_memory *w)
@@ -251,16 +252,44 @@ static void deliver(const struct sap_cpu_tree *t, const struct sap_tree_run *run
     for (int c = 0; c < 3 && run->acc; c++) run->acc[row][c] = lanes->sum[1 + c][k] * acc;
 }
 
+/* Computes the force of the list of a group on its target particle k by quotients, and writes its row. */
+static void rescue(const struct sap_cpu_tree *t, const struct sap_tree_run *run, struct walk_memory *w, struct span own,
+                   int k)
+{
+    const int walker = w->which[k], row = w->row[k];
+    const double *const x = run->walkers->x[walker];
+    struct sap_tree_rescue r = {.x = {x[0], x[1], x[2]}, .eps = sqrt(t->eps2)};
+    if (t->h) r.pot = NAN; /* lengths keep pairs in range */
+    for (int c = 0; c < w->near.n; c++) sap_tree_rescue_cell(t, w->near.at[c], &r);
+    for (int c = 0; c < w->distant.n; c++) sap_tree_rescue_cell(t, w->distant.at[c], &r);
+    for (int s = 0; s < w->particles.n; s++)
+        sap_tree_rescue_particles(t, w->particles.at[s].from, w->particles.at[s].to, -1, &r);
+    sap_tree_rescue_particles(t, own.from, own.to, walker, &r);
+    double sum = r.pot / t->mass_unit;
+    if (run->pot) run->pot[row] = 0 - sum;
+    for (int c = 0; c < 3 && run->acc; c++) run->acc[row][c] = r.acc[c] / t->mass_unit;
+    for (int c = 0; c < 3; c++) sum += r.acc[c] / t->mass_unit;
+    if (isfinite(sum)) return;
+    w->beyond++;
+    if (run->pot) run->pot[row] = NAN;
+    for (int c = 0; c < 3 && run->acc; c++) run->acc[row][c] = NAN;
+}
+
 /*
  * Writes the lanes whose sums are finite, or all lanes in double; returns the number of remaining lanes, which it moves
  * to the front. Each lane is judged alone: the bits of a row do not depend on other rows.
  */
-static int deliver_good(const struct sap_cpu_tree *t, const struct sap_tree_run *run, struct walk_memory *w, int wide,
-                        int n)
+static int deliver_good(const struct sap_cpu_tree *t, const struct sap_tree_run *run, struct walk_memory *w,
+                        struct span own, int wide, int n)
 {
     int left = 0;
     for (int k = 0; k < n; k++) {
-        if (wide || is_finite(w->lanes, k)) {
+        const int good = is_finite(w->lanes, k);
+        if (wide && !good) {
+            rescue(t, run, w, own, k);
+            continue;
+        }
+        if (wide || good) {
             deliver(t, run, wide ? t->wide : t->narrow, w->lanes, k, w->row[k]);
             continue;
         }
@@ -327,7 +356,7 @@ static int sum_slots(const struct sap_cpu_tree *t, const struct sap_tree_run *ru
         if (!sum_cells(t, w, kernel, &frame) || !sum_distant(t, w, kernel, &frame) ||
             !sum_particles(t, w, kernel, &frame, own))
             return 0;
-        n = deliver_good(t, run, w, wide, n);
+        n = deliver_good(t, run, w, own, wide, n);
     }
     return 1;
 }
@@ -354,7 +383,7 @@ static struct sap_tree_bound bound_of(const struct sap_cpu_tree *t, const struct
     const struct sap_bound *const b = &group->bound;
     const double *const h = run->walkers->h;
     double x[3];
-    const double size = sap_tree_in_units(b->centre, t->middle, t->unit, x);
+    const double size = sap_tree_in_units(b->centre, &t->cube.gaps, t->middle, t->unit, x);
     struct sap_tree_bound words = {.x = (float)sap_tree_cut(x[0]),
                                    .y = (float)sap_tree_cut(x[1]),
                                    .z = (float)sap_tree_cut(x[2]),
@@ -393,7 +422,7 @@ struct group_walk {
     const struct sap_cpu_tree *tree;
     const struct sap_tree_run *run;
     atomic_llong particle, cell;
-    atomic_int done, failed; /* done: groups */
+    atomic_int done, failed, beyond; /* done: groups */
 };
 
 /* Walks groups in one thread. A thread without memory takes none. */
@@ -408,6 +437,7 @@ static void walk_groups(void *argument, int thread)
     while (w && sap_items_take(&s->items, &from, &to))
         for (int g = (int)from; g < to && !atomic_load_explicit(&s->failed, memory_order_relaxed); g++, done++)
             if (!sum_group(s->tree, s->run, w, g, &particle, &cell)) atomic_store(&s->failed, 1);
+    if (w) atomic_fetch_add(&s->beyond, w->beyond);
     if (w) free_work(w);
     atomic_fetch_add(&s->particle, particle);
     atomic_fetch_add(&s->cell, cell);
@@ -423,5 +453,6 @@ int sap_tree_walk(const struct sap_cpu_tree *t, struct sap_tree_run *run, int th
     sap_team_run(threads, walk_groups, &s);
     run->particle = atomic_load(&s.particle);
     run->cell = atomic_load(&s.cell);
+    run->beyond = atomic_load(&s.beyond);
     return atomic_load(&s.failed) || atomic_load(&s.done) < groups ? SAPPORO_ERR_MEMORY : SAPPORO_OK;
 }
