@@ -162,7 +162,7 @@ include cpu_sse/instances.mk
 include lib/mpi/mpi.mk
 # Objects that take longest come first.
 LIB_OBJECTS := $(INSTANCE_OBJECTS) $(call objects,$(LIB_SOURCES)) $(B)/lib/embedded_cuda.o $(B)/lib/embedded_opencl.o
-DOORS       := sapporo6th yebisug6 nbody6pp_gpu nbody6_gpu sphgrav_sapporo $(MPI_LIBRARY)
+DOORS       := sapporo6th yebisug6 nbody6pp_gpu nbody6_gpu nbody7_gpu sphgrav_sapporo $(MPI_LIBRARY)
 LIBRARIES   := sapporo g6 $(DOORS)
 PROGRAMS    := $(call built,$(EXAMPLES) $(APPS) $(FORTRAN)) $(if $(TOOL),examples/sapporo) $(if $(MPI_ID),$(call built,$(MPI_APPS)))
 PUBLISHED   := $(foreach l,$(LIBRARIES),lib/$(call SO_FILE,$l) lib/lib$l.a) $(PROGRAMS)
@@ -217,10 +217,11 @@ OBJECTS_g6      := $(LIB_OBJECTS:%/npipes.o=%/npipes_48.o)
 # Front doors that are libraries of their own, on libsapporo, which lies beside them.
 OBJECTS_sapporo6th := $(call objects,lib/api/sixth/sixth.c lib/api/sixth/api_sixth.c)
 OBJECTS_yebisug6   := $(call objects,lib/api/sixth/sixth.c lib/api/sixth/api_yebisu.c lib/api/sixth/api_yebisu_cxx.c)
-NBODY6_PARTS       := lib/api/nbody6/device.c lib/api/nbody6/regular.c lib/api/nbody6/potential.c lib/api/nbody6/irregular.c lib/api/nbody6/waiting.c \
+NBODY6_PARTS       := lib/api/nbody6/device.c lib/api/nbody6/radii.c lib/api/nbody6/regular.c lib/api/nbody6/potential.c lib/api/nbody6/irregular.c lib/api/nbody6/waiting.c \
                       lib/base/environment.c lib/base/variable_table.c
 OBJECTS_nbody6pp_gpu := $(call objects,$(NBODY6_PARTS) lib/api/nbody6/api_nbody6pp.c)
-OBJECTS_nbody6_gpu   := $(call objects,$(NBODY6_PARTS) lib/api/nbody6/api_nbody6.c)
+OBJECTS_nbody6_gpu   := $(call objects,$(NBODY6_PARTS) lib/api/nbody6/api_nbody6.c lib/api/nbody6/usual_nbody6.c)
+OBJECTS_nbody7_gpu   := $(call objects,$(NBODY6_PARTS) lib/api/nbody6/api_nbody6.c lib/api/nbody6/usual_nbody7.c)
 OBJECTS_sphgrav_sapporo := $(call objects,lib/api/sphgrav/sphgrav.c lib/api/sphgrav/sphgrav_kernel.c lib/api/sphgrav/sphgrav_tree.c \
                            lib/base/environment.c lib/base/variable_table.c)
 SAPPORO_LINKED     := $(B)/lib/$(call SO_NAME,sapporo) $(B)/lib/$(call SO_LINK,sapporo)
@@ -348,6 +349,7 @@ help:
 	@echo 'make uninstall           removes what install put there'
 	@echo 'make dist, make debian   the tarball of a release; Debian'"'"'s source package (docs/packaging/README.md)'
 	@echo 'make lint, make format   checks of the sources, clang-format 14'
+	@echo 'make fuzz-trees          random systems with near pairs in trees; SECONDS=60 (docs/contributing.md)'
 	@echo 'make fuzz-parsers        libFuzzer on all parsers; SECONDS=60 per target (docs/building.md)'
 	@echo 'make docs                the pages as a site that needs no network, in build/site/html'
 	@echo 'make figures             draws the figures of docs/ from the data in docs/figures'

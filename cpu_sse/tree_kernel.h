@@ -8,6 +8,7 @@
 #ifndef SAP_TREE_KERNEL_H
 #define SAP_TREE_KERNEL_H
 
+#include <math.h>
 #include <string.h>
 
 #include "physics/arithmetic.h"
@@ -38,9 +39,12 @@ SAP_INLINE V tree_root(V r2, int plain) { return (void)plain, v_root(r2); }
 #define tree_open        NULL
 #define tree_open_spline NULL
 #else
-/* Bits of the cells of a vector that are accepted, and of those that are distant if they are accepted. */
+/*
+ * Bits of the nodes of a vector: those that are accepted, those that are distant if they are accepted, those whose
+ * particles are outer sources if they are leaves.
+ */
 struct tree_answers {
-    unsigned accepted, distant;
+    unsigned accepted, distant, outer;
 };
 
 SAP_INLINE struct tree_answers tree_ask(const struct sap_tree_words *w, int k, const struct sap_tree_bound *bound,
@@ -51,10 +55,13 @@ SAP_INLINE struct tree_answers tree_ask(const struct sap_tree_words *w, int k, c
     const V extent[3] = {v_set1(bound->extent[0]), v_set1(bound->extent[1]), v_set1(bound->extent[2])};
     const V d2 = sap_box_distance2(x, y, z, extent), radius = v_set1(bound->radius), far = v_load(w->far + k);
     const V strictness = v_set1(bound->strictness);
-    const VM accepted = spline ? sap_accept_spline(d2, guard, turn, far, radius, strictness, v_set1(bound->length))
-                               : sap_accept(d2, guard, turn, radius, strictness);
+    const V close = v_set1(bound->close);
+    const VM accepted = spline
+                            ? sap_accept_spline(d2, guard, turn, far, radius, strictness, close, v_set1(bound->length))
+                            : sap_accept(d2, guard, turn, radius, strictness, close);
     const VM distant = sap_is_distant(v_set1(bound->size), far, sap_distance2(x, y, z));
-    return (struct tree_answers){vm_bits(accepted), vm_bits(distant)};
+    return (struct tree_answers){vm_bits(accepted), vm_bits(distant),
+                                 vm_bits(sap_is_outer(d2, far, radius, close))};
 }
 
 SAP_INLINE void tree_open_some(const struct sap_tree_words *w, int from, int to, const struct sap_tree_bound *bound,
@@ -71,7 +78,10 @@ SAP_INLINE void tree_open_some(const struct sap_tree_words *w, int from, int to,
             const int lane = __builtin_ctz(bits);
             accepted[na++] = answers.distant >> lane & 1U ? ~(k + lane) : k + lane;
         }
-        for (unsigned bits = in & ~yes; bits; bits &= bits - 1) opened[no++] = k + __builtin_ctz(bits);
+        for (unsigned bits = in & ~yes; bits; bits &= bits - 1) {
+            const int lane = __builtin_ctz(bits);
+            opened[no++] = answers.outer >> lane & 1U ? ~(k + lane) : k + lane;
+        }
     }
     *naccepted = na;
     *nopened = no;
@@ -210,18 +220,50 @@ SAP_INLINE void tree_lanes_flush(const struct tree_lanes *l, struct sap_tree_lan
             }
 }
 
-/* own: a lane's own number is excluded, as are pairs at the same position unless `plain` is set. */
-SAP_INLINE void tree_add_particle(struct tree_lanes *l, const W *source, int number, V eps2, int own, int plain,
-                                  int vectors)
+/* Softening, and the squared distance that pairs must exceed in float. */
+struct tree_pairs {
+    V eps2, close2;
+};
+
+/* Returns that distance; all distances exceed it in double. */
+SAP_INLINE double tree_close2(const struct sap_tree_frame *f)
+{
+    const double close2 = f->close * f->close;
+    return sizeof(W) > sizeof(float) ? SAP_TREE_ZERO : close2 > SAP_TREE_TINY ? close2 : SAP_TREE_TINY;
+}
+
+SAP_INLINE struct tree_pairs tree_pairs_of(const struct sap_tree_frame *f)
+{
+    return (struct tree_pairs){v_set1(f->eps2), v_set1(tree_close2(f))};
+}
+
+#if defined(SAP_KERNEL_DP)
+/* Returns the root of a pair; pairs at the same position have +0 unless `plain` is set. */
+SAP_INLINE V tree_pair_root(V dx, V dy, V dz, const struct tree_pairs *p, int sources, int plain)
+{
+    const V r2 = v_fma(dx, dx, v_fma(dy, dy, v_fma(dz, dz, p->eps2))), u = tree_root(r2, plain);
+    return (void)sources, plain ? u : v_keep(v_lt(v_set1(SAP_TREE_ZERO), r2), u);
+}
+#else
+/* Returns the root of a pair; NaN for a pair that coordinates in float do not resolve. */
+SAP_INLINE V tree_pair_root(V dx, V dy, V dz, const struct tree_pairs *p, int sources, int plain)
+{
+    if (sources == SAP_SOURCES_OUTER) return tree_root(v_fma(dx, dx, v_fma(dy, dy, v_fma(dz, dz, p->eps2))), plain);
+    const V d2 = sap_distance2(dx, dy, dz);
+    return v_select(v_lt(p->close2, d2), tree_root(v_add(d2, p->eps2), plain), v_set1(NAN));
+}
+#endif
+
+/* Own sources: a lane's own number is excluded. */
+SAP_INLINE void tree_add_particle(struct tree_lanes *l, const W *source, int number, const struct tree_pairs *p,
+                                  int sources, int plain, int vectors)
 {
     const V jx = tree_word(source[0]), jy = tree_word(source[1]), jz = tree_word(source[2]);
     const V mass = tree_word(source[3]);
     for (int v = 0; v < vectors; v++) {
         const V dx = v_sub(jx, l->x[v]), dy = v_sub(jy, l->y[v]), dz = v_sub(jz, l->z[v]);
-        const V r2 = v_fma(dx, dx, v_fma(dy, dy, v_fma(dz, dz, eps2)));
-        V u = tree_root(r2, plain);
-        if (!plain) u = v_keep(v_lt(v_set1(SAP_TREE_ZERO), r2), u);
-        if (own) {
+        V u = tree_pair_root(dx, dy, dz, p, sources, plain);
+        if (sources == SAP_SOURCES_OWN) {
             const V apart = v_sub(l->number[v], v_set1(number));
             u = v_keep(v_lt(v_set1(0.25), v_mul(apart, apart)), u);
         }
@@ -231,45 +273,59 @@ SAP_INLINE void tree_add_particle(struct tree_lanes *l, const W *source, int num
 
 /* Adds particles to `vectors` vectors of lanes, from lane `from` on. */
 SAP_INLINE void tree_some_particles(const struct sap_tree_frame *f, const W *words, int n, struct sap_tree_lanes *lanes,
-                                    int from, int own, int plain, int vectors)
+                                    int from, int sources, int plain, int vectors)
 {
-    const V eps2 = v_set1(f->eps2);
+    const struct tree_pairs pairs = tree_pairs_of(f);
     struct tree_lanes l;
     tree_lanes_load(&l, lanes, from, vectors);
     for (int p = 0; p < n; p += SAP_TREE_PACKET) {
         const int end = n - p < SAP_TREE_PACKET ? n : p + SAP_TREE_PACKET;
         tree_lanes_zero(&l, vectors);
         for (int j = p; j < end; j++)
-            tree_add_particle(&l, words + (ptrdiff_t)j * SAP_TREE_PARTICLE_WORDS, j, eps2, own, plain, vectors);
+            tree_add_particle(&l, words + (ptrdiff_t)j * SAP_TREE_PARTICLE_WORDS, j, &pairs, sources, plain, vectors);
         tree_lanes_flush(&l, lanes, from, vectors);
     }
 }
 
 /* The last lanes take one vector if they fit. A lane's sums do not depend on the number of vectors. */
 SAP_INLINE void tree_add_particles(const struct sap_tree_frame *f, const W *words, int n, struct sap_tree_lanes *lanes,
-                                   int own, int plain)
+                                   int sources, int plain)
 {
     int from = 0;
     for (; lanes->n - from > V_LANES; from += SAP_TREE_VECTORS * V_LANES)
-        tree_some_particles(f, words, n, lanes, from, own, plain, SAP_TREE_VECTORS);
-    if (from < lanes->n) tree_some_particles(f, words, n, lanes, from, own, plain, 1);
+        tree_some_particles(f, words, n, lanes, from, sources, plain, SAP_TREE_VECTORS);
+    if (from < lanes->n) tree_some_particles(f, words, n, lanes, from, sources, plain, 1);
 }
 
 /* Returns whether softening keeps each R2 above the limit of zero, and no particle is far. */
 SAP_INLINE int tree_plain(const struct sap_tree_frame *f) { return f->eps2 > 2 * SAP_TREE_TINY && !f->far; }
 
-static void tree_particles(const struct sap_tree_frame *f, const void *words, int n, int own,
+#if defined(SAP_KERNEL_DP)
+static void tree_particles(const struct sap_tree_frame *f, const void *words, int n, int sources,
                            struct sap_tree_lanes *lanes)
 {
+    const int own = sources == SAP_SOURCES_OWN;
     if (own && tree_plain(f))
-        tree_add_particles(f, words, n, lanes, 1, 1);
+        tree_add_particles(f, words, n, lanes, SAP_SOURCES_OWN, 1);
     else if (own)
-        tree_add_particles(f, words, n, lanes, 1, 0);
+        tree_add_particles(f, words, n, lanes, SAP_SOURCES_OWN, 0);
     else if (tree_plain(f))
-        tree_add_particles(f, words, n, lanes, 0, 1);
+        tree_add_particles(f, words, n, lanes, SAP_SOURCES_OUTER, 1);
     else
-        tree_add_particles(f, words, n, lanes, 0, 0);
+        tree_add_particles(f, words, n, lanes, SAP_SOURCES_OUTER, 0);
 }
+#else
+static void tree_particles(const struct sap_tree_frame *f, const void *words, int n, int sources,
+                           struct sap_tree_lanes *lanes)
+{
+    if (sources == SAP_SOURCES_OUTER)
+        tree_add_particles(f, words, n, lanes, SAP_SOURCES_OUTER, 1);
+    else if (sources == SAP_SOURCES_INNER)
+        tree_add_particles(f, words, n, lanes, SAP_SOURCES_INNER, 1);
+    else
+        tree_add_particles(f, words, n, lanes, SAP_SOURCES_OWN, 1);
+}
+#endif
 
 SAP_INLINE void tree_add_cell(struct tree_lanes *l, const W *source, V eps2, int plain, int vectors)
 {

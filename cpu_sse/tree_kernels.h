@@ -12,8 +12,14 @@
 
 enum {
     SAP_TREE_LANES = 256, /* most particles of a group per call of a kernel */
-    SAP_TREE_PACKET = 256 /* sources whose terms are added in words before the sums go to double */
+    SAP_TREE_PACKET = 128 /* sources whose terms are added in words before the sums go to double */
 };
+
+/*
+ * Where sources are, as seen from the bound of a group: beyond it, by more than `close` of a frame; in it or near it;
+ * the group's own particles.
+ */
+enum { SAP_SOURCES_OUTER, SAP_SOURCES_INNER, SAP_SOURCES_OWN };
 
 enum { SAP_TREE_PARTICLE_WORDS = 4, SAP_TREE_CELL_WORDS = 12, SAP_TREE_SPLINE_WORDS = 5 };
 
@@ -28,6 +34,7 @@ struct sap_tree_words {
 struct sap_tree_bound {
     float x, y, z, extent[3], radius, strictness;
     float size;   /* the greatest distance of a particle from x, y, z */
+    float close;  /* sap_bound_close */
     float length; /* with spline softening: the greatest of its particles */
 };
 
@@ -51,6 +58,7 @@ struct sap_tree_frame {
     double centre[3], unit;
     double middle[3]; /* of the group's bound: distant cells are expanded about it */
     double eps2;      /* in units */
+    double close;     /* sap_bound_close, in units */
     int far;          /* particles may be farther apart than the range of float: dp only */
     int mean; /* of spline softening: pairs take the mean of the terms with both lengths, not the larger length */
 };
@@ -62,7 +70,8 @@ struct sap_tree_kernel {
     /*
      * Writes accepted nodes of from ... to - 1 to `accepted`, and the nodes that must be opened to `opened`, each
      * in order; *naccepted and *nopened are their numbers. Both arrays have space for to - from nodes. An accepted node
-     * k that is distant (physics/tree_local.h) is written as ~k. NULL in dp: the walk is in float.
+     * k that is distant (physics/tree_local.h) is written as ~k, and so is an opened one whose particles are outer
+     * sources. NULL in dp: the walk is in float.
      */
     void (*open)(const struct sap_tree_words *words, int from, int to, const struct sap_tree_bound *bound,
                  int *accepted, int *naccepted, int *opened, int *nopened);
@@ -80,10 +89,11 @@ struct sap_tree_kernel {
                   struct sap_tree_lanes *lanes);
 
     /*
-     * Adds sources. own: the sources are the particles 0, 1, ... of the lanes' group, and no particle acts on itself.
-     * Without softening, pairs at the same position are excluded.
+     * Adds sources (SAP_SOURCES_*). Own sources are the particles 0, 1, ... of the lanes' group, and no particle acts
+     * on itself. In double, pairs at the same position are excluded without softening. In float, the sums of a lane
+     * with a pair as near as `close` become NaN: its coordinates do not resolve that pair.
      */
-    void (*particles)(const struct sap_tree_frame *frame, const void *words, int n, int own,
+    void (*particles)(const struct sap_tree_frame *frame, const void *words, int n, int sources,
                       struct sap_tree_lanes *lanes);
     void (*cells)(const struct sap_tree_frame *frame, const void *words, int n, struct sap_tree_lanes *lanes);
 
@@ -100,7 +110,7 @@ struct sap_tree_kernel {
                         int *accepted, int *naccepted, int *opened, int *nopened);
     void (*take_spline)(const struct sap_tree_frame *frame, const double (*x)[4], const double *h, int n, void *words);
     void (*start_spline)(const double *h, const int *which, struct sap_tree_lanes *lanes);
-    void (*particles_spline)(const struct sap_tree_frame *frame, const void *words, int n, int own,
+    void (*particles_spline)(const struct sap_tree_frame *frame, const void *words, int n, int sources,
                              struct sap_tree_lanes *lanes);
 };
 

@@ -41,8 +41,21 @@ static void tree_start_spline(const double *h, const int *which, struct sap_tree
 
 /* A vector of pairs of which any is within a length. */
 struct tree_close {
-    V d[3], d2, mass, hi2, hj2, number;
+    V d[3], d2, mass, hi2, hj2, number, least2;
 };
+
+/*
+ * Returns the masses of the pairs that count. In float, a pair that its coordinates do not resolve has NaN: within a
+ * length its force is no function of the root.
+ */
+SAP_INLINE V tree_close_mass(const struct tree_close *p, VM counts)
+{
+#if defined(SAP_KERNEL_DP)
+    return (void)counts, p->mass;
+#else
+    return v_select(vm_and(counts, v_nlt(p->least2, p->d2)), v_set1(NAN), p->mass);
+#endif
+}
 
 /* Adds such a vector. `own`: pairs of the source's number are excluded. Few pairs need it, so it is no part of a loop.
  */
@@ -52,15 +65,14 @@ static __attribute__((noinline)) void tree_add_close(const struct tree_close *p,
     const V away = v_sub(p->number, v_set1(number));
     const VM counts = own ? v_lt(v_set1(0.25), v_mul(away, away)) : all;
     const V u = v_keep(vm_and(counts, apart), tree_root(p->d2, 0));
-    sap_pair2_spline(sum, p->d, p->mass, u, counts, p->hi2, p->hj2, mean);
+    sap_pair2_spline(sum, p->d, tree_close_mass(p, counts), u, counts, p->hi2, p->hj2, mean);
 }
 
 /*
- * Adds a particle to `vectors` vectors of lanes. h2: squared lengths of the lanes; close2: the same, at least
- * SAP_TREE_ZERO.
+ * Adds a particle to `vectors` vectors of lanes. h2: squared lengths of the lanes; close2: the same, at least least2.
  */
-SAP_INLINE void tree_add_spline(struct tree_lanes *l, const V *h2, const V *close2, const W *source, int number,
-                                int own, int mean, int vectors)
+SAP_INLINE void tree_add_spline(struct tree_lanes *l, const V *h2, const V *close2, V least2, const W *source,
+                                int number, int own, int mean, int vectors)
 {
     const V jx = tree_word(source[0]), jy = tree_word(source[1]), jz = tree_word(source[2]);
     const V mass = tree_word(source[3]), hj2 = tree_word(source[4]);
@@ -68,7 +80,7 @@ SAP_INLINE void tree_add_spline(struct tree_lanes *l, const V *h2, const V *clos
         const V dx = v_sub(jx, l->x[v]), dy = v_sub(jy, l->y[v]), dz = v_sub(jz, l->z[v]);
         const V d2 = sap_distance2(dx, dy, dz);
         if (__builtin_expect(vm_bits(sap_within(d2, v_max(close2[v], hj2))) != 0, 0)) {
-            const struct tree_close p = {{dx, dy, dz}, d2, mass, h2[v], hj2, l->number[v]};
+            const struct tree_close p = {{dx, dy, dz}, d2, mass, h2[v], hj2, l->number[v], least2};
             tree_add_close(&p, own, number, mean, l->sum[v]);
         } else {
             sap_pair2(l->sum[v], dx, dy, dz, mass, tree_root(d2, 0));
@@ -78,31 +90,33 @@ SAP_INLINE void tree_add_spline(struct tree_lanes *l, const V *h2, const V *clos
 
 /* Adds particles to `vectors` vectors of lanes, from lane `from` on. */
 SAP_INLINE void tree_some_spline(const struct sap_tree_frame *f, const W *source, int n, struct sap_tree_lanes *lanes,
-                                 int from, int own, int vectors)
+                                 int from, int sources, int vectors)
 {
+    const V least2 = v_set1(sources == SAP_SOURCES_OUTER ? SAP_TREE_ZERO : tree_close2(f));
     V h2[SAP_TREE_VECTORS], close2[SAP_TREE_VECTORS];
     struct tree_lanes l;
     tree_lanes_load(&l, lanes, from, vectors);
     for (int v = 0; v < vectors; v++) {
         h2[v] = v_load((const W *)lanes->h2 + from + v * V_LANES);
-        close2[v] = v_max(h2[v], v_set1(SAP_TREE_ZERO));
+        close2[v] = v_max(h2[v], least2);
     }
     for (int p = 0; p < n; p += SAP_TREE_PACKET) {
         const int end = n - p < SAP_TREE_PACKET ? n : p + SAP_TREE_PACKET;
         tree_lanes_zero(&l, vectors);
         for (int j = p; j < end; j++)
-            tree_add_spline(&l, h2, close2, source + (ptrdiff_t)j * SAP_TREE_SPLINE_WORDS, j, own, f->mean, vectors);
+            tree_add_spline(&l, h2, close2, least2, source + (ptrdiff_t)j * SAP_TREE_SPLINE_WORDS, j,
+                            sources == SAP_SOURCES_OWN, f->mean, vectors);
         tree_lanes_flush(&l, lanes, from, vectors);
     }
 }
 
-static void tree_particles_spline(const struct sap_tree_frame *f, const void *words, int n, int own,
+static void tree_particles_spline(const struct sap_tree_frame *f, const void *words, int n, int sources,
                                   struct sap_tree_lanes *lanes)
 {
     int from = 0;
     for (; lanes->n - from > V_LANES; from += SAP_TREE_VECTORS * V_LANES)
-        tree_some_spline(f, words, n, lanes, from, own, SAP_TREE_VECTORS);
-    if (from < lanes->n) tree_some_spline(f, words, n, lanes, from, own, 1);
+        tree_some_spline(f, words, n, lanes, from, sources, SAP_TREE_VECTORS);
+    if (from < lanes->n) tree_some_spline(f, words, n, lanes, from, sources, 1);
 }
 
 #endif

@@ -274,11 +274,12 @@ SAPPORO_API int sapporo_mpi_tree_refresh(sapporo_mpi_tree *tree, const sapporo_t
 
 /*
  * Collective.  Refreshes the trees while their forces are cheap, else builds new ones.  It builds if there is no tree
- * or a rank gives another number of particles, or if the last force cost more than `factor` times the first one after
- * the last build: interactions per row over all ranks, or interactions of the rank that has most.  Only forces on at
- * least half of all particles count.  factor >= 1, the same on all ranks; 0 means 1.2.  *built, unless built is NULL: 1
- * after a build, 0 after a refresh or an error.  Errors are those of sapporo_mpi_tree_build and
- * sapporo_mpi_tree_refresh.
+ * or a rank gives another number of particles, or if the last force cost more than `factor` times the cheapest one
+ * since the last build: interactions per row over all ranks, or interactions of the rank that has most.  Only forces on
+ * at least half of all particles count.  factor >= 1, the same on all ranks; 0 means 1.15.  Builds are for a later
+ * time, as of sapporo_tree_refresh_or_build; the first call takes 48 bytes per particle more.  *built, unless built is
+ * NULL: 1 after a build, 0 after a refresh or an error.  Errors are those of sapporo_mpi_tree_build and
+ * sapporo_mpi_tree_refresh, and SAPPORO_ERR_MEMORY: no memory for positions, nothing has changed.
  */
 SAPPORO_API int sapporo_mpi_tree_refresh_or_build(sapporo_mpi_tree *tree, const sapporo_tree_particles *particles,
                                                   double factor, int *built);

@@ -1,15 +1,17 @@
 /*
  * sapporo_nbody6.h - the GPU interfaces of NBODY6: that of NBODY6++GPU, as libnbody6pp_gpu offers it, and, with
- * SAPPORO_NBODY6_AARSETH defined, that of Aarseth's NBODY6, as libnbody6_gpu does.
+ * SAPPORO_NBODY6_AARSETH defined, that of Aarseth's NBODY6 and NBODY7, as libnbody6_gpu and libnbody7_gpu do.
  *
- * Link -lnbody6pp_gpu -lsapporo, or -lnbody6_gpu -lsapporo.  Both generations use the same names with other arguments,
- * so a program has one of them.  All names are Fortran's: a trailing underscore, every argument by reference, arrays
- * contiguous (x(3,n) in Fortran), logical units none.  docs/nbody6.md tells how to build the codes against them.
+ * Link -lnbody6pp_gpu -lsapporo, or -lnbody6_gpu -lsapporo, or -lnbody7_gpu -lsapporo.  Both generations use the same
+ * names with other arguments, so a program has one of them.  All names are Fortran's: a trailing underscore, every
+ * argument by reference, arrays contiguous (x(3,n) in Fortran), logical units none.  docs/nbody6.md tells how to build
+ * the codes against them.
  *
  * With r = x_j - x_i, v = v_j - v_i, G = 1 and no softening:
  *   - acc = sum m r / r^3, jrk = sum m (v - 3 (r.v) r / r^2) / r^3, pot = + sum m / r, POSITIVE; pairs at zero distance
  *     are skipped;
- *   - regular forces leave out the neighbour sphere: who has min(r^2, |r + dtr v|^2) < h2, strictly, or < m_j h2.
+ *   - regular forces leave out the neighbour sphere: j is in it if min(r^2, |r + dtr v|^2) < h2, strictly, or if it is
+ *     below m_j h2 where radii are weighted by mass.
  * Nothing has a return value: errors are told on stderr (SAPPORO_VERBOSE), and rows of a force that failed are NaN.
  * Particles that could not be sent or stored make forces with them fail until they come again.
  */
@@ -44,9 +46,13 @@ SAPPORO_API void gpunb_send_(const int *nj, const double mj[], const double xj[]
 
 /*
  * Regular forces on ni i-particles of any number.  Row i of the lists begins at list + i * lmax: the number of members
- * n, then their addresses from 0 on, ascending; the particle itself is one.  If there are more than nnbmax, or than the
- * row holds, there is -n and the rest of the row stays as it was; forces are right all the same.  m_flag other than 0:
- * radii are weighted by mass.  With lmax < 1 there is no room for lists: acc, jrk and pot are NaN.
+ * n, then their addresses from 0 on, ascending; the particle itself is one unless its sphere has no radius.  If there
+ * are more than nnbmax, or than the row holds, there is -n and the rest of the row stays as it was; forces are right
+ * all the same.  With lmax < 1 there is no room for lists: acc, jrk and pot are NaN.
+ *
+ * Which radii are weighted by mass: those of calls with m_flag other than 0; all of libnbody7_gpu; in libnbody6_gpu
+ * those that the lists of the first call after gpunb_open point to (docs/nbody6.md).  SAPPORO_NBODY6_RADII, `plain` or
+ * `mass`, decides for the two libraries without m_flag.
  */
 #if defined(SAPPORO_NBODY6_AARSETH)
 SAPPORO_API void gpunb_regf_(const int *ni, const double h2[], const double dtr[], const double xi[][3],

@@ -46,9 +46,10 @@ typedef enum sapporo_tree_kind {
 
 /* When a cell acts as a whole.  The meaning of `accuracy`, smaller is better, and its default in brackets: */
 typedef enum sapporo_tree_mac {
-    SAPPORO_MAC_DEFAULT = 0,   /* opening angle */
-    SAPPORO_MAC_OPENING = 1,   /* size of the cell over its distance, with the centre of mass's offset (0.7) */
-    SAPPORO_MAC_MULTIPOLE = 2, /* bound on the error of a cell's pull over M/s^2 of all, s their r.m.s. radius (0.1) */
+    SAPPORO_MAC_DEFAULT = 0,     /* opening angle */
+    SAPPORO_MAC_OPENING = 1,     /* size of the cell over its distance, with the centre of mass's offset (0.7) */
+    SAPPORO_MAC_MULTIPOLE = 2,   /* bound on the error of a cell's pull over M/s^2 of all, s their r.m.s. radius without
+                                    few far particles and distances of far groups (0.1) */
     SAPPORO_MAC_ACCELERATION = 3 /* estimated error of a cell's pull over the particle's acceleration (0.01) */
 } sapporo_tree_mac;
 
@@ -118,7 +119,9 @@ typedef struct sapporo_tree_particles {
     sapporo_memory memory;
     sapporo_column x;    /* double[3]; beyond 1e100 counts as infinite */
     sapporo_column mass; /* double, of any sign; absent: as before (then n must be, too), at first 0.  Their sum without
-                            signs, times the square of the largest extent, must be in the range of double */
+                            signs, times the square of the largest extent, must be in the range of double.  With masses
+                            of both signs forces take twice the time, and errors are those of the criterion in units of
+                            the sum of the sizes of all terms */
     sapporo_column a;    /* double: size of the acceleration, for SAPPORO_MAC_ACCELERATION; absent: of the last force */
     sapporo_column h;    /* double, 0 to 1e100: length of the spline; absent: as before (then n must be, too), at first
                             the root of eps2.  Of other trees it must be absent */
@@ -147,11 +150,19 @@ SAPPORO_API int sapporo_tree_build(sapporo_tree *tree);
 SAPPORO_API int sapporo_tree_refresh(sapporo_tree *tree);
 
 /*
- * Refreshes the tree while its forces are cheap, else builds a new one.  It builds if there is no tree of as many
- * particles as were set last, or if the interactions per row of the last force exceed `factor` times those of the first
- * force after the last build.  Only forces on at least half of the tree's particles count.  factor >= 1; 0 means 1.2
- * (Kofler et al. 2014).  *built, unless built is NULL: 1 after a build, 0 after a refresh or an error.  Errors are
- * those of sapporo_tree_build and sapporo_tree_refresh; SAPPORO_ERR_ARGUMENT: factor is none of these.
+ * Refreshes the tree while its forces are cheap, else builds a new one: for a loop that calls it once per step.  It
+ * builds if there is no tree of as many particles as were set last, or if the interactions per row of the last force
+ * exceed `factor` times those of the cheapest force since the last build.  Only forces on at least half of the tree's
+ * particles count.  factor >= 1; 0 means 1.15.
+ *
+ * A build is for a later time, by half of the life of the tree before, from positions that are extrapolated from those
+ * of the last three calls; a refresh follows.  Errors of forces before and after that time cancel, and energy does not
+ * drift (docs/tree.md).  For that the first call takes 48 bytes per particle more of host memory, or 64 of device
+ * memory, which sapporo_tree_memory_needed does not count.
+ *
+ * *built, unless built is NULL: 1 after a build, 0 after a refresh or an error.  Errors are those of sapporo_tree_build
+ * and sapporo_tree_refresh; SAPPORO_ERR_ARGUMENT: factor is none of these; SAPPORO_ERR_MEMORY: no memory for positions,
+ * nothing has changed.
  */
 SAPPORO_API int sapporo_tree_refresh_or_build(sapporo_tree *tree, double factor, int *built);
 
@@ -170,7 +181,9 @@ typedef struct sapporo_tree_request {
  * Acceleration and potential of the tree as it was built or refreshed last, from all its particles; ni rows each in the
  * order of the request; NULL: not wanted.  By SAPPORO_MAC_ACCELERATION particles without an acceleration get one from a
  * walk by opening angle 1 first.  SAPPORO_PARTIAL: some places are not finite, or farther away than 2^300 (2e90) times
- * the size of the tree or its softening, or their h is negative, not finite, or as large; their rows are NaN.
+ * the size of the tree or its softening, or their h is negative, not finite, or as large; or, on the CPU, forces are
+ * beyond the range of double.  Such rows are NaN.  SAPPORO_ERR_NOT_FINITE: on an accelerator, a pair without softening
+ * is nearer than 2^-340 of the tree's size, and its force beyond the range of double in units of the tree.
  */
 SAPPORO_API int sapporo_tree_force(sapporo_tree *tree, const sapporo_tree_request *request, double (*acc)[3],
                                    double *pot);

@@ -12,6 +12,7 @@
 #define SAP_HAVE_OPERATIONS           1
 #define SAP_INLINE                    static __device__ __forceinline__
 #define SAP_FUNCTION                  static __device__ __forceinline__
+#define SAP_COLD                      static __device__ __noinline__ /* of code that hardly runs, and is to take no registers */
 #define SAP_OUTLINE                   SAP_INLINE /* of a large function, which OpenCL may call on CPUs */
 #define KERNEL(threads)               extern "C" __global__ void __launch_bounds__(threads)
 #define KERNEL_DENSE(threads, blocks) extern "C" __global__ void __launch_bounds__(threads, blocks)

@@ -35,6 +35,15 @@ SAP_INLINE int lanes_scan(int *room, int x, int *total)
     return sum - x;
 }
 
+/* Returns how many of the threads before this one, of 32, answer yes; total: how many of all do. */
+SAP_INLINE int lanes_rank(int *room, int yes, int *total)
+{
+    const unsigned all = __ballot_sync(~0U, yes);
+    (void)room;
+    *total = __popc(all);
+    return __popc(all & ((1U << (threadIdx.x & 31U)) - 1U));
+}
+
 /*
  * Counts how many of the 32 threads answer yes to each of four questions, and, for the first three, how many of the
  * threads before this one do.

@@ -1,19 +1,23 @@
 /* tree_walk_sp.cu - tree walks in the precision sp. */
 #define SAP_KERNEL_SP
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
-#define WALK_GROUPS     20 /* older architectures have room for fewer */
-#define SELECTED_GROUPS 20
-#define WHOLE_GROUPS    16
+#define WALK_GROUPS  20 /* older architectures have room for fewer */
+#define WHOLE_GROUPS 16
+#endif
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ == 900
+#define SELECTED_GROUPS 20 /* some variables lie in memory */
+#define LARGE_GROUPS    6
+#define FEW_GROUPS      24
+#elif defined(__CUDA_ARCH__) && __CUDA_ARCH__ > 900
+#define SELECTED_GROUPS 16
+#define LARGE_GROUPS    5
+#define FEW_GROUPS      20
+#else
+#define LARGE_GROUPS 4
+#define FEW_GROUPS   0
 #endif
 #include "device/tree_walk.h"
 
 #include "device/tree_few.h"
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ == 900
-#define LARGE_GROUPS 7 /* in 72 registers; with more, or on other architectures, variables would lie in memory */
-#elif defined(__CUDA_ARCH__) && __CUDA_ARCH__ > 900
-#define LARGE_GROUPS 6
-#else
-#define LARGE_GROUPS 4
-#endif
-FEW_KERNEL(tree_few_sp, SAP_FEW_THREADS, LARGE_GROUPS > 4 ? 24 : 0)
+FEW_KERNEL(tree_few_sp, SAP_FEW_THREADS, FEW_GROUPS)
 FEW_KERNEL(tree_large_sp, SAP_LARGE_THREADS, LARGE_GROUPS)

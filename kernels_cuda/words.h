@@ -94,6 +94,7 @@ SAP_INLINE D d_of_w(W x) { return (D)x; }
 #define v_fnma     f_fnma
 #define v_min      f_min
 #define v_larger   fmaxf
+#define v_smaller  fminf
 
 /*
  * Returns whether a pair counts: its indices differ, or `any` is set.  An integer takes one instruction, where a truth

@@ -35,8 +35,10 @@
  * time, and are as fast. */
 #if SAP_VECTORS && SAP_GROUPS && defined(POCL_DEVICE_ADDRESS_BITS)
 #define SAP_OUTLINE static __attribute__((noinline))
+#define SAP_COLD    static __attribute__((noinline))
 #else
 #define SAP_OUTLINE SAP_INLINE
+#define SAP_COLD    SAP_INLINE
 #endif
 #if SAP_GROUPS
 #undef SAP_VECTORS

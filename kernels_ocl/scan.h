@@ -43,6 +43,8 @@ SAP_INLINE int lanes_scan(__local int *room, int x, int *total)
     return before;
 }
 
+#define lanes_rank(room, yes, total) lanes_scan(room, (yes) ? 1 : 0, total)
+
 struct lanes_marks {
     int first, first_at, second, second_at, third, third_at, fourth;
 };

@@ -158,6 +158,7 @@ SAP_INLINE V v_fnma(V a, V b, V c) { return fma(-a, b, c); }
 SAP_INLINE V v_min(V a, V b) { return a < b ? a : b; }
 #endif
 SAP_INLINE V v_larger(V a, V b) { return a > b ? a : b; }
+SAP_INLINE V v_smaller(V a, V b) { return a < b ? a : b; }
 SAP_INLINE VM v_less(V a, V b) { return a < b; }
 #define v_select(m, a, b)  ((m) ? (a) : (b))
 #define vi_select(m, a, b) ((m) ? (a) : (b))

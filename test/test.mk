@@ -41,6 +41,7 @@ $(foreach t,$(call bare,$(TEST_SOURCES)),$(B)/test/test_$t): $(B)/test/libsuppor
 	$(Q)$(CC) $(LINK_FLAGS) $(OPENMP_FLAGS) -o $@ $(filter %.o,$^) $(filter %.a,$^) -lcmocka $(LIBS)
 
 include test/fuzz/fuzz.mk
+include test/fuzz/trees/trees.mk
 
 .PHONY: check check-build check-run tests lint format
 check:
@@ -56,7 +57,7 @@ check-run:
 	NOT_BUILT='$(if $(TESTS),,$(NOT_BUILT))' \
 	    test/run.sh $(B) $(CHOSEN)
 
-tests: $(TEST_PROGRAMS) $(if $(filter fuzz,$(CHOSEN)),fuzz-build)
+tests: $(TEST_PROGRAMS) $(if $(filter fuzz,$(CHOSEN)),fuzz-build fuzz-trees-build)
 	@:
 
 lint:

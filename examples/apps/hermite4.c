@@ -8,9 +8,12 @@
  * The life of a block step: go to the next time at which anyone's step ends; predict the particles of that block
  * (the library predicts the sources); let the library sum the force on them; correct; choose new steps; send them.
  */
+#include "collapse.h"
+#include "criterion.h"
 #include "noise.h"
 #include "run.h"
 #include "schedule.h"
+#include "units.h"
 
 #include <math.h>
 #include <sapporo_g6.h>
@@ -42,6 +45,7 @@ typedef struct settings {
     int64_t told_of_depth; /* 1: that steps have become as short as they can */
     int64_t shared;        /* 1: all steps are dt_max */
     noise_watch noise;
+    units unit; /* of stars and steps */
 } settings;
 
 typedef struct hermite {
@@ -90,9 +94,26 @@ static void release(hermite *h)
 
 /* ---- time -------------------------------------------------------------------------------------------- */
 
-static double tick_length(const hermite *h) { return ldexp(h->job->plan.dt_max, -SCHEDULE_DEPTH); }
+/* The longest step in the units of the integration; times of the plan are the user's. */
+static double longest(const hermite *h) { return units_time(&h->set.unit, h->job->plan.dt_max); }
 
-static double time_of(const hermite *h, int64_t tick) { return h->job->plan.start + (double)tick * tick_length(h); }
+static double tick_length(const hermite *h) { return ldexp(longest(h), -SCHEDULE_DEPTH); }
+
+/* Time since the start of the run. */
+static double since(const hermite *h) { return (double)h->plan.tick * ldexp(h->job->plan.dt_max, -SCHEDULE_DEPTH); }
+
+/*
+ * The library counts time from the last multiple of the longest step, at which all particles were sent.  So its
+ * numbers never get large, and differences of times are exact whenever a run starts and however long it is.
+ */
+static double time_of(const hermite *h, int64_t tick) { return (double)(tick % schedule_ticks(0)) * tick_length(h); }
+
+/* The end of a block on the same clock, which the particles of a whole longest step are still on. */
+static double end_of_block(const hermite *h)
+{
+    const double time = time_of(h, h->plan.tick);
+    return time > 0 ? time : longest(h);
+}
 
 static int64_t next_output(const hermite *h)
 {
@@ -131,7 +152,7 @@ static int forces(hermite *h, int ni, double time)
 {
     block *now = &h->now;
     int n = (int)h->set.n, width = g6_npipes();
-    double eps2 = h->job->plan.eps * h->job->plan.eps;
+    const double eps = units_length(&h->set.unit, h->job->plan.eps), eps2 = eps * eps;
     g6_set_ti(CLUSTER, time);
     for (int at = 0; at < ni; at += width) {
         int batch = ni - at < width ? ni - at : width;
@@ -141,7 +162,8 @@ static int forces(hermite *h, int ni, double time)
         /* Results of the last force stand where GRAPE hardware wanted a guess of the new ones. */
         g6calc_firsthalf(CLUSTER, n, batch, index, x, v, a, j, pot, eps2, h2);
         if (g6calc_lasthalf(CLUSTER, n, batch, index, x, v, eps2, h2, a, j, pot)) {
-            run_warn(h->job, "the force library failed at time %.10g", time);
+            char text[RUN_TIME_TEXT];
+            run_warn(h->job, "the force library failed at time %s", run_time_text(h->job, since(h), 10, text));
             return -1;
         }
     }
@@ -149,16 +171,6 @@ static int forces(hermite *h, int ni, double time)
 }
 
 /* ---- the scheme -------------------------------------------------------------------------------------- */
-
-static double length(const double a[3]) { return sqrt(a[0] * a[0] + a[1] * a[1] + a[2] * a[2]); }
-
-/* Aarseth's criterion.  Without derivatives there is nothing to resolve: any step will do. */
-static double aarseth_step(const double a[3], const double j[3], const double s[3], const double c[3], double eta)
-{
-    double jerk = length(j), snap = length(s);
-    double above = length(a) * snap + jerk * jerk, below = jerk * length(c) + snap * snap;
-    return above > 0 && below > 0 ? sqrt(eta * above / below) : (double)INFINITY;
-}
 
 /* Particle k at the time of the block, to the order that the library gives the sources. */
 static void predict(hermite *h, int place, int k)
@@ -198,29 +210,39 @@ static int correct(hermite *h, int place, int k)
     p->tick = h->plan.tick;
     if (!isfinite(finite)) return -1;
     if (h->set.shared) return 0;
-    double step = aarseth_step(p->a, p->j, p->s, a3, h->set.eta);
-    p->level = schedule_choose(&h->plan, p->level, step / h->job->plan.dt_max);
+    double step = criterion_aarseth(p->a, p->j, p->s, a3, h->set.eta);
+    p->level = schedule_choose(&h->plan, p->level, step / longest(h));
     h->plan.level[k] = p->level;
-    return noise_disagree(old, found, dt * length(p->j) / length(p->a));
+    return noise_disagree(old, found, dt * criterion_size(p->j) / criterion_size(p->a));
+}
+
+/* Warns of collapsed steps: of the first star of the schedule, whose step is the shortest. */
+static void tell_collapse(hermite *h, const char *why, const char *remedy)
+{
+    const int shortest = h->plan.order[0];
+    for (int k = 0; k < (int)h->set.n; k++) predict(h, k, k);
+    memcpy(h->out.x, h->now.x, (size_t)h->set.n * sizeof *h->out.x);
+    units_give(&h->set.unit, &h->out);
+    collapse_warn(h->job, since(h), &h->out, shortest, ldexp(h->job->plan.dt_max, -h->body[shortest].level), why,
+                  remedy);
 }
 
 /* Tells once, each, of two things that make a run slow without making it fail. */
 static void watch(hermite *h, int active, int disagreeing)
 {
-    double now = time_of(h, h->plan.tick);
-    if (noise_block(&h->set.noise, active, disagreeing))
-        run_warn(
-            h->job,
-            "time %.6g: the steps have collapsed: for --eta %g the force is not exact enough, and most of the last "
-            "%d block steps (by estimate) only follow its rounding noise.  The results stay right, but it "
-            "takes long; SAPPORO_PRECISION=dp or a larger --eta avoids it (see docs/hermite4.md)",
-            now, h->set.eta, NOISE_WINDOW);
+    message why = {""};
+    if (noise_block(&h->set.noise, active, disagreeing)) {
+        complain(&why,
+                 "the steps have collapsed: for --eta %g the force is not exact enough, and most of the last %d block "
+                 "steps (by estimate) only follow its rounding noise",
+                 h->set.eta, NOISE_WINDOW);
+        tell_collapse(h, why.text,
+                      "The results stay right, but it takes long; SAPPORO_PRECISION=dp or a larger --eta avoids it "
+                      "(see docs/hermite4.md)");
+    }
     if (h->plan.count[SCHEDULE_DEPTH] && !h->set.told_of_depth) {
         h->set.told_of_depth = 1;
-        run_warn(h->job,
-                 "time %.6g: particle %d needs steps below %.3g, and there are none: it and another are too close "
-                 "for this softening (--eps %g)",
-                 now, h->body[h->plan.order[0]].id, tick_length(h), h->job->plan.eps);
+        tell_collapse(h, COLLAPSE_DEEP, COLLAPSE_REMEDY);
     }
 }
 
@@ -229,7 +251,7 @@ static int block_step(hermite *h)
     int64_t before = h->plan.tick;
     int active = schedule_advance(&h->plan);
     for (int place = 0; place < active; place++) predict(h, place, h->plan.order[place]);
-    if (forces(h, active, time_of(h, h->plan.tick))) {
+    if (forces(h, active, end_of_block(h))) {
         h->plan.tick = before; /* nothing has changed yet: the restart file will be good */
         return -1;
     }
@@ -238,8 +260,9 @@ static int block_step(hermite *h)
         int k = h->plan.order[place], verdict = correct(h, place, k);
         disagreeing += verdict > 0;
         if (verdict < 0 || send_star(h, k)) {
-            run_warn(h->job, "the orbit of particle %d is not finite at time %.10g", h->body[k].id,
-                     time_of(h, h->plan.tick));
+            char at[RUN_TIME_TEXT];
+            run_warn(h->job, "the orbit of particle %d is not finite at time %s", h->body[k].id,
+                     run_time_text(h->job, since(h), 10, at));
             return -2;
         }
     }
@@ -263,13 +286,12 @@ static int force_on_all(hermite *h)
     return forces(h, (int)h->set.n, time_of(h, h->plan.tick));
 }
 
-/* The first step: only a and its derivative are known yet, so a cautious multiple of their ratio. */
+/* The first step: only a and its derivative are known yet. */
 static void first_step(hermite *h, int k)
 {
     star *p = &h->body[k];
-    double jerk = length(p->j), step = h->set.eta_start * length(p->a) / jerk;
-    if (jerk == 0) step = length(p->a) > 0 ? h->set.eta_start * h->job->plan.dt_max : (double)INFINITY;
-    p->level = h->set.shared ? 0 : schedule_first(step / h->job->plan.dt_max);
+    double step = criterion_first(p->a, p->j, h->now.pot[k], h->set.eta_start, longest(h));
+    p->level = h->set.shared ? 0 : schedule_first(step / longest(h));
     h->plan.level[k] = p->level;
 }
 
@@ -278,6 +300,8 @@ static int begin(hermite *h)
     int status = run_begin(h->job, &h->out);
     if (status) return status;
     if (allocate(h, h->out.n)) return RUN_FAILED;
+    h->set.unit = units_choose(&h->out);
+    units_take(&h->set.unit, &h->out);
     for (int k = 0; k < h->out.n; k++) {
         star *p = &h->body[k];
         p->mass = h->out.mass[k];
@@ -308,11 +332,14 @@ static int save(hermite *h, int always)
 static int output(hermite *h)
 {
     if (force_on_all(h)) return -1;
-    h->out.time = time_of(h, h->plan.tick);
+    h->out.time = run_time(h->job, since(h));
     for (int k = 0; k < (int)h->set.n; k++) {
+        h->out.mass[k] = h->body[k].mass;
         memcpy(h->out.x[k], h->body[k].x, sizeof h->out.x[k]);
         memcpy(h->out.v[k], h->body[k].v, sizeof h->out.v[k]);
+        h->now.pot[k] = units_give_potential(&h->set.unit, h->now.pot[k]);
     }
+    units_give(&h->set.unit, &h->out);
     if (run_output(h->job, &h->out, h->now.pot)) return -1;
     return save(h, 0);
 }
@@ -327,7 +354,6 @@ static int read_stars(hermite *h, const restart_file *file, message *why)
     h->plan.tick = h->set.tick;
     for (int k = 0; k < n; k++) {
         h->out.id[k] = h->body[k].id;
-        h->out.mass[k] = h->body[k].mass;
         h->plan.level[k] = h->body[k].level;
     }
     schedule_rebuild(&h->plan);
@@ -346,7 +372,7 @@ static int go_on(hermite *h)
         run_warn(h->job, "%s", why.text);
         return RUN_USAGE;
     }
-    status = run_go_on(h->job, time_of(h, h->plan.tick));
+    status = run_go_on(h->job, since(h));
     if (status) return status;
     return send_all(h) ? RUN_FAILED : RUN_OK;
 }
@@ -364,11 +390,11 @@ static int integrate(hermite *h)
                         100 * h->set.noise.total / (double)job->plan.blocks);
             return run_finish(job);
         }
-        if (run_must_stop(job)) return save(h, 1) ? RUN_FAILED : run_stopped(job, time_of(h, h->plan.tick));
+        if (run_must_stop(job)) return save(h, 1) ? RUN_FAILED : run_stopped(job, since(h));
         int bad = block_step(h);
         if (bad == -1) save(h, 1);
         if (bad) return RUN_FAILED;
-        progress_show(&job->bar, time_of(h, h->plan.tick));
+        if (run_step(job, since(h))) tell_collapse(h, COLLAPSE_SLOW, COLLAPSE_REMEDY);
     }
 }
 
@@ -404,7 +430,7 @@ static int run_program(run *job, int argc, char **argv)
 int main(int argc, char **argv)
 {
     run job = {.program = "hermite4",
-               .layout = "hermite4 4",
+               .layout = "hermite4 5",
                .remedy = "use a smaller --eta, a larger --eps, or with --shared a smaller --dt-max",
                .advice = "@ --model king --w0 9 -n 4096 --imf salpeter -t 2 -o king   (writes king.0000.txt, ...)\n"
                          "@ king.0000.txt -o again                (reads a snapshot; --help tells the rest)\n"

@@ -1,8 +1,10 @@
 ! hermite4.f90 - the sequence of GRAPE-6 calls of hermite4.c, in Fortran and as short as it can be.
 !
-!   hermite4_f90 [FILE [ETA [EPS [END]]]]
+!   hermite4_f90 [FILE [ETA [EPS [END [LONGEST]]]]]
 !
-! FILE has the form "time; N; index, mass, position, velocity of each particle"; without it (or with "-") a small
+! END is the length of the run, LONGEST the longest step (1/8).  Time is counted in ticks of 2^-40 of the longest step,
+! and the library counts it from the last multiple of the longest step: so a run takes the same steps whenever it
+! starts.  FILE has the form "time; N; index, mass, position, velocity of each particle"; without it (or with "-") a small
 ! Plummer model is made.  Fourth-order Hermite scheme, block time steps (Makino and Aarseth 1992).
 ! The functions are those of libsapporo by their Fortran names; arrays are x(3,n), as Fortran has them.
 ! --version prints the version of the library.  Exit status: 0, 1 after a failure, 2 for wrong use or input, 3 if the
@@ -11,15 +13,18 @@ program hermite4
     use, intrinsic :: iso_c_binding
     use, intrinsic :: iso_fortran_env, only: error_unit
     implicit none
-    integer, parameter :: dp = kind(1.0d0), cluster = 0
+    integer, parameter :: dp = kind(1.0d0), i8 = selected_int_kind(18), cluster = 0
+    integer(i8), parameter :: longest = 2_i8**40                                ! step, in ticks
     integer :: n, ni, k, first, width, blocks
     integer, external :: g6_open, g6_close, g6_npipes, g6_set_ti, g6_set_j_particle, g6calc_lasthalf
     integer, allocatable :: index(:), active(:)
-    real(dp) :: time, start, end_time, eta, eps, energy, energy0
-    real(dp), allocatable :: m(:), t(:), step(:), pot(:), h2(:)
+    logical :: told = .false.            ! that a step is the shortest
+    integer(i8) :: now, end_tick
+    integer(i8), allocatable :: t(:), step(:)
+    real(dp) :: start, tick, eta, eps, energy, energy0
+    real(dp), allocatable :: m(:), pot(:), h2(:)
     real(dp), allocatable :: x(:, :), v(:, :), a(:, :), j(:, :), s(:, :)        ! the particles, each at its time t
     real(dp), allocatable :: xi(:, :), vi(:, :), ai(:, :), ji(:, :)             ! those of the block
-    real(dp), parameter :: longest = 0.125_dp
     character(len=200) :: line
 
     call get_input
@@ -30,7 +35,8 @@ program hermite4
     a = 0
     j = 0
     s = 0
-    t = time
+    now = 0
+    t = now
     step = longest
     h2 = 0
     do k = 1, n
@@ -40,7 +46,7 @@ program hermite4
     a = ai
     j = ji
     do k = 1, n
-        step(k) = block_step(0.0025_dp*norm2(a(:, k))/max(norm2(j(:, k)), tiny(1.0_dp)))
+        step(k) = block_step(k, first_step(a(:, k), j(:, k), pot(k)))
         call send(k)
     end do
     energy0 = total_energy()
@@ -48,26 +54,29 @@ program hermite4
     call say(line)
 
     blocks = 0
-    do while (time < end_time)
-        time = minval(t + step)          ! a real code keeps a schedule; see examples/apps/common/schedule.h
+    do while (now < end_tick)
+        now = minval(t + step)           ! a real code keeps a schedule; see examples/apps/common/schedule.h
         ni = 0
         do k = 1, n
-            if (t(k) + step(k) <= time) then
+            if (t(k) + step(k) == now) then
                 ni = ni + 1
                 active(ni) = k
                 call predict(k, ni)
             end if
         end do
-        call force_on_block
+        call force_on_block(modulo(now - 1, longest) + 1)
         do k = 1, ni
             call correct(active(k), k)
             call send(active(k))
         end do
         blocks = blocks + 1
+        if (modulo(blocks, 65536) /= 0) cycle
+        write (line, '(a,f0.9,a,i0,a)') '# time ', start + now*tick, ', ', blocks, ' block steps'
+        call say(line)
     end do
     call force_on_all
     energy = total_energy()
-    write (line, '(a,f8.3,a,f16.12,a,es10.2,a,i0,a)') '# time', time, ', energy ', energy, ', relative error ', &
+    write (line, '(a,a,a,f16.12,a,es10.2,a,i0,a)') '# time ', time_text(), ', energy ', energy, ', relative error ', &
         (energy - energy0)/abs(energy0), ', ', blocks, ' block steps'
     call say(line)
     if (g6_close(cluster) /= 0) stop 1
@@ -122,13 +131,14 @@ contains
         integer, intent(in) :: k
         integer :: address
         address = k - 1                  ! addresses count from 0
-        if (g6_set_j_particle(cluster, address, k, t(k), step(k), m(k), s(:, k)/18, j(:, k)/6, a(:, k)/2, &
-                              v(:, k), x(:, k)) /= 0) call fail('a particle was not taken', 1)
+        if (g6_set_j_particle(cluster, address, k, modulo(t(k), longest)*tick, step(k)*tick, m(k), &
+                              s(:, k)/18, j(:, k)/6, a(:, k)/2, v(:, k), x(:, k)) /= 0) call fail('a particle was not taken', 1)
     end subroutine send
 
-    subroutine force_on_block
+    subroutine force_on_block(ticks)     ! at a time after the last multiple of the longest step
+        integer(i8), intent(in) :: ticks
         integer :: batch
-        if (g6_set_ti(cluster, time) /= 0) call fail('the library does not take the time', 1)
+        if (g6_set_ti(cluster, ticks*tick) /= 0) call fail('the library does not take the time', 1)
         do first = 1, ni, width
             batch = min(width, ni - first + 1)
             call g6calc_firsthalf(cluster, n, batch, index(first), xi(1, first), vi(1, first), ai(1, first), &
@@ -145,7 +155,7 @@ contains
         end do
         xi = x
         vi = v
-        call force_on_block
+        call force_on_block(0_i8)
     end subroutine force_on_all
 
     real(dp) function total_energy()
@@ -159,7 +169,7 @@ contains
     subroutine predict(k, place)
         integer, intent(in) :: k, place
         real(dp) :: dt
-        dt = time - t(k)
+        dt = (now - t(k))*tick
         index(place) = k
         xi(:, place) = x(:, k) + dt*(v(:, k) + dt/2*(a(:, k) + dt/3*(j(:, k) + dt/4*s(:, k))))
         vi(:, place) = v(:, k) + dt*(a(:, k) + dt/2*(j(:, k) + dt/3*s(:, k)))
@@ -168,7 +178,7 @@ contains
     subroutine correct(k, place)
         integer, intent(in) :: k, place
         real(dp) :: dt, a2(3), a3(3), wanted
-        dt = time - t(k)
+        dt = (now - t(k))*tick
         a2 = (-6*(a(:, k) - ai(:, place)) - dt*(4*j(:, k) + 2*ji(:, place)))/dt**2
         a3 = (12*(a(:, k) - ai(:, place)) + 6*dt*(j(:, k) + ji(:, place)))/dt**3
         x(:, k) = x(:, k) + dt*(v(:, k) + dt/2*(a(:, k) + dt/3*(j(:, k) + dt/4*(a2 + dt/5*a3))))
@@ -176,44 +186,102 @@ contains
         a(:, k) = ai(:, place)
         j(:, k) = ji(:, place)
         s(:, k) = a2 + dt*a3
-        t(k) = time
-        wanted = sqrt(eta*(norm2(a(:, k))*norm2(s(:, k)) + sum(j(:, k)**2)) &
-                      /max(norm2(j(:, k))*norm2(a3) + sum(s(:, k)**2), tiny(1.0_dp)))
-        if (wanted < step(k)) then
-            step(k) = min(step(k), block_step(wanted))
-        else if (wanted >= 2*step(k) .and. 2*step(k) <= longest .and. modulo(time - start, 2*step(k)) <= 0) then
+        t(k) = now
+        wanted = aarseth_step(a(:, k), j(:, k), s(:, k), a3)
+        if (wanted < step(k)*tick) then
+            step(k) = min(step(k), block_step(k, wanted))
+        else if (wanted >= 2*step(k)*tick .and. 2*step(k) <= longest .and. modulo(now, 2*step(k)) == 0) then
             step(k) = 2*step(k)
         end if
     end subroutine correct
 
-    real(dp) function block_step(wanted)
+    ! Aarseth's criterion.  Times such as a/j fit into a double in any unit; products of derivatives may not.
+    pure real(dp) function aarseth_step(a0, a1, a2, a3)
+        real(dp), intent(in) :: a0(3), a1(3), a2(3), a3(3)
+        real(dp) :: unit, f(0:3)
+        integer :: e, p
+        f = [norm2(a0), norm2(a1), norm2(a2), norm2(a3)]
+        aarseth_step = huge(1.0_dp)
+        if (.not. (f(2) > 0 .or. (f(1) > 0 .and. f(3) > 0))) return
+        if (.not. (f(1) > 0 .or. (f(0) > 0 .and. f(2) > 0))) return
+        e = exponent(maxval(f(1:2), f(1:2) > 0)) - exponent(max(f(2), f(3)))    ! of a unit of time
+        unit = scale(1.0_dp, e)
+        do p = 3, 1, -1
+            f(p:) = f(p:)*unit                                                  ! f(p) unit^p: accelerations
+        end do
+        f = scale(f, -exponent(maxval(f)))
+        aarseth_step = unit*sqrt(eta*(f(0)*f(2) + f(1)**2)/(f(1)*f(3) + f(2)**2))
+    end function aarseth_step
+
+    ! The first step, when snap is not known: see criterion_first in examples/apps/common/criterion.h.
+    pure real(dp) function first_step(a0, a1, potential)
+        real(dp), intent(in) :: a0(3), a1(3), potential
+        real(dp), parameter :: eta_start = 0.0025_dp
+        real(dp) :: speed
+        speed = sqrt(abs(potential))
+        first_step = huge(1.0_dp)
+        if (norm2(a1) > 0) then
+            first_step = max(eta_start*norm2(a0)/norm2(a1), eta_start*scale(sqrt(speed/norm2(a1)), -10))
+        else if (norm2(a0) > 0) then
+            first_step = eta_start*min(longest*tick, speed/norm2(a0))
+        end if
+    end function first_step
+
+    integer(i8) function block_step(star, wanted)    ! in ticks
+        integer, intent(in) :: star
         real(dp), intent(in) :: wanted
         block_step = longest
-        do while (block_step > wanted .and. block_step > 1e-12_dp)
+        do while (block_step*tick > wanted .and. block_step > 1)
             block_step = block_step/2
         end do
+        if (block_step == 1 .and. .not. told) call warn_of_collapse(star)
     end function block_step
 
+    subroutine warn_of_collapse(star)
+        integer, intent(in) :: star
+        real(dp) :: distance(n)
+        integer :: p
+        told = .true.
+        distance = [(norm2(x(:, p) - x(:, star)), p=1, n)]
+        distance(star) = huge(1.0_dp)
+        p = minloc(distance, 1)
+        write (error_unit, '(a,i0,a,es9.2,a,i0,a,es9.2,2a)') 'hermite4_f90: the steps have collapsed: particle ', star, &
+            ' needs a step of ', tick, ' or less; its nearest neighbour is particle ', p, ',', distance(p), ' away', &
+            '; a larger EPS or ETA avoids it, or a shorter LONGEST if the unit of time is long'
+    end subroutine warn_of_collapse
+
+    function time_text()                             ! the present time, with the digits that it needs
+        character(len=:), allocatable :: time_text
+        character(len=32) :: text
+        write (text, '(f0.3)') start + now*tick
+        if (abs(start) < 1000) write (text, '(f7.3)') start + now*tick
+        time_text = trim(text)
+    end function time_text
+
     subroutine get_input
-        character(len=512) :: text(4)
+        character(len=512) :: text(5)
         integer :: p, ignored, unit, status
-        text = ['-     ', '0.01  ', '1/256 ', '1     ']
-        do p = 1, min(4, command_argument_count())
+        real(dp) :: length
+        text = ['-     ', '0.01  ', '1/256 ', '1     ', '1/8   ']
+        do p = 1, min(5, command_argument_count())
             call get_command_argument(p, text(p))
         end do
         if (text(1) == '--version') call print_version
         eta = number('ETA', text(2))
         eps = number('EPS', text(3))
-        end_time = number('END', text(4))
-        if (.not. (eta > 0 .and. eps >= 0 .and. end_time >= 0)) call fail('ETA > 0, EPS >= 0 and END >= 0 are needed', 2)
-        time = 0
+        length = number('END', text(4))
+        tick = scale(number('LONGEST', text(5)), -40)
+        if (.not. (eta > 0 .and. eps >= 0 .and. length >= 0 .and. tick > 0)) &
+            call fail('ETA > 0, EPS >= 0, END >= 0 and LONGEST > 0 are needed', 2)
+        if (.not. length/(longest*tick) < 4e6_dp) call fail('END is at most 4,000,000 times LONGEST', 2)
+        start = 0
         if (text(1) == '-') then
             call make_plummer(256)
         else
             open (newunit=unit, file=trim(text(1)), status='old', action='read', iostat=status)
             if (status /= 0) call fail('the file '//trim(text(1))//' cannot be opened', 2)
             n = 0
-            read (unit, *, iostat=status) time, n
+            read (unit, *, iostat=status) start, n
             if (status /= 0 .or. n < 1) call fail(trim(text(1))//': time and number of particles are missing', 2)
             allocate (m(n), x(3, n), v(3, n))
             do p = 1, n
@@ -222,8 +290,7 @@ contains
             end do
             close (unit)
         end if
-        start = time
-        end_time = start + longest*ceiling(end_time/longest)     ! where all steps end
+        end_tick = longest*ceiling(length/(longest*tick))        ! where all steps end
     end subroutine get_input
 
     ! Reads a number or a fraction, such as 1/256.

@@ -30,11 +30,16 @@ typedef struct leapfrog {
     int since; /* steps since the tree was built; < 0: there is none */
 } leapfrog;
 
+/* Returns the time since the start of the run. */
+static double since(const leapfrog *l) { return (double)l->set.step * l->job->plan.dt_max; }
+
 /* ---- the library ---------------------------------------------------------------------------------------- */
 
 static int failed(leapfrog *l, const char *what)
 {
-    run_warn(l->job, "%s at time %.10g: %s", what, l->body.time, sapporo_tree_last_error(l->tree));
+    char at[RUN_TIME_TEXT];
+    run_warn(l->job, "%s at time %s: %s", what, run_time_text(l->job, since(l), 10, at),
+             sapporo_tree_last_error(l->tree));
     return -1;
 }
 
@@ -100,11 +105,6 @@ static int renew(leapfrog *l)
 
 /* ---- the scheme ------------------------------------------------------------------------------------------- */
 
-static double time_of(const leapfrog *l, int64_t step)
-{
-    return l->job->plan.start + (double)step * l->job->plan.dt_max;
-}
-
 static void kick(leapfrog *l, double dt)
 {
     for (int k = 0; k < l->body.n; k++)
@@ -126,7 +126,7 @@ static int step(leapfrog *l)
     kick(l, dt / 2);
     drift(l, dt);
     l->set.step++;
-    l->body.time = time_of(l, l->set.step);
+    l->body.time = run_time(l->job, since(l));
     if (force(l, l->set.step % steps_an_output(l) == 0)) return -1;
     kick(l, dt / 2);
     l->job->plan.blocks++;
@@ -171,7 +171,7 @@ static int read_particles(leapfrog *l, const restart_file *file, message *why)
         return -1;
     for (size_t k = 0; k < n; k++)
         l->size[k] = sqrt(l->a[k][0] * l->a[k][0] + l->a[k][1] * l->a[k][1] + l->a[k][2] * l->a[k][2]);
-    l->body.time = time_of(l, l->set.step);
+    l->body.time = run_time(l->job, since(l));
     return 0;
 }
 
@@ -187,7 +187,7 @@ static int go_on(leapfrog *l)
         run_warn(l->job, "%s", why.text);
         return RUN_USAGE;
     }
-    status = run_go_on(l->job, l->body.time);
+    status = run_go_on(l->job, since(l));
     if (status) return status;
     return plant(l, 1) ? RUN_FAILED : RUN_OK; /* the next step may refresh it */
 }
@@ -228,10 +228,10 @@ static int integrate(leapfrog *l)
     for (;;) {
         if (l->set.step == job->plan.done * steps_an_output(l) && output(l)) return RUN_FAILED;
         if (job->plan.done > job->plan.outputs) return run_finish(job);
-        if (run_must_stop(job) && may_stop(l)) return save(l, 1) ? RUN_FAILED : run_stopped(job, l->body.time);
+        if (run_must_stop(job) && may_stop(l)) return save(l, 1) ? RUN_FAILED : run_stopped(job, since(l));
         if (l->set.step % steps_an_output(l) == 0 && renew(l)) return RUN_FAILED;
         if (step(l)) return RUN_FAILED;
-        progress_show(&job->bar, l->body.time);
+        (void)run_step(job, since(l));
     }
 }
 

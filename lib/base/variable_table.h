@@ -18,6 +18,18 @@ struct sap_word {
     int value;
 };
 
+/*
+ * Kinds of squared neighbour radii that NBODY6's codes pass, and values of SAPPORO_NBODY6_RADII.  Aarseth's older codes
+ * pass h2 = RS^2: j is a neighbour of i if min(r^2, |r + dtr v|^2) < h2.  The newer codes, NBODY7 among them, pass
+ * h2 = RS^2 / <m>: j is a neighbour if that minimum is below m_j h2.
+ */
+enum sap_radii {
+    SAP_RADII_PLAIN,
+    SAP_RADII_MASS,
+    SAP_RADII_AUTO,   /* the lists of the first force tell */
+    SAP_RADII_OF_CALL /* each call tells; no value of the variable */
+};
+
 /* Rows of the table, in the order in which `sapporo info` and the README show them. */
 enum sap_variable {
     /* settings */
@@ -37,6 +49,7 @@ enum sap_variable {
     SAP_VAR_VERBOSE,
     SAP_VAR_NPIPES,   /* GRAPE_NPIPES */
     SAP_VAR_GPU_LIST, /* GPU_LIST */
+    SAP_VAR_NBODY6_RADII,
 
     /* for tests */
     SAP_VAR_OPENCL_VECTORS,

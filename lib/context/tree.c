@@ -242,17 +242,19 @@ int sapporo_tree_set(sapporo_tree *tree, const sapporo_tree_particles *particles
     return leave(t, callers, status);
 }
 
-/* Builds the tree of a locked handle. */
-static int build(sapporo_tree *t)
+/* Builds the tree of a locked handle for a time `lead` calls later. */
+static int build(sapporo_tree *t, double lead)
 {
-    const int before = particles_of(t), status = t->ops->build(t->tree), lost = particles_of(t) < 0;
+    const int before = particles_of(t);
+    const int status = lead > 0 ? t->ops->build_ahead(t->tree, lead) : t->ops->build(t->tree);
+    const int lost = particles_of(t) < 0;
     if (status)
         (void)sap_tree_failed(t, status, "building a tree",
                               before < 0 ? ""
                               : lost     ? ", and the last tree is lost"
                                          : KEPT);
     else
-        t->first = t->last = 0;
+        sap_pace_begin(&t->pace, lead);
     return status;
 }
 
@@ -261,7 +263,7 @@ int sapporo_tree_build(sapporo_tree *tree)
     sapporo_tree *const t = hold(tree);
     if (!t) return SAPPORO_ERR_CLOSED;
     const sap_fpenv callers = sap_fp_enter();
-    return leave(t, callers, build(t));
+    return leave(t, callers, build(t, 0));
 }
 
 /* Refreshes the tree of a locked handle. */
@@ -279,6 +281,8 @@ static int refresh(sapporo_tree *t)
         if (status)
             (void)sap_tree_failed(t, status, "refreshing the tree",
                                   lost ? ", and forces need a refresh or a build" : KEPT);
+        else
+            t->pace.age++;
     }
     return status;
 }
@@ -291,18 +295,29 @@ int sapporo_tree_refresh(sapporo_tree *tree)
     return leave(t, callers, refresh(t));
 }
 
+/* Makes room for the positions that were set last, or keeps them for the next build. */
+static int make_past(sapporo_tree *t, int keeps)
+{
+    const int status = t->ops->past(t->tree, keeps);
+    return status ? sap_tree_failed(t, status, "positions for later builds", "") : SAPPORO_OK;
+}
+
 int sapporo_tree_refresh_or_build(sapporo_tree *tree, double factor, int *built)
 {
-    static const double usual = 1.2; /* Kofler et al. 2014, section VI */
     sapporo_tree *const t = hold(tree);
     int status = SAPPORO_ERR_ARGUMENT;
     if (built) *built = 0;
     if (!t) return SAPPORO_ERR_CLOSED;
     const sap_fpenv callers = sap_fp_enter();
-    const double most = factor == 0 ? usual : factor;
+    const double most = factor == 0 ? SAP_PACE_FACTOR : factor;
     if (!(most >= 1)) return leave(t, callers, fail(t, status, "factor is %g; it may be 0, or 1 or more", factor));
-    const int cells = t->ops->count(t->tree, 1), builds = cells != t->given || t->last > most * t->first;
-    status = cells == SAP_TREE_GONE ? no_tree(t) : builds ? build(t) : refresh(t);
+    const int cells = t->ops->count(t->tree, 1), is_other = cells != t->given;
+    const int knows = t->past > 0 && t->past == t->given;
+    const int builds = is_other || sap_pace_ends(&t->pace, most, knows);
+    status = cells == SAP_TREE_GONE ? no_tree(t) : make_past(t, 0);
+    if (!status) status = builds ? build(t, is_other ? 0 : sap_pace_lead(&t->pace, knows)) : refresh(t);
+    if (!status) status = make_past(t, 1);
+    t->past = status ? 0 : t->given;
     if (built) *built = builds && !status;
     return leave(t, callers, status);
 }
@@ -311,8 +326,7 @@ int sapporo_tree_refresh_or_build(sapporo_tree *tree, double factor, int *built)
 static void note_interactions(sapporo_tree *t, const sapporo_tree_request *r)
 {
     if (r->x.base || r->ni < particles_of(t) - r->ni) return;
-    t->last = t->ops->interactions(t->tree);
-    if (!(t->first > 0)) t->first = t->last;
+    sap_pace_note(&t->pace, t->ops->interactions(t->tree));
 }
 
 /* ---- forces ------------------------------------------------------------------------------------ */
@@ -441,7 +455,7 @@ int sapporo_tree_get_statistics(sapporo_tree *tree, sapporo_tree_statistics *sta
     const sap_fpenv callers = sap_fp_enter();
     memset(whole.seconds, 0, sizeof whole.seconds);
     const int status = t->ops->statistics(t->tree, &whole);
-    whole.first_interactions = t->first;
+    whole.first_interactions = t->pace.first;
     if (status) {
         whole = none;
         (void)sap_tree_failed(t, status, "statistics of the tree", "");

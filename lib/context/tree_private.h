@@ -4,6 +4,7 @@
 
 #include "context/object.h"
 #include "context/tree_engine.h"
+#include "context/tree_pace.h"
 
 /* The object behind the handle of a tree.  Handles have the same type. */
 struct sapporo_tree {
@@ -14,8 +15,8 @@ struct sapporo_tree {
     struct sap_tree *tree;
     int room, given; /* largest number of particles; number of particles last set */
     int has_lengths; /* these came with lengths of spline softening */
-    double first,
-        last; /* interactions per row of the first force after the last build, and of the last force; 0: none */
+    struct sap_tree_pace pace;
+    int past; /* so many positions of the last call of sapporo_tree_refresh_or_build are known */
     char kind[96];
 };
 

@@ -34,7 +34,9 @@ struct cpu_stepper {
     int *level;
     double (*next_x)[3]; /* by slot, predicted positions: of the tree, or our own without a tree */
     double *next_mass;   /* the same, masses */
-    double *next_a;      /* the same, sizes of accelerations; NULL: without a tree */
+    double *next_a;      /* the same, sizes of accelerations by the particles; NULL: without a tree */
+    double *sizes;       /* these at the particles' own times, by address, with fields; NULL: not needed */
+    int knows_sizes;     /* `sizes` belongs to x and a */
     double (*own_x)[3], *own_mass;
     int *active; /* slots of the active particles; all are active if their number is n */
     double (*row_a)[3], *row_pot;
@@ -58,7 +60,7 @@ static struct cpu_stepper *of(struct sap_stepper *stepper) { return (void *)step
 
 static size_t bytes_of(size_t n)
 {
-    return n * (22 * sizeof(double) + 3 * sizeof(int)); /* six vectors, four numbers; levels, rows */
+    return n * (23 * sizeof(double) + 3 * sizeof(int)); /* six vectors, five numbers; levels, rows */
 }
 
 static size_t bytes_of_massless(size_t n, size_t massless)
@@ -76,9 +78,9 @@ static size_t memory(int n, int massless, int direct, size_t *device_bytes)
 static void destroy(struct sap_stepper *stepper)
 {
     struct cpu_stepper *const s = of(stepper);
-    void *const all[] = {s->x,     s->v,       s->a,         s->pot,        s->mass,
-                         s->built, s->level,   s->own_x,     s->own_mass,   s->active,
-                         s->row_a, s->row_pot, s->row_level, s->massless_x, s->massless_a};
+    void *const all[] = {s->x,       s->v,         s->a,          s->pot,       s->mass,   s->sizes,
+                         s->built,   s->level,     s->own_x,      s->own_mass,  s->active, s->row_a,
+                         s->row_pot, s->row_level, s->massless_x, s->massless_a};
     for (size_t k = 0; k < sizeof all / sizeof all[0]; k++) free(all[k]);
     sap_step_order_free(&s->order);
     free(s);
@@ -101,6 +103,9 @@ static int reserve(struct cpu_stepper *s)
         !s->row_level)
         return SAPPORO_ERR_MEMORY;
     if (s->settings.keeps_built) s->built = malloc(room * sizeof *s->built);
+    const int has_sizes = s->settings.by_acceleration && s->settings.fields.n > 0;
+    if (has_sizes) s->sizes = malloc(room * sizeof *s->sizes);
+    if (has_sizes && !s->sizes) return SAPPORO_ERR_MEMORY;
     const int own = !s->tree && !s->source.x;
     if (own) s->own_x = malloc(room * sizeof *s->own_x);
     if (own) s->own_mass = malloc(room * sizeof *s->own_mass);
@@ -163,6 +168,7 @@ static int take(struct sap_stepper *stepper, int n, sapporo_memory where, const 
     const int status = take_order(s, n, mass);
     if (status) return status;
     s->n = n;
+    s->knows_sizes = 0;
     if (s->tree) {
         s->tree->given = s->order.massive;
         s->tree->words[0] = '\0';
@@ -217,6 +223,7 @@ static int write_column(struct sap_stepper *stepper, enum sap_step_column column
     void *const to = column_of(of(stepper), column, &each);
     if (!to || column == SAP_STEP_BUILT) return SAPPORO_ERR_UNSUPPORTED;
     memcpy(to, from, (size_t)of(stepper)->n * each);
+    of(stepper)->knows_sizes = 0;
     return SAPPORO_OK;
 }
 
@@ -251,6 +258,14 @@ static void note_bad(struct loop *l, int i)
     while (i < least && !atomic_compare_exchange_weak(&l->bad, &least, i)) continue;
 }
 
+/* Returns the size of the acceleration of particle i by the particles alone, at its own time. */
+static double own_size(const struct cpu_stepper *s, int i)
+{
+    if (!s->sizes) return sap_step_size(s->a[i][0], s->a[i][1], s->a[i][2]);
+    if (!s->knows_sizes) s->sizes[i] = sap_step_own_size(&s->settings.fields, s->x[i], s->a[i]);
+    return s->sizes[i];
+}
+
 static void predict_some(void *argument, ptrdiff_t from, ptrdiff_t to)
 {
     struct loop *const l = argument;
@@ -260,7 +275,7 @@ static void predict_some(void *argument, ptrdiff_t from, ptrdiff_t to)
         const int k = sap_step_slot(&s->order, i);
         const double *const x = s->next_x[k];
         predict_one(s, l->step, l->done, i, s->next_x[k], v);
-        if (s->settings.by_acceleration) s->next_a[k] = sap_step_size(s->a[i][0], s->a[i][1], s->a[i][2]);
+        if (s->settings.by_acceleration) s->next_a[k] = own_size(s, i);
         if (!(fabs(x[0]) <= SAP_TREE_LIMIT && fabs(x[1]) <= SAP_TREE_LIMIT && fabs(x[2]) <= SAP_TREE_LIMIT))
             note_bad(l, i);
     }
@@ -272,6 +287,7 @@ static int predict(struct sap_stepper *stepper, const struct sap_step *step, int
     struct loop l = {.s = s, .step = step, .done = done};
     atomic_init(&l.bad, s->n);
     for_all(&l, s->n, predict_some);
+    s->knows_sizes = 1;
     const int least = atomic_load(&l.bad);
     *bad = least < s->n ? least : -1;
     return SAPPORO_OK;
@@ -396,6 +412,7 @@ static void commit_some(void *argument, ptrdiff_t from, ptrdiff_t to)
             }
             s->a[i][c] = s->row_a[k][c];
         }
+        if (s->sizes) s->sizes[i] = sap_step_own_size(&s->settings.fields, s->x[i], s->a[i]);
         s->pot[i] = s->row_pot[k];
         s->level[i] = s->row_level[k];
     }

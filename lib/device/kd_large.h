@@ -144,15 +144,17 @@ SAP_INLINE void node_box(LOCAL D *room, const GLOBAL D *box, const GLOBAL D *joi
 }
 
 /* Decides what becomes of a node with a box: a sap_kd_state. */
-SAP_INLINE int state_of(const GLOBAL struct sap_kd_large_node *f, D side, int leaf_size, int sorts)
+SAP_INLINE int state_of(const GLOBAL struct sap_kd_large_node *f, D side, int leaf_size, int signs, int sorts)
 {
     if (f->run.count <= leaf_size || !dm_any(d_gt(side, d_set1(SAP_ZERO)))) return SAP_KD_LEAF;
+    if (signs && f->run.level == 0) return SAP_KD_SIGN;
     if (sap_split_is_deep(f->run.level, f->run.count)) return sorts ? SAP_KD_HALVE : SAP_KD_WAIT;
     return SAP_KD_SPLIT;
 }
 
 /* Writes box, axis, plane and state of a node. */
-SAP_INLINE void choose_plane(GLOBAL struct sap_kd_large_node *f, const D *low, const D *high, int leaf_size, int sorts)
+SAP_INLINE void choose_plane(GLOBAL struct sap_kd_large_node *f, const D *low, const D *high, int leaf_size, int signs,
+                             int sorts)
 {
     D side;
     const int axis = sap_split_axis(low, high, &side);
@@ -163,7 +165,7 @@ SAP_INLINE void choose_plane(GLOBAL struct sap_kd_large_node *f, const D *low, c
     f->axis = axis;
     f->plane = sap_split_plane(f->low[axis], f->high[axis]);
     f->high_first = dm_any(d_gt(f->run.entry[axis], f->run.exit[axis]));
-    f->state = state_of(f, side, leaf_size, sorts);
+    f->state = state_of(f, side, leaf_size, signs, sorts);
 }
 
 /* Joins the boxes of the tiles of each large node of a round, one group of threads per node, and chooses its plane. */
@@ -180,7 +182,7 @@ kd_planes(const GLOBAL D *box, const GLOBAL D *joined, GLOBAL struct sap_kd_larg
     D low[3], high[3];
     node_box(room, box, joined, first, last, low, high);
     if (me > 0) return;
-    choose_plane(f, low, high, b.leaf_size, sorts);
+    choose_plane(f, low, high, b.leaf_size, b.signs, sorts);
     if (f->state == SAP_KD_WAIT) counter[SAP_KD_WAITING] = 1;
     if (f->state == SAP_KD_LEAF) {
         leaf[first].count = f->run.count;
@@ -246,8 +248,10 @@ kd_sort_move(const GLOBAL int *node_of, const GLOBAL struct sap_kd_large_node *l
 /* ---- partition ---- */
 
 /* Returns whether the particle at position i of a node that is divided goes to the second child. */
-SAP_INLINE int is_second(const GLOBAL struct sap_kd_large_node *f, const GLOBAL D *point, size_t i)
+SAP_INLINE int is_second(const GLOBAL struct sap_kd_large_node *f, const GLOBAL D *given, const GLOBAL D *point,
+                         size_t i)
 {
+    if (f->state == SAP_KD_SIGN) return dm_any(d_gt(d_set1(SAP_ZERO), given[4 * i + 3]));
     const int is_low = f->state == SAP_KD_HALVE ? (int)i - f->run.first < f->run.count / 2
                                                 : dm_any(d_gt(f->plane, point[4 * i + f->axis]));
     return is_low == f->high_first;
@@ -255,18 +259,18 @@ SAP_INLINE int is_second(const GLOBAL struct sap_kd_large_node *f, const GLOBAL 
 
 SAP_INLINE int is_divided(const GLOBAL struct sap_kd_large_node *f)
 {
-    return f->state == SAP_KD_SPLIT || f->state == SAP_KD_HALVE;
+    return f->state == SAP_KD_SPLIT || f->state == SAP_KD_HALVE || f->state == SAP_KD_SIGN;
 }
 
 /* Writes 1 for each position whose particle goes to a second child, else 0; 0 at position n. */
 KERNEL(KD_TILE)
-kd_sides(const GLOBAL D *point, const GLOBAL int *node_of, const GLOBAL struct sap_kd_large_node *large,
-         GLOBAL int *second, const int n)
+kd_sides(const GLOBAL D *given, const GLOBAL D *point, const GLOBAL int *node_of,
+         const GLOBAL struct sap_kd_large_node *large, GLOBAL int *second, const int n)
 {
     const size_t i = (size_t)global_id();
     if (i > (size_t)n) return;
     const int node = i < (size_t)n ? node_of[i] : -1;
-    second[i] = node >= 0 && is_divided(large + node) && is_second(large + node, point, i);
+    second[i] = node >= 0 && is_divided(large + node) && is_second(large + node, given, point, i);
 }
 
 /* Writes child c of a node; plane: where the node is split. */

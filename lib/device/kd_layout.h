@@ -27,7 +27,8 @@ enum sap_kd_state {
     SAP_KD_LEAF,
     SAP_KD_SPLIT, /* at a plane */
     SAP_KD_HALVE, /* between its two halves of sorted particles */
-    SAP_KD_WAIT   /* to be halved in a round that sorts */
+    SAP_KD_WAIT,  /* to be halved in a round that sorts */
+    SAP_KD_SIGN   /* by the signs of masses: the root, whose particles lie by address */
 };
 
 /*
@@ -70,7 +71,7 @@ struct sap_kd_arguments {
     int merge;       /* levels of nodes that make one level of cells */
     int cell_levels; /* levels of cells at most */
     int tiles;       /* runs of SAP_LINK_TILE positions */
-    int spare;
+    int signs;       /* masses have both signs: a large root is divided by them */
 };
 
 #endif

@@ -74,6 +74,19 @@ stepper_predict(const GLOBAL D *x, const GLOBAL D *v, const GLOBAL D *a, const G
     if (!good) (void)atomic_min(&bad[0], (int)i);
 }
 
+/* Writes the sizes of accelerations by the particles alone, at their own times, where there are fields. */
+KERNEL(SAP_STEPPER_THREADS)
+stepper_own(const GLOBAL D *x, const GLOBAL D *a, const GLOBAL int *slot, GLOBAL D *sizes, const int n,
+            const struct sap_stepper_order order, const struct sap_field_list fields)
+{
+    const size_t i = global_id();
+    if (i >= (size_t)n) return;
+    D at[3], acc[3];
+    load_three(x, i, at);
+    load_three(a, i, acc);
+    sizes[order_of(&order, slot, (int)i)] = sap_step_own_size(&fields, at, acc);
+}
+
 /* Sets flag[k]: whether the particle of slot k is active. */
 KERNEL(SAP_STEPPER_THREADS)
 stepper_flag(const GLOBAL int *level, const GLOBAL int *address, GLOBAL int *flag, const int coarsest, const int n,

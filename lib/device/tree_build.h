@@ -23,7 +23,7 @@ SAP_INLINE void join_bounds(LOCAL D *room, D mine, int which)
         group_barrier();
         if (me < step) {
             const D a = room[me], b = room[me + step];
-            room[me] = which < 3 ? d_min(a, b) : which < 6 ? d_max(a, b) : d_add(a, b);
+            room[me] = which < 3 || which == 7 || which == 9 ? d_min(a, b) : which == 6 ? d_add(a, b) : d_max(a, b);
         }
     }
     group_barrier();
@@ -40,14 +40,19 @@ tree_bounds(const GLOBAL wide *given, GLOBAL D *out, const int n, const int memb
     D bound[SAP_TREE_BOUNDS], x[3], mass;
     load_particle(given, 0, x, &mass);
     for (int k = 0; k < 3; k++) bound[k] = bound[3 + k] = x[k];
-    bound[6] = d_set1(SAP_ZERO);
+    bound[6] = bound[7] = bound[8] = d_set1(SAP_ZERO);
+    bound[9] = d_set1(SAP_LARGEST);
     for (size_t i = (size_t)global_id(); i < (size_t)n; i += (size_t)SAP_TREE_PARTS * TREE_THREADS) {
         load_particle(given, (int)i, x, &mass);
         for (int k = 0; k < 3; k++) {
             bound[k] = d_min(bound[k], x[k]);
             bound[3 + k] = d_max(bound[3 + k], x[k]);
+            const D size = d_abs(x[k]);
+            if (dm_any(d_gt(size, d_set1(SAP_ZERO)))) bound[9] = d_min(bound[9], size);
         }
         bound[6] = d_add(bound[6], d_abs(mass));
+        bound[7] = d_min(bound[7], mass);
+        bound[8] = d_max(bound[8], mass);
     }
     if ((size_t)group_id(0) * TREE_THREADS < (size_t)n) {
         for (int k = 0; k < SAP_TREE_BOUNDS; k++) {
@@ -75,8 +80,10 @@ tree_keys(const GLOBAL wide *given, GLOBAL U64 *key, const struct sap_gpu_tree t
     D x[3], mass;
     sap_cell_number c[3];
     load_particle(given, (int)i, x, &mass);
-    for (int k = 0; k < 3; k++) c[k] = sap_key_cell(x[k], t.low[k], t.cells);
-    key[i] = t.morton ? sap_key_morton(c[0], c[1], c[2]) : sap_key_hilbert(c[0], c[1], c[2]);
+    for (int k = 0; k < 3; k++)
+        c[k] = sap_key_cell(t.gaps.any ? sap_gaps_map(&t.gaps, k, x[k]) : x[k], t.low[k], t.cells);
+    const sap_key mine = t.morton ? sap_key_morton(c[0], c[1], c[2]) : sap_key_hilbert(c[0], c[1], c[2]);
+    key[i] = t.signs ? sap_key_with_sign(mine, dm_any(d_gt(d_set1(SAP_ZERO), mass))) : mine;
 }
 
 /*

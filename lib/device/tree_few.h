@@ -5,9 +5,9 @@
  *
  * The walk is that of tree_walk.h, with more threads and with the bound of the bunch.  Thread k handles target particle
  * k % width and adds each (threads / width)-th entry of a list to it; the sums of its threads are joined at the end.
- * The particles of a bunch walk one by one if the bound holds far more leaves than the bunch has, or is so wide that
- * float cannot resolve near particles: relative to the target particle itself, differences of coordinates lose nothing.
- * The members of a bunch depend on the set of active particles alone.
+ * The particles of a bunch walk one by one if the bound holds far more leaves than the bunch has, or a clump of
+ * sources, or is so wide that float cannot resolve near particles: relative to the target particle itself, differences
+ * of coordinates lose nothing. The members of a bunch depend on the set of active particles alone.
  *
  * Each kernel is an instance, FEW_KERNEL(name, threads, groups that a multiprocessor must be able to hold; 0: the
  * compiler decides).  Groups of one warp suffice when many target particles walk alone; larger groups finish one walk
@@ -20,6 +20,7 @@ struct few_who {
     D x[SAP_FEW_MOST][3];
     int number[SAP_FEW_MOST];
     int taken, cells, bad; /* runs and cells that the round takes; whether some sum is not finite */
+    int clumped;           /* whether sources in the bound lie in a clump (SAP_CLUMP) */
     struct walk_bound bound;
 };
 
@@ -39,22 +40,53 @@ struct few_walker {
     D sum[SAP_SUMS2];
 };
 
-/* Adds the particles of a list to a target particle, by thread number `sharer` of its `share` threads. */
-SAP_INLINE void few_particles(const struct walk_frame *f, const LOCAL int *near, const LOCAL part *words,
-                              struct few_walker *i, int sharer, int share, int n)
+/*
+ * Adds the particles of a list to a target particle, by thread number `sharer` of its `share` threads.  pair: of the
+ * target particle; near2: as of add_exact.
+ */
+SAP_INLINE void few_exact(const struct walk_frame *f, const LOCAL int *near, const LOCAL part *words,
+                          const struct few_walker *i, struct walk_pair pair, V near2, int sharer, int share, int n,
+                          V *sum)
 {
-    V sum[SAP_SUMS2];
     W w[NEAR_WORDS];
     for (int q = 0; q < SAP_SUMS2; q++) sum[q] = v_set1(0.0);
     for (int e = sharer; e < n; e += share) {
         take_words(words + e * NEAR_PARTS, NEAR_PARTS, w);
+        pair.j = near[e];
 #if defined(SAP_TREE_SPLINE)
-        add_spline(f, i->x, i->h2, w, near[e] != i->number, sum);
+        add_spline(f, i->x, i->h2, w, pair.j != i->number, near2, &pair, sum);
 #else
-        add_particle(f, i->x, w, 1, near[e] != i->number, sum);
+        add_exact(f, i->x, w, pair.j != i->number, near2, &pair, sum);
 #endif
     }
+}
+
+SAP_INLINE void few_particles(const struct walk_frame *f, const LOCAL int *near, const LOCAL part *words,
+                              struct few_walker *i, struct walk_pair pair, V near2, int sharer, int share, int n)
+{
+    V sum[SAP_SUMS2];
+#if defined(SAP_TREE_SPLINE) || defined(SAP_KERNEL_DP)
+    few_exact(f, near, words, i, pair, near2, sharer, share, n, sum);
+#else
+    V least = W_INFINITY;
+    W w[NEAR_WORDS];
+    for (int q = 0; q < SAP_SUMS2; q++) sum[q] = v_set1(0.0);
+    for (int e = sharer; e < n; e += share) {
+        take_words(words + e * NEAR_PARTS, NEAR_PARTS, w);
+        least = v_smaller(least, add_resolved(f, i->x, w, near[e] != i->number, sum));
+    }
+    if (least <= near2) few_exact(f, near, words, i, pair, near2, sharer, share, n, sum);
+#endif
     for (int q = 0; q < SAP_SUMS2; q++) i->sum[q] = d_add(i->sum[q], d_of_w(sum[q]));
+}
+
+/* Notes whether some of the n sources of a list lie in a clump within the bound. */
+SAP_INLINE void few_clumps(const struct walk_frame *f, const struct few_room *m, int threads, int n)
+{
+    for (int at = (int)local_id() * SAP_CLUMP_STEP; at + SAP_CLUMP < n; at += threads * SAP_CLUMP_STEP) {
+        const LOCAL part *const one = m->words + at * NEAR_PARTS;
+        if (is_clumped(f, &m->who->bound, one, one + SAP_CLUMP * NEAR_PARTS)) m->who->clumped = 1;
+    }
 }
 
 SAP_INLINE void few_cells(const struct walk_frame *f, const LOCAL part *words, struct few_walker *i, int sharer,
@@ -68,7 +100,7 @@ SAP_INLINE void few_cells(const struct walk_frame *f, const LOCAL part *words, s
         if (f->order > 1)
             add_cell(f, i->x, w, sum);
         else
-            add_particle(f, i->x, w, 0, 1, sum);
+            add_outer(f, i->x, w, sum);
     }
     for (int q = 0; q < SAP_SUMS2; q++) i->sum[q] = d_add(i->sum[q], d_of_w(sum[q]));
 }
@@ -163,7 +195,7 @@ SAP_INLINE void few_walk(const int threads, const struct few_room *m, const stru
 
             int top = 1, cells = 0, nears = 0, all_cells = 0, all_nears = 0, within = 0;
             group_barrier();
-            if (me == 0) m->stack[0] = 0; /* the root */
+            if (me == 0) m->stack[0] = m->who->clumped = 0; /* the root */
             group_barrier();
             while (top > 0) {
                 const unsigned run = me < top ? m->stack[top - 1 - me] : 0;
@@ -198,7 +230,7 @@ SAP_INLINE void few_walk(const int threads, const struct few_room *m, const stru
                 all_cells += marks.first;
                 all_nears += near_sum;
                 if (within > SAP_FEW_CROWD * width && many > 1)
-                    top = cells = nears = near_sum = 0; /* too many leaves: the particles walk one by one */
+                    top = cells = nears = near_sum = 0; /* the particles walk one by one */
                 group_barrier();
 
                 const int last = top == 0; /* all list entries must be added now */
@@ -223,10 +255,13 @@ SAP_INLINE void few_walk(const int threads, const struct few_room *m, const stru
                         bring_particle(&f, s, m->near[e], m->words + e * NEAR_PARTS);
                     group_barrier();
                     if (adds) {
-                        few_particles(&f, m->near, m->words, &i, sharer, share, nears);
+                        few_clumps(&f, m, threads, nears);
+                        const struct walk_pair pair = {o->walker, s->particle, m->who->number[mine], 0};
+                        few_particles(&f, m->near, m->words, &i, pair, m->who->bound.near2, sharer, share, nears);
                         nears = 0;
                     }
                     group_barrier();
+                    if (m->who->clumped) within = SAP_FEW_CROWD * width + 1;
                 }
             }
 

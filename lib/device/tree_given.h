@@ -39,6 +39,27 @@ tree_take(const GLOBAL D *x, const GLOBAL D *mass, const GLOBAL D *a, const int 
     if (has_a) sizes[i] = a[i];
 }
 
+/*
+ * Replaces the older of two earlier positions by those `lead` calls later (tree_ahead.h); masses are the present ones.
+ * bends: `older` has positions of two calls before.
+ */
+KERNEL(SAP_TREE_THREADS)
+tree_ahead(const GLOBAL wide *particle, const GLOBAL wide *past, GLOBAL wide *older, const int bends, const D lead,
+           const D limit, const int n)
+{
+    const size_t i = global_id();
+    if (i >= (size_t)n) return;
+    D x[3], before[3], first[3], to[3], mass, unused;
+    load_particle(particle, (int)i, x, &mass);
+    load_particle(past, (int)i, before, &unused);
+    load_particle(bends ? older : past, (int)i, first, &unused);
+    sap_tree_ahead(x, before, first, bends, lead, limit, to);
+    wide a, b;
+    a.x = to[0], a.y = to[1], b.x = to[2], b.y = mass;
+    older[2 * i] = a;
+    older[2 * i + 1] = b;
+}
+
 /* Finds the first of ni active particles that is none of n particles; lowers bad[0] if its number is less. */
 KERNEL(SAP_TREE_THREADS)
 tree_look_active(const GLOBAL int *active, GLOBAL int *bad, const int ni, const int n)

@@ -68,16 +68,17 @@ struct region_look {
 };
 
 /*
- * Adds the bound of the group of a particle at x to a region; of a bound wider than `widest`, only the part that is
- * within that distance of x along each axis.
+ * Adds the bound of the group of a particle at x to a region, and what is close to the bound; of a bound wider than
+ * `widest`, only the part that is within that distance of x along each axis.
  */
 SAP_INLINE void widen_region(struct region_look *to, const struct sap_bound *bound, const D *x, D widest)
 {
     const int is_whole = dm_any(d_ge(widest, sap_bound_size(bound)));
+    const D close = sap_bound_close(bound, d_set1(SAP_ONE)), near = d_max(widest, close);
     for (int c = 0; c < 3; c++) {
-        const D width = d_add(bound->extent[c], bound->radius);
+        const D width = d_add(d_add(bound->extent[c], bound->radius), close);
         D low = d_sub(bound->centre[c], width), high = d_add(bound->centre[c], width);
-        if (!is_whole) low = d_max(low, d_sub(x[c], widest)), high = d_min(high, d_add(x[c], widest));
+        if (!is_whole) low = d_max(low, d_sub(x[c], near)), high = d_min(high, d_add(x[c], near));
         to->low[c] = d_min(to->low[c], low);
         to->high[c] = d_max(to->high[c], high);
     }
@@ -157,8 +158,8 @@ tree_halo_reach(const GLOBAL struct sap_tree_link *node, const GLOBAL struct sap
 {
     const int k = (int)global_id();
     if (k >= t.nodes) return;
-    const struct sap_cell root = cell[0], c = cell[k];
-    const struct sap_criterion how = sap_criterion_of(t.mac, t.order, t.accuracy, t.pull, &root);
+    const struct sap_cell c = cell[k];
+    const struct sap_criterion how = sap_criterion_of(t.mac, t.order, t.accuracy, t.pull);
     const struct sap_reach mine = sap_accept_reach(&c, &how);
     const struct sap_tree_link here = node[k];
     wide w;

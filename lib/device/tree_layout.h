@@ -11,12 +11,14 @@
 #define SAP_PHYSICS_TREE_LAYOUT_H
 
 #include "device/gpu_layout.h" /* SAP_GPU_REAL */
+#include "physics/tree_gaps.h"
 
 enum {
     SAP_TREE_THREADS = 256, /* threads per group, unless another number is given */
     SAP_LEAF_THREADS = 128, /* of kernels that compute cells, which lie in memory of the group */
     SAP_TREE_PARTS = 256,   /* groups that compute bounds */
-    SAP_TREE_BOUNDS = 7,    /* words per group: low[3], high[3], sum of |mass| */
+    SAP_TREE_BOUNDS = 10,   /* words per group: low[3], high[3], sum of |mass|, least and largest mass, least size of a
+                               coordinate that is not 0 */
     SAP_LINK_TILE = 1024,   /* sorted particles whose nodes one group makes */
     SAP_LINK_LEVELS = 22,   /* levels of nodes: SAP_KEY_LEVELS and the root */
     SAP_LINK_LEAF = 1024,   /* particles of a leaf at most: SAP_LEAF_MOST */
@@ -47,11 +49,13 @@ struct sap_gpu_tree {
     SAP_GPU_REAL middle[3], unit; /* coordinates in units of kernels: (x - middle) unit */
     SAP_GPU_REAL mass_unit, true_mass;
     SAP_GPU_REAL eps2, accuracy;
-    SAP_GPU_REAL pull; /* of a part of a larger whole: the unit of MULTIPOLE's tolerance; 0: the tree is a whole */
+    SAP_GPU_REAL pull;    /* the unit of MULTIPOLE's tolerance (engine/pull.h); of other criteria 1 */
+    struct sap_gaps gaps; /* of the cube */
     int n, nodes, leaf_size, group_size;
     int mac, order, ball, bunch_ball, morton;
     int tiles,
         flat; /* flat: all pair terms need double: is_point of the units (engine/cube.h), or the whole reaches far */
+    int signs, unused; /* signs: masses have both signs, which keys tell */
 };
 
 /*

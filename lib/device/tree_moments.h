@@ -139,7 +139,7 @@ tree_words(const GLOBAL struct sap_tree_link *node, const GLOBAL struct sap_cell
     const int k = (int)global_id();
     if (k >= nodes) return;
     const struct sap_cell root = top[0], c = cell[k];
-    const struct sap_criterion how = sap_criterion_of(t.mac, t.order, t.accuracy, t.pull, &root);
+    const struct sap_criterion how = sap_criterion_of(t.mac, t.order, t.accuracy, t.pull);
     const struct sap_reach reach = sap_accept_reach(&c, &how);
     const D to = d_mul(d_set1(SAP_THREE), d_mul(t.mass_unit, d_mul(t.unit, t.unit)));
     D x[3];
@@ -147,7 +147,7 @@ tree_words(const GLOBAL struct sap_tree_link *node, const GLOBAL struct sap_cell
     const D size = in_units(c.centre, &t, x);
     word[2 * (size_t)k] = make_float4(w_of_d(sap_tree_cut(x[0])), w_of_d(sap_tree_cut(x[1])),
                                       w_of_d(sap_tree_cut(x[2])), padded(d_mul(reach.guard, t.unit), size));
-    const W turn = w_of_d(d_min(d_mul(reach.turn, sap_turn_unit(&root, &how)), d_set1(SAP_TREE_NEVER)));
+    const W turn = w_of_d(d_min(d_mul(reach.turn, sap_turn_unit(&root, &how, t.unit)), d_set1(SAP_TREE_NEVER)));
     const struct sap_tree_link here = node[k];
     const int leaf = here.children == 0;
     word[2 * (size_t)k + 1] =
@@ -297,6 +297,15 @@ SAP_INLINE void ball_of_group(LOCAL D *room, const GLOBAL wide *x, int first, in
     b->radius = d_sqrt(r2);
 }
 
+/* Returns the largest distance of a point from the middle along an axis, in units; with gaps at least that distance. */
+SAP_INLINE D reach_of(const D *place, const struct sap_gpu_tree *t)
+{
+    D x[3], size = in_units(place, t, x);
+    if (!t->gaps.any) return size;
+    for (int c = 0; c < 3; c++) size = d_max(size, d_add(d_abs(x[c]), d_mul(sap_gaps_less(&t->gaps, c), t->unit)));
+    return size;
+}
+
 /* Returns 1 if the pair terms of a group need double; *nearest: as sap_group_wide needs it. */
 SAP_INLINE int is_wide(LOCAL D *room, const GLOBAL wide *x, int first, int end, const D *centre, D radius,
                        const struct sap_cell *root, const struct sap_gpu_tree *t, D *nearest)
@@ -310,9 +319,7 @@ SAP_INLINE int is_wide(LOCAL D *room, const GLOBAL wide *x, int first, int end, 
         if (dm_any(d_gt(r2, d_set1(SAP_ZERO)))) *nearest = d_min(*nearest, r2);
     }
     *nearest = joined(room, *nearest, 1);
-    D size = in_units(root->low, t, a);
-    size = d_max(size, in_units(root->high, t, a));
-    size = d_max(size, in_units(centre, t, a));
+    const D size = d_max(d_max(reach_of(root->low, t), reach_of(root->high, t)), reach_of(centre, t));
     return t->flat || sap_group_wide(radius, *nearest) || sap_group_small(radius, t->unit) ||
            dm_any(d_gt(size, d_set1(SAP_TREE_NEAR)));
 }

@@ -123,8 +123,11 @@ struct walk_frame {
 /* A bound in the form in which cells are compared with it.  It lies in memory of the group, so registers stay free. */
 struct walk_bound {
     V x[3], extent[3], radius, strictness;
-    V size;   /* the greatest distance of a target particle from the middle */
-    V length; /* with spline softening: the greatest of the target particles */
+    V size;     /* the greatest distance of a target particle from the middle */
+    V close;    /* sap_bound_close */
+    V reach[3]; /* extents, radius and `close` */
+    V near2;    /* the squared softened distance up to which pairs may be as near as that */
+    V length;   /* with spline softening: the greatest of the target particles */
 };
 
 SAP_INLINE void relative(const struct walk_frame *f, const GLOBAL wide *from, int k, W *w)
@@ -169,11 +172,13 @@ SAP_INLINE void bring_particle(const struct walk_frame *f, const struct walk_sou
 #if defined(SAP_TREE_SPLINE)
 /*
  * Returns whether a particle with the length h is beyond all lengths from each target particle of the ball, by more
- * than roundings: its pairs have the bits of those without softening.
+ * than roundings, and not so near that float does not resolve the pairs: these have the bits of those without
+ * softening.
  */
 SAP_INLINE int beyond_lengths(const struct walk_frame *f, const W *w, V h)
 {
-    const V reach = v_mul(v_add(f->radius, v_larger(h, f->length)), v_set1(1.001));
+    const V length = v_larger(v_larger(h, f->length), v_mul(f->radius, v_set1(SAP_CLOSE_PART)));
+    const V reach = v_mul(v_add(f->radius, length), v_set1(1.001));
     const V d2 = sap_distance2(WALK_OFF(w, 0), WALK_OFF(w, 1), WALK_OFF(w, 2));
     return d2 > v_mul(reach, reach) && d2 > v_set1(0x1p-100) ? 1 : 0;
 }
@@ -205,16 +210,74 @@ SAP_INLINE void bring_cell(const struct walk_frame *f, const struct walk_sources
     for (int p = 0; p < CELL_PARTS; p++) to[p] = part_of(w + p * IN_PART);
 }
 
-/*
- * Adds one particle to the sums of a target particle at x.  careful: skips it if it is not `another` one, or at zero
- * distance.
- */
-SAP_INLINE void add_particle(const struct walk_frame *f, const V *x, const W *w, int careful, int another, V *sum)
+/* Adds one particle, or a cell of order 1, to the sums of a target particle at x. */
+SAP_INLINE void add_outer(const struct walk_frame *f, const V *x, const W *w, V *sum)
 {
     const V dx = v_sub(w[0], x[0]), dy = v_sub(w[1], x[1]), dz = v_sub(w[2], x[2]);
     const V r2 = v_fma(dx, dx, v_fma(dy, dy, v_fma(dz, dz, f->eps2)));
-    const VM keep = careful ? r2 >= WALK_COINCIDENT && another : 1;
-    sap_pair2(sum, dx, dy, dz, w[3], v_root_kept(keep, r2));
+    sap_pair2(sum, dx, dy, dz, w[3], v_root_kept(1, r2));
+}
+
+#if !defined(SAP_KERNEL_DP) && !defined(SAP_TREE_SPLINE)
+/*
+ * Adds one particle if it is `another` one; returns their softened squared distance, or infinity.  Words must resolve
+ * it (add_exact).
+ */
+SAP_INLINE V add_resolved(const struct walk_frame *f, const V *x, const W *w, int another, V *sum)
+{
+    const V dx = v_sub(w[0], x[0]), dy = v_sub(w[1], x[1]), dz = v_sub(w[2], x[2]);
+    const V r2 = v_fma(dx, dx, v_fma(dy, dy, v_fma(dz, dz, f->eps2)));
+    const V kept = another ? r2 : W_INFINITY;
+    sap_pair2(sum, dx, dy, dz, w[3], v_root_kept(1, kept));
+    return kept;
+}
+#endif
+
+/* A target particle and a source, in the arrays that hold their positions in double. */
+struct walk_pair {
+    const GLOBAL wide *target, *source;
+    int i, j;
+};
+
+struct walk_difference {
+    V d[3];
+};
+
+/* Returns the difference of the positions of a pair in double, in units. */
+SAP_COLD struct walk_difference exact_difference(const GLOBAL wide *target, int i, const GLOBAL wide *source, int j,
+                                                 D unit)
+{
+    struct walk_difference e;
+    D xi[3], xj[3], mass;
+    load_particle(target, i, xi, &mass);
+    load_particle(source, j, xj, &mass);
+    for (int c = 0; c < 3; c++) e.d[c] = w_of_d(d_mul(d_sub(xj[c], xi[c]), unit));
+    return e;
+}
+
+/*
+ * Adds one particle that may be in the bound; it is skipped if it is not `another` one, or at zero distance without
+ * softening.  If the softened squared distance is at most near2, words of float do not resolve it.  If its square is 0
+ * in float, the sums are not finite.
+ */
+SAP_INLINE void add_exact(const struct walk_frame *f, const V *x, const W *w, int another, V near2,
+                          const struct walk_pair *p, V *sum)
+{
+    V d[3] = {v_sub(w[0], x[0]), v_sub(w[1], x[1]), v_sub(w[2], x[2])};
+    V r2 = v_fma(d[0], d[0], v_fma(d[1], d[1], v_fma(d[2], d[2], f->eps2)));
+#if defined(SAP_KERNEL_DP)
+    const int keep = r2 >= WALK_COINCIDENT && another;
+    (void)near2, (void)p;
+#else
+    int keep = another;
+    if (keep && r2 <= near2) {
+        const struct walk_difference exact = exact_difference(p->target, p->i, p->source, p->j, f->unit);
+        for (int c = 0; c < 3; c++) d[c] = exact.d[c];
+        r2 = v_fma(d[0], d[0], v_fma(d[1], d[1], v_fma(d[2], d[2], f->eps2)));
+        keep = f->softened || r2 > 0 || d[0] != 0 || d[1] != 0 || d[2] != 0;
+    }
+#endif
+    sap_pair2(sum, d[0], d[1], d[2], w[3], v_root_kept(keep, r2));
 }
 
 #if defined(SAP_TREE_SPLINE)
@@ -227,15 +290,29 @@ SAP_INLINE void add_newton(const V *x, const W *w, V *sum)
 
 /*
  * Adds one particle to the sums of a target particle at x with squared length h2; skips it if it is not `another` one.
+ * near2: as of add_exact.
  */
-SAP_INLINE void add_spline(const struct walk_frame *f, const V *x, V h2, const W *w, int another, V *sum)
+SAP_INLINE void add_spline(const struct walk_frame *f, const V *x, V h2, const W *w, int another, V near2,
+                           const struct walk_pair *pair, V *sum)
 {
-    const V d[3] = {v_sub(w[0], x[0]), v_sub(w[1], x[1]), v_sub(w[2], x[2])};
-    const V d2 = sap_distance2(d[0], d[1], d[2]), hj2 = w[4];
+    V d[3] = {v_sub(w[0], x[0]), v_sub(w[1], x[1]), v_sub(w[2], x[2])};
+    const V hj2 = w[4];
     const VM counts = another != 0;
-    const V u = v_root_kept(d2 >= WALK_COINCIDENT && another, d2);
+    V d2 = sap_distance2(d[0], d[1], d[2]);
+    V u = v_root_kept(another && d2 >= WALK_COINCIDENT, d2);
     struct sap_powers p = sap_powers_of(w[3], u);
-    if (vm_any(sap_within(d2, SAP_LARGER(h2, hj2)))) sap_spline_powers(&p, d2, w[3], u, counts, h2, hj2, f->mean);
+    if (vm_any(sap_within(d2, SAP_LARGER(near2, SAP_LARGER(h2, hj2))))) {
+#if !defined(SAP_KERNEL_DP)
+        if (another && d2 <= near2) {
+            const struct walk_difference e = exact_difference(pair->target, pair->i, pair->source, pair->j, f->unit);
+            for (int c = 0; c < 3; c++) d[c] = e.d[c];
+            d2 = sap_distance2(d[0], d[1], d[2]);
+            u = v_root_kept(d2 > 0 || d[0] != 0 || d[1] != 0 || d[2] != 0, d2);
+            p = sap_powers_of(w[3], u);
+        }
+#endif
+        if (vm_any(sap_within(d2, SAP_LARGER(h2, hj2)))) sap_spline_powers(&p, d2, w[3], u, counts, h2, hj2, f->mean);
+    }
     sap_add_newton(sum, d[0], d[1], d[2], p.mu, p.mu3);
 }
 #endif
@@ -288,10 +365,34 @@ SAP_INLINE int accepted(const struct walk_node *n, V distance2, const struct wal
 {
     const V guard = (V)n->place.w;
 #if defined(SAP_TREE_SPLINE)
-    return sap_accept_spline(distance2, guard, (V)n->turn, (V)n->far, b->radius, b->strictness, b->length) ? 1 : 0;
+    return sap_accept_spline(distance2, guard, (V)n->turn, (V)n->far, b->radius, b->strictness, b->close, b->length)
+               ? 1
+               : 0;
 #else
-    return sap_accept(distance2, guard, (V)n->turn, b->radius, b->strictness) ? 1 : 0;
+    return sap_accept(distance2, guard, (V)n->turn, b->radius, b->strictness, b->close) ? 1 : 0;
 #endif
+}
+
+/* Returns 1 if a source is beyond the box about the bound by more than `close`; w: its words. */
+SAP_INLINE int is_outer(const struct walk_frame *f, const LOCAL struct walk_bound *b, const W *w)
+{
+    int outer = 0;
+    for (int c = 0; c < 3; c++) {
+        const V off = WALK_OFF(w, c);
+        outer |= off > b->reach[c] || -off > b->reach[c];
+    }
+    return outer;
+}
+
+/* Returns 1 if two sources, SAP_CLUMP entries of a list apart, lie in a clump that may be in the bound. */
+SAP_INLINE int is_clumped(const struct walk_frame *f, const LOCAL struct walk_bound *b, const LOCAL part *one,
+                          const LOCAL part *other)
+{
+    W u[4], w[4];
+    take_words(one, 4 / IN_PART, u);
+    take_words(other, 4 / IN_PART, w);
+    const V d2 = sap_distance2(v_sub(w[0], u[0]), v_sub(w[1], u[1]), v_sub(w[2], u[2]));
+    return sap_is_clumped(d_of_w(d2), d_of_w(b->close)) && !is_outer(f, b, u);
 }
 
 /*
@@ -316,11 +417,21 @@ SAP_INLINE void start_frame(const struct sap_gpu_tree *t, const D *centre, struc
     f->moment_unit = d_mul(d_set1(SAP_THREE), d_mul(t->mass_unit, d_mul(t->unit, t->unit)));
     f->eps2 = w_of_d(d_mul(t->eps2, d_mul(t->unit, t->unit)));
     f->order = t->order;
-    f->softened = f->eps2 >= WALK_COINCIDENT;
+    f->softened = dm_any(d_gt(t->eps2, d_set1(SAP_ZERO))) ? 1 : 0; /* even if the square is 0 in float */
     for (int c = 0; c < 3; c++) {
         f->centre[c] = WALK_FRAME(centre[c]);
         f->ball[c] = centre[c];
     }
+}
+
+/*
+ * Returns the square of `close`, far above squares whose roots leave the range of float, with softening; roundings of
+ * squared distances are within its margin.
+ */
+SAP_INLINE V near2_of(D close, D eps2)
+{
+    const D close2 = d_max(d_mul(close, close), d_set1(SAP_NUMBER(0x1p-100, 0x39B0000000000000UL)));
+    return w_of_d(d_mul(d_add(close2, eps2), d_set1(SAP_NUMBER(0x1.00001p0, 0x3FF0000100000000UL))));
 }
 
 /* Returns a bound as the walk uses it, enlarged by the rounding errors of float. */
@@ -336,6 +447,9 @@ SAP_INLINE struct walk_bound words_of_bound(const struct sap_gpu_tree *t, const 
     }
     b.radius = padded(d_mul(from->radius, t->unit), size);
     b.size = padded(d_mul(sap_bound_size(from), t->unit), d_set1(SAP_ZERO));
+    b.close = padded(sap_bound_close(from, t->unit), d_set1(SAP_ZERO));
+    for (int c = 0; c < 3; c++) b.reach[c] = v_add(v_add(b.extent[c], b.radius), b.close);
+    b.near2 = near2_of(sap_bound_close(from, t->unit), d_mul(t->eps2, d_mul(t->unit, t->unit)));
     b.strictness = strictness;
     b.length = length;
     return b;

@@ -19,6 +19,7 @@ SAP_INLINE V v_max(V a, V b) { return v_select(v_less(a, b), b, a); }
 
 #include "device/tree_layout.h"
 #include "physics/tree_accept.h"
+#include "physics/tree_ahead.h"
 #include "physics/tree_local.h"
 #include "physics/tree_parts.h"
 #include "physics/tree_words.h"
@@ -43,15 +44,15 @@ SAP_INLINE struct sap_bound load_bound(const GLOBAL D *from, int group)
 /* Converts a position to units; returns its largest coordinate. */
 SAP_INLINE D in_units(const D *place, const struct sap_gpu_tree *t, D *x)
 {
-    return sap_tree_in_units(place, t->middle, t->unit, x);
+    return sap_tree_in_units(place, &t->gaps, t->middle, t->unit, x);
 }
 
 /* Returns the word of strictness of target particles with accelerations of at least a; accuracy: theirs. */
 SAP_INLINE float strictness_of(const struct sap_cell *root, const struct sap_gpu_tree *t, D accuracy, D a)
 {
-    const struct sap_criterion how = sap_criterion_of(t->mac, t->order, t->accuracy, t->pull, root);
+    const struct sap_criterion how = sap_criterion_of(t->mac, t->order, t->accuracy, t->pull);
     const D s = sap_accept_strictness(d_mul(accuracy, a));
-    return (float)w_of_d(d_min(d_mul(s, d_div(t->unit, sap_turn_unit(root, &how))), d_set1(SAP_TREE_NEVER)));
+    return (float)w_of_d(d_min(d_mul(s, d_div(t->unit, sap_turn_unit(root, &how, t->unit))), d_set1(SAP_TREE_NEVER)));
 }
 
 SAP_INLINE W padded(D length, D size) { return w_of_d(sap_tree_padded(length, size)); }

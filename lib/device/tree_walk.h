@@ -14,8 +14,8 @@
  *
  * If the bound of a group holds far more leaves than the group has (for instance because the curve jumps within the
  * group), 32 threads would have to open all of them.  Such a group is left to the few-target walk (tree_few.h), eight
- * target particles at a time.  A group that needs double from the start, or whose sums are not finite in float, is left
- * to the kernel in double.
+ * target particles at a time, and so is a group with a clump of sources (SAP_CLUMP).  A group that needs double from
+ * the start, or whose sums are not finite in float, is left to the kernel in double.
  *
  * With spline softening (SAP_TREE_SPLINE) there are no kernels for selected particles: these walk in bunches alone.
  */
@@ -46,11 +46,15 @@ enum {
 struct walk_place {
     int item, first, rows;
     int cells, nears; /* interactions per target particle */
+    int clumped;      /* whether sources in the bound lie in a clump (SAP_CLUMP) */
     struct walk_bound bound;
 };
 
-/* Memory of a group of threads. */
+/* Memory of a group of threads, and what it walks through: slots of `selected` particles, or target particles. */
 struct walk_room {
+    const struct walk_sources *sources;
+    const struct walk_force *force;
+    int selected;
     LOCAL unsigned *stack;              /* [STACK] */
     LOCAL int *next_ones, *cell, *near; /* [WALK_THREADS + 2], [CELL_LIST], [NEAR_LIST] */
     LOCAL int *distant;                 /* [DISTANT_LIST] */
@@ -78,6 +82,13 @@ struct walkers {
     D sum[IPT][SAP_SUMS2];
 };
 
+/* Returns target particle k of this thread among all of them. */
+SAP_INLINE int walker_at(const struct walk_room *m, int k)
+{
+    const int at = m->place->first + min((int)local_id() + k * WALK_THREADS, m->place->rows - 1);
+    return m->selected ? m->force->slot[at] : at;
+}
+
 /* ---- terms ---- */
 
 SAP_INLINE void start_sums(V sum[IPT][SAP_SUMS2])
@@ -97,10 +108,10 @@ SAP_INLINE void flush_sums(struct walkers *i, V sum[IPT][SAP_SUMS2], const int m
 
 /* What a list holds. */
 enum list_kind {
-    PARTICLES,
-    PARTICLES_CAREFUL, /* some are target particles, or may be at zero distance */
-    MASSES,            /* of cells */
-    CELLS              /* with second moments */
+    INNER,  /* particles; those that may be in the bound come first, and are no target particles */
+    OWN,    /* the same, some of which may be target particles */
+    MASSES, /* of cells */
+    CELLS   /* with second moments */
 };
 
 #if defined(SAP_TREE_SPLINE) && !defined(SAP_KERNEL_DP)
@@ -110,38 +121,41 @@ enum list_kind {
 #endif
 
 #if defined(SAP_TREE_SPLINE)
-/* Adds n particles to a target particle, where some may be within a length. */
-SAP_INLINE void sum_within(const struct walk_frame *f, const LOCAL int *near, const LOCAL part *words, const V *x, V h2,
-                           int number, int n, V *sum)
+/* Adds n particles to target particle k of a thread, where some may be within a length. */
+SAP_INLINE void sum_within(const struct walk_frame *f, const struct walk_room *m, const struct walkers *i, int k,
+                           int first, int n, V *sum)
 {
-    for (int e = 0; e < n; e++) {
+    struct walk_pair pair = {m->force->walker, m->sources->particle, walker_at(m, k), 0};
+    const V near2 = m->place->bound.near2;
+    for (int e = first; e < first + n; e++) {
         W w[NEAR_WORDS];
-        take_words(words + e * NEAR_PARTS, NEAR_PARTS, w);
-        add_spline(f, x, h2, w, near[e] != number, sum);
+        take_words(m->words + e * NEAR_PARTS, NEAR_PARTS, w);
+        pair.j = m->near[e];
+        add_spline(f, i->x[k], i->h2[k], w, pair.j != i->number[k], near2, &pair, sum);
     }
 }
 
 /*
- * Adds SPLINE_RUN particles to a target particle; all of them by Newton's terms if no thread has one within a length,
- * or at zero distance.
+ * Adds SPLINE_RUN particles to target particle k of a thread; all of them by Newton's terms if no thread has one within
+ * a length, or so near that words of float do not resolve it.
  */
-SAP_INLINE void sum_run(const struct walk_frame *f, const LOCAL int *near, const LOCAL part *words, const V *x, V h2,
-                        int number, V *sum)
+SAP_INLINE void sum_run(const struct walk_frame *f, const struct walk_room *m, const struct walkers *i, int k,
+                        int first, V *sum)
 {
-    const V least = v_larger(h2, WALK_COINCIDENT);
+    const V least = v_larger(i->h2[k], m->place->bound.near2);
     V d[SPLINE_RUN][3], d2[SPLINE_RUN], mass[SPLINE_RUN];
     int within = 0;
     UNROLL
     for (int e = 0; e < SPLINE_RUN; e++) {
         W w[NEAR_WORDS];
-        take_words(words + e * NEAR_PARTS, NEAR_PARTS, w);
-        for (int c = 0; c < 3; c++) d[e][c] = v_sub(w[c], x[c]);
+        take_words(m->words + (first + e) * NEAR_PARTS, NEAR_PARTS, w);
+        for (int c = 0; c < 3; c++) d[e][c] = v_sub(w[c], i->x[k][c]);
         d2[e] = sap_distance2(d[e][0], d[e][1], d[e][2]);
         mass[e] = w[3];
         within |= sap_within(d2[e], v_larger(least, w[4])) ? 1 : 0;
     }
     if (lanes_any(within)) {
-        sum_within(f, near, words, x, h2, number, SPLINE_RUN, sum);
+        sum_within(f, m, i, k, first, SPLINE_RUN, sum);
     } else {
         UNROLL
         for (int e = 0; e < SPLINE_RUN; e++) sap_pair2(sum, d[e][0], d[e][1], d[e][2], mass[e], v_root_kept(1, d2[e]));
@@ -155,15 +169,14 @@ SAP_INLINE void sum_run(const struct walk_frame *f, const LOCAL int *near, const
 SAP_INLINE void sum_spline_to(const struct walk_frame *f, const struct walk_room *m, const struct walkers *i,
                               const int votes, const int many, int n, V sum[IPT][SAP_SUMS2])
 {
+    const V near2 = m->place->bound.near2;
     for (int first = 0; first < n; first += SPLINE_RUN) {
         const int entries = min(n - first, (int)SPLINE_RUN);
-        const LOCAL int *const near = m->near + first;
-        const LOCAL part *const words = m->words + first * NEAR_PARTS;
-        if (near[0] < 0) {
+        if (m->near[first] < 0) {
             UNROLL
             for (int e = 0; e < SPLINE_RUN; e++) {
                 W w[4];
-                take_words(words + e * NEAR_PARTS, 4 / IN_PART, w);
+                take_words(m->words + (first + e) * NEAR_PARTS, 4 / IN_PART, w);
                 UNROLL
                 for (int k = 0; k < IPT; k++)
                     if (k < many) add_newton(i->x[k], w, sum[k]);
@@ -174,43 +187,106 @@ SAP_INLINE void sum_spline_to(const struct walk_frame *f, const struct walk_room
         for (int k = 0; k < IPT; k++) {
             if (k >= many || !votes) continue;
             if (entries == SPLINE_RUN)
-                sum_run(f, near, words, i->x[k], i->h2[k], i->number[k], sum[k]);
+                sum_run(f, m, i, k, first, sum[k]);
             else
-                sum_within(f, near, words, i->x[k], i->h2[k], i->number[k], entries, sum[k]);
+                sum_within(f, m, i, k, first, entries, sum[k]);
         }
-        for (int e = 0; e < entries && !votes; e++) {
+        for (int e = first; e < first + entries && !votes; e++) {
             W w[NEAR_WORDS];
-            take_words(words + e * NEAR_PARTS, NEAR_PARTS, w);
+            take_words(m->words + e * NEAR_PARTS, NEAR_PARTS, w);
             UNROLL
-            for (int k = 0; k < IPT; k++)
-                if (k < many) add_spline(f, i->x[k], i->h2[k], w, near[e] != i->number[k], sum[k]);
+            for (int k = 0; k < IPT; k++) {
+                if (k >= many) continue;
+                const struct walk_pair pair = {m->force->walker, m->sources->particle, walker_at(m, k), m->near[e]};
+                add_spline(f, i->x[k], i->h2[k], w, pair.j != i->number[k], near2, &pair, sum[k]);
+            }
         }
     }
 }
 #endif
 
-/* Adds n entries of a list to the first `many` target particles of each thread. */
+#if !defined(SAP_TREE_SPLINE)
+/*
+ * Starts sums anew with the first n entries of a list, by the difference of positions in double where words of float do
+ * not resolve it.  numbers: entries may be target particles.
+ */
+SAP_OUTLINE void sum_exact(const struct walk_frame *f, const struct walk_room *m, const struct walkers *i, int numbers,
+                           const int many, int n, V sum[IPT][SAP_SUMS2])
+{
+    const V near2 = m->place->bound.near2;
+    start_sums(sum);
+    for (int e = 0; e < n; e++) {
+        W w[NEAR_WORDS];
+        take_words(m->words + e * NEAR_PARTS, NEAR_PARTS, w);
+        UNROLL
+        for (int k = 0; k < IPT; k++) {
+            if (k >= many) continue;
+            const struct walk_pair pair = {m->force->walker, m->sources->particle, walker_at(m, k), m->near[e]};
+            add_exact(f, i->x[k], w, !numbers || pair.j != i->number[k], near2, &pair, sum[k]);
+        }
+    }
+}
+
+#if !defined(SAP_KERNEL_DP)
+/*
+ * Adds inner entries, as sum_exact does, as long as words resolve all pairs; *least: the smallest softened squared
+ * distance of a pair.
+ */
+SAP_INLINE void sum_resolved(const struct walk_frame *f, const struct walk_room *m, const struct walkers *i,
+                             const int numbers, const int many, int n, V sum[IPT][SAP_SUMS2], V *least)
+{
+    for (int e = 0; e < n; e++) {
+        W w[NEAR_WORDS];
+        take_words(m->words + e * NEAR_PARTS, NEAR_PARTS, w);
+        UNROLL
+        for (int k = 0; k < IPT; k++) {
+            if (k >= many) continue;
+            const int another = !numbers || m->near[e] != i->number[k];
+            *least = v_smaller(*least, add_resolved(f, i->x[k], w, another, sum[k]));
+        }
+    }
+}
+#endif
+
+/* Adds particles that may be in the bound.  numbers, a constant: entries may be target particles. */
+SAP_INLINE void sum_inner(const struct walk_frame *f, const struct walk_room *m, const struct walkers *i,
+                          const int numbers, const int many, int n, V sum[IPT][SAP_SUMS2])
+{
+#if defined(SAP_KERNEL_DP)
+    sum_exact(f, m, i, numbers, many, n, sum);
+#else
+    V least = W_INFINITY;
+    sum_resolved(f, m, i, numbers, many, n, sum, &least);
+    if (lanes_any(least <= m->place->bound.near2)) sum_exact(f, m, i, numbers, many, n, sum);
+#endif
+}
+#endif
+
+/*
+ * Adds a list of n entries to the first `many` target particles of each thread.  The first `inner` particles may be in
+ * the bound.
+ */
 SAP_OUTLINE void sum_list_to(const struct walk_frame *f, const struct walk_room *m, struct walkers *i, const int kind,
-                             const int votes, const int many, int n)
+                             const int votes, const int many, int inner, int n)
 {
     const int apart = kind == MASSES || kind == CELLS ? (int)CELL_PARTS : (int)NEAR_PARTS;
     V sum[IPT][SAP_SUMS2];
     W w[CELL_WORDS];
     start_sums(sum);
 #if defined(SAP_TREE_SPLINE)
-    if (kind == PARTICLES_CAREFUL) sum_spline_to(f, m, i, votes, many, n, sum);
+    if (kind == INNER || kind == OWN) sum_spline_to(f, m, i, votes, many, inner, sum);
+#else
+    if (kind == INNER || kind == OWN) sum_inner(f, m, i, kind == OWN, many, inner, sum);
 #endif
-    for (int e = 0; e < n && !(SPLINE && kind == PARTICLES_CAREFUL); e++) {
+    for (int e = inner; e < n; e++) {
         take_words(m->words + e * apart, kind == CELLS ? (int)CELL_PARTS : (int)NEAR_PARTS, w);
         UNROLL
         for (int k = 0; k < IPT; k++) {
             if (k >= many) continue;
             if (kind == CELLS)
                 add_cell(f, i->x[k], w, sum[k]);
-            else if (kind == PARTICLES_CAREFUL)
-                add_particle(f, i->x[k], w, 1, m->near[e] != i->number[k], sum[k]);
             else
-                add_particle(f, i->x[k], w, 0, 1, sum[k]);
+                add_outer(f, i->x[k], w, sum[k]);
         }
     }
     flush_sums(i, sum, many);
@@ -218,34 +294,80 @@ SAP_OUTLINE void sum_list_to(const struct walk_frame *f, const struct walk_room 
 
 /* The same with loops for each number of target particles; most, a constant: the largest. */
 SAP_INLINE void sum_list(const int most, const struct walk_frame *f, const struct walk_room *m, struct walkers *i,
-                         const int kind, int n)
+                         const int kind, int inner, int n)
 {
     if (most == 2)
-        sum_list_to(f, m, i, kind, RUN_VOTES, 2, n);
+        sum_list_to(f, m, i, kind, RUN_VOTES, 2, inner, n);
     else if (i->many == 1)
-        sum_list_to(f, m, i, kind, 0, 1, n);
+        sum_list_to(f, m, i, kind, 0, 1, inner, n);
     else if (i->many == 2)
-        sum_list_to(f, m, i, kind, 0, 2, n);
+        sum_list_to(f, m, i, kind, 0, 2, inner, n);
     else
-        sum_list_to(f, m, i, kind, 0, IPT, n);
+        sum_list_to(f, m, i, kind, 0, IPT, inner, n);
     group_barrier();
 }
 
-/* Adds the particles of a list, n <= NEAR_LIST. */
-SAP_INLINE void sum_particles(const int most, const struct walk_frame *f, const struct walk_room *m,
-                              const struct walk_sources *s, struct walkers *i, int careful, int n)
+/* Notes whether some of the first n sources of a list, which may be in the bound, lie in a clump. */
+SAP_INLINE void look_for_clumps(const struct walk_frame *f, const struct walk_room *m, int n)
 {
+    const int at = (int)local_id() * SAP_CLUMP_STEP;
+    if (at + SAP_CLUMP < n &&
+        is_clumped(f, &m->place->bound, m->words + at * NEAR_PARTS, m->words + (at + SAP_CLUMP) * NEAR_PARTS))
+        m->place->clumped = 1;
+}
+
 #if defined(SAP_TREE_SPLINE)
+/* Loads the particles of a list; returns their number, since all may be in the bound. */
+SAP_INLINE int bring_particles(const struct walk_frame *f, const struct walk_room *m, int owning, int n)
+{
+    (void)owning;
     for (int e = (int)local_id() * SPLINE_RUN; e < n; e += WALK_THREADS * SPLINE_RUN)
-        bring_run(f, s, m->near + e, min(n - e, (int)SPLINE_RUN), m->words + e * NEAR_PARTS);
-#else
-    for (int e = (int)local_id(); e < n; e += WALK_THREADS) bring_particle(f, s, m->near[e], m->words + e * NEAR_PARTS);
-#endif
+        bring_run(f, m->sources, m->near + e, min(n - e, (int)SPLINE_RUN), m->words + e * NEAR_PARTS);
     group_barrier();
-    if (careful)
-        sum_list(most, f, m, i, PARTICLES_CAREFUL, n);
+    return n;
+}
+#else
+/*
+ * Loads the particles of a list, and puts those that may be in the bound before the others; returns their number.
+ * owning: they are the group's own, which are in the bound.
+ */
+SAP_INLINE int bring_particles(const struct walk_frame *f, const struct walk_room *m, int owning, int n)
+{
+    enum { EACH = NEAR_LIST / WALK_THREADS };
+    const int me = (int)local_id();
+    int j[EACH], inner = 0;
+    W w[EACH][4];
+    UNROLL
+    for (int q = 0; q < EACH; q++) {
+        const int e = q * WALK_THREADS + me;
+        j[q] = m->near[min(e, n - 1)];
+        relative(f, m->sources->particle, j[q], w[q]);
+    }
+    group_barrier();
+    UNROLL
+    for (int q = 0; q < EACH; q++) {
+        const int e = q * WALK_THREADS + me, is_inner = e < n && (owning || !is_outer(f, &m->place->bound, w[q]));
+        int sum;
+        const int before = inner + lanes_rank(m->scan, is_inner, &sum), to = is_inner ? before : n - 1 - (e - before);
+        if (e < n) m->near[to] = j[q];
+        for (int p = 0; p < NEAR_PARTS && e < n; p++) m->words[to * NEAR_PARTS + p] = part_of(w[q] + p * IN_PART);
+        inner += sum;
+    }
+    group_barrier();
+    return inner;
+}
+#endif
+
+/* Adds the particles of a list, n <= NEAR_LIST; owning: they are the group's own. */
+SAP_INLINE void sum_particles(const int most, const struct walk_frame *f, const struct walk_room *m, struct walkers *i,
+                              int owning, int n)
+{
+    const int inner = bring_particles(f, m, owning, n);
+    look_for_clumps(f, m, inner);
+    if (owning || m->selected)
+        sum_list(most, f, m, i, OWN, inner, n);
     else
-        sum_list(most, f, m, i, PARTICLES, n);
+        sum_list(most, f, m, i, INNER, inner, n);
 }
 
 /* Adds the cells of a list, n <= CELL_LIST. */
@@ -255,9 +377,9 @@ SAP_INLINE void sum_cells(const int most, const struct walk_frame *f, const stru
     for (int e = (int)local_id(); e < n; e += WALK_THREADS) bring_cell(f, s, m->cell[e], m->words + e * CELL_PARTS);
     group_barrier();
     if (f->order > 1)
-        sum_list(most, f, m, i, CELLS, n);
+        sum_list(most, f, m, i, CELLS, 0, n);
     else
-        sum_list(most, f, m, i, MASSES, n);
+        sum_list(most, f, m, i, MASSES, 0, n);
 }
 
 /* ---- distant cells: one polynomial per group (physics/tree_local.h) ---- */
@@ -400,18 +522,37 @@ SAP_INLINE void start_walkers(const struct walk_frame *f, const struct sap_gpu_w
     }
 }
 
-/* Writes the sums of a thread's target particles to their rows; returns 1 if all are finite. */
-SAP_INLINE int deliver(const int most, const struct walkers *i, const struct sap_gpu_tree *t, const GLOBAL int *row,
-                       int rows, GLOBAL D *acc, GLOBAL D *pot)
+/* Returns the bunch of target particle k of a part, of at most WALK_THREADS. */
+SAP_INLINE int bunch_of(const struct sap_gpu_walk *w, int k) { return min(k / w->left_width, (int)WALK_THREADS - 1); }
+
+/* Writes the sums of a thread's target particles to their rows; marks the bunches in which some are not finite. */
+SAP_INLINE void deliver(const int most, const struct walkers *i, const struct sap_gpu_tree *t,
+                        const struct sap_gpu_walk *w, const GLOBAL int *row, int rows, GLOBAL D *acc, GLOBAL D *pot,
+                        LOCAL int *mark)
 {
-    int finite = 1;
     UNROLL
     for (int k = 0; k < most; k++) {
         const int at = (int)local_id() + k * WALK_THREADS;
-        if (at < rows) finite &= deliver_row(i->sum[k], t, (size_t)row[at], acc, pot);
+        if (at < rows && !deliver_row(i->sum[k], t, (size_t)row[at], acc, pot)) mark[bunch_of(w, at)] = 1;
     }
-    return finite;
 }
+
+#if !defined(SAP_KERNEL_DP)
+/* Leaves the marked bunches of a part to the kernels in double; the whole part if these are more than a quarter. */
+SAP_INLINE void leave_marked(const struct walk_force *o, const struct sap_gpu_walk *w, const LOCAL struct walk_place *p,
+                             const LOCAL int *mark)
+{
+    const int bunches = bunch_of(w, p->rows - 1) + 1;
+    int marked = 0;
+    for (int b = 0; b < bunches; b++) marked += mark[b];
+    if (4 * marked > bunches || w->left_width < IPT) {
+        if (marked > 0) leave_it(o->left, w, SAP_LEFT_PARTS, p->item);
+        return;
+    }
+    for (int b = 0; b < bunches && marked > 0; b++)
+        if (mark[b]) leave_it(o->left, w, SAP_LEFT_WIDE, p->first + b * w->left_width);
+}
+#endif
 
 /*
  * Computes acc (three per row) and pot of all parts: of the particles in tree order, or, with `selected`, of the slots.
@@ -444,7 +585,7 @@ SAP_INLINE void walk_parts(const int selected, const int most, const struct walk
                 m->place->item = p;
                 m->place->first = first;
                 m->place->rows = rows;
-                m->place->cells = 0;
+                m->place->cells = m->place->clumped = 0;
                 m->place->nears = selected ? -1 : w->own ? own_end - own - 1 : 0;
                 m->place->bound = words_of_bound(t, &q.bound, q.strictness, q.length);
             }
@@ -506,7 +647,7 @@ SAP_INLINE void walk_parts(const int selected, const int most, const struct walk
                         m->place->nears += near_sum;
                     }
                     if (spare < 0)
-                        top = cells = distant = nears = near_sum = 0; /* too many leaves: the group is split */
+                        top = cells = distant = nears = near_sum = 0; /* too many leaves, or a clump: it is split */
                     group_barrier();
                 }
                 const int last = owning || top == 0; /* all list entries must be added now */
@@ -530,8 +671,9 @@ SAP_INLINE void walk_parts(const int selected, const int most, const struct walk
                     done += take;
                     group_barrier();
                     if (nears == NEAR_LIST || last) {
-                        sum_particles(most, &f, m, s, &i, selected || owning || !f.softened, nears);
+                        sum_particles(most, &f, m, &i, owning, nears);
                         nears = 0;
+                        if (m->place->clumped) spare = -1;
                     }
                 }
                 owning = 0;
@@ -539,17 +681,16 @@ SAP_INLINE void walk_parts(const int selected, const int most, const struct walk
 
             const int apart = spare < 0;
             if (has_distant) add_polynomial(most, &f, m, &i);
-            if (me == 0) m->next_ones[0] = 1;
+            m->next_ones[me] = 0;
             group_barrier();
-            if (!apart && !deliver(most, &i, t, o->row + m->place->first, m->place->rows, o->acc, o->pot))
-                m->next_ones[0] = 0; /* not all are finite */
+            if (!apart) deliver(most, &i, t, w, o->row + m->place->first, m->place->rows, o->acc, o->pot, m->next_ones);
             for (int k = me; k < m->place->rows && w->work > 0 && !apart; k += WALK_THREADS)
                 o->left[(size_t)w->work + (size_t)o->row[m->place->first + k]] = m->place->nears + m->place->cells;
             group_barrier();
             if (me == 0) {
                 if (apart) leave_bunches(o->left, w, WALK_APART, m->place->first, m->place->rows);
 #if !defined(SAP_KERNEL_DP)
-                if (!m->next_ones[0]) leave_it(o->left, w, SAP_LEFT_PARTS, m->place->item);
+                leave_marked(o, w, m->place, m->next_ones);
 #endif
                 if (!apart) tell(o->left, m->place->rows, m->place->nears, m->place->cells);
             }
@@ -570,10 +711,10 @@ SAP_INLINE void walk_parts(const int selected, const int most, const struct walk
         SHARED D coefficients[SAP_LOCAL];                                                                              \
         SHARED part words[CELL_LIST * LIST_PARTS];                                                                     \
         SHARED struct walk_place place;                                                                                \
-        const struct walk_room m = {                                                                                   \
-            stack, next_ones, cell_list, near_list, distant, coefficients, words, scan, &place};                       \
         const struct walk_sources s = WALK_SOURCES;                                                                    \
         const struct walk_force o = WALK_FORCE;                                                                        \
+        const struct walk_room m = {&s,        &o,      selected,     stack, next_ones, cell_list,                     \
+                                    near_list, distant, coefficients, words, scan,      &place};                       \
         walk_parts(selected, most, &m, &s, &o, &w, &t, MEAN);                                                          \
     }
 

@@ -5,14 +5,20 @@
  * others would share few cells.  In that case it holds the bulk of the model, found from a sample, with a wide margin.
  * A particle outside the cube gets a key at the cube's border (tree_key.h).  Bounding boxes of cells are exact in all
  * cases.
+ *
+ * If such a cube could not tell the particles of far groups apart, space between them is shortened
+ * (physics/tree_gaps.h), and the cube is one of mapped positions.
  */
 #ifndef SAP_TREE_CUBE_H
 #define SAP_TREE_CUBE_H
 
+#include "physics/tree_gaps.h"
+
 struct sap_cube {
-    double low[3]; /* corner with the lowest coordinates */
+    double low[3]; /* corner with the lowest mapped coordinates */
     double edge;   /* a power of two; 0: all particles are at one position */
     double cells;  /* 2^21 / edge; 0 if edge is 0 */
+    struct sap_gaps gaps;
 };
 
 enum { SAP_CUBE_SAMPLE = 1024 };
@@ -21,7 +27,9 @@ enum { SAP_CUBE_SAMPLE = 1024 };
 int sap_cube_sample(int n);
 int sap_cube_member(int n, int k);
 
-/* Computes the cube from the bounding box of all particles and a sample of m positions, per axis; sorts the sample. */
+/*
+ * Computes the cube from the bounding box of all particles and a sample of m positions, per axis, which it overwrites.
+ */
 struct sap_cube sap_tree_cube(const double *low, const double *high, double (*sample)[SAP_CUBE_SAMPLE], int m);
 
 /*
@@ -30,6 +38,17 @@ struct sap_cube sap_tree_cube(const double *low, const double *high, double (*sa
  */
 int sap_tree_in_range(const double *low, const double *high, double sum);
 #define SAP_TREE_OUT_OF_RANGE "masses times squares of coordinates are beyond the range of double"
+
+/* The message of an accelerator if the force of a pair is beyond the range of double in units of the cube. */
+#define SAP_TREE_TOO_NEAR                                                                                              \
+    "a force is beyond the range of double in units of the tree: some particles are nearer to each other than 2^-340 " \
+    "of its size; use a direct sum in dp, or the CPU engine"
+
+/*
+ * Whether the distance of two positions may be so small, in units; least: the least size of a coordinate that is not
+ * 0.  Coordinates that differ by less than 2^-340 are themselves below 2^-287, since doubles have 53 bits.
+ */
+int sap_tree_may_be_near(double least, double unit);
 
 /* Largest coordinate in units of the cube: cubes of distances and their inverses stay within the range of double. */
 #define SAP_TREE_FARTHEST 0x1p300
@@ -43,8 +62,8 @@ int sap_tree_is_place(const struct sap_cube *cube, double unit, const double *x)
  * because squared distances in units of the cube could be below the range of float.
  */
 struct sap_tree_units {
-    double middle[3];
-    double unit;  /* 1 / the least power of two that is >= the edge and >= the softening length; 1 if both are 0 */
+    double middle[3]; /* a mapped position */
+    double unit;      /* 1 / the least power of two that is >= the edge and >= the softening length; 1 if both are 0 */
     double eps2;  /* the squared softening that forces use: 0 if it is so small in units that its inverse overflows */
     int is_point; /* the cube, or the box in its place, has no extent: pair terms are in double */
 };
@@ -52,6 +71,12 @@ struct sap_tree_units {
 /* Computes the units for a cube, the bounding box of the present particles, and the squared softening asked for. */
 struct sap_tree_units sap_tree_units_of(const struct sap_cube *cube, const double *low, const double *high,
                                         double eps2);
+
+/*
+ * The largest distance, along an axis, of the points of a box from the middle of the units; at least the true one if
+ * there are gaps.
+ */
+double sap_tree_reach(const struct sap_cube *cube, const double *middle, const double *low, const double *high);
 
 /* A length of spline softening in units; 0 where it is so small that its inverse cube overflows. */
 double sap_tree_scaled_length(double h, double unit);

@@ -178,16 +178,19 @@ static int is_large(const struct kd_frame *f, int leaf_size)
     return f->count >= SAP_SPLIT_LARGE && f->count > leaf_size && side > 0;
 }
 
-/* Moves the particles of a large node to its children, in their order; returns the number of the first child. */
+/*
+ * Moves the particles of a large node to its children, in their order; returns the number of the first child.  signs:
+ * the second child has the particles of negative mass.
+ */
 static int partition(struct sap_kd_point *p, struct sap_kd_point *spare, int n, int axis, double plane, int high,
-                     struct kd_frame *child)
+                     int signs, struct kd_frame *child)
 {
     double low[2][3], upper[2][3];
     int front = 0, back = 0;
     for (int c = 0; c < TWO; c++) sap_split_empty(low[c], upper[c]);
     for (int k = 0; k < n; k++) {
         const struct sap_kd_point one = p[k];
-        const int second = (one.x[axis] < plane) == high;
+        const int second = signs ? one.is_negative : (one.x[axis] < plane) == high;
         sap_split_widen(low[second], upper[second], one.x);
         if (second)
             spare[back++] = one;
@@ -214,7 +217,8 @@ static void split_large(struct sap_kd_builder *b, const struct sap_kd_large *nod
         split_sorted(f, axis, f->count / 2, p, spare, child);
     } else {
         const double plane = sap_split_plane(f->low[axis], f->high[axis]);
-        const int n = partition(p, spare, f->count, axis, plane, high_first(f, axis), child);
+        const int signs = b->signs && f->level == 0;
+        const int n = partition(p, spare, f->count, axis, plane, high_first(f, axis), signs, child);
         place_children(f, axis, plane, n, child);
     }
     for (int c = 0; c < TWO; c++) b->large[node->child + c] = (struct sap_kd_large){.frame = child[c]};
@@ -451,6 +455,7 @@ static void read_some(void *argument, ptrdiff_t from, ptrdiff_t to)
         memcpy(p->x, in->x + (size_t)i * in->x_stride, sizeof p->x);
         p->weight = fabs(in->mass[(size_t)i * in->mass_stride]) * in->mass_unit;
         p->address = (int)i;
+        p->is_negative = in->mass[(size_t)i * in->mass_stride] < 0;
     }
 }
 
@@ -460,6 +465,7 @@ int sap_kd_build(struct sap_kd_builder *b, const struct sap_kd_input *in, struct
     struct kd_reading r = {b, in};
     struct small_phase s = {b, in->leaf_size};
     out->nodes = out->levels = out->level_first[0] = b->larges = b->nodes = 0;
+    b->signs = in->signs;
     if (in->n == 0) return SAPPORO_OK;
     sap_team_for(threads, in->n, sap_team_chunk(in->n, threads, PARTICLES), read_some, &r);
     int status = split_all_large(b, in, threads);

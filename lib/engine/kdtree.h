@@ -16,7 +16,7 @@
 /* A particle under construction; weight: |m| in units of the sum of all. */
 struct sap_kd_point {
     double x[3], weight;
-    int address;
+    int address, is_negative;
 };
 
 /*
@@ -34,8 +34,8 @@ struct sap_kd_builder {
     struct sap_kd_point *point, *spare; /* [room]; after a build `point` has the sorted particles */
     struct sap_kd_node *small;          /* [2 room] subtrees of small nodes */
     struct sap_kd_large *large;         /* large nodes, and the roots of small subtrees */
-    int larges, large_room;
-    struct sap_kd_node *node; /* depth-first array */
+    int larges, large_room, signs;      /* signs: of the input */
+    struct sap_kd_node *node;           /* depth-first array */
     int nodes, node_room;
 };
 
@@ -45,6 +45,7 @@ struct sap_kd_input {
     const double *x, *mass;
     size_t x_stride, mass_stride;
     double mass_unit;         /* factor of masses that makes the sum of |m| at most 1 */
+    int signs;                /* masses have both signs: a large root is divided by them */
     const double *low, *high; /* [3] box of all particles */
     int leaf_size;
     int levels; /* levels of nodes that make one cell for the walk: 3: up to eight children, 1: two children */

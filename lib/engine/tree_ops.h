@@ -75,6 +75,13 @@ struct sap_tree_ops {
     int (*set)(struct sap_tree *tree, const sapporo_tree_particles *particles);
     int (*build)(struct sap_tree *tree);
     int (*refresh)(struct sap_tree *tree); /* the number of particles must be that of the tree */
+    /*
+     * past: makes room for the positions of the particles set last; keeps 1: copies them, too.  build_ahead: builds
+     * the tree for a time `lead` calls later, from positions extrapolated from those kept and those set last
+     * (physics/tree_ahead.h), and refreshes it with those set last; without as many kept positions it builds.
+     */
+    int (*past)(struct sap_tree *tree, int keeps);
+    int (*build_ahead)(struct sap_tree *tree, double lead);
     /* Number of particles of the tree, or sap_tree_none.  cells 1: a tree whose moments are missing until the next
      * refresh counts as a tree. */
     int (*count)(const struct sap_tree *tree, int cells);

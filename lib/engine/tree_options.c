@@ -119,7 +119,8 @@ int sap_tree_options_read(const sapporo_tree_options *options, struct sap_settin
                                   .cpu_isa = o.cpu_isa,
                                   .threads = o.threads};
     status = sap_settings_read(settings, &base, notes);
-    if (settings->precision != SAPPORO_DP) settings->precision = SAPPORO_SP;
+    /* ds that was asked for is served in double; ds by default, as direct sums have it, is sp */
+    if (settings->precision == SAPPORO_DS) settings->precision = settings->mixed ? SAPPORO_SP : SAPPORO_DP;
     settings->mixed = 0;
     tree->precision = settings->precision;
     return status;

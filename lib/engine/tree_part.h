@@ -15,7 +15,7 @@ struct sap_tree_whole {
     struct sap_cube cube;
     double low[3], high[3]; /* the box of all particles */
     double weight;          /* sum of their masses without signs */
-    double pull;            /* unit of MULTIPOLE's tolerance (sap_typical_pull), > 0; of other criteria 1 */
+    double pull;            /* unit of MULTIPOLE's tolerance (engine/pull.h), > 0; of other criteria 1 */
 };
 
 /*

@@ -157,6 +157,8 @@ static void destroy(sapporo_mpi_tree *h)
     if (!broken) free_shared(h);
     free(h->size);
     free(h->work);
+    free(h->past_x[0]);
+    free(h->past_x[1]);
     sap_link_close(&h->link);
     if (!broken) sap_listed_free(&h->listed);
 }

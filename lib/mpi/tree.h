@@ -5,6 +5,7 @@
 #include <stdint.h>
 
 #include "base/structs.h"
+#include "context/tree_pace.h"
 #include "context/tree_part.h"
 #include "mpi/link.h"
 #include "mpi/registry.h"
@@ -125,10 +126,10 @@ struct sapporo_mpi_tree {
     struct sap_halo_nodes nodes;
     struct sap_travel travel;
     struct sap_tree_whole whole;
-    /* interactions of this rank's walk per row of all ranks, of forces on at least half of all particles: of the first
-     * one after the last build, and of the last one; 0: there was none */
-    double first_cost, last_cost;
-    int costs; /* number of these forces */
+    /* interactions of this rank's walk per row of all ranks, of forces on at least half of all particles */
+    struct sap_tree_pace pace;
+    double (*past_x[2])[3]; /* positions of the last two calls that refresh or build (tree_renew.c); NULL: none */
+    int past[2];            /* so many */
     sapporo_mpi_tree_statistics done;
 };
 
@@ -209,6 +210,13 @@ void sap_travel_free(struct sap_travel *travel);
  */
 int sap_mpi_tree_build_mine(sapporo_mpi_tree *h, const sapporo_tree_particles *mine);
 int sap_mpi_tree_refresh_mine(sapporo_mpi_tree *h);
+
+/* Fails if the particles of this rank's caller are none; copies what it gives (tree_build.c). */
+int sap_mpi_tree_check(sapporo_mpi_tree *h, const sapporo_tree_particles *given, sapporo_tree_particles *p);
+
+/* Collective.  Build trees that are best `lead` calls later, and refresh them (tree_build.c). */
+int sap_mpi_tree_build_anew(sapporo_mpi_tree *h, const sapporo_tree_particles *particles, double lead);
+int sap_mpi_tree_refresh(sapporo_mpi_tree *h, const sapporo_tree_particles *given);
 
 /* Gives the tree the particles of the next refresh; after an error the tree is as it was. */
 int sap_mpi_tree_set_mine(sapporo_mpi_tree *h, const sapporo_tree_particles *mine);

@@ -70,7 +70,7 @@ static struct sap_bodies bodies_of(const sapporo_mpi_tree *h, const sapporo_tree
     return (struct sap_bodies){.n = p->n, .x = p->x, .mass = p->mass, .a = p->a, .size = h->size};
 }
 
-static int check_particles(sapporo_mpi_tree *h, const sapporo_tree_particles *given, sapporo_tree_particles *p)
+int sap_mpi_tree_check(sapporo_mpi_tree *h, const sapporo_tree_particles *given, sapporo_tree_particles *p)
 {
     struct sap_link *const link = &h->link;
     if (!given || sap_struct_copy(p, sizeof *p, given, sizeof given->size))
@@ -196,24 +196,23 @@ static int build_alone(sapporo_mpi_tree *h, const sapporo_tree_particles *p, int
 static int build(sapporo_mpi_tree *h, const sapporo_tree_particles *given)
 {
     sapporo_tree_particles p = {.n = 0};
-    int status = check_particles(h, given, &p);
+    int status = sap_mpi_tree_check(h, given, &p);
     if (!status) status = reserve_given(h, p.n);
     return sap_mpi_tree_is_alone(h) ? build_alone(h, &p, status) : build_over_ranks(h, &p, status);
 }
 
 /* Forgets the tree before a build. */
-static void forget(sapporo_mpi_tree *h)
+static void forget(sapporo_mpi_tree *h, double lead)
 {
     h->built = h->worked = 0;
-    h->first_cost = h->last_cost = 0;
-    h->costs = 0;
+    sap_pace_begin(&h->pace, lead);
     memset(&h->done, 0, sizeof h->done);
     sap_mpi_tree_forget_route(h);
 }
 
-static int build_anew(sapporo_mpi_tree *h, const sapporo_tree_particles *particles)
+int sap_mpi_tree_build_anew(sapporo_mpi_tree *h, const sapporo_tree_particles *particles, double lead)
 {
-    forget(h);
+    forget(h, lead);
     const int status = build(h, particles);
     h->built = status == SAPPORO_OK;
     return status;
@@ -226,7 +225,7 @@ int sapporo_mpi_tree_build(sapporo_mpi_tree *tree, const sapporo_tree_particles 
     if (h->link.broken) return h->link.broken;
     const sap_fpenv callers = sap_fp_enter();
     h->call = "sapporo_mpi_tree_build";
-    const int status = build_anew(h, particles);
+    const int status = sap_mpi_tree_build_anew(h, particles, 0);
     sap_fp_leave(callers);
     return status;
 }
@@ -286,11 +285,12 @@ static int refresh_alone(sapporo_mpi_tree *h, const sapporo_tree_particles *p, i
     return sap_link_agree(&h->link, status);
 }
 
-static int refresh(sapporo_mpi_tree *h, const sapporo_tree_particles *given)
+int sap_mpi_tree_refresh(sapporo_mpi_tree *h, const sapporo_tree_particles *given)
 {
     sapporo_tree_particles p = {.n = 0};
-    int status = check_particles(h, given, &p);
+    int status = sap_mpi_tree_check(h, given, &p);
     if (!status) status = check_tree(h, p.n);
+    h->pace.age++;
     return sap_mpi_tree_is_alone(h) ? refresh_alone(h, &p, status) : refresh_over_ranks(h, &p, status);
 }
 
@@ -301,54 +301,7 @@ int sapporo_mpi_tree_refresh(sapporo_mpi_tree *tree, const sapporo_tree_particle
     if (h->link.broken) return h->link.broken;
     const sap_fpenv callers = sap_fp_enter();
     h->call = "sapporo_mpi_tree_refresh";
-    const int status = refresh(h, particles);
-    sap_fp_leave(callers);
-    return status;
-}
-
-/*
- * Collective.  Whether the trees of all ranks are to be built: some rank has another number of particles, or none; or
- * forces cost more than `factor` times those after the build, over all ranks or on the rank that has most to do.
- */
-static int asks_for_build(sapporo_mpi_tree *h, const sapporo_tree_particles *given, double factor, int *builds)
-{
-    static const char *const name[] = {"factor", NULL, NULL, NULL};
-    enum { FIELDS = sizeof name / sizeof *name };
-    sapporo_tree_particles p = {.n = 0};
-    int status = check_particles(h, given, &p);
-    if (!status && !(factor >= 1))
-        status = sap_link_fail(&h->link, SAPPORO_ERR_ARGUMENT, "%s: factor is %g; it may be 0, or 1 or more", h->call,
-                               factor);
-    const double field[FIELDS] = {factor, !h->built || p.n != h->given, h->first_cost, h->last_cost};
-    status = sap_link_compare(&h->link, status, FIELDS, field, name);
-    double sum[2] = {0}, most[2] = {0};
-    *builds = 0;
-    for (int r = 0; r < h->link.size && !status; r++) {
-        *builds |= sap_link_field(&h->link, r, 1) != 0;
-        for (int k = 0; k < 2; k++) {
-            const double cost = sap_link_field(&h->link, r, 2 + k);
-            sum[k] += cost;
-            most[k] = fmax(most[k], cost);
-        }
-    }
-    *builds |= sum[1] > factor * sum[0] || most[1] > factor * most[0];
-    return status;
-}
-
-int sapporo_mpi_tree_refresh_or_build(sapporo_mpi_tree *tree, const sapporo_tree_particles *particles, double factor,
-                                      int *built)
-{
-    static const double usual = 1.2; /* as of sapporo_tree_refresh_or_build */
-    sapporo_mpi_tree *const h = sap_mpi_tree_find(tree);
-    int builds = 0;
-    if (built) *built = 0;
-    if (!h) return SAPPORO_ERR_CLOSED;
-    if (h->link.broken) return h->link.broken;
-    const sap_fpenv callers = sap_fp_enter();
-    h->call = "sapporo_mpi_tree_refresh_or_build";
-    int status = asks_for_build(h, particles, factor == 0 ? usual : factor, &builds);
-    if (!status) status = builds ? build_anew(h, particles) : refresh(h, particles);
-    if (built) *built = builds && !status;
+    const int status = sap_mpi_tree_refresh(h, particles);
     sap_fp_leave(callers);
     return status;
 }

@@ -317,9 +317,7 @@ static void keep_costs(sapporo_mpi_tree *h, const struct force *f)
 {
     h->done.rows = f->active.n;
     if (2 * f->asked < (double)h->done.total || f->asked == 0) return;
-    h->last_cost = (double)(h->done.particle_particle + h->done.particle_cell) / f->asked;
-    if (h->costs == 0) h->first_cost = h->last_cost;
-    h->costs = 1;
+    sap_pace_note(&h->pace, (double)(h->done.particle_particle + h->done.particle_cell) / f->asked);
 }
 
 /* Checks what this rank's caller asks for, and chooses the active particles. */

@@ -70,15 +70,17 @@ void sap_halo_choose_regions(struct sap_halo_nodes *s, int room)
 
 /*
  * Adds a bound to the box of a region, which it begins if the region has no particles yet; with x, only the part of the
- * bound that is within `reach` of x along each axis.
+ * bound that is within `reach` of x along each axis.  The box holds what is close to the bound: no cell there is
+ * accepted.
  */
 static void widen(struct sap_halo_region *region, const struct sap_bound *bound, const double *x, double reach)
 {
     const int first = region->strictness < 0;
+    const double close = sap_bound_close(bound, 1), near = fmax(reach, close);
     for (int c = 0; c < 3; c++) {
-        const double width = bound->extent[c] + bound->radius;
-        const double low = fmax(bound->centre[c] - width, x ? x[c] - reach : -INFINITY);
-        const double high = fmin(bound->centre[c] + width, x ? x[c] + reach : INFINITY);
+        const double width = bound->extent[c] + bound->radius + close;
+        const double low = fmax(bound->centre[c] - width, x ? x[c] - near : -INFINITY);
+        const double high = fmin(bound->centre[c] + width, x ? x[c] + near : INFINITY);
         region->low[c] = first ? low : fmin(region->low[c], low);
         region->high[c] = first ? high : fmax(region->high[c], high);
     }

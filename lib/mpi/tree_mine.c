@@ -47,7 +47,7 @@ static void find_some_reaches(void *argument, ptrdiff_t from, ptrdiff_t to)
 static void look_at_nodes(sapporo_mpi_tree *h, struct sap_halo_nodes *t)
 {
     const struct sap_tree_settings *const s = &h->settings;
-    struct reaching r = {t, sap_criterion_of((int)s->mac, s->order, s->accuracy, h->whole.pull, &t->cell[0])};
+    struct reaching r = {t, sap_criterion_of((int)s->mac, s->order, s->accuracy, h->whole.pull)};
     sapporo_partial_loop(h->options.threads, t->nodes, find_some_reaches, &r);
     sap_halo_choose_regions(t, sap_travel_room(h));
 }

@@ -81,7 +81,8 @@ static void cell_of(const struct division *d, int i, sap_cell_number *c)
     const struct sap_cube *const cube = &d->h->whole.cube;
     double x[3];
     sap_bodies_position(d->bodies, i, x);
-    for (int k = 0; k < 3; k++) c[k] = sap_key_cell(x[k], cube->low[k], cube->cells);
+    for (int k = 0; k < 3; k++)
+        c[k] = sap_key_cell(cube->gaps.any ? sap_gaps_map(&cube->gaps, k, x[k]) : x[k], cube->low[k], cube->cells);
 }
 
 static sap_key key_of(const struct division *d, int i)

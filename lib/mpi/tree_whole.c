@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "context/partial.h"
+#include "engine/pull.h"
 #include "mpi/tree.h"
 #include "physics/scalars.h"
 
@@ -13,21 +14,6 @@ struct report {
     struct sap_cell cell;
 };
 enum { REPORT = sizeof(struct report) / sizeof(double) };
-
-static void add_body(struct sap_cell *cell, const struct sap_bodies *p, int i)
-{
-    const double mass = sap_bodies_mass(p, i);
-    double x[3];
-    sap_bodies_position(p, i, x);
-    sap_cell_add(cell, mass, fabs(mass), x, x, x);
-}
-
-static void add_shape(struct sap_cell *cell, const struct sap_bodies *p, int i)
-{
-    double x[3];
-    sap_bodies_position(p, i, x);
-    sap_cell_shape(cell, sap_bodies_mass(p, i), x);
-}
 
 /* A look at the particles of this rank.  Part 0 adds up their masses, in their order; others look at ranges of them. */
 enum { PARTS = 32 };
@@ -42,21 +28,11 @@ struct body_looking {
     } of[PARTS];
 };
 
-/* Whether the second moments of all particles are needed: by the tolerance of MULTIPOLE alone. */
-static int needs_shape(const sapporo_mpi_tree *h) { return h->settings.mac == SAPPORO_MAC_MULTIPOLE; }
-
 /* Adds up masses one after the other, so that sums have the same bits with any number of threads. */
 static void add_masses(struct body_looking *l)
 {
-    const int n = l->bodies->n;
     sap_cell_start(&l->sums);
-    if (needs_shape(l->h)) {
-        for (int i = 0; i < n; i++) add_body(&l->sums, l->bodies, i);
-        if (n > 0) sap_cell_centre(&l->sums);
-        for (int i = 0; i < n; i++) add_shape(&l->sums, l->bodies, i);
-    } else {
-        for (int i = 0; i < n; i++) l->sums.weight += fabs(sap_bodies_mass(l->bodies, i));
-    }
+    for (int i = 0; i < l->bodies->n; i++) l->sums.weight += fabs(sap_bodies_mass(l->bodies, i));
 }
 
 static void look_at_part(void *argument, int part, int from, int to)
@@ -118,11 +94,6 @@ static struct report join_reports(const struct report *from, int ranks)
         all.n += from[r].n, all.known += from[r].known, all.work += from[r].work;
         if (from[r].n > 0) sap_cell_add(&all.cell, c->mass, c->weight, c->centre, c->low, c->high);
     }
-    if (all.n > 0) sap_cell_centre(&all.cell);
-    for (int r = 0; r < ranks; r++) {
-        const struct sap_cell *const c = &from[r].cell;
-        if (from[r].n > 0) sap_cell_shape_child(&all.cell, c->mass, c->centre, c->q);
-    }
     return all;
 }
 
@@ -153,9 +124,9 @@ static void take_sample(const sapporo_mpi_tree *h, const struct report *from, do
     }
 }
 
-/* Collective.  Finds the cube from a sample of the positions of all ranks. */
-static int find_cube(sapporo_mpi_tree *h, const struct report *from, const struct report *all,
-                     const struct sap_bodies *bodies, struct cube_sample *s)
+/* Collective.  Gathers a sample of the positions of all ranks. */
+static int gather_sample(sapporo_mpi_tree *h, const struct report *from, const struct report *all,
+                         const struct sap_bodies *bodies, struct cube_sample *s)
 {
     struct sap_link *const link = &h->link;
     s->members = all->n < SAP_CUBE_SAMPLE ? (int)all->n : (int)SAP_CUBE_SAMPLE;
@@ -165,8 +136,6 @@ static int find_cube(sapporo_mpi_tree *h, const struct report *from, const struc
     if (bad) return bad;
     for (int k = 0; k < s->members; k++)
         for (int c = 0; c < 3; c++) s->axis[c][k] = s->all[k][c];
-    memset(&h->whole.cube, 0, sizeof h->whole.cube);
-    if (s->members > 0) h->whole.cube = sap_tree_cube(all->cell.low, all->cell.high, s->axis, s->members);
     return SAPPORO_OK;
 }
 
@@ -214,13 +183,17 @@ static int gather_reports(sapporo_mpi_tree *h, const struct sap_bodies *bodies, 
     return sap_link_agree(link, sap_link_fail(link, SAPPORO_ERR_NOT_FINITE, "%s: %s", h->call, SAP_TREE_OUT_OF_RANGE));
 }
 
-/* Keeps what the particles of all ranks have in common, but the cube. */
-static void take_report(sapporo_mpi_tree *h, const struct report *all)
+/* Whether the unit of MULTIPOLE's tolerance is needed, which needs a sample in refreshes, too. */
+static int needs_pull(const sapporo_mpi_tree *h) { return h->settings.mac == SAPPORO_MAC_MULTIPOLE; }
+
+/* Keeps what the particles of all ranks have in common, but the cube; s: their sample, if the pull is needed. */
+static void take_report(sapporo_mpi_tree *h, const struct report *all, const struct cube_sample *s)
 {
+    const double(*const axis)[SAP_CUBE_SAMPLE] = (const double(*)[SAP_CUBE_SAMPLE])s->axis;
     memcpy(h->whole.low, all->cell.low, sizeof h->whole.low);
     memcpy(h->whole.high, all->cell.high, sizeof h->whole.high);
     h->whole.weight = all->cell.weight;
-    h->whole.pull = needs_shape(h) ? sap_typical_pull(&all->cell) : 1;
+    h->whole.pull = needs_pull(h) ? sap_tree_pull(axis, s->members, all->cell.weight) : 1;
     h->done.total = (long long)all->n;
 }
 
@@ -229,19 +202,20 @@ int sap_mpi_tree_find_whole(sapporo_mpi_tree *h, const struct sap_bodies *bodies
     struct look *const l = reserve_look(h);
     struct report all = {.n = 0};
     int status = gather_reports(h, bodies, 0, l, &all);
-    if (!status) {
-        *mean = all.known > 0 ? fmax(floor(all.work / all.known), 1) : 1;
-        take_report(h, &all);
-        status = find_cube(h, l->all, &all, bodies, &l->sample);
-    }
-    return status;
+    if (!status) status = gather_sample(h, l->all, &all, bodies, &l->sample);
+    if (status) return status;
+    *mean = all.known > 0 ? fmax(floor(all.work / all.known), 1) : 1;
+    take_report(h, &all, &l->sample);
+    h->whole.cube = sap_tree_cube(all.cell.low, all.cell.high, l->sample.axis, l->sample.members);
+    return SAPPORO_OK;
 }
 
 int sap_mpi_tree_find_range(sapporo_mpi_tree *h, const struct sap_bodies *bodies)
 {
     struct look *const l = reserve_look(h);
     struct report all = {.n = 0};
-    const int status = gather_reports(h, bodies, 1, l, &all);
-    if (!status) take_report(h, &all);
+    int status = gather_reports(h, bodies, 1, l, &all);
+    if (!status && needs_pull(h)) status = gather_sample(h, l->all, &all, bodies, &l->sample);
+    if (!status) take_report(h, &all, &l->sample);
     return status;
 }

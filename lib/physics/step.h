@@ -73,6 +73,20 @@ SAP_INLINE D sap_step_correct(D middle, D a, D dt) { return middle + a * (dt * 0
 /* Returns the size of a vector. */
 SAP_INLINE D sap_step_size(D x, D y, D z) { return d_sqrt(x * x + y * y + z * z); }
 
+/*
+ * Returns the size of the acceleration by the particles alone, at x, where the acceleration with that of the fields is
+ * a.  Rounding leaves no less than 2^-44 of a.
+ */
+SAP_INLINE D sap_step_own_size(const struct sap_field_list *fields, const D *x, const D *a)
+{
+    const D all = sap_step_size(a[0], a[1], a[2]), least = all * 0x1p-44;
+    if (fields->n == 0) return all;
+    D outer[3] = {0.0, 0.0, 0.0}, pot = 0.0;
+    sap_field_add(fields, x, outer, &pot);
+    const D own = sap_step_size(a[0] - outer[0], a[1] - outer[1], a[2] - outer[2]);
+    return own > least ? own : least;
+}
+
 /* Returns whether a step of length dt resolves an acceleration `now`, which has changed by `change` in `last`. */
 SAP_INLINE int sap_step_is_short(const struct sap_step_rule *rule, D dt, D now, D change, D last)
 {

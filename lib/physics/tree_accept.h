@@ -18,7 +18,7 @@
  *                  monopoles    3 B_2 / (d^2 (d - b)^2) = t:   d = b/2 + sqrt(b^2/4 + sqrt(3 B_2 / t))
  *                  quadrupoles  4 B_3 / (d^3 (d - b)^2) = t,   with B_3 <= b B_2
  *                where t = accuracy * M / s^2, with M the mass of all particles (without signs) and s their root mean
- *                square distance from their centre.
+ *                square distance from their centre, of a sample of particles and without far ones (engine/pull.h).
  *
  * acceleration   M l^2 / d^4 < accuracy * a (Springel 2005, MNRAS 364, 1105, eq. 18) with a the smallest acceleration
  *                of the group's particles at an earlier time, and d > l + s, which keeps the cell's own particles out.
@@ -55,6 +55,16 @@ enum { SAP_BALL_BOX = 1, SAP_BALL_MASS = 2, SAP_BALL_SMALLER = 3, SAP_BALL_RITTE
  * they would come closer to what the criterion allows; errors stay those of groups with balls (docs/tree.md).
  */
 #define SAP_BOX_PART SAP_NUMBER(0.75, 0x3FE8000000000000UL)
+
+/* Pairs nearer than this part of the size of a group's bound are not left to float (sap_bound_close). */
+#define SAP_CLOSE_PART SAP_NUMBER(0x1p-7, 0x3F80000000000000UL)
+
+/*
+ * The errors of a target particle's pairs with a clump of sources have one direction, since all contain the rounding of
+ * its own position.  So groups near a clump of more than SAP_CLUMP sources, smaller than 3 `close`, take double.  One
+ * in SAP_CLUMP_STEP sources is compared.
+ */
+enum { SAP_CLUMP = 16, SAP_CLUMP_STEP = 4 };
 
 /* No point of a box is farther from its middle than this, in units of the longest edge. */
 #define SAP_OWN_CELL SAP_NUMBER(0.875, 0x3FEC000000000000UL)
@@ -128,27 +138,15 @@ SAP_INLINE D sap_accept_multipole(const struct sap_cell *c, int order, D toleran
     return sap_accept_root(d, b, d_mul(b, d_add(four, four)));
 }
 
-/* Returns the unit of MULTIPOLE's tolerance: M / s^2. */
-SAP_INLINE D sap_typical_pull(const struct sap_cell *root)
+/* pull: the unit of MULTIPOLE's tolerance (engine/pull.h), > 0. */
+SAP_INLINE struct sap_criterion sap_criterion_of(int mac, int order, D accuracy, D pull)
 {
-    const D edge = sap_cell_edge(root), none = d_set1(SAP_ZERO);
-    const int massive = dm_any(d_gt(root->weight, none));
-    D s2 = sap_abs(d_add(d_add(root->q[SAP_XX], root->q[SAP_YY]), root->q[SAP_ZZ]));
-    if (massive) s2 = d_div(s2, root->weight);
-    if (!dm_any(d_gt(s2, none))) s2 = d_mul(edge, edge);
-    return massive && dm_any(d_gt(s2, none)) ? d_div(root->weight, s2) : d_set1(SAP_ONE);
-}
-
-/* pull: the unit of MULTIPOLE's tolerance if the tree is a part of a larger whole; 0: that of the root. */
-SAP_INLINE struct sap_criterion sap_criterion_of(int mac, int order, D accuracy, D pull, const struct sap_cell *root)
-{
-    const int is_part = dm_any(d_gt(pull, d_set1(SAP_ZERO)));
     struct sap_criterion how;
     how.mac = mac;
     how.order = order;
     how.value = d_set1(SAP_ZERO);
     if (mac == SAP_MAC_OPENING) how.value = d_div(d_set1(SAP_ONE), accuracy);
-    if (mac == SAP_MAC_MULTIPOLE) how.value = d_mul(accuracy, is_part ? pull : sap_typical_pull(root));
+    if (mac == SAP_MAC_MULTIPOLE) how.value = d_mul(accuracy, pull);
     return how;
 }
 
@@ -174,11 +172,15 @@ SAP_INLINE struct sap_reach sap_accept_reach(const struct sap_cell *c, const str
 SAP_INLINE D sap_accept_length(D guard, D far, D length) { return d_max(guard, d_add(far, length)); }
 
 /*
- * Returns the factor by which words of turns are multiplied, and words of strictness divided: one over the root's turn.
+ * Returns the factor by which words of turns are multiplied, and words of strictness divided: one over the root's turn,
+ * or that of a root of the size 1 / unit.  Far particles would make the former so small that strictness leaves the
+ * range of words.
  */
-SAP_INLINE D sap_turn_unit(const struct sap_cell *root, const struct sap_criterion *how)
+SAP_INLINE D sap_turn_unit(const struct sap_cell *root, const struct sap_criterion *how, D unit)
 {
-    const D turn = sap_accept_reach(root, how).turn;
+    const D size = d_div(d_set1(SAP_ONE), unit), edge = sap_cell_edge(root);
+    D turn = sap_accept_reach(root, how).turn;
+    if (how->mac == SAP_MAC_ACCELERATION && dm_any(d_gt(edge, size))) turn = d_sqrt(d_mul(size, d_sqrt(root->weight)));
     return dm_any(d_gt(turn, d_set1(SAP_ZERO))) ? d_div(d_set1(SAP_ONE), turn) : d_set1(SAP_ONE);
 }
 
@@ -246,10 +248,31 @@ SAP_INLINE void sap_ball_widen(D *centre, D *radius, const D *x)
 }
 
 /*
- * Returns 1 if the pair terms of a group need double precision, whatever precision was asked for.  Differences of
- * coordinates relative to the group's centre have errors of 2^-24 of its radius.  They must be within 2^-12 of the root
- * of `nearest2`, the smallest |r|^2 + eps2 of consecutive particles that are not at the same position (SAP_LARGEST:
- * none).
+ * Returns the distance below which float does not resolve the pairs of a group, in units.  Coordinates relative to the
+ * centre have errors of 2^-24 of the bound's size, so the difference of two has one of 2^-23, and a pair at this
+ * distance an acceleration with a relative error of 2^-15.  A pair that is as near takes double for its target
+ * particle, whatever the masses and the softening: the error of a softened pair is the same part of its own
+ * acceleration.  Cells that are as near are opened.
+ */
+SAP_INLINE D sap_bound_close(const struct sap_bound *b, D unit)
+{
+    return d_mul(d_mul(sap_bound_size(b), unit), d_set1(SAP_CLOSE_PART));
+}
+
+/*
+ * Returns 1 if two sources at this squared distance lie in a clump, if SAP_CLUMP - 1 others are between them on the
+ * curve; close: sap_bound_close.
+ */
+SAP_INLINE int sap_is_clumped(D distance2, D close)
+{
+    const D size = d_mul(close, d_set1(SAP_THREE));
+    return dm_any(d_gt(d_mul(size, size), distance2));
+}
+
+/*
+ * Returns 1 if the pair terms of a group are in double from the start, which saves the attempt in float: consecutive
+ * particles that are not at the same position are nearer than 2^-12 of its radius.  nearest2: the square of their
+ * smallest distance (SAP_LARGEST: none).
  */
 SAP_INLINE int sap_group_wide(D radius, D nearest2)
 {
@@ -283,17 +306,30 @@ SAP_INLINE V sap_box_distance2(V x, V y, V z, const V *extent)
     return v_fma(a, a, v_fma(b, b, v_mul(c, c)));
 }
 
-/* Returns whether cells are accepted.  distance2: of their centres from the bound's box; radius: the bound's. */
-SAP_INLINE VM sap_accept(V distance2, V guard, V turn, V radius, V strictness)
+/*
+ * Returns whether cells are accepted.  distance2: of their centres from the bound's box; radius: the bound's; close:
+ * sap_bound_close.
+ */
+SAP_INLINE VM sap_accept(V distance2, V guard, V turn, V radius, V strictness, V close)
 {
-    const V reach = v_add(radius, v_max(guard, v_mul(turn, strictness)));
+    const V reach = v_add(radius, v_max(v_max(guard, close), v_mul(turn, strictness)));
+    return v_lt(v_mul(reach, reach), distance2);
+}
+
+/*
+ * Returns whether sources are beyond the bound by more than `close`.  distance2: of their centre from the bound's box;
+ * far: the largest distance of a source from that.
+ */
+SAP_INLINE VM sap_is_outer(V distance2, V far, V radius, V close)
+{
+    const V reach = v_add(v_add(radius, close), far);
     return v_lt(v_mul(reach, reach), distance2);
 }
 
 /* The same with spline softening; length: the greatest of the group's particles.  Guards contain those of the cells. */
-SAP_INLINE VM sap_accept_spline(V distance2, V guard, V turn, V far, V radius, V strictness, V length)
+SAP_INLINE VM sap_accept_spline(V distance2, V guard, V turn, V far, V radius, V strictness, V close, V length)
 {
-    return sap_accept(distance2, v_max(guard, v_add(far, length)), turn, radius, strictness);
+    return sap_accept(distance2, v_max(guard, v_add(far, length)), turn, radius, strictness, close);
 }
 
 #endif

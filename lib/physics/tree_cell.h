@@ -20,7 +20,8 @@
  * position.
  *
  * The centre is the centre of mass, of masses without their signs; without mass it is the middle of the box.  A cell
- * with masses of both signs is never accepted, since its dipole moment about that centre is not zero.
+ * with masses of both signs is never accepted, since its dipole moment about that centre is not zero; builders divide
+ * the particles by sign, so that only the root is such a cell (sap_key_with_sign, engine/kdtree.h).
  *
  * Included after the named operations of a scalar D.
  */

@@ -96,6 +96,15 @@ SAP_INLINE sap_key sap_key_hilbert_of(sap_cell_number x, sap_cell_number y, sap_
     return sap_key_unturned(x, y, z);
 }
 
+/*
+ * Returns the key of a particle in a tree of masses of both signs: its first digit tells the sign, and the last digit
+ * of the cell is left out.  So each node below the root has masses of one sign.
+ */
+SAP_INLINE sap_key sap_key_with_sign(sap_key key, int is_negative)
+{
+    return key >> 3 | (sap_key)(is_negative ? 1 : 0) << (SAP_KEY_BITS - 3);
+}
+
 SAP_INLINE sap_key sap_key_hilbert(sap_cell_number x, sap_cell_number y, sap_cell_number z)
 {
     return sap_key_hilbert_of(x, y, z, SAP_KEY_LEVELS);

@@ -1,8 +1,8 @@
 /*
  * tree_words.h - lengths of a tree in units of its cube, and their conversion to words of float, written once.
  *
- * Words of a walk are coordinates relative to the middle of the cube, cut at SAP_TREE_FAR; guards and radii are padded
- * by more than the rounding error.
+ * Words of a walk are coordinates relative to the middle of the cube, without gaps (tree_gaps.h), cut at SAP_TREE_FAR;
+ * guards and radii are padded by more than the rounding error.
  *
  * Included after the named operations of a scalar D.
  */
@@ -10,6 +10,7 @@
 #define SAP_PHYSICS_TREE_WORDS_H
 
 #include "physics/numbers.h"
+#include "physics/tree_gaps.h"
 
 /* Largest coordinate of the walk. */
 #define SAP_TREE_FAR SAP_NUMBER(1e18, 0x43ABC16D674EC800UL)
@@ -30,12 +31,13 @@ SAP_INLINE D sap_tree_cut(D x)
     return d_max(d_min(x, d_set1(SAP_TREE_FAR)), d_sub(d_set1(SAP_ZERO), d_set1(SAP_TREE_FAR)));
 }
 
-/* Converts a position to units from the middle of the cube; returns its largest coordinate. */
-SAP_INLINE D sap_tree_in_units(const D *place, const D *middle, D unit, D *x)
+/* Converts a position to units from the middle of the cube, without gaps; returns its largest coordinate. */
+SAP_INLINE D sap_tree_in_units(const D *place, const struct sap_gaps *gaps, const D *middle, D unit, D *x)
 {
     D size = d_set1(SAP_ZERO);
     for (int k = 0; k < 3; k++) {
-        x[k] = d_mul(d_sub(place[k], middle[k]), unit);
+        const D mapped = gaps->any ? sap_gaps_map(gaps, k, place[k]) : place[k];
+        x[k] = d_mul(d_sub(mapped, middle[k]), unit);
         size = d_max(size, d_max(x[k], d_sub(d_set1(SAP_ZERO), x[k])));
     }
     return size;

@@ -69,11 +69,11 @@ sed -n 's/^SAPPORO_API void \([a-z0-9_]*\)(.*/\1/p' include/sapporo_hermite6.h |
 sed -n 's/.*CXX("\(_Z[0-9A-Za-z_]*\)").*/\1/p' lib/api/sixth/api_yebisu_cxx.c >>"$work/sixth" # Yebisu's own, in C++
 sed -n 's/^SAPPORO_API void \([a-z0-9_]*\)(.*/\1/p' include/sapporo_nbody6.h | sort -u >"$work/nbody6"
 sed -n 's/^SAPPORO_API void \([a-z0-9_]*\)(.*/\1/p' include/sapporo_sphgrav.h | sort -u >"$work/sphgrav"
-for name in sapporo6th yebisug6 nbody6pp_gpu nbody6_gpu sphgrav_sapporo; do
+for name in sapporo6th yebisug6 nbody6pp_gpu nbody6_gpu nbody7_gpu sphgrav_sapporo; do
     so=lib/lib$name.so
     least=7
     case $name in
-        nbody6*) declared=$work/nbody6 ;;
+        nbody*) declared=$work/nbody6 ;;
         sphgrav*) declared=$work/sphgrav least=3 ;;
         *) declared=$work/sixth ;;
     esac

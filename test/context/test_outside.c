@@ -228,6 +228,32 @@ static void refusals(void **state)
     sapporo_close(c);
 }
 
+/* Radii by masses over a factor of 1e6, some of 0 and one of a tenth of all: those of the neighbours differ by 1000. */
+static void mixed_masses(void **state)
+{
+    enum { N = 1500, NI = 200 };
+    const struct test_case test = {.name = "masses over a factor of 1e6", .roundings = {0, 16, 16, 16}};
+    rng random;
+    struct problem p;
+    (void)state;
+    rng_seed(&random, 34, 0);
+    problem_new(&p, N, NI);
+    model_plummer(p.body, N, 34);
+    p.nj = N;
+    p.outside = p.no_index = p.by_mass = 1;
+    for (int k = 0; k < N; k++) p.body[k].mass = k % 7 == 0 ? 0 : pow(10, -6 * rng_uniform(&random)) * 10 / N;
+    p.body[N / 2].mass = 0.1;
+    for (int i = 0; i < NI; i++) {
+        struct target *const t = &p.target[i];
+        memcpy(t->x, p.body[7 * i].derivative[0], sizeof t->x);
+        memcpy(t->v, p.body[7 * i].derivative[1], sizeof t->v);
+        t->h2 = N * 0.1 * rng_uniform(&random);
+        t->dtr = i % 3 * 0.125 * rng_uniform(&random);
+    }
+    check_problem(&test, "by mass", &p);
+    problem_free(&p);
+}
+
 /* Nobody is within a radius that is not positive; who lies at the same place is passed over without a word. */
 static void no_radius(void **state)
 {
@@ -289,7 +315,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(spheres),         cmocka_unit_test(ahead),    cmocka_unit_test(by_mass),
         cmocka_unit_test(same_bits),       cmocka_unit_test(refusals), cmocka_unit_test(no_radius),
-        cmocka_unit_test(at_the_boundary), cmocka_unit_test(meetings),
+        cmocka_unit_test(at_the_boundary), cmocka_unit_test(meetings), cmocka_unit_test(mixed_masses),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

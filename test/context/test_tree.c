@@ -12,10 +12,19 @@
 #include "sapporo_experiments.h"
 #include "tree_cases.h"
 
-enum { N = 2000, STRIDE = 7 };
+enum { N = 2000, STRIDE = 7, SEEDS = 2 };
 
 static const cluster_kind MODELS[] = {CLUSTER_UNIFORM, CLUSTER_PLUMMER, CLUSTER_HERNQUIST, CLUSTER_NFW, CLUSTER_CLUMPS};
 enum { NMODELS = sizeof MODELS / sizeof MODELS[0] };
+
+/* The models whose errors docs/tree.md has. */
+static const struct trial {
+    cluster_kind kind;
+    const char *name;
+} TRIALS[] = {{CLUSTER_UNIFORM, "uniform"},  {CLUSTER_PLUMMER, "plummer"},        {CLUSTER_HERNQUIST, "hernquist"},
+              {CLUSTER_NFW, "nfw"},          {CLUSTER_CLUMPS, "clumps"},          {CLUSTER_COLD_DISC, "cold-disc"},
+              {CLUSTER_TWO, "two-clusters"}, {CLUSTER_MASS_RATIOS, "mass-ratios"}};
+enum { NTRIALS = sizeof TRIALS / sizeof TRIALS[0] };
 
 /* 1 if an engine of sp or dp can be used and has trees. */
 static int has_trees(const struct engine *e)
@@ -50,23 +59,69 @@ static void structure(void **state)
 /* ---- errors --------------------------------------------------------------------------- */
 
 /*
- * What 99 % and all particles are below, at most, of any model: 1.5 times what was measured on the model with the
- * largest errors, on paths from scalar to AVX-512, with masses over a factor of 200. Kd-trees have the same 99 %, and a
- * largest error of 1.2 times that of octrees.
+ * What 50 %, 99 % and 99.9 % of the particles and all of them are below, and the net force (docs/tree.md), for octrees
+ * and for kd-trees: the largest of 200 seeds of each of the eight models, all 2,000 particles compared, on AVX-512, as
+ * `docs/figures/tree_errors.py --bounds` prints them.  The factors leave room for other seeds and engines: of 35,200
+ * cases of 220 further seeds two exceed 1.25 times a median, one each 1.5 times a 99 % and 2 times a 99.9 % error, none
+ * 2 times a largest error, and two 3 times a net force.  No criterion bounds the largest error of the first six rows,
+ * since the pulls on a particle may cancel; that number finds wrong forces.
  */
+static const double MOST_OVER_MEASURED[] = {1.25, 1.5, 2, 2, 3};
+enum { MEDIAN, AT99, AT999, LARGEST, NET, MEASURED };
 static const struct bound {
     sapporo_tree_mac mac;
     double accuracy;
     int order;
-    double most99, most;
-} BOUNDS[] = {{SAPPORO_MAC_OPENING, 0.7, 1, 1e-2, 2e-2},       {SAPPORO_MAC_OPENING, 0.7, 2, 3e-3, 4e-3},
-              {SAPPORO_MAC_OPENING, 0.3, 2, 1.5e-4, 2e-4},     {SAPPORO_MAC_MULTIPOLE, 0.1, 1, 1.4e-2, 3e-2},
-              {SAPPORO_MAC_MULTIPOLE, 0.1, 2, 5e-3, 6e-3},     {SAPPORO_MAC_MULTIPOLE, 1e-3, 2, 5e-4, 9e-4},
-              {SAPPORO_MAC_ACCELERATION, 0.01, 1, 5e-3, 6e-3}, {SAPPORO_MAC_ACCELERATION, 0.01, 2, 1e-3, 1.4e-3},
-              {SAPPORO_MAC_ACCELERATION, 1e-4, 2, 3e-5, 6e-5}};
+    double octree[MEASURED], kdtree[MEASURED];
+} BOUNDS[] = {
+    {SAPPORO_MAC_OPENING, 0.7, 1, {3.0e-3, 3.5e-2, 1.0e-1, 9.6e-1, 1.1e-3}, {2.7e-3, 3.2e-2, 8.1e-2, 2.4e-1, 8.3e-4}},
+    {SAPPORO_MAC_OPENING, 0.7, 2, {1.7e-4, 4.3e-3, 2.0e-2, 1.4e-1, 2.0e-4}, {2.7e-4, 5.5e-3, 1.8e-2, 7.0e-2, 2.4e-4}},
+    {SAPPORO_MAC_OPENING, 0.3, 2, {1.0e-5, 2.4e-4, 7.9e-4, 4.3e-3, 1.0e-5}, {1.6e-5, 3.1e-4, 1.1e-3, 5.8e-3, 2.3e-5}},
+    {SAPPORO_MAC_MULTIPOLE, 0.1, 1, {2.9e-3, 3.6e-2, 1.0e-1, 1.2, 7.2e-4}, {2.9e-3, 3.2e-2, 9.0e-2, 3.3e-1, 1.2e-3}},
+    {SAPPORO_MAC_MULTIPOLE, 0.1, 2, {2.6e-4, 5.4e-3, 2.4e-2, 1.4e-1, 1.7e-4}, {4.8e-4, 1.1e-2, 5.1e-2, 9.9e-2, 2.4e-4}},
+    {SAPPORO_MAC_MULTIPOLE,
+     0.001,
+     2,
+     {3.0e-5, 6.2e-4, 2.6e-3, 7.1e-3, 2.2e-5},
+     {6.3e-5, 1.1e-3, 3.7e-3, 1.2e-2, 3.4e-5}},
+    {SAPPORO_MAC_ACCELERATION,
+     0.01,
+     1,
+     {1.2e-3, 6.3e-3, 1.1e-2, 2.3e-2, 7.2e-4},
+     {1.1e-3, 6.4e-3, 1.4e-2, 2.1e-2, 8.2e-4}},
+    {SAPPORO_MAC_ACCELERATION,
+     0.01,
+     2,
+     {1.6e-4, 1.2e-3, 2.4e-3, 6.6e-3, 1.9e-4},
+     {2.8e-4, 1.3e-3, 2.6e-3, 8.8e-3, 2.1e-4}},
+    {SAPPORO_MAC_ACCELERATION,
+     0.001,
+     2,
+     {3.0e-5, 2.7e-4, 6.7e-4, 1.2e-3, 3.4e-5},
+     {4.3e-5, 2.4e-4, 7.2e-4, 1.8e-3, 5.5e-5}},
+    {SAPPORO_MAC_ACCELERATION,
+     0.0001,
+     2,
+     {5.4e-6, 6.4e-5, 2.3e-4, 1.2e-3, 1.0e-5},
+     {9.7e-6, 5.0e-5, 2.7e-4, 7.3e-4, 2.3e-5}}};
 enum { NBOUNDS = sizeof BOUNDS / sizeof BOUNDS[0] };
 
-static void check_bound(const struct engine *e, const bodies *b, const struct bound *bound,
+/* The size of the sum of all forces over the sum of their sizes. */
+static double net_force(const bodies *b, const struct tree_rows *rows)
+{
+    double net[3] = {0}, sizes = 0;
+    for (int i = 0; i < b->n; i++) {
+        double a2 = 0;
+        for (int c = 0; c < 3; c++) {
+            net[c] += b->mass[i] * rows->acc[i][c];
+            a2 += rows->acc[i][c] * rows->acc[i][c];
+        }
+        sizes += b->mass[i] * sqrt(a2);
+    }
+    return sqrt(net[0] * net[0] + net[1] * net[1] + net[2] * net[2]) / sizes;
+}
+
+static void check_bound(const struct engine *e, const bodies *b, const char *model, const struct bound *bound,
                         const struct tree_rows *exact)
 {
     sapporo_tree_options o = tree_on(e);
@@ -75,33 +130,37 @@ static void check_bound(const struct engine *e, const bodies *b, const struct bo
     o.order = bound->order;
     sapporo_tree *t = tree_of(b, &o);
     struct tree_rows rows = tree_rows_of(t, NULL, b->n);
-    double *error = tree_errors(&rows, exact, STRIDE);
-    const double at99 = error[exact->n * 99 / 100], largest = error[exact->n - 1];
-    const double most = bound->most * (tree_kind == SAPPORO_TREE_KDTREE ? 1.8 : 1);
-    if (!(at99 <= bound->most99 && largest <= most))
-        fail_msg("%s, criterion %d, accuracy %g, order %d: errors %g and %g", e->name, (int)bound->mac, bound->accuracy,
-                 bound->order, at99, largest);
+    double *error = tree_errors(&rows, exact, 1);
+    const double found[MEASURED] = {error[b->n / 2], error[b->n * 99 / 100], error[b->n * 999 / 1000], error[b->n - 1],
+                                    net_force(b, &rows)};
+    const double *most = tree_kind == SAPPORO_TREE_KDTREE ? bound->kdtree : bound->octree;
+    for (int k = 0; k < MEASURED; k++)
+        if (!(found[k] <= MOST_OVER_MEASURED[k] * most[k]))
+            fail_msg("%s, %s, criterion %d, accuracy %g, order %d: number %d is %g, more than %g times %g", e->name,
+                     model, (int)bound->mac, bound->accuracy, bound->order, k, found[k], MOST_OVER_MEASURED[k],
+                     most[k]);
     free(error);
     tree_rows_free(&rows);
     sapporo_tree_destroy(t);
 }
 
+/* Of both seeds of a model each engine computes one: all paths of an engine have the same kernels. */
 static void errors(void **state)
 {
     (void)state;
     int tried = 0;
-    for (int m = 0; m < NMODELS; m++) {
-        bodies b = tree_model(MODELS[m], N);
-        struct tree_rows exact = tree_exact(&b, 0, STRIDE);
-        for (int e = 0; e < ENGINES; e++) {
-            /* each path has the same kernels for both kinds: every other one suffices for the second */
-            if ((tree_kind == SAPPORO_TREE_KDTREE && (m + e) % 2) || !has_trees(&engines[e])) continue;
-            for (int k = 0; k < NBOUNDS; k++) check_bound(&engines[e], &b, &BOUNDS[k], &exact);
-            tried++;
+    for (int m = 0; m < NTRIALS; m++)
+        for (int seed = 1; seed <= SEEDS; seed++) {
+            bodies b = tree_model_of(TRIALS[m].kind, N, seed);
+            struct tree_rows exact = tree_exact(&b, 0, 1);
+            for (int e = 0; e < ENGINES; e++) {
+                if ((m + e + seed) % 2 || !has_trees(&engines[e])) continue;
+                for (int k = 0; k < NBOUNDS; k++) check_bound(&engines[e], &b, TRIALS[m].name, &BOUNDS[k], &exact);
+                tried++;
+            }
+            tree_rows_free(&exact);
+            bodies_free(&b);
         }
-        tree_rows_free(&exact);
-        bodies_free(&b);
-    }
     if (!tried) skip();
 }
 
@@ -249,7 +308,10 @@ static void refreshed(void **state)
     bodies_free(&b);
 }
 
-/* A tree is refreshed until its forces cost more than a factor allows; then it is built. */
+/*
+ * A tree is refreshed until a force costs more than a factor allows, in units of the cheapest one since its build; then
+ * it is built.
+ */
 static void refreshed_or_built(void **state)
 {
     (void)state;
@@ -259,28 +321,31 @@ static void refreshed_or_built(void **state)
     sapporo_tree *t;
     sapporo_tree_statistics s = {.size = sizeof s};
     int built = 7, builds = 0, after = 0;
+    double best = 0;
     assert_int_equal(sapporo_tree_refresh_or_build(NULL, 0, &built), SAPPORO_ERR_CLOSED);
     assert_int_equal(built, 0);
     assert_int_equal(sapporo_tree_create(&o, N, &t), SAPPORO_OK);
     static const double bad[] = {NAN, -1, 0.99};
     for (int k = 0; k < 3; k++)
         assert_int_equal(sapporo_tree_refresh_or_build(t, bad[k], &built), SAPPORO_ERR_ARGUMENT);
-    for (int k = 0; k < 12; k++) {
+    for (int k = 0; k < 24; k++) {
         tree_set(t, &b);
-        const double before = (double)(s.particle_particle + s.particle_cell) / N, first = s.first_interactions;
+        const double before = (double)(s.particle_particle + s.particle_cell) / N;
         assert_int_equal(sapporo_tree_refresh_or_build(t, 1.1, &built), SAPPORO_OK);
-        assert_int_equal(built, k == 0 || before > 1.1 * first); /* the first call finds no tree */
+        if (k == 0 || before > 1.1 * best) assert_int_equal(built, 1); /* the first call finds no tree */
         struct tree_rows rows = tree_rows_of(t, NULL, N);
         assert_int_equal(sapporo_tree_get_statistics(t, &s), SAPPORO_OK);
+        const double cost = (double)(s.particle_particle + s.particle_cell) / N;
         assert_true(s.first_interactions > 0);
-        if (built) assert_true(s.first_interactions == (double)(s.particle_particle + s.particle_cell) / N);
+        if (built) assert_true(s.first_interactions == cost);
+        best = built || cost < best ? cost : best;
         builds += built;
         after += built && k > 0;
         tree_rows_free(&rows);
         for (int i = 0; i < N; i++)
-            for (int c = 0; c < 3; c++) b.x[i][c] += 0.05 * b.v[i][c];
+            for (int c = 0; c < 3; c++) b.x[i][c] += 0.03 * b.v[i][c];
     }
-    assert_true(after > 0 && builds < 12); /* some of each */
+    assert_true(after > 0 && builds < 16); /* some of each */
     tree_set(t, &b);
     assert_int_equal(sapporo_tree_build(t), SAPPORO_OK);
     assert_int_equal(sapporo_tree_refresh_or_build(t, 0, NULL), SAPPORO_OK); /* no force since the build */

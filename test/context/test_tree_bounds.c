@@ -15,6 +15,7 @@
 
 #include "bodies.h"
 #include "context/tree_part.h"
+#include "engine/pull.h"
 #include "engine/tree_nodes.h"
 #include "physics/scalars.h"
 #include "sapporo_experiments.h"
@@ -55,6 +56,16 @@ struct seen {
     real accuracy;    /* of ACCELERATION */
 };
 
+/* The unit of the tolerance of MULTIPOLE (test/engine/test_pull.c). */
+static double pull_of(const bodies *b, double weight)
+{
+    static double sample[3][SAP_CUBE_SAMPLE];
+    const int m = sap_cube_sample(b->n);
+    for (int k = 0; k < m; k++)
+        for (int c = 0; c < 3; c++) sample[c][k] = b->x[sap_cube_member(b->n, k)][c];
+    return sap_tree_pull((const double(*)[SAP_CUBE_SAMPLE])sample, m, weight);
+}
+
 static struct seen see(sapporo_tree *t, const bodies *b, const sapporo_tree_options *o, const double *a)
 {
     struct seen v = {.b = b, .o = o, .a = a};
@@ -69,15 +80,9 @@ static struct seen see(sapporo_tree *t, const bodies *b, const sapporo_tree_opti
     assert_int_equal(sapporo_tree_part_structure(t, &v.s), SAPPORO_OK);
     for (int k = 0; k < v.s.n; k++) v.first[v.s.group[k] + 1] = k + 1;
     const struct sap_cell *const root = &v.s.cell[0];
-    real s2 = 0;
-    for (int i = 0; i < b->n; i++)
-        for (int c = 0; c < 3; c++) {
-            const real d = (real)b->x[i][c] - root->centre[c];
-            s2 += b->mass[i] * d * d;
-            v.size = fmaxl(v.size, root->high[c] - root->low[c]);
-        }
+    for (int c = 0; c < 3; c++) v.size = fmaxl(v.size, root->high[c] - root->low[c]);
     v.accuracy = o->accuracy * (v.s.bound[0].radius > 0 ? 1 : (real)SAP_BOX_PART);
-    v.tolerance = o->accuracy * (real)root->mass * root->mass / s2;
+    v.tolerance = o->accuracy * (real)pull_of(b, root->weight);
     return v;
 }
 

@@ -95,6 +95,20 @@ done >"$work/bad"
 cp "$work/bad" "$work/out"
 [ ! -s "$work/bad" ]
 verdict $? "galaxy: every model, number of stars and kind of steps keeps its energy to 1e-3"
+for model in cold-disc two-clusters mass-ratios; do
+    for stars in 2 64 512; do
+        for program in leapfrog_tree 'galaxy --steps block'; do
+            # shellcheck disable=SC2086 # words of a command
+            go $program --model $model -n $stars -t 1/4 -o "$work/e" --overwrite && below 1e-3 && [ ! -s "$work/err" ] ||
+                echo "# $program --model $model -n $stars: $(energy_error) $(cat "$work/err")"
+        done
+    done
+done >"$work/bad"
+cp "$work/bad" "$work/out"
+[ ! -s "$work/bad" ]
+verdict $? "leapfrog_tree, galaxy: models for measurements of trees keep their energy to 1e-3"
+gives 2 err 'masses of its own' leapfrog_tree --model mass-ratios --imf salpeter -o "$work/e" --overwrite
+verdict $? "leapfrog_tree: a form of masses that a model does not have is refused"
 gives 0 out 'eta 0.00' galaxy --model clumps -n 64 -t 1/8 -o "$work/e" --overwrite
 verdict $? "galaxy: it says that it takes shorter steps"
 gives 0 out '^# 300 particles, softening 0.5, time 0 to 1, outputs every 0.5' galaxy --demo -n 300 --eps 1/2 -t 1 -d 1/2

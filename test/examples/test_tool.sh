@@ -172,7 +172,43 @@ contains out 'g6_open'
 ! grep -q 'all pairs' "$work/out" || fail 'a case that was not chosen'
 bench 0 --backend cpu --api tree --n 500 --model plummer,clumps --mac opening,multipole,acceleration --multipoles 1,2 \
     --accuracy 0,0.05 --active 0.1,0.5 --refresh --json
-json_lines 48 case model mac accuracy error99 particle_cell sort link moments walk seconds
+json_lines 48 case model mac accuracy compared error50 error99 error999 error100 error_rms particle_cell sort link moments walk seconds
+bench 0 --backend cpu --api tree --n 500 --model uniform,cold-disc,two-clusters,mass-ratios --imf salpeter --seed 1,2 --once \
+    --criteria opening:0.7:1,acceleration:0.01:2 --tree octree,kdtree --eps 0 --json
+json_lines 32 case model n seed masses tree mac accuracy multipoles compared error50 error99 error999 error100 error_rms net_force
+# each_holds EXPRESSION: of every line of JSON, by Python, with the line's members as names
+each_holds() {
+    python3 -c '' 2>/dev/null || return 0
+    python3 - "$work/out" "$1" <<'PYTHON' || fail "a line for which this is wrong: $1"
+import json, sys
+for line in open(sys.argv[1]):
+    assert eval(sys.argv[2], {}, json.loads(line)), line
+PYTHON
+}
+each_holds 'compared == n and 0 < error50 < error99 < error999 < error100 and error50 < error_rms < error100'
+each_holds '1e-8 < net_force < 1e-2 and seed in (1, 2)'
+# a tree that accepts no cell is a direct sum, which agrees with that to which trees are compared
+bench 0 --backend cpu --api tree --n 700 --model plummer,cold-disc --criteria opening:1e-9:2,acceleration:1e-12:1 --precision dp \
+    --once --json
+each_holds 'error100 < 1e-12 and error_rms < 1e-13 and net_force < 1e-13'
+for softening in spline spline-mean; do
+    bench 0 --backend cpu --api tree --n 300 --softening $softening --eps 0.3 --criteria opening:1e-9:2 --precision dp --once --json
+    each_holds 'error100 < 1e-12'
+done
+# a sample is spread over all particles, and says how large it is; more than 16,384 particles have a sample by default
+bench 0 --backend cpu --api tree --n 500 --compared 10 --once --json
+each_holds 'compared == 10 and net_force > 0'
+bench 0 --backend cpu --api tree --n 16385 --once --json
+each_holds 'compared == 1000'
+bench 0 --backend cpu --api tree --n 500 --active 0.5 --once --json
+each_holds 'compared == 250 and net_force is None'
+bench 0 --backend cpu --api tree --n 500 --once
+contains out ' median  *99%  *99.9%  *largest  *r.m.s.  *of '
+for criteria in opening opening:0.7 nonsense:0.7:2 opening:x:2 opening:-1:2 opening:0.7:3 opening:0.7:2:1; do
+    expect 2 bench --api tree --criteria $criteria
+    contains err "bad value '$criteria' for --criteria"
+done
+expect 2 bench --api tree --imf heavy
 bench 0 --backend cpu --api tree --n 300 --leaf 4,9 --group 16 --walk 1,2
 contains out '^plummer  *300 opening'
 bench 1 --backend cpu --api tree --n 300 --multipoles 3

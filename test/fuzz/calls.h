@@ -497,6 +497,15 @@ static inline int tree_neighbours(int h, int ni, int b, int room)
 /* A pointer, or NULL where a bit of `missing` is set. */
 #define UNLESS(bit, missing, pointer) ((missing) >> (bit)&1 ? NULL : (pointer))
 
+/* ---- NBODY6 (calls_nbody6.h) ---- */
+
+/* The libraries: that of Aarseth's NBODY6, that of NBODY6++GPU, and that of NBODY7, which has the calls of the first.
+ */
+enum { NB_NBODY6, NB_PP, NB_NBODY7, NB_LIBRARIES };
+
+/* Kinds of neighbour radii, as SAPPORO_NBODY6_RADII names them; NB_USUAL: the variable is not set. */
+enum { NB_PLAIN, NB_MASS, NB_USUAL };
+
 #ifdef CALLS_DEFINE
 struct batch batch[CALL_BATCHES];
 struct outputs out;

@@ -1,5 +1,5 @@
 /*
- * calls_nbody6.h - the calls of the libraries whose names collide: both of NBODY6, and that of the sixth order.
+ * calls_nbody6.h - the calls of the libraries whose names collide: those of NBODY6, and that of the sixth order.
  *
  * Each library is loaded apart from the others, and its calls are taken by name.
  */
@@ -33,148 +33,157 @@ static inline void *library_call(const char *library, const char *name)
     static __typeof__(type) call;                                                                                      \
     if (!call) *(void **)&call = library_call(library, name)
 
-/* ---- NBODY6: `pp` chooses the library of NBODY6++GPU, else that of Aarseth's NBODY6 ---- */
+/* ---- NBODY6 ---- */
 
-static inline int nb_open(int pp, int nbmax)
+/* The same for a function of the libraries of NBODY6 and NBODY7. */
+#define AARSETH_CALL(which, name, type)                                                                                \
+    static __typeof__(type) calls[2];                                                                                  \
+    const int seven = (which) == NB_NBODY7;                                                                            \
+    if (!calls[seven]) *(void **)&calls[seven] = library_call(seven ? "nbody7_gpu" : "nbody6_gpu", name);              \
+    __typeof__(type) const call = calls[seven]
+
+static inline int nb_open(int which, int nbmax, int radii)
 {
+    static const char *const words[] = {"plain", "mass", ""};
     const int rank = 0;
-    if (pp) {
+    setenv("SAPPORO_NBODY6_RADII", words[radii], 1);
+    if (which == NB_PP) {
         LIBRARY_CALL("nbody6pp_gpu", "gpunb_open_", void (*)(const int *, const int *));
         call(&nbmax, &rank);
     } else {
-        LIBRARY_CALL("nbody6_gpu", "gpunb_open_", void (*)(const int *));
+        AARSETH_CALL(which, "gpunb_open_", void (*)(const int *));
         call(&nbmax);
     }
     return 0;
 }
 
-static inline int nb_close(int pp)
+static inline int nb_close(int which)
 {
-    if (pp) {
+    if (which == NB_PP) {
         LIBRARY_CALL("nbody6pp_gpu", "gpunb_close_", void (*)(void));
         call();
     } else {
-        LIBRARY_CALL("nbody6_gpu", "gpunb_close_", void (*)(void));
+        AARSETH_CALL(which, "gpunb_close_", void (*)(void));
         call();
     }
     return 0;
 }
 
-static inline int nb_send(int pp, int nj, const double *m, double (*x)[3], double (*v)[3])
+static inline int nb_send(int which, int nj, const double *m, double (*x)[3], double (*v)[3])
 {
     typedef void send(const int *, const double *, double(*)[3], double(*)[3]);
-    if (pp) {
+    if (which == NB_PP) {
         LIBRARY_CALL("nbody6pp_gpu", "gpunb_send_", send *);
         call(&nj, m, x, v);
     } else {
-        LIBRARY_CALL("nbody6_gpu", "gpunb_send_", send *);
+        AARSETH_CALL(which, "gpunb_send_", send *);
         call(&nj, m, x, v);
     }
     return 0;
 }
 
 /* Targets of batch `b`; lists go to out.list in rows of lmax. */
-static inline int nb_regf(int pp, int ni, int b, int lmax, int nnbmax, int by_mass)
+static inline int nb_regf(int which, int ni, int b, int lmax, int nnbmax, int by_mass)
 {
     typedef void pp_regf(const int *, const double *, const double *, double(*)[3], double(*)[3], double(*)[3],
                          double(*)[3], double *, const int *, const int *, int *, const int *);
     typedef void regf(const int *, const double *, const double *, double(*)[3], double(*)[3], double(*)[3],
                       double(*)[3], double *, const int *, const int *, int *);
     struct batch *const t = &batch[b];
-    if (pp) {
+    if (which == NB_PP) {
         LIBRARY_CALL("nbody6pp_gpu", "gpunb_regf_", pp_regf *);
         call(&ni, t->h2, t->dtr, t->x, t->v, out.acc, out.jerk, out.pot, &lmax, &nnbmax, out.list, &by_mass);
     } else {
-        LIBRARY_CALL("nbody6_gpu", "gpunb_regf_", regf *);
+        AARSETH_CALL(which, "gpunb_regf_", regf *);
         call(&ni, t->h2, t->dtr, t->x, t->v, out.acc, out.jerk, out.pot, &lmax, &nnbmax, out.list);
     }
     return 0;
 }
 
 /* istart counts from 1; Aarseth's has all particles. */
-static inline int nb_pot(int pp, int istart, int ni, int n, const double *m, double (*x)[3])
+static inline int nb_pot(int which, int istart, int ni, int n, const double *m, double (*x)[3])
 {
     const int rank = 0;
-    if (pp) {
+    if (which == NB_PP) {
         LIBRARY_CALL(
             "nbody6pp_gpu", "gpupot_",
             void (*)(const int *, const int *, const int *, const int *, const double *, double(*)[3], double *));
         call(&rank, &istart, &ni, &n, m, x, out.pot);
     } else {
-        LIBRARY_CALL("nbody6_gpu", "gpupot_", void (*)(const int *, const double *, double(*)[3], double *));
+        AARSETH_CALL(which, "gpupot_", void (*)(const int *, const double *, double(*)[3], double *));
         call(&n, m, x, out.pot);
     }
     return 0;
 }
 
-static inline int irr_open(int pp, int nmax, int lmax)
+static inline int irr_open(int which, int nmax, int lmax)
 {
     const int rank = 0;
-    if (pp) {
+    if (which == NB_PP) {
         LIBRARY_CALL("nbody6pp_gpu", "irr_simd_open_", void (*)(const int *, const int *, const int *));
         call(&nmax, &lmax, &rank);
     } else {
-        LIBRARY_CALL("nbody6_gpu", "gpuirr_open_", void (*)(const int *, const int *));
+        AARSETH_CALL(which, "gpuirr_open_", void (*)(const int *, const int *));
         call(&nmax, &lmax);
     }
     return 0;
 }
 
-static inline int irr_close(int pp)
+static inline int irr_close(int which)
 {
     const int rank = 0;
-    if (pp) {
+    if (which == NB_PP) {
         LIBRARY_CALL("nbody6pp_gpu", "irr_simd_close_", void (*)(const int *));
         call(&rank);
     } else {
-        LIBRARY_CALL("nbody6_gpu", "gpuirr_close_", void (*)(void));
+        AARSETH_CALL(which, "gpuirr_close_", void (*)(void));
         call();
     }
     return 0;
 }
 
-static inline int irr_set(int pp, int n, const int *number, double (*x)[3], double (*v)[3], double (*a2)[3],
+static inline int irr_set(int which, int n, const int *number, double (*x)[3], double (*v)[3], double (*a2)[3],
                           double (*j6)[3], const double *m, const double *t)
 {
     typedef void set(const int *, double *, double *, double *, double *, const double *, const double *);
-    if (pp) {
+    if (which == NB_PP) {
         LIBRARY_CALL("nbody6pp_gpu", "irr_simd_set_jp_", set *);
         for (int k = 0; k < n; k++) call(&number[k], x[k], v[k], a2[k], j6[k], &m[k], &t[k]);
     } else {
-        LIBRARY_CALL("nbody6_gpu", "gpuirr_set_jp_", set *);
+        AARSETH_CALL(which, "gpuirr_set_jp_", set *);
         for (int k = 0; k < n; k++) call(&number[k], x[k], v[k], a2[k], j6[k], &m[k], &t[k]);
     }
     return 0;
 }
 
 /* list[k][0] is the length of the list of particle number[k]. */
-static inline int irr_set_list(int pp, int n, const int *number, int (*list)[CALL_MEMBERS])
+static inline int irr_set_list(int which, int n, const int *number, int (*list)[CALL_MEMBERS])
 {
     typedef void set(const int *, const int *);
-    if (pp) {
+    if (which == NB_PP) {
         LIBRARY_CALL("nbody6pp_gpu", "irr_simd_set_list_", set *);
         for (int k = 0; k < n; k++) call(&number[k], list[k]);
     } else {
-        LIBRARY_CALL("nbody6_gpu", "gpuirr_set_list_", set *);
+        AARSETH_CALL(which, "gpuirr_set_list_", set *);
         for (int k = 0; k < n; k++) call(&number[k], list[k]);
     }
     return 0;
 }
 
-static inline int irr_force(int pp, double ti, int ni, const int *number)
+static inline int irr_force(int which, double ti, int ni, const int *number)
 {
-    if (pp) {
+    if (which == NB_PP) {
         LIBRARY_CALL("nbody6pp_gpu", "irr_simd_firr_vec_",
                      void (*)(const double *, const int *, const int *, double(*)[3], double(*)[3], int *));
         call(&ti, &ni, number, out.acc, out.jerk, out.nearest);
     } else {
-        LIBRARY_CALL("nbody6_gpu", "gpuirr_pred_all_", void (*)(const int *, const int *, const double *));
         const int one = 1;
-        call(&one, &ni, &ti);
-        typedef void firr(const int *, const int *, double(*)[3], double(*)[3]);
-        static firr *force;
-        if (!force) *(void **)&force = library_call("nbody6_gpu", "gpuirr_firr_vec_");
-        force(&ni, number, out.acc, out.jerk);
+        {
+            AARSETH_CALL(which, "gpuirr_pred_all_", void (*)(const int *, const int *, const double *));
+            call(&one, &ni, &ti);
+        }
+        AARSETH_CALL(which, "gpuirr_firr_vec_", void (*)(const int *, const int *, double(*)[3], double(*)[3]));
+        call(&ni, number, out.acc, out.jerk);
     }
     return 0;
 }

@@ -4,6 +4,7 @@
  * This file is a shared object of its own, with the library that is tested.  Only children load it, after they are
  * forked: the library uses no devices and no threads in a process that was forked after the library was loaded.
  */
+#define _POSIX_C_SOURCE 200809L /* setenv */
 #include "calls.h"
 #include "calls_nbody6.h"
 

@@ -58,7 +58,7 @@
     CALL(BATCH_FORCE, rc = native_batch_force(I(0), I(1), I(2), I(3), I(4), D(0), N(0), N(1), N(2), M(3)))
 
 #define KINDS_NBODY6(CALL)                                                                                             \
-    CALL(NB_OPEN, rc = nb_open(I(0), I(1)))                                                                            \
+    CALL(NB_OPEN, rc = nb_open(I(0), I(1), I(2)))                                                                      \
     CALL(NB_CLOSE, rc = nb_close(I(0)))                                                                                \
     CALL(NB_SEND, rc = nb_send(I(0), I(1), R(0), V(1), V(2)))                                                          \
     CALL(NB_REGF, rc = nb_regf(I(0), I(1), I(2), I(3), I(4), I(5)))                                                    \

@@ -1,4 +1,4 @@
-/* nbody6.c - both NBODY6 libraries: their sequences, and a model (spec section 9). */
+/* nbody6.c - the three NBODY6 libraries: their sequences, and a model (spec section 9). */
 #include <stddef.h>
 
 #include "calls.h"
@@ -6,10 +6,11 @@
 
 enum { IRR_MOST = 1024 };
 
-/* What one of the libraries keeps; [0] Aarseth's, [1] NBODY6++GPU's. */
+/* What one of the libraries keeps. */
 struct library {
     int is_open;   /* regular force */
     int is_failed; /* what was sent last could not be taken */
+    int by_mass;   /* radii are weighted by mass; not of NB_PP, whose calls tell */
     int nj;
     struct store sent; /* all that has been sent, of earlier calls too */
     int irr_open, nmax, lmax;
@@ -17,7 +18,7 @@ struct library {
     int list[IRR_MOST][CALL_MEMBERS]; /* [0]: length, -1: one that could not be kept */
 };
 
-static struct library libraries[2];
+static struct library libraries[NB_LIBRARIES];
 
 /* ---- the regular force -------------------------------------------------------- */
 
@@ -27,6 +28,7 @@ static void run_open(const struct op *op)
     make_call(op, 0, 0);
     if (l->is_open) return;
     l->is_open = 1;
+    l->by_mass = op->i[2] == NB_MASS || (op->i[2] == NB_USUAL && op->i[0] == NB_NBODY7);
     l->nj = l->is_failed = 0;
     store_clear(&l->sent);
     l->sent.order = 4;
@@ -80,7 +82,7 @@ static void run_regf(const struct op *op)
                                 .pairs = PAIRS_OUTSIDE,
                                 .nj = l->nj,
                                 .ni = ni,
-                                .by_mass = op->i[0] && op->i[5],
+                                .by_mass = op->i[0] == NB_PP ? op->i[5] : l->by_mass,
                                 .x = b->x,
                                 .v = b->v,
                                 .h2 = b->h2,
@@ -98,7 +100,7 @@ static void run_regf(const struct op *op)
 
 static void run_pot(const struct op *op)
 {
-    const int n = op->i[3], first = op->i[0] ? op->i[1] - 1 : 0, ni = op->i[0] ? op->i[2] : n;
+    const int n = op->i[3], pp = op->i[0] == NB_PP, first = pp ? op->i[1] - 1 : 0, ni = pp ? op->i[2] : n;
     double(*const x)[3] = op->column[1].data;
     struct store s = {.order = 2};
     struct answer *a = NULL;
@@ -201,7 +203,7 @@ static void run_irr_force(const struct op *op)
         a = answer_of_lists(&l->irr, &f);
     }
     make_call(op, ni > 0 ? ni : 0, 0);
-    check_rows(a, ni > 0 ? ni : 0, HAS_ACC | HAS_JERK | (op->i[0] ? HAS_NEAREST | HAS_COUNT_FROM_1 : 0));
+    check_rows(a, ni > 0 ? ni : 0, HAS_ACC | HAS_JERK | (op->i[0] == NB_PP ? HAS_NEAREST | HAS_COUNT_FROM_1 : 0));
     answer_free(a);
 }
 
@@ -249,7 +251,7 @@ struct plan {
     struct sequence *s;
     struct scene scene;
     rng *random;
-    int pp, nj, group;
+    int which, nj, group;
 };
 
 static struct op *add(struct plan *p, enum kind kind, int a, int b)
@@ -277,9 +279,16 @@ static void fill_masses(struct plan *p, struct op *op, int column)
     for (int i = 0; i < op->rows; i++) m[i] = scene_mass(&p->scene);
 }
 
+/* Radii of libnbody6_gpu have a named kind: lists of a few odd stars may point to either. */
+static void add_open(struct plan *p)
+{
+    const int kinds = p->which == NB_NBODY6 ? NB_USUAL : NB_USUAL + 1;
+    add(p, OP_NB_OPEN, p->which, 1000)->i[2] = draw(p->random, kinds);
+}
+
 static void add_send(struct plan *p)
 {
-    struct op *const op = add(p, OP_NB_SEND, p->pp, draw_nj(p->random));
+    struct op *const op = add(p, OP_NB_SEND, p->which, draw_nj(p->random));
     op->rows = op->i[1];
     op->rows_at = 1;
     fill_masses(p, op, 0);
@@ -305,7 +314,7 @@ static void add_regf(struct plan *p)
     double *const dtr = op_reals(more, 3, 1);
     const int ahead = one_in(r, 2);
     for (int i = 0; i < ni; i++) dtr[i] = one_in(r, 4000) ? odd_number(r) : ahead ? 0.125 * draw(r, 4) : 0;
-    struct op *const op = add(p, OP_NB_REGF, p->pp, one_in(r, 100) ? -draw(r, 2) : ni);
+    struct op *const op = add(p, OP_NB_REGF, p->which, one_in(r, 100) ? -draw(r, 2) : ni);
     op->i[2] = b;
     op->i[3] = one_in(r, 30) ? draw(r, 3) - 1 : one_in(r, 3) ? 1 + draw(r, 20) : 310;
     op->i[4] = one_in(r, 3) ? draw(r, 20) : 300;
@@ -318,7 +327,7 @@ static void add_pot(struct plan *p)
 {
     rng *const r = p->random;
     const int n = 1 + draw(r, 150), first = draw(r, n), odd = one_in(r, 20);
-    struct op *const op = add(p, OP_NB_POT, p->pp, 1 + first);
+    struct op *const op = add(p, OP_NB_POT, p->which, 1 + first);
     op->rows = n;
     op->rows_at = 3;
     op->i[2] = odd ? n + draw(r, 3) - 1 : 1 + draw(r, n - first);
@@ -337,9 +346,9 @@ static void add_irregular(struct plan *p)
     static const int odd_times = 8;
     rng *const r = p->random;
     const int n = 1 + draw(r, 120), lmax = one_in(r, 20) ? draw(r, CALL_MEMBERS) : CALL_MEMBERS - 1;
-    if (one_in(r, setting.cheap ? 4 : 60)) add(p, OP_IRR_CLOSE, p->pp, 0);
-    add(p, OP_IRR_OPEN, p->pp, 130)->i[2] = lmax;
-    struct op *const set = add(p, OP_IRR_SET, p->pp, n);
+    if (one_in(r, setting.cheap ? 4 : 60)) add(p, OP_IRR_CLOSE, p->which, 0);
+    add(p, OP_IRR_OPEN, p->which, 130)->i[2] = lmax;
+    struct op *const set = add(p, OP_IRR_SET, p->which, n);
     set->rows = n;
     set->rows_at = 1;
     int *const number = op_whole(set, 0, 1);
@@ -350,7 +359,7 @@ static void add_irregular(struct plan *p)
         number[k] = one_in(r, 300) ? draw(r, 400) - 200 : k + 1;
         time[k] = scene_time(&p->scene);
     }
-    struct op *const list = add(p, OP_IRR_SET_LIST, p->pp, n);
+    struct op *const list = add(p, OP_IRR_SET_LIST, p->which, n);
     list->rows = n;
     list->rows_at = 1;
     int *const of = op_whole(list, 0, 1), *const members = op_whole(list, 1, CALL_MEMBERS);
@@ -360,7 +369,7 @@ static void add_irregular(struct plan *p)
         for (int m = 1; m < CALL_MEMBERS; m++) members[k * CALL_MEMBERS + m] = draw_number(p, n);
     }
     for (int k = 0; k < 2; k++) {
-        struct op *const op = add(p, OP_IRR_FORCE, p->pp, 1 + draw(r, 60));
+        struct op *const op = add(p, OP_IRR_FORCE, p->which, 1 + draw(r, 60));
         op->rows = op->i[1];
         op->rows_at = 1;
         op->d[0] = one_in(r, odd_times) ? scene_now(&p->scene) : 0.5;
@@ -372,11 +381,11 @@ static void add_irregular(struct plan *p)
 
 static void generate(struct sequence *s, rng *r)
 {
-    struct plan p = {.s = s, .random = r, .pp = draw(r, 2)};
+    struct plan p = {.s = s, .random = r, .which = draw(r, NB_LIBRARIES)};
     const int n = 2 + draw(r, 6);
     scene_draw(&p.scene, r);
-    if (one_in(r, setting.cheap ? 3 : 40)) add(&p, OP_NB_CLOSE, p.pp, 0);
-    if (!one_in(r, 60)) add(&p, OP_NB_OPEN, p.pp, 1000);
+    if (one_in(r, setting.cheap ? 3 : 40)) add(&p, OP_NB_CLOSE, p.which, 0);
+    if (!one_in(r, 60)) add_open(&p);
     add_send(&p);
     for (int k = 0; k < n; k++) switch (draw(r, 8)) {
         case 0:

@@ -3,6 +3,7 @@
  * the same tree: regions, nodes and particles, entry by entry.  Then walks whose results stay on the device, and calls
  * of the driver that fail.
  */
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -11,6 +12,7 @@
 #include <cmocka.h>
 
 #include "context/tree_part.h"
+#include "engine/pull.h"
 #include "faulty_driver.h"
 #include "gpu/gpu_engine.h"
 #include "mpi/tree_halo.h"
@@ -60,7 +62,18 @@ static void *memory(size_t n, size_t each)
     return at;
 }
 
-static void copy_nodes(struct planted *p, int room)
+/* The unit of the tolerance of MULTIPOLE that the tree finds. */
+static double pull_of(const struct tree_particles *m)
+{
+    static double sample[3][SAP_CUBE_SAMPLE];
+    double sum = 0;
+    for (int k = 0; k < sap_cube_sample(m->n); k++)
+        for (int c = 0; c < 3; c++) sample[c][k] = m->x[sap_cube_member(m->n, k)][c];
+    for (int i = 0; i < m->n; i++) sum += fabs(m->mass[i]);
+    return sap_tree_pull((const double(*)[SAP_CUBE_SAMPLE])sample, sap_cube_sample(m->n), sum);
+}
+
+static void copy_nodes(struct planted *p, const struct tree_particles *m, int room)
 {
     struct sap_halo_nodes *const t = &p->nodes;
     struct sap_tree_structure s = {.nodes = 0};
@@ -75,7 +88,7 @@ static void copy_nodes(struct planted *p, int room)
     t->region = memory((size_t)room, sizeof *t->region);
     assert_int_equal(sapporo_tree_part_structure(p->tree, &s), SAPPORO_OK);
     const struct sap_tree_settings *const o = &p->settings;
-    const struct sap_criterion how = sap_criterion_of((int)o->mac, o->order, o->accuracy, 0, &t->cell[0]);
+    const struct sap_criterion how = sap_criterion_of((int)o->mac, o->order, o->accuracy, pull_of(m));
     for (int k = 0; k < t->nodes; k++) t->reach[k] = sap_accept_reach(&t->cell[k], &how);
     sap_halo_choose_regions(t, room);
 }
@@ -186,7 +199,7 @@ static void check(const struct tree_particles *m, sapporo_tree_options how, int 
     assert_int_equal(sapporo_tree_set(p.tree, &set), SAPPORO_OK);
     assert_int_equal(sapporo_tree_build(p.tree), SAPPORO_OK);
     for (int refreshed = 0; refreshed < 2; refreshed++) {
-        copy_nodes(&p, room);
+        copy_nodes(&p, m, room);
         same_halo(&p, m, room);
         drop_nodes(&p.nodes);
         for (int i = 0; i < m->n; i++) m->x[i][1] *= 1.25;

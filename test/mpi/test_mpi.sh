@@ -44,30 +44,37 @@ compile() {
     suffix=$1 program=$2
     shift 2
     # shellcheck disable=SC2086 # a list of flags
-    "mpicc$suffix" -std=c11 -O1 -g1 -ffp-contract=off -Wall -Wextra $checked -Iinclude -Ilib -Itest/mpi \
+    "mpicc$suffix" -std=c11 -O1 -g1 -ffp-contract=off -Wall -Wextra $checked -Iinclude -Ilib -Itest/mpi $near \
         -o "$work/$program$suffix" "test/mpi/$program.c" ${checked:+test/mpi/nap.c} "$work/ranks$suffix.o" \
         "$@" -Llib -lsapporo -lm >"$work/log" 2>&1
 }
 
 # Parts of libsapporo that libsapporo_mpi has, too.
-shared='lib/engine/accum.c lib/engine/cube.c lib/base/clock.c lib/base/environment.c lib/base/variable_table.c
+shared='lib/engine/accum.c lib/engine/cube.c lib/engine/pull.c lib/base/clock.c lib/base/environment.c lib/base/variable_table.c
     lib/base/static_program.c lib/base/saving.c'
+
+# Systems with near pairs, and the judge of their forces.
+proof='test/support/multiscale.c test/support/multiscale_draw.c test/support/multiscale_force.c
+    test/support/multiscale_proof.c examples/apps/common/rng.c'
+near='-Itest/support -Iexamples/apps/common'
 
 # compile_all SUFFIX: all programs, with the sources of the library
 compile_all() {
     # shellcheck disable=SC2086 # a list of flags
-    for source in test/mpi/ranks.c test/mpi/problem.c test/mpi/tree_problem.c lib/mpi/*.c $shared; do
-        "mpicc$1" -std=c11 -O1 -g1 -ffp-contract=off -Wall -Wextra $checked -Iinclude -Ilib -Itest/mpi \
+    for source in test/mpi/ranks.c test/mpi/problem.c test/mpi/tree_problem.c $proof lib/mpi/*.c $shared; do
+        "mpicc$1" -std=c11 -O1 -g1 -ffp-contract=off -Wall -Wextra $checked -Iinclude -Ilib -Itest/mpi $near \
             -c -o "$work/$(basename "$source" .c)$1.o" "$source" >"$work/log" 2>&1 || return
     done
-    mpi_parts='' parts=''
+    mpi_parts='' parts='' proof_parts=''
+    for source in $proof; do proof_parts="$proof_parts $work/$(basename "$source" .c)$1.o"; done
     for source in lib/mpi/*.c; do mpi_parts="$mpi_parts $work/$(basename "$source" .c)$1.o"; done
     for source in $shared; do parts="$parts $work/$(basename "$source" .c)$1.o"; done
     parts="$mpi_parts$parts"
     # shellcheck disable=SC2086 # a list of files
     compile "$1" forces "$work/problem$1.o" $parts && compile "$1" ways "$work/problem$1.o" $parts && compile "$1" errors $parts && compile "$1" grape $parts &&
         compile "$1" memory -Wl,--wrap=malloc,--wrap=calloc $parts && compile "$1" trees "$work/tree_problem$1.o" $parts &&
-        compile "$1" tree_active "$work/tree_problem$1.o" $parts && compile "$1" tree_errors $parts &&
+        compile "$1" tree_active "$work/tree_problem$1.o" $parts &&
+        compile "$1" tree_near "$work/tree_problem$1.o" $proof_parts $parts && compile "$1" tree_errors $parts &&
         compile "$1" exchanges "$work/tree_problem$1.o" $parts && compile "$1" packing $parts &&
         compile "$1" tree_memory -Wl,--wrap=malloc,--wrap=calloc $parts &&
         compile "$1" steppers "$work/tree_problem$1.o" $parts && compile "$1" stepper_errors $parts && compile "$1" killed $parts &&
@@ -249,7 +256,7 @@ test_library() {
     verdict $compiled "the library and its tests compile with mpicc$1"
     [ $compiled -eq 0 ] || return
     if [ -n "$checked" ]; then
-        for program in forces ways errors grape trees tree_active tree_errors exchanges packing steppers stepper_errors; do ranks "$1" $program 2; done
+        for program in forces ways errors grape trees tree_active tree_near tree_errors exchanges packing steppers stepper_errors; do ranks "$1" $program 2; done
         return
     fi
     ranks "$1" memory 2
@@ -270,6 +277,7 @@ test_library() {
     [ "$1" = "$first" ] || return
     for program in forces trees tree_active steppers; do ranks "$1" $program 1 2 3 4 7; done
     ranks "$1" exchanges 1 2 7
+    ranks "$1" tree_near 1 2 3
     ranks "$1" ways 1 2 3
     ranks "$1" packing 1 3
     between_namespaces "$1"
@@ -356,6 +364,15 @@ if [ -f lib/libsapporo_mpi.so ] && [ -z "$checked" ] && command -v readelf >/dev
     [ -f "$work/alone/run.restart" ] || echo "hermite4 wrote no restart file" >>"$work/log"
     diff -rq "$work/alone" "$work/over" >>"$work/log" 2>&1
     none "hermite4_mpi over 3 ranks writes the bytes of hermite4"
+    sed 's/^# time .*/# time 1e10/' "$work/alone/run.0000.txt" >"$work/late"
+    mkdir "$work/late_alone" "$work/late_over"
+    run="$work/late -d 1/128 --eta 0.05 --stop-after 9 -o run"
+    # shellcheck disable=SC2086 # a list of words
+    { (cd "$work/late_alone" && "$top/examples/hermite4" $run) && (cd "$work/late_over" && timeout -k 5 100 mpirun -n 2 "$top/examples/hermite4_mpi" $run); } \
+        >"$work/said" 2>&1 || cat "$work/said" >"$work/log"
+    [ -f "$work/late_alone/run.restart" ] || echo "hermite4 wrote no restart file" >>"$work/log"
+    diff -rq "$work/late_alone" "$work/late_over" >>"$work/log" 2>&1
+    none "hermite4_mpi from a late time writes the bytes of hermite4"
     run="--model plummer -n 1500 --eps 1/32 --interval 1/16 -t 1/8 -o stars"
     for ranks in 0 1 3; do
         mkdir "$work/galaxy$ranks"

@@ -113,6 +113,21 @@ double error_below(double part, const struct rows *r, const struct rows *exact, 
 
 double error_of(const struct rows *r, const struct rows *exact, int n) { return error_below(0.99, r, exact, n); }
 
+double absolute_error_of(const struct rows *r, const struct rows *exact, int n)
+{
+    double most = 0, worst = 0;
+    for (int i = 0; i < n; i++) {
+        double d2 = 0, a2 = 0;
+        for (int c = 0; c < 3; c++) {
+            d2 += (r->acc[i][c] - exact->acc[i][c]) * (r->acc[i][c] - exact->acc[i][c]);
+            a2 += exact->acc[i][c] * exact->acc[i][c];
+        }
+        most = fmax(most, sqrt(a2));
+        worst = isfinite(d2) ? fmax(worst, sqrt(d2)) : INFINITY;
+    }
+    return most > 0 ? worst / most : worst;
+}
+
 /* -------------------------------------------------------------- over ranks */
 
 /* The rank that gives particle k of n. */

@@ -42,6 +42,10 @@ double error_below(double part, const struct rows *r, const struct rows *exact, 
 /* The error that 99 % stay below. */
 double error_of(const struct rows *r, const struct rows *exact, int n);
 
+/* The largest error in units of the largest acceleration: what the multipole error limits, and what can be asked for
+ * where masses of both signs cancel. */
+double absolute_error_of(const struct rows *r, const struct rows *exact, int n);
+
 /* Which rank gives which particles. */
 enum split { IN_TURN, ALL_ON_FIRST, ALL_ON_LAST, PIECES, SPLITS };
 

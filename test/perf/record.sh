@@ -10,14 +10,24 @@
 #   steps     time of a block step against Ni, at several Nj: steps-NAME.jsonl
 #   scaling   threads; on a machine with several GPUs 1, 2, 4, ... of them: scaling-NAME.jsonl
 #   trees     tree errors and costs: docs/figures/tree.jsonl, tree_h200.jsonl
+#   tree-errors  errors of trees on all particles, by model, number of particles and criterion: tree-errors.csv; what
+#             momentum they lose: tree-drift.csv.  Then `python3 docs/figures/tree_errors.py --write` renews the tables
 #   kinds     octrees beside kd-trees: docs/figures/tree_kinds_*.jsonl
 #   gothic    the figures of Miki & Umemura 2017: docs/figures/tree_gothic_*.jsonl
 #
-# NAME is "cpu", or "h200" and the like after the GPU.  errors and energy are accuracies, which do not depend on what
-# else the machine does; the others are times: record them on a machine that is otherwise idle.  `make figures` draws.
+# NAME is "cpu", or "h200" and the like after the GPU.  errors, energy and tree-errors are accuracies, which do not
+# depend on what else the machine does; the others are times: record them on a machine that is otherwise idle.
+# `make figures` draws.
 #
 # BACKENDS   engines that are timed, default "cpu", and "cuda" where nvidia-smi finds a GPU
 # THREADS    of scaling, default 1, 2, 4, ... up to the cores
+# COMMIT     of the library, for copies of the files without their history
+# NUMBERS    of tree-errors: of particles, "2000 20000", and "2000 20000 200000 1000000" where nvidia-smi finds a GPU
+# SEEDS      of tree-errors: models of each kind and number of particles, default 20; ten times as many of fewer than
+#            10,000 particles
+# KEEP       yes: of tree-errors: other numbers of particles stay, if the same commit measured them on the same machine.
+#            So a machine that is lent for minutes records them one after the other
+# JOBS       of tree-errors: kinds of models that are measured at the same time, default 1; 8 on a GPU
 # CLOCK      processor: processor times of one thread on the CPU, for machines on which other programs run; the files
 #            say so (test/perf/processor_clock.c)
 
@@ -40,7 +50,7 @@ library="lib cpu_sse kernels_cuda kernels_ocl include examples/apps" # what deci
     commit=$(git log -1 --format=%h -- $library 2>/dev/null)
     git diff --quiet HEAD -- $library 2>/dev/null || commit="$commit, changed"
 }
-commit=${commit:-unknown}
+commit=${COMMIT:-${commit:-unknown}}
 
 # named BACKEND: what files of it are called, such as cpu or h200
 named() {
@@ -181,6 +191,126 @@ record_kinds() {
         mv "$work/kinds" "docs/figures/tree_kinds_tables_$(named cuda).jsonl"
 }
 
+# Models and criteria of the tables of docs/tree.md.  Masses are over a factor of 200 (cold-disc, mass-ratios: see
+# docs/hermite4.md), forces have no softening.
+tree_models="uniform plummer hernquist nfw clumps cold-disc two-clusters mass-ratios"
+tree_criteria=opening:0.7:1,opening:0.7:2,opening:0.3:2,multipole:0.1:1,multipole:0.1:2,multipole:0.001:2
+tree_criteria=$tree_criteria,acceleration:0.01:1,acceleration:0.01:2,acceleration:0.001:2,acceleration:0.0001:2
+
+# errors_of MODEL ENGINE: a line per seed, number of particles, kind of tree and criterion
+errors_of() {
+    for n in $numbers; do
+        echo "record.sh: $1, N = $n" >&2
+        last=${SEEDS:-20} first=1
+        [ "$n" -ge 10000 ] || last=$((10 * last))
+        while [ $first -le "$last" ]; do
+            to=$((first + 19 < last ? first + 19 : last))
+            bench --api tree --backend "$2" --precision sp --model "$1" --n "$n" --seed "$(seq -s , $first $to)" --imf salpeter \
+                --eps 0 --tree octree,kdtree --criteria "$tree_criteria" --compared 0 --once || return
+            first=$((to + 1))
+        done
+    done
+}
+
+# largest_errors: of such lines, a row of CSV for each case with the largest of all seeds
+largest_errors() {
+    awk '
+    function member(name) {
+        if (!match($0, "\"" name "\": [^,}]*")) return "null"
+        value = substr($0, RSTART, RLENGTH)
+        sub(/^[^:]*: /, "", value)
+        gsub(/"/, "", value)
+        return value
+    }
+    BEGIN {
+        n = split("error50 error99 error999 error100 error_rms net_force", what, " ")
+        print "model,n,tree,mac,accuracy,multipoles,seeds,error50,error99,error999,error100,error_rms,net_force"
+    }
+    {
+        key = member("model") "," member("n") "," member("tree") "," member("mac") "," member("accuracy") "," member("multipoles")
+        if (!seeds[key]++) order[++keys] = key
+        for (k = 1; k <= n; k++) {
+            value = member(what[k])
+            if (value == "null") bad = 1
+            if (value + 0 > most[key, k]) most[key, k] = value + 0
+        }
+    }
+    END {
+        for (j = 1; j <= keys; j++) {
+            row = order[j] "," seeds[order[j]]
+            for (k = 1; k <= n; k++) row = row "," sprintf("%.3g", most[order[j], k])
+            print row
+        }
+        exit bad
+    }'
+}
+
+# is_of_now FILE ENGINE: whether this commit recorded it on this machine
+is_of_now() { [ -f "$1" ] && grep -qxF "# commit: $commit" "$1" && grep -qxF "# machine: $(machine "$2")" "$1"; }
+
+# other_rows FILE: rows of CSV of the numbers of particles that are not measured now
+other_rows() {
+    awk -F , -v numbers=" $numbers " '!/^#/ && $1 != "model" && !index(numbers, " " $2 " ")' "$1"
+}
+
+record_tree_errors() {
+    engine=${backends##* }
+    numbers=${NUMBERS:-2000 20000} jobs=${JOBS:-1}
+    [ "$engine" = cpu ] || { numbers=${NUMBERS:-2000 20000 200000 1000000} && jobs=${JOBS:-8}; }
+    if [ "${KEEP:-}" = yes ] && ! is_of_now $data/tree-errors.csv "$engine"; then
+        echo "record.sh: tree-errors.csv is of another commit or machine, so KEEP=yes cannot keep its rows" >&2
+        return 1
+    fi
+    started=0
+    for model in $tree_models; do
+        { errors_of "$model" "$engine" >"$work/lines-$model" || : >"$work/no-lines"; } &
+        started=$((started + 1))
+        [ $((started % jobs)) -ne 0 ] || wait
+    done
+    wait
+    [ ! -e "$work/no-lines" ] || return
+    command="${SEEDS:+SEEDS=$SEEDS }test/perf/record.sh tree-errors"
+    [ "${KEEP:-}" = yes ] || command="${NUMBERS:+NUMBERS=\"$NUMBERS\" }$command" # else of several runs
+    head_of "$work/tree-errors" "$engine" "largest errors of tree accelerations of all seeds, and of the net force" "$command"
+    for model in $tree_models; do cat "$work/lines-$model"; done | largest_errors >>"$work/tree-errors" || return
+    if [ "${KEEP:-}" = yes ]; then
+        other_rows $data/tree-errors.csv >>"$work/tree-errors"
+        ! is_of_now $data/tree-drift.csv "$engine" || { mv "$work/tree-errors" $data/tree-errors.csv && return; }
+    fi
+    mv "$work/tree-errors" $data/tree-errors.csv && record_tree_drift "$engine"
+}
+
+# drift MODEL PROGRAM OPTION...: how far the centre of mass moved in ten units of time, and how fast it moves then
+drift() {
+    model=$1 program=$2
+    shift 2
+    SAPPORO_BACKEND=$engine "examples/$program" --model "$model" -n 4000 --imf salpeter --eps 1/32 --dt-max 1/64 -t 10 \
+        -d 10 "$@" -q -o "$work/drift" --overwrite || return
+    awk '!/^#/ { m += $2; for (k = 0; k < 6; k++) s[k] += $2 * $(3 + k) }
+        END { printf "%.3g,%.3g\n", sqrt(s[0]^2 + s[1]^2 + s[2]^2) / m, sqrt(s[3]^2 + s[4]^2 + s[5]^2) / m }' "$work/drift.0001.txt"
+}
+
+# rows_of_drift MODEL: one without a tree, then each kind and criterion
+rows_of_drift() {
+    row=$(drift "$1" leapfrog_direct) && echo "$1,direct,,,,$row" || return
+    for kind in octree kdtree; do
+        for each in opening:0.7:2 multipole:0.1:2 acceleration:0.01:1 acceleration:0.01:2 acceleration:0.001:2; do
+            mac=${each%%:*} order=${each##*:}
+            accuracy=${each#*:} && accuracy=${accuracy%:*}
+            row=$(drift "$1" leapfrog_tree --tree $kind --mac "$mac" --accuracy "$accuracy" --multipoles "$order") || return
+            echo "$1,$kind,$mac,$accuracy,$order,$row"
+        done
+    done
+}
+
+record_tree_drift() {
+    head_of "$work/tree-drift" "$1" "centre of mass after ten units of time, 4,000 stars, eps = 1/32, steps of 1/64" \
+        "test/perf/record.sh tree-errors"
+    echo "model,tree,mac,accuracy,multipoles,distance,speed" >>"$work/tree-drift"
+    for model in plummer hernquist; do rows_of_drift "$model" || return; done >>"$work/tree-drift" &&
+        mv "$work/tree-drift" $data/tree-drift.csv
+}
+
 record_gothic() {
     for backend in $backends; do
         for what in ${GOTHIC:-fig3 fig4 fig6 fig7 fig8 fig9}; do
@@ -194,13 +324,13 @@ record_gothic() {
 }
 
 failed=
-[ $# -gt 0 ] || set -- errors energy rates steps scaling trees kinds gothic
+[ $# -gt 0 ] || set -- errors energy rates steps scaling trees tree-errors kinds gothic
 for what in "$@"; do
     case $what in
-    errors | energy | rates | steps | scaling | trees | kinds | gothic) ;;
+    errors | energy | rates | steps | scaling | trees | tree-errors | kinds | gothic) ;;
     *) echo "record.sh: there is nothing named $what" >&2; exit 2 ;;
     esac
     echo "record.sh: $what"
-    "record_$what" || failed="$failed $what"
+    "record_$(echo "$what" | tr - _)" || failed="$failed $what"
 done
 [ -z "$failed" ] || { echo "record.sh: failed:$failed" >&2; exit 1; }

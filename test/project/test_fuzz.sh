@@ -5,7 +5,7 @@
 case ${SANITIZE:-} in ?*) echo "what is preloaded does not go with sanitizers"; exit 77 ;; esac
 build=${BUILD:-$(cat build/current)}
 fuzz=$build/test/fuzz/fuzz
-[ -x "$fuzz" ] || { echo "$fuzz has not been built: make fuzz-build"; exit 77; }
+if ! [ -x "$fuzz" ] || ! [ -x "$fuzz"_trees ]; then echo "$fuzz has not been built: make fuzz-build fuzz-trees-build"; exit 77; fi
 [ "$(uname -s)" = Linux ] || { echo "the fuzzer needs Linux"; exit 77; }
 work=$(mktemp -d) || exit 2
 trap 'rm -rf "$work"' EXIT
@@ -54,5 +54,26 @@ grep -q 'planted.so' "$work/log"
 verdict $? "the watchdog tells the stack of the hang"
 compiled
 verdict $? "the program that hangs compiles"
+
+# ---- near pairs in trees: forces in dp, of which none is wrong
+
+# prove ARGUMENT...: the proof on the CPU
+prove() { "$fuzz"_trees --backend cpu --isa sse2 --precision dp --most 0 "$@" >"$work/log" 2>&1; }
+
+# shellcheck disable=SC2046
+$cc -shared -fPIC -Iinclude -o "$work/trees.so" test/fuzz/planted/trees.c -ldl >"$work/log" 2>&1
+verdict $? "the planted defects of trees compile"
+prove --systems 300
+verdict $? "no tree is wrong where nothing is planted"
+# planted SYSTEMS DEFECT WORDS: the proof finds a planted defect, and says so
+planted() {
+    LD_PRELOAD="$work/trees.so" FUZZ_PLANT="$2" prove --systems "$1" --timeout 2
+    [ $? -eq 1 ] && grep -q "$3" "$work/log"
+    verdict $? "a planted defect of trees is found: $2"
+}
+planted 240 wrong 'dp: acceleration of row'
+planted 40 unwritten 'not written'
+planted 40 ends 'the process ends'
+planted 40 hangs 'the process hangs'
 
 exit $((failures > 0))

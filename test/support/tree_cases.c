@@ -30,14 +30,17 @@ int tree_kdtree(void **state)
     return 0;
 }
 
-bodies tree_model(cluster_kind kind, int n)
+bodies tree_model(cluster_kind kind, int n) { return tree_model_of(kind, n, 1); }
+
+bodies tree_model_of(cluster_kind kind, int n, int seed)
 {
     cluster_request request = cluster_default();
     bodies set;
     message why;
     request.kind = kind;
     request.n = n;
-    request.masses = CLUSTER_SALPETER;
+    request.seed = seed;
+    request.masses = kind == CLUSTER_MASS_RATIOS ? CLUSTER_EQUAL : CLUSTER_SALPETER; /* it has masses of its own */
     assert_int_equal(cluster_make(&request, &set, &why), 0);
     return set;
 }

@@ -15,8 +15,9 @@ int tree_kdtree(void **state);
 #define TREE_TEST(test)                                                                                                \
     cmocka_unit_test_setup(test, tree_octree), { #test ", kd-tree", test, tree_kdtree, NULL, NULL }
 
-/* Makes a model as columns; free it with bodies_free. */
+/* Makes a model as columns, with masses over a factor of 200 or more; free it with bodies_free. */
 bodies tree_model(cluster_kind kind, int n);
+bodies tree_model_of(cluster_kind kind, int n, int seed);
 
 /* Particles that are difficult for the planes and groups of kd-trees. */
 enum tree_input {

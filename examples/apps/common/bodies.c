@@ -110,6 +110,20 @@ static double shell_sum(const bodies *set)
 
 double bodies_potential(const bodies *set) { return set->n <= PAIR_SUM_LIMIT ? pair_sum(set) : shell_sum(set); }
 
+int bodies_nearest(const bodies *set, int k, double *distance)
+{
+    int nearest = -1;
+    *distance = (double)INFINITY;
+    for (int l = 0; l < set->n; l++) {
+        const double *const a = set->x[k], *const b = set->x[l];
+        const double r = hypot(hypot(a[0] - b[0], a[1] - b[1]), a[2] - b[2]);
+        if (l == k || !(r < *distance)) continue;
+        nearest = l;
+        *distance = r;
+    }
+    return nearest;
+}
+
 int bodies_scale(bodies *set)
 {
     double total = total_mass(set);

@@ -29,6 +29,8 @@ double bodies_kinetic(const bodies *set);
  * smaller radii.  For the spherical models of this program both values agree to about 1 / n.
  */
 double bodies_potential(const bodies *set);
+/* Returns the particle nearest to particle k, or -1 if there is no other; *distance is their distance. */
+int bodies_nearest(const bodies *set, int k, double *distance);
 /*
  * Scales to N-body units: G = M = 1, E = -1/4, in virial equilibrium (T = 1/4, W = -1/2).  -1 if no such scale exists.
  */

@@ -27,6 +27,12 @@ static int is_galaxy(const cluster_request *request)
     return request->kind == CLUSTER_DISC || request->kind == CLUSTER_ANDROMEDA;
 }
 
+/* 1 for models whose particles are not scaled to N-body units, though they are no galaxies. */
+static int has_own_units(const cluster_request *request)
+{
+    return request->kind == CLUSTER_COLD_DISC || request->kind == CLUSTER_TWO;
+}
+
 static int check_galaxy(const cluster_request *request, message *why)
 {
     if (request->masses != CLUSTER_EQUAL) return complain(why, "the particles of a galaxy have equal masses");
@@ -48,6 +54,8 @@ static int check(const cluster_request *request, message *why)
                         request->cut);
     if (request->masses == CLUSTER_SALPETER && !(request->mass_low > 0 && request->mass_high > request->mass_low))
         return complain(why, "masses cannot lie between %g and %g", request->mass_low, request->mass_high);
+    if (request->kind == CLUSTER_MASS_RATIOS && request->masses != CLUSTER_EQUAL)
+        return complain(why, "the model of mass ratios has masses of its own");
     return is_galaxy(request) ? check_galaxy(request, why) : 0;
 }
 
@@ -56,6 +64,10 @@ static void choose_masses(bodies *set, const cluster_request *request)
     const double slope = -1.35; /* dN/dm ~ m^-2.35, so the number above m goes as m^-1.35 */
     rng source;
     rng_seed(&source, (uint64_t)request->seed, STREAM_MASSES);
+    if (request->kind == CLUSTER_MASS_RATIOS) {
+        cluster_mass_ratios(set, &source);
+        return;
+    }
     double low = pow(request->mass_low, slope), high = pow(request->mass_high, slope);
     for (int k = 0; k < set->n; k++) {
         int equal = request->masses == CLUSTER_EQUAL;
@@ -99,13 +111,19 @@ static int choose_orbits(bodies *set, const cluster_request *request)
         cluster_uniform(set, &source);
         return 0;
     case CLUSTER_NFW:
-        cluster_nfw(set, &source);
-        return 0;
+        return cluster_nfw(set, &source);
     case CLUSTER_CLUMPS:
         cluster_clumps(set, &source);
         return 0;
+    case CLUSTER_COLD_DISC:
+        cluster_cold_disc(set, &source);
+        return 0;
+    case CLUSTER_TWO:
+        cluster_two(set, &source);
+        return 0;
     case CLUSTER_DISC:
     case CLUSTER_ANDROMEDA: /* not here: make_galaxy */
+    case CLUSTER_MASS_RATIOS:
     case CLUSTER_PLUMMER:
         break;
     }
@@ -113,12 +131,22 @@ static int choose_orbits(bodies *set, const cluster_request *request)
     return 0;
 }
 
-/* A model of stars in N-body units. */
+/* A model of stars in N-body units, or in its own, of total mass 1. */
 static int make_cluster(bodies *set, const cluster_request *request)
 {
     choose_masses(set, request);
-    snprintf(set->units, sizeof set->units, "N-body: G = 1, M = 1, E = -1/4");
-    return choose_orbits(set, request) || bodies_scale(set);
+    if (!has_own_units(request)) {
+        snprintf(set->units, sizeof set->units, "N-body: G = 1, M = 1, E = -1/4");
+        return choose_orbits(set, request) || bodies_scale(set);
+    }
+    double total = 0;
+    for (int k = 0; k < set->n; k++) total += set->mass[k];
+    for (int k = 0; k < set->n; k++) set->mass[k] /= total;
+    snprintf(set->units, sizeof set->units, "G = 1, M = 1, %s 1",
+             request->kind == CLUSTER_TWO ? "scale radius of each cluster" : "scale length of the disc");
+    if (choose_orbits(set, request)) return -1;
+    bodies_centre(set);
+    return 0;
 }
 
 static int make_galaxy(bodies *set, const cluster_request *request)

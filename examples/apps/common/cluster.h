@@ -1,7 +1,7 @@
 /*
  * cluster.h - models of star clusters, in N-body units (G = M = 1, E = -1/4, virial equilibrium, at rest at the
- * origin), and of galaxies, in units of their own (galaxy.h).  The same request gives the same model on every machine,
- * except for the last digits, which depend on the mathematical library.
+ * origin), and of galaxies, discs and pairs of clusters, in units of their own (galaxy.h, below).  The same request
+ * gives the same model on every machine, except for the last digits, which depend on the mathematical library.
  */
 #ifndef COMMON_CLUSTER_H
 #define COMMON_CLUSTER_H
@@ -18,7 +18,10 @@ typedef enum cluster_kind {
     CLUSTER_NFW,
     CLUSTER_CLUMPS,
     CLUSTER_DISC,
-    CLUSTER_ANDROMEDA
+    CLUSTER_ANDROMEDA,
+    CLUSTER_COLD_DISC,
+    CLUSTER_TWO,
+    CLUSTER_MASS_RATIOS
 } cluster_kind;
 typedef enum cluster_masses { CLUSTER_EQUAL, CLUSTER_SALPETER } cluster_masses;
 
@@ -48,10 +51,20 @@ void cluster_plummer(bodies *set, rng *source);
 void cluster_hernquist(bodies *set, rng *source, double cut);
 /* A homogeneous sphere, its velocities of one Gaussian: in virial balance, and not in equilibrium. */
 void cluster_uniform(bodies *set, rng *source);
-/* Navarro, Frenk and White (1996) out to 5 scale radii, Gaussian velocities of the dispersion of Jeans' equation. */
-void cluster_nfw(bodies *set, rng *source);
+/* Navarro, Frenk and White (1996) out to 5 scale radii, velocities of a distribution function; -1 if there is no
+ * memory. */
+int cluster_nfw(bodies *set, rng *source);
 /* Sixteen small Plummer spheres, of sizes over a factor of 30, spread and moving as the stars of a large one. */
 void cluster_clumps(bodies *set, rng *source);
+/*
+ * Kuzmin (1956): a disc of mass 1 and scale length 1, its outermost tenth left out, on circular orbits; heights are
+ * Gaussian, of dispersion 0.01.  Without random motions it falls into clumps.
+ */
+void cluster_cold_disc(bodies *set, rng *source);
+/* Two Plummer spheres of mass 1/2 and scale radius 1, 1,000 apart, at rest relative to each other. */
+void cluster_two(bodies *set, rng *source);
+/* Masses over a factor of 1e6, even in the logarithm; the stars have the orbits of a Plummer sphere. */
+void cluster_mass_ratios(bodies *set, rng *source);
 /* King (1966); -1 if there is no memory. */
 int cluster_king(bodies *set, rng *source, double w0);
 

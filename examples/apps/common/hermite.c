@@ -11,15 +11,21 @@
  */
 #include "hermite.h"
 
+#include "collapse.h"
+#include "criterion.h"
 #include "interpolate.h"
 #include "schedule.h"
+#include "units.h"
 
 #include <math.h>
 #include <sapporo.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { KEPT = 8 }; /* derivatives of x that a star keeps, x itself among them */
+enum { KEPT = 2 + 2 * INTERPOLATE_MOST }; /* derivatives of x that a star keeps, x itself among them */
+
+/* Rounding errors of a force, in units of the last digit of its largest part: the sum of a cluster has some ten. */
+enum { ROUNDINGS = 64 };
 
 /* A particle at its own time.  The restart file has the same bytes. */
 typedef struct star {
@@ -38,13 +44,16 @@ typedef struct block {
 /* What the restart file keeps besides the plan and the stars. */
 typedef struct settings {
     int64_t n, tick, order, averaged, shared;
+    int64_t told_of_depth; /* 1: that a star has the shortest step */
     double eta, eta_start;
+    units unit; /* of stars and steps */
 } settings;
 
 typedef struct hermite {
     run *job;
     settings set;
     int given, kept; /* derivatives of the force that the library computes; derivatives of x that it stores */
+    int is_double;   /* 1: it computes in dp */
     sapporo *library;
     star *body;
     schedule plan;
@@ -92,9 +101,26 @@ static void release(hermite *h)
 
 /* ---- time -------------------------------------------------------------------------------------------- */
 
-static double tick_length(const hermite *h) { return ldexp(h->job->plan.dt_max, -SCHEDULE_DEPTH); }
+/* The longest step in the units of the integration; times of the plan are the user's. */
+static double longest(const hermite *h) { return units_time(&h->set.unit, h->job->plan.dt_max); }
 
-static double time_of(const hermite *h, int64_t tick) { return h->job->plan.start + (double)tick * tick_length(h); }
+static double tick_length(const hermite *h) { return ldexp(longest(h), -SCHEDULE_DEPTH); }
+
+/* Returns the time since the start of the run. */
+static double since(const hermite *h) { return (double)h->plan.tick * ldexp(h->job->plan.dt_max, -SCHEDULE_DEPTH); }
+
+/*
+ * The library counts time from the last multiple of the longest step, at which all particles were sent.  So its
+ * numbers never get large, and differences of times are exact whenever a run starts and however long it is.
+ */
+static double time_of(const hermite *h, int64_t tick) { return (double)(tick % schedule_ticks(0)) * tick_length(h); }
+
+/* Returns the end of a block on the same clock: particles still have the clock of the longest step that ends. */
+static double end_of_block(const hermite *h)
+{
+    const double time = time_of(h, h->plan.tick);
+    return time > 0 ? time : longest(h);
+}
 
 static int64_t next_output(const hermite *h)
 {
@@ -117,7 +143,7 @@ static int send_star(hermite *h, int k)
 {
     const star *p = &h->body[k];
     sapporo_particle q = {.mass = p->mass, .time = time_of(h, p->tick), .index = k};
-    memcpy(q.derivative, p->d, sizeof q.derivative);
+    memcpy(q.derivative, p->d, (size_t)h->kept * sizeof *p->d);
     return sapporo_set_particle(h->library, k, &q) != SAPPORO_OK;
 }
 
@@ -135,6 +161,7 @@ static int send_all(hermite *h)
 static int forces(hermite *h, int ni, double time)
 {
     block *now = &h->now;
+    const double eps = units_length(&h->set.unit, h->job->plan.eps);
     const sapporo_request request = {.size = sizeof request,
                                      .nj = (int)h->set.n,
                                      .ni = ni,
@@ -143,7 +170,7 @@ static int forces(hermite *h, int ni, double time)
                                      .a = {now->a, 0},
                                      .jerk = {now->j, 0},
                                      .index = {now->index, 0},
-                                     .eps2 = h->job->plan.eps * h->job->plan.eps};
+                                     .eps2 = eps * eps};
     const sapporo_result result = {.size = sizeof result,
                                    .acc = now->f[0],
                                    .jerk = now->f[1],
@@ -156,36 +183,76 @@ static int forces(hermite *h, int ni, double time)
     if (status >= 0) status = sapporo_force_end(job, ni, &result);
     sapporo_force_free(job);
     if (status == SAPPORO_OK) return 0;
-    run_warn(h->job, "the force library failed at time %.10g: %s", time, sapporo_last_error(h->library));
+    char at[RUN_TIME_TEXT];
+    run_warn(h->job, "the force library failed at time %s: %s", run_time_text(h->job, since(h), 10, at),
+             sapporo_last_error(h->library));
     return -1;
 }
 
 /* ---- the scheme -------------------------------------------------------------------------------------- */
 
-static double square(const double *a) { return a[0] * a[0] + a[1] * a[1] + a[2] * a[2]; }
+/*
+ * Returns an upper estimate of the rounding error of a force at the end of a step: of the force itself, and of
+ * coordinates, which are off by their own roundings.  The jerk over the speed of the potential is the gradient of the
+ * force.
+ */
+static double rounding_of_force(const hermite *h, const star *p, double pot)
+{
+    const double time = criterion_size(p->d[0]) / sqrt(fabs(pot));
+    const double force = criterion_size(p->d[2]) + (pot < 0 ? time * criterion_size(p->d[3]) : 0);
+    return ROUNDINGS * (h->is_double ? 0x1p-53 : 0x1p-24) * force;
+}
 
-/* Returns A^(k) of the generalised criterion, squared; f[k] are derivatives of the acceleration. */
-static double change(double (*f)[3], int k) { return sqrt(square(f[k - 1]) * square(f[k + 1])) + square(f[k]); }
+/* Computes derivative k of the force at the beginning of a step from those at its end, f. */
+static void derivative_at_begin(const hermite *h, const double (*f)[3], int k, double dt, double begin[3])
+{
+    const int top = 2 * h->given - 1;
+    for (int c = 0; c < 3; c++) {
+        begin[c] = f[top][c];
+        for (int m = top - 1; m >= k; m--) begin[c] = f[m][c] - begin[c] * (dt / (m + 1 - k));
+    }
+}
+
+/* Returns 1 if rounding errors of the force alone may make derivative k as large as it is. */
+static int may_be_noise(const hermite *h, const double derivative[3], int k, double dt, double rounding)
+{
+    double change = criterion_size(derivative);
+    for (int m = 0; m < k; m++) change *= dt;
+    return change <= interpolate_amplification(h->given, k) * rounding;
+}
 
 /*
- * Returns the next step.  The generalised Aarseth criterion (Nitadori & Makino 2008) is eta (A1 / A(p-2))^(1 / (p-3)),
- * which is eta times the geometric mean of the times A(k) / A(k+1).  Averaged: eta times their arithmetic mean, which a
- * derivative of pure noise cannot make small.
+ * Returns 1 if derivative k at the beginning of a step is not the one at the end of the step before, `old`.  On a
+ * smooth orbit both agree; if rounding errors make them, they are independent.
  */
-static double choose_step(const hermite *h, double (*f)[3])
+static int is_broken(const hermite *h, const double (*f)[3], const double old[3], int k, double dt)
 {
-    const int last = 2 * h->given - 2;
-    double sum = 0;
-    if (!h->set.averaged) {
-        const double above = change(f, 1), below = change(f, last);
-        return above > 0 && below > 0 ? h->set.eta * pow(above / below, 0.5 / (last - 1)) : (double)INFINITY;
+    double begin[3], between[3];
+    derivative_at_begin(h, f, k, dt, begin);
+    for (int c = 0; c < 3; c++) between[c] = begin[c] - old[c];
+    return criterion_size(between) > 0.5 * (criterion_size(old) + criterion_size(begin));
+}
+
+/*
+ * Returns the next step.  The generalised criterion divides by the highest derivatives, which are differences of forces
+ * over powers of dt.  If rounding errors make them, each shorter step makes them larger, and the next step shorter
+ * still, without a bound (docs/hermite68.md).  So only derivatives below the first that is noise count in it, and where
+ * noise may be taken for a derivative, the step by either criterion is at least an eighth of the one by the derivatives
+ * that the library computes.  `old` are the derivatives at the end of the step before; they are 0 in first steps.
+ */
+static double choose_step(const hermite *h, const star *p, const double (*old)[3], double dt, double pot)
+{
+    const double(*const f)[3] = p->d + 2;
+    const double rounding = rounding_of_force(h, p, pot), eta = h->set.eta;
+    int highest = 2 * h->given - 1, uncertain = 0;
+    for (int k = highest; k >= h->given; k--) {
+        if (!may_be_noise(h, f[k], k, dt, rounding)) continue;
+        uncertain = 1;
+        if (criterion_size(old[k]) > 0 && is_broken(h, f, old[k], k, dt)) highest = k - 1;
     }
-    for (int k = 1; k < last; k++) {
-        const double above = change(f, k), below = change(f, k + 1);
-        if (!(above > 0 && below > 0)) return (double)INFINITY;
-        sum += sqrt(above / below);
-    }
-    return h->set.eta * sum / (last - 1);
+    const double step =
+        h->set.averaged ? criterion_averaged(f, 2 * h->given - 2, eta) : criterion_generalised(f, highest, eta);
+    return uncertain ? fmax(step, criterion_generalised(f, h->given - 1, eta) / 8) : step;
 }
 
 /* Predicts particle k to the time of the block, with the derivatives that the library predicts for sources. */
@@ -203,8 +270,8 @@ static void predict(hermite *h, int place, int k)
         }
 }
 
-/* Corrects x and v of one coordinate, and computes all derivatives of the force at the end: f[0 .. 2 given - 1][c]. */
-static void correct_axis(const hermite *h, int place, star *p, double dt, int c, double (*f)[3])
+/* Corrects x and v of one coordinate, and computes all derivatives of the force at the end. */
+static void correct_axis(const hermite *h, int place, star *p, double dt, int c)
 {
     double f0[INTERPOLATE_MOST + 1] = {0}, f1[INTERPOLATE_MOST + 1] = {0}, higher[INTERPOLATE_MOST] = {0};
     for (int k = 0; k < h->given; k++) {
@@ -216,8 +283,7 @@ static void correct_axis(const hermite *h, int place, star *p, double dt, int c,
     f1[0] = f0[0] + interpolate_integral(h->given, f0 + 1, f1 + 1, dt);
     p->d[0][c] += interpolate_integral(h->given, f0, f1, dt);
     p->d[1][c] = f1[0];
-    for (int k = 0; k < h->given; k++) f[k][c] = f1[k + 1], f[h->given + k][c] = higher[k];
-    for (int k = 2; k < h->kept; k++) p->d[k][c] = f[k - 2][c];
+    for (int k = 0; k < h->given; k++) p->d[2 + k][c] = f1[k + 1], p->d[2 + h->given + k][c] = higher[k];
 }
 
 /* Corrects particle k; returns -1 if its orbit is not finite. */
@@ -225,14 +291,27 @@ static int correct(hermite *h, int place, int k)
 {
     star *p = &h->body[k];
     const double dt = (double)(h->plan.tick - p->tick) * tick_length(h);
-    double f[2 * INTERPOLATE_MOST][3] = {{0}};
-    for (int c = 0; c < 3; c++) correct_axis(h, place, p, dt, c, f);
+    double old[2 * INTERPOLATE_MOST][3];
+    memcpy(old, p->d + 2, sizeof old);
+    for (int c = 0; c < 3; c++) correct_axis(h, place, p, dt, c);
     p->tick = h->plan.tick;
-    if (!isfinite(square(p->d[0]) + square(p->d[1]) + square(p->d[2]))) return -1;
+    if (!isfinite(criterion_size(p->d[0]) + criterion_size(p->d[1]) + criterion_size(p->d[2]))) return -1;
     if (h->set.shared) return 0;
-    p->level = schedule_choose(&h->plan, p->level, choose_step(h, f) / h->job->plan.dt_max);
+    const double step = choose_step(h, p, (const double(*)[3])old, dt, h->now.pot[place]);
+    p->level = schedule_choose(&h->plan, p->level, step / longest(h));
     h->plan.level[k] = p->level;
     return 0;
+}
+
+/* Warns of collapsed steps: of the first star of the schedule, whose step is the shortest. */
+static void tell_collapse(hermite *h, const char *why)
+{
+    const int shortest = h->plan.order[0];
+    for (int k = 0; k < (int)h->set.n; k++) predict(h, k, k);
+    memcpy(h->out.x, h->now.x, (size_t)h->set.n * sizeof *h->out.x);
+    units_give(&h->set.unit, &h->out);
+    collapse_warn(h->job, since(h), &h->out, shortest, ldexp(h->job->plan.dt_max, -h->body[shortest].level), why,
+                  COLLAPSE_REMEDY);
 }
 
 static int block_step(hermite *h)
@@ -240,21 +319,26 @@ static int block_step(hermite *h)
     const int64_t before = h->plan.tick;
     const int active = schedule_advance(&h->plan);
     for (int place = 0; place < active; place++) predict(h, place, h->plan.order[place]);
-    if (forces(h, active, time_of(h, h->plan.tick))) {
+    if (forces(h, active, end_of_block(h))) {
         h->plan.tick = before; /* the stars have not changed yet, so the restart file will be good */
         return -1;
     }
     for (int place = 0; place < active; place++) {
         const int k = h->plan.order[place];
         if (correct(h, place, k) || send_star(h, k)) {
-            run_warn(h->job, "the orbit of particle %d is not finite at time %.10g", h->body[k].id,
-                     time_of(h, h->plan.tick));
+            char at[RUN_TIME_TEXT];
+            run_warn(h->job, "the orbit of particle %d is not finite at time %s", h->body[k].id,
+                     run_time_text(h->job, since(h), 10, at));
             return -2;
         }
     }
     schedule_settle(&h->plan, active);
     h->job->plan.blocks++;
     h->job->plan.steps += active;
+    if (h->plan.count[SCHEDULE_DEPTH] && !h->set.told_of_depth) {
+        h->set.told_of_depth = 1;
+        tell_collapse(h, COLLAPSE_DEEP);
+    }
     return 0;
 }
 
@@ -283,11 +367,11 @@ static void take_forces(hermite *h, int n)
 /* Computes the force one step ahead, which gives the higher derivatives at the beginning. */
 static int trial_step(hermite *h)
 {
-    const double dt = h->job->plan.dt_max;
+    const double dt = longest(h);
     const int n = (int)h->set.n;
     h->plan.tick = schedule_ticks(0);
     for (int k = 0; k < n; k++) predict(h, k, k);
-    const int failed = forces(h, n, time_of(h, h->plan.tick));
+    const int failed = forces(h, n, end_of_block(h));
     h->plan.tick = 0;
     if (failed) return -1;
     for (int k = 0; k < n; k++)
@@ -300,14 +384,11 @@ static int trial_step(hermite *h)
     return send_all(h);
 }
 
-/* Chooses the first step: a cautious multiple of the ratio of acceleration and jerk. */
 static void first_step(hermite *h, int k)
 {
     star *p = &h->body[k];
-    const double acc = sqrt(square(p->d[2])), jerk = sqrt(square(p->d[3]));
-    double step = h->set.eta_start * acc / jerk;
-    if (jerk == 0) step = acc > 0 ? h->set.eta_start * h->job->plan.dt_max : (double)INFINITY;
-    p->level = h->set.shared ? 0 : schedule_first(step / h->job->plan.dt_max);
+    const double step = criterion_first(p->d[2], p->d[3], h->now.pot[k], h->set.eta_start, longest(h));
+    p->level = h->set.shared ? 0 : schedule_first(step / longest(h));
     h->plan.level[k] = p->level;
 }
 
@@ -330,6 +411,8 @@ static int begin(hermite *h)
     const int status = run_begin(h->job, &h->out);
     if (status) return status;
     if (allocate(h, h->out.n)) return RUN_FAILED;
+    h->set.unit = units_choose(&h->out);
+    units_take(&h->set.unit, &h->out);
     for (int k = 0; k < h->out.n; k++) {
         star *p = &h->body[k];
         p->mass = h->out.mass[k];
@@ -353,11 +436,14 @@ static int save(hermite *h, int always)
 static int output(hermite *h)
 {
     if (force_on_all(h)) return -1;
-    h->out.time = time_of(h, h->plan.tick);
+    h->out.time = run_time(h->job, since(h));
     for (int k = 0; k < (int)h->set.n; k++) {
+        h->out.mass[k] = h->body[k].mass;
         memcpy(h->out.x[k], h->body[k].d[0], sizeof h->out.x[k]);
         memcpy(h->out.v[k], h->body[k].d[1], sizeof h->out.v[k]);
+        h->now.pot[k] = units_give_potential(&h->set.unit, h->now.pot[k]);
     }
+    units_give(&h->set.unit, &h->out);
     if (run_output(h->job, &h->out, h->now.pot)) return -1;
     return save(h, 0);
 }
@@ -372,7 +458,6 @@ static int read_stars(hermite *h, const restart_file *file, message *why)
     h->plan.tick = h->set.tick;
     for (int k = 0; k < n; k++) {
         h->out.id[k] = h->body[k].id;
-        h->out.mass[k] = h->body[k].mass;
         h->plan.level[k] = h->body[k].level;
     }
     schedule_rebuild(&h->plan);
@@ -391,7 +476,7 @@ static int go_on(hermite *h)
         run_warn(h->job, "%s", why.text);
         return RUN_USAGE;
     }
-    status = run_go_on(h->job, time_of(h, h->plan.tick));
+    status = run_go_on(h->job, since(h));
     if (status) return status;
     return send_all(h) ? RUN_FAILED : RUN_OK;
 }
@@ -404,11 +489,11 @@ static int integrate(hermite *h)
     for (;;) {
         if (h->plan.tick == next_output(h) && output(h)) return RUN_FAILED;
         if (job->plan.done > job->plan.outputs) return run_finish(job);
-        if (run_must_stop(job)) return save(h, 1) ? RUN_FAILED : run_stopped(job, time_of(h, h->plan.tick));
+        if (run_must_stop(job)) return save(h, 1) ? RUN_FAILED : run_stopped(job, since(h));
         const int bad = block_step(h);
         if (bad == -1) save(h, 1);
         if (bad) return RUN_FAILED;
-        progress_show(&job->bar, time_of(h, h->plan.tick));
+        if (run_step(job, since(h))) tell_collapse(h, COLLAPSE_SLOW);
     }
 }
 
@@ -435,9 +520,10 @@ static int run_program(run *job, int order, int argc, char **argv)
     }
     h.set.shared = shared;
     h.given = order / 2;
-    h.kept = order == 6 ? 6 : KEPT;
+    h.kept = order == 6 ? 6 : 8;
     if (open_library(&h)) return RUN_FAILED;
-    h.set.averaged = criterion == AUTO ? sapporo_get_precision(h.library) != SAPPORO_DP : criterion == AVERAGED;
+    h.is_double = sapporo_get_precision(h.library) == SAPPORO_DP;
+    h.set.averaged = criterion == AUTO ? !h.is_double : criterion == AVERAGED;
     status = job->restart ? go_on(&h) : begin(&h);
     if (!status) status = integrate(&h);
     sapporo_close(h.library);

@@ -13,6 +13,12 @@ enum { INTERPOLATE_MOST = 4 }; /* largest `given`: force itself, jerk, snap, cra
 void interpolate_derivatives(int given, const double *here, const double *there, double dt, double *higher);
 
 /*
+ * Returns the factor by which an error of the force at one end enters derivative k of this end, in units of error /
+ * dt^k; k is given .. 2 given - 1, and given is 3 or 4.
+ */
+double interpolate_amplification(int given, int k);
+
+/*
  * Returns the change of an integral over the step, whose derivatives at both ends are f0[k], f1[k]: exact for the
  * polynomial.
  */

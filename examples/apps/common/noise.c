@@ -2,20 +2,15 @@
  * noise.c - see noise.h.
  */
 #include "noise.h"
-
-#include <math.h>
+#include "criterion.h"
 
 int noise_disagree(const double before[3], const double after[3], double change)
 {
-    double old = 0, new = 0, between = 0;
+    double between[3];
     if (!(change < 0.01)) return 0;
-    for (int c = 0; c < 3; c++) {
-        double d = after[c] - before[c];
-        old += before[c] * before[c];
-        new += after[c] * after[c];
-        between += d * d;
-    }
-    return old > 0 && sqrt(between) > 0.5 * (sqrt(old) + sqrt(new));
+    for (int c = 0; c < 3; c++) between[c] = after[c] - before[c];
+    const double old = criterion_size(before);
+    return old > 0 && criterion_size(between) > 0.5 * (old + criterion_size(after));
 }
 
 int noise_block(noise_watch *watch, int active, int disagreeing)

@@ -21,7 +21,7 @@ static double clock_now(void)
 void progress_begin(progress *bar, double from, double to, int quiet)
 {
     double now = clock_now();
-    *bar = (progress){.from = from, .to = to, .began = now, .bar = !quiet && isatty(STDERR_FILENO)};
+    *bar = (progress){.from = from, .to = to, .digits = 6, .began = now, .bar = !quiet && isatty(STDERR_FILENO)};
     bar->older = bar->newer = (progress_mark){now, from};
 }
 
@@ -72,7 +72,7 @@ void progress_show(progress *bar, double at)
     memset(drawn, '.', WIDTH);
     memset(drawn, '#', (size_t)(full < 0 ? 0 : full > WIDTH ? WIDTH : full));
     drawn[WIDTH] = 0;
-    fprintf(stderr, "\r[%s] %3.0f %%  t = %-8.6g %s left\033[K", drawn, 100 * part, at,
+    fprintf(stderr, "\r[%s] %3.0f %%  t = %-8.*g %s left\033[K", drawn, 100 * part, bar->digits, bar->origin + at,
             progress_span(progress_left(bar, at), span));
     fflush(stderr);
 }

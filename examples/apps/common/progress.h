@@ -14,7 +14,9 @@ typedef struct progress_mark {
 
 typedef struct progress {
     double from, to; /* the range of the counted quantity */
-    double began;    /* seconds of a clock that never jumps */
+    double origin; /* what the bar shows is larger by this, with so many digits: 0 and 6 unless the caller sets them */
+    int digits;
+    double began; /* seconds of a clock that never jumps */
     double last_shown;
     progress_mark older,
         newer; /* marks of the recent past; the speed is counted from the older one, because runs begin slowly */

@@ -47,6 +47,49 @@ int run_path(const run *job, char path[RUN_PATH], const char *ending, message *w
     return length < 0 || length >= RUN_PATH ? complain(why, "the name of the output is too long") : 0;
 }
 
+/* ---- time ------------------------------------------------------------------------------------------------ */
+
+double run_time(const run *job, double since) { return job->plan.start + since; }
+
+/* Returns the digits that tell outputs apart at a time, at least `digits`. */
+static int digits_of(const run *job, double since, int digits)
+{
+    const double outputs = fabs(run_time(job, since)) / job->plan.interval;
+    if (outputs > 1000) digits += (int)fmin(log10(outputs) - 2, 17);
+    return digits < 17 ? digits : 17;
+}
+
+const char *run_time_text(const run *job, double since, int digits, char text[RUN_TIME_TEXT])
+{
+    snprintf(text, RUN_TIME_TEXT, "%.*g", digits_of(job, since, digits), run_time(job, since));
+    return text;
+}
+
+static double spacing(double time) { return nextafter(fabs(time), INFINITY) - fabs(time); }
+
+/*
+ * Returns the length of a run.  Both times are rounded, and a run that is shifted in time must have the same length: so
+ * the length is the shortest decimal number within the roundings, unless the difference has few digits itself.
+ */
+static double length_of(double start, double end)
+{
+    const double span = end - start, rounding = 0.5 * (spacing(start) + spacing(end));
+    char text[40];
+    if (start == 0) return span;
+    snprintf(text, sizeof text, "%.6e", span);
+    if (strtod(text, NULL) == span) return span;
+    for (int digits = 0; digits < 16; digits++) {
+        snprintf(text, sizeof text, "%.*e", digits, span);
+        const double near = strtod(text, NULL);
+        if (fabs(near - span) <= rounding) return near;
+    }
+    return span;
+}
+
+static double last_output(const run *job) { return (double)job->plan.outputs * job->plan.interval; }
+
+/* ---- beginning ------------------------------------------------------------------------------------------- */
+
 /* Describes the settings that decide the bits of a force, as far as a client knows them. */
 static void describe_engine(char text[64])
 {
@@ -79,12 +122,12 @@ static int get_particles(run *job, bodies *set)
  * Chooses the steps as 1/2^k of the interval.  Then all particles have the same time at every output, so an output
  * needs no prediction and changes nothing.
  */
-static int plan_steps(run *job)
+static int plan_steps(run *job, double span)
 {
     run_plan *plan = &job->plan;
-    double span = plan->end - plan->start, intervals;
+    double intervals;
     if (span < 0) {
-        run_warn(job, "--end %g lies before the start at %g", plan->end, plan->start);
+        run_warn(job, "--end %.10g lies before the start at %.10g", plan->end, plan->start);
         return -1;
     }
     if (span > 0 && plan->interval > span) plan->interval = span;
@@ -93,8 +136,10 @@ static int plan_steps(run *job)
     int halvings = 0;
     for (; plan->dt_max > job->dt_max * (1 + 1e-12); halvings++) plan->dt_max /= 2;
     if (halvings > HALVINGS_MAX || intervals * ldexp(1, halvings) > INTERVALS_MAX) {
-        run_warn(job, "too many steps of at most %g from %g to %g: 4,194,304 are possible", plan->dt_max, plan->start,
-                 plan->end);
+        run_warn(job,
+                 "too many steps of at most %g from %.10g to %.10g: 4,194,304 are possible; give a longer --dt-max and "
+                 "--interval, in the unit of time of the particles",
+                 plan->dt_max, plan->start, plan->end);
         return -1;
     }
     plan->outputs = (int64_t)intervals;
@@ -115,9 +160,11 @@ int run_shorten_steps(run *job, double dt)
 static void say_end(run *job)
 {
     const run_plan *plan = &job->plan;
-    double last = plan->start + (double)plan->outputs * plan->interval;
-    if (last > plan->end + 1e-9 * plan->interval)
-        run_say(job, "# the end is at %.10g, the first output at or after %.10g", last, plan->end);
+    const double last = last_output(job), span = length_of(plan->start, plan->end);
+    char at[RUN_TIME_TEXT], wanted[RUN_TIME_TEXT];
+    if (last > span + 1e-9 * plan->interval)
+        run_say(job, "# the end is at %s, the first output at or after %s", run_time_text(job, last, 10, at),
+                run_time_text(job, span, 10, wanted));
 }
 
 static int refuse_overwriting(run *job)
@@ -147,12 +194,18 @@ static int check_writing(run *job)
     return -1;
 }
 
-static void start_clock(run *job, double now)
+enum { BLOCKS_UNTOLD = 65536 }; /* block steps without an output, after which a line says how far the run is */
+
+static void start_clock(run *job, double since)
 {
     const run_plan *plan = &job->plan;
-    job->blocks_before = plan->blocks;
+    job->blocks_before = job->blocks_told = plan->blocks;
+    job->next_told = BLOCKS_UNTOLD;
+    job->since_told = since;
     job->steps_before = plan->steps;
-    progress_begin(&job->bar, now, plan->start + (double)plan->outputs * plan->interval, job->quiet);
+    progress_begin(&job->bar, since, last_output(job), job->quiet);
+    job->bar.origin = plan->start;
+    job->bar.digits = digits_of(job, last_output(job), 6);
 }
 
 /* Tells where snapshots go, so that a saved output names them: examples/report reads this line. */
@@ -166,31 +219,33 @@ static void say_files(run *job)
 int run_begin(run *job, bodies *set)
 {
     run_plan *plan = &job->plan;
-    char steps[64] = "";
+    char steps[64] = "", from[RUN_TIME_TEXT], to[RUN_TIME_TEXT];
     if (refuse_overwriting(job)) return RUN_USAGE;
     if (check_writing(job)) return RUN_FAILED;
     if (get_particles(job, set)) return RUN_USAGE;
     plan->start = set->time;
-    plan->end = job->end > -1e300 ? job->end : plan->start + (job->demo ? 3 : 1);
+    const int given = job->end > -1e300;
+    const double span = given ? length_of(plan->start, job->end) : job->demo ? 3 : 1;
+    plan->end = given ? job->end : plan->start + span;
     plan->interval = job->interval;
     plan->eps = job->eps;
     plan->form = job->form ? SNAPSHOT_CSV : SNAPSHOT_LINES;
     memcpy(plan->units, set->units, sizeof plan->units);
     memcpy(plan->parts, set->parts, sizeof plan->parts);
     describe_engine(plan->engine);
-    if (plan_steps(job)) {
+    if (plan_steps(job, span)) {
         bodies_free(set);
         return RUN_USAGE;
     }
     interrupt_catch(); /* from now on an interruption would lose results */
     if (!job->one_step) snprintf(steps, sizeof steps, ", steps up to %.6g", plan->dt_max);
-    run_say(job, "# %d particles, softening %.6g, time %.10g to %.10g, outputs every %.6g%s", set->n, plan->eps,
-            plan->start, plan->end, plan->interval, steps);
+    run_say(job, "# %d particles, softening %.6g, time %s to %s, outputs every %.6g%s", set->n, plan->eps,
+            run_time_text(job, 0, 10, from), run_time_text(job, span, 10, to), plan->interval, steps);
     if (set->units[0]) run_say(job, "# units: %s", set->units);
     if (set->parts[0]) run_say(job, "# parts: %s", set->parts);
     say_end(job);
     say_files(job);
-    start_clock(job, plan->start);
+    start_clock(job, 0);
     return RUN_OK;
 }
 
@@ -210,15 +265,18 @@ int run_reopen(run *job, restart_file *file)
  * Moves the end of the run; returns -1 after a message if the new end is not possible.  The interval is the unit of the
  * steps and stays, so only the number of outputs changes.
  */
-static int move_end(run *job, double now)
+static int move_end(run *job, double since)
 {
     run_plan *plan = &job->plan;
+    char at[RUN_TIME_TEXT];
     if (!(job->end > -1e300)) return 0;
-    if (job->end < now - 1e-9 * plan->interval) {
-        run_warn(job, "--end %.10g lies before the present time of %s, %.10g", job->end, job->restart, now);
+    const double span = length_of(plan->start, job->end);
+    if (span < since - 1e-9 * plan->interval) {
+        run_warn(job, "--end %.10g lies before the present time of %s, %s", job->end, job->restart,
+                 run_time_text(job, since, 10, at));
         return -1;
     }
-    double intervals = ceil((job->end - plan->start) / plan->interval - 1e-9);
+    double intervals = ceil(span / plan->interval - 1e-9);
     if (intervals * (plan->interval / plan->dt_max) > INTERVALS_MAX) {
         run_warn(job, "--end %g is too far away for steps of at most %g: 4,194,304 are possible", job->end,
                  plan->dt_max);
@@ -230,10 +288,10 @@ static int move_end(run *job, double now)
     return 0;
 }
 
-int run_go_on(run *job, double now)
+int run_go_on(run *job, double since)
 {
-    char engine[64];
-    if (move_end(job, now)) return RUN_USAGE;
+    char engine[64], at[RUN_TIME_TEXT], to[RUN_TIME_TEXT];
+    if (move_end(job, since)) return RUN_USAGE;
     if (check_writing(job)) return RUN_FAILED;
     interrupt_catch();
     describe_engine(engine);
@@ -245,26 +303,45 @@ int run_go_on(run *job, double now)
     memcpy(job->plan.engine, engine, sizeof engine);
     job->now = job->plan.last;
     if (job->plan.done > job->plan.outputs)
-        run_say(job, "# this run has ended at time %.10g; --end with a later time goes on with it", now);
+        run_say(job, "# this run has ended at time %s; --end with a later time goes on with it",
+                run_time_text(job, since, 10, at));
     else
-        run_say(job, "# going on at time %.10g, after %lld block steps, to %.10g", now, (long long)job->plan.blocks,
-                job->plan.end);
+        run_say(job, "# going on at time %s, after %lld block steps, to %s", run_time_text(job, since, 10, at),
+                (long long)job->plan.blocks, run_time_text(job, length_of(job->plan.start, job->plan.end), 10, to));
     say_files(job);
-    start_clock(job, now);
+    start_clock(job, since);
     return RUN_OK;
 }
 
-static void print_line(run *job, double time)
+/* ---- outputs --------------------------------------------------------------------------------------------- */
+
+int run_step(run *job, double since)
+{
+    char now[RUN_TIME_TEXT], next[RUN_TIME_TEXT], elapsed[32];
+    progress_show(&job->bar, since);
+    if (job->plan.blocks - job->blocks_told < job->next_told) return 0;
+    job->next_told *= 2;
+    run_say(job, "# time %s: %lld block steps since the last output; the next is at %s; %s have passed",
+            run_time_text(job, since, 12, now), (long long)(job->plan.blocks - job->blocks_told),
+            run_time_text(job, (double)job->plan.done * job->plan.interval, 6, next),
+            progress_span(progress_elapsed(&job->bar), elapsed));
+    if (job->is_slow || 64 * (since - job->since_told) >= job->plan.interval) return 0;
+    return job->is_slow = 1;
+}
+
+static void print_line(run *job, double since)
 {
     const run_plan *plan = &job->plan;
-    char elapsed[32], left[32];
+    char elapsed[32], left[32], now[RUN_TIME_TEXT], energy[32];
     double blocks = (double)plan->blocks, mean = plan->blocks ? (double)plan->steps / blocks : 0;
     if (job->lines++ == 0)
         run_say(job, "#%11s %18s %10s %12s %8s %10s %10s   elapsed, left", "time", "energy", "dE/|E|", "|L|", "-T/W",
                 "blocks", "mean block");
-    run_say(job, "%12.6g %18.12f %10.2e %12.5e %8.5f %10lld %10.1f   %s, %s", time, job->now.energy,
+    const double size = fabs(job->now.energy); /* units may be any */
+    snprintf(energy, sizeof energy, size > 0 && (size < 1e-3 || size >= 1e5) ? "%18.11e" : "%18.12f", job->now.energy);
+    run_say(job, "%12s %s %10.2e %12.5e %8.5f %10lld %10.1f   %s, %s", run_time_text(job, since, 6, now), energy,
             report_energy_error(&job->now, &plan->first), job->now.spin, job->now.virial, (long long)plan->blocks, mean,
-            progress_span(progress_elapsed(&job->bar), elapsed), progress_span(progress_left(&job->bar, time), left));
+            progress_span(progress_elapsed(&job->bar), elapsed), progress_span(progress_left(&job->bar, since), left));
 }
 
 /* Writes a snapshot with the remarks of the run, which the integrator's own set may lack after a restart. */
@@ -283,7 +360,10 @@ int run_output(run *job, const bodies *set, const double *pot)
     char path[RUN_PATH], ending[32];
     job->now = plan->last = report_make(set, pot);
     if (plan->done == 0) plan->first = job->now;
-    print_line(job, set->time);
+    print_line(job, (double)plan->done * plan->interval);
+    job->blocks_told = plan->blocks;
+    job->next_told = BLOCKS_UNTOLD;
+    job->since_told = (double)plan->done * plan->interval;
     if (plan->files) {
         snprintf(ending, sizeof ending, ".%04lld.%s", (long long)plan->done,
                  plan->form == SNAPSHOT_CSV ? "csv" : "txt");
@@ -327,13 +407,14 @@ static int stop_after_reached(const run *job)
 
 int run_must_stop(const run *job) { return interrupt_signal() || stop_after_reached(job); }
 
-int run_stopped(run *job, double now)
+int run_stopped(run *job, double since)
 {
-    char path[RUN_PATH], shown[RUN_PATH];
+    char path[RUN_PATH], shown[RUN_PATH], at[RUN_TIME_TEXT];
     message why = {""};
     if (run_path(job, path, ".restart", &why)) return RUN_FAILED;
     shell_word(shown, sizeof shown, path);
-    run_warn(job, "stopped at time %.10g.  To go on: %s --restart %s", now, job->command, shown);
+    run_warn(job, "stopped at time %s.  To go on: %s --restart %s", run_time_text(job, since, 10, at), job->command,
+             shown);
     return interrupt_signal() ? RUN_SIGNAL + interrupt_signal() : RUN_OK;
 }
 

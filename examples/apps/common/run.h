@@ -76,11 +76,23 @@ typedef struct run {
     report now;
     progress bar;
     int64_t blocks_before, steps_before; /* when this process began */
-    int lines;                           /* printed so far */
+    int64_t blocks_told, next_told; /* block steps at the last output, or at the start of this process; see run_step */
+    double since_told;              /* the time at which blocks_told were counted */
+    int is_slow;                    /* 1: run_step has returned 1 */
+    int lines;                      /* printed so far */
 } run;
 
 /* Reads the command line.  RUN_OK: go on; *status is the exit status if the return value is not 0. */
 int run_parse(run *job, int argc, char **argv, int *status);
+
+/*
+ * Integrators count time from the start of the run, so that a run which is shifted in time takes the same steps to the
+ * last bit.  `since` is such a time.  Returns the time that users and snapshots know.
+ */
+double run_time(const run *job, double since);
+/* Writes run_time with enough digits to tell outputs apart, at least `digits`; returns the text. */
+enum { RUN_TIME_TEXT = 32 };
+const char *run_time_text(const run *job, double since, int digits, char text[RUN_TIME_TEXT]);
 
 /* Reads or makes the particles and plans the outputs.  Prints errors and returns an exit status. */
 int run_begin(run *job, bodies *set);
@@ -89,7 +101,7 @@ int run_begin(run *job, bodies *set);
  * return an exit status.
  */
 int run_reopen(run *job, restart_file *file);
-int run_go_on(run *job, double now);
+int run_go_on(run *job, double since);
 /*
  * Shortens the longest step until it is at most `dt`, after run_begin and before the first step.  Returns RUN_USAGE,
  * with a message, if the run would have too many steps.
@@ -103,6 +115,12 @@ int run_shorten_steps(run *job, double dt);
 enum { RUN_AUTOMATIC = 0 };
 int run_read_rebuild(run *job, const char *text, int64_t *rebuild);
 
+/*
+ * Tells how far the run is, after a block step: moves the bar; and, if no output came for 65,536 block steps, or two,
+ * four, eight times as many, prints a line.  Returns 1, once, if these steps have covered less than 1/64 of the time
+ * between outputs: then the integrator warns of the star that causes it.
+ */
+int run_step(run *job, double since);
 /* Makes an output of the present state: prints its line and writes the snapshot.  -1: a file could not be written. */
 int run_output(run *job, const bodies *set, const double *pot);
 /* Draws the image PREFIX.0000.pgm of the present output, before run_output; pixels 0: none.  -1: it was not written. */
@@ -115,7 +133,7 @@ int run_save(run *job, const restart_piece *pieces, int n, int always);
 /* Returns 1 if a signal or --stop-after asks to stop now. */
 int run_must_stop(const run *job);
 /* Prints that the run has been stopped and how to continue it; returns the exit status. */
-int run_stopped(run *job, double now);
+int run_stopped(run *job, double since);
 /* Prints the last lines of a run that has reached its end; returns RUN_OK, or RUN_INACCURATE after a warning. */
 int run_finish(run *job);
 /* Ends the program: returns the exit status, which is RUN_FAILED if standard output could not be written. */

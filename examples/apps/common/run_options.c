@@ -9,8 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const MODELS[] = {"plummer", "king", "hernquist", "uniform", "nfw",
-                                     "clumps",  "disc", "andromeda", NULL};
+static const char *const MODELS[] = {"plummer", "king",      "hernquist", "uniform",      "nfw",         "clumps",
+                                     "disc",    "andromeda", "cold-disc", "two-clusters", "mass-ratios", NULL};
 static const char *const MASSES[] = {"equal", "salpeter", NULL};
 static const char *const FORMS[] = {"lines", "csv", NULL};
 
@@ -33,7 +33,9 @@ static void list_rules(run *job, rule_list *list)
         {OPTION_TITLE, 0, "Particles (from FILE, or a model; clusters in N-body units, G = M = 1, E = -1/4):", 0, 0, 0,
          0, 0, 0},
         {OPTION_CHOICE, 'm', "model", &job->model_kind, "NAME",
-         "plummer, king, hernquist, uniform, nfw, clumps; galaxies: disc, andromeda", MODELS, 0, 0},
+         "plummer, king, hernquist, uniform, nfw, clumps, mass-ratios; in units of their own: cold-disc, two-clusters, "
+         "and galaxies: disc, andromeda",
+         MODELS, 0, 0},
         {OPTION_COUNT, 'n', "particles", &model->n, "N", "number of stars of the model (1024)", 0, 0, 0},
         {OPTION_REAL, 0, "w0", &model->w0, "W", "King: depth of the central potential (6)", 0, 0, 0},
         {OPTION_REAL, 0, "cut", &model->cut, "R", "Hernquist: no star beyond R scale radii (50)", 0, 0, 0},

@@ -3,6 +3,7 @@
  */
 #include "spheres.h"
 #include "disc.h"
+#include "eddington.h"
 
 #include <math.h>
 
@@ -84,23 +85,6 @@ static double bend_by_depth(const spheres *tables, int k, density d, double all)
     return r2 / m * ((r2 * d.bend + 2 * r * d.slope) / m - 4 * PI * r2 * r2 * d.slope * all / (m * m));
 }
 
-/*
- * Integrates bend / sqrt(energy - depth) over the depths below that of node `from`, which is the energy; `bend` is
- * taken as linear between nodes, for which the integral is exact.
- */
-static double abel(const spheres *tables, const double *bend, int from)
-{
-    double sum = 0, a = 0;
-    for (int k = from; k + 1 < SPHERES_NODES; k++) {
-        const double b = sqrt(tables->depth[from] - tables->depth[k + 1]);
-        if (!(b > a)) continue;
-        const double slope = (bend[k + 1] - bend[k]) / (b * b - a * a);
-        sum += 2 * (b - a) * (bend[k] + slope * ((b * b + a * b + a * a) / 3 - a * a));
-        a = b;
-    }
-    return sum;
-}
-
 static double level_at(const spheres *tables, const sphere_table *own, double energy)
 {
     int low = 0, high = SPHERES_NODES - 1;
@@ -132,7 +116,8 @@ static void invert(const spheres *tables, const sphere_shape *shape, double fact
     double bend[SPHERES_NODES];
     for (int k = 0; k < SPHERES_NODES; k++)
         bend[k] = factor * bend_by_depth(tables, k, density_at(shape, tables->radius[k]), all[k]);
-    for (int k = 0; k < SPHERES_NODES; k++) own->level[k] = fmax(0, abel(tables, bend, k) / (sqrt(8) * PI * PI));
+    for (int k = 0; k < SPHERES_NODES; k++)
+        own->level[k] = fmax(0, eddington_integral(SPHERES_NODES, tables->depth, bend, k) / (sqrt(8) * PI * PI));
     find_most(tables, own);
 }
 

@@ -25,11 +25,23 @@ static double seconds_now(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
+/*
+ * The stepper counts time from the start of the run, as the schedule of outputs does: so a run that is shifted in time
+ * takes the same steps.
+ */
+static double since(const stepping *s) { return sapporo_stepper_get_time(s->stepper); }
+
+static double next_output(const stepping *s) { return (double)s->job->plan.done * s->job->plan.interval; }
+
+static int is_before(const stepping *s, double time) { return since(s) < time - s->set.dt / (1 << 24); }
+
 /* ---- the library ---------------------------------------------------------------------------------------- */
 
 static int failed(stepping *s, const char *what)
 {
-    run_warn(s->job, "%s at time %.10g: %s", what, s->body.time, sapporo_stepper_last_error(s->stepper));
+    char at[RUN_TIME_TEXT];
+    run_warn(s->job, "%s at time %s: %s", what, run_time_text(s->job, s->stepper ? since(s) : 0, 10, at),
+             sapporo_stepper_last_error(s->stepper));
     return -1;
 }
 
@@ -60,7 +72,7 @@ static int put(stepping *s)
 {
     const bodies *const b = &s->body;
     const sapporo_stepper_particles p = {
-        .size = sizeof p, .n = b->n, .x = {b->x, 0}, .v = {b->v, 0}, .mass = {b->mass, 0}, .time = b->time};
+        .size = sizeof p, .n = b->n, .x = {b->x, 0}, .v = {b->v, 0}, .mass = {b->mass, 0}, .time = 0};
     return sapporo_stepper_set(s->stepper, &p) ? failed(s, "particles") : 0;
 }
 
@@ -73,7 +85,7 @@ static int get(stepping *s)
                                         .x = s->body.x,
                                         .v = s->body.v,
                                         .pot = s->pot};
-    s->body.time = sapporo_stepper_get_time(s->stepper);
+    s->body.time = run_time(s->job, since(s));
     return sapporo_stepper_get(s->stepper, &now) ? failed(s, "no output") : 0;
 }
 
@@ -143,7 +155,6 @@ static int read_particles(stepping *s, const restart_file *file)
     if (allocate(s) || open_stepper(s, s->set.dt) || path_of_slot(s, (int)s->set.slot, path)) return -1;
     if (sapporo_stepper_restore(s->stepper, path)) return failed(s, path);
     if (sapporo_stepper_get(s->stepper, &fixed)) return failed(s, path);
-    s->body.time = sapporo_stepper_get_time(s->stepper);
     return 0;
 }
 
@@ -154,7 +165,7 @@ static int go_on(stepping *s)
     if (status) return status;
     const int bad = read_particles(s, &file);
     restart_free(&file);
-    return bad ? RUN_USAGE : run_go_on(s->job, s->body.time);
+    return bad ? RUN_USAGE : run_go_on(s->job, since(s));
 }
 
 /* ---- the run ---------------------------------------------------------------------------------------------- */
@@ -214,19 +225,18 @@ static int begin(stepping *s)
 static int advance(stepping *s)
 {
     run *const job = s->job;
-    const double next = job->plan.start + (double)job->plan.done * job->plan.interval;
+    const double next = next_output(s);
     sapporo_stepper_statistics before = {.size = sizeof before};
     if (sapporo_stepper_get_statistics(s->stepper, &before)) return failed(s, "statistics");
-    while (s->body.time < next - s->set.dt / (1 << 24) && !run_must_stop(job)) {
+    while (is_before(s, next) && !run_must_stop(job)) {
         const long long left =
             job->stop_after ? job->stop_after - (job->plan.blocks - job->blocks_before) : STEPS_A_LOOK;
         const double begun = seconds_now();
         const int bad = sapporo_stepper_advance(s->stepper, next, left < STEPS_A_LOOK ? left : STEPS_A_LOOK);
         s->seconds += seconds_now() - begun;
-        s->body.time = sapporo_stepper_get_time(s->stepper);
         if (bad) return failed(s, "no step");
         if (count_steps(s, &before)) return -1;
-        progress_show(&job->bar, s->body.time);
+        (void)run_step(job, since(s));
     }
     return 0;
 }
@@ -254,11 +264,9 @@ static int integrate(stepping *s)
 {
     run *const job = s->job;
     for (;;) {
-        const double next = job->plan.start + (double)job->plan.done * job->plan.interval;
-        if (s->body.time >= next - s->set.dt / (1 << 24) && job->plan.done <= job->plan.outputs && output(s))
-            return RUN_FAILED;
+        if (!is_before(s, next_output(s)) && job->plan.done <= job->plan.outputs && output(s)) return RUN_FAILED;
         if (job->plan.done > job->plan.outputs) return finish(s);
-        if (run_must_stop(job)) return save(s, 1) ? RUN_FAILED : run_stopped(job, s->body.time);
+        if (run_must_stop(job)) return save(s, 1) ? RUN_FAILED : run_stopped(job, since(s));
         if (advance(s)) return RUN_FAILED;
     }
 }

@@ -22,8 +22,9 @@ typedef struct request {
     count_list n, ni, nj, threads, devices, hermite;
     word_list cases, api, backend, precision, isa, neighbours, derivatives, order, sources;
     int nlists, list_length, advance, repeat, json, no_head, suite, most_stars;
+    int precision_given; /* 0: `precision` is the default */
     double min_time;
-    const char *label, *only;
+    const char *label, *only, *criteria;
     tree_request tree;
     steps_request steps;
 } request;
@@ -233,7 +234,7 @@ static int read_request(request *asked, int argc, char **argv)
         {"--api", OPTION_WORDS, &asked->api, "g6|native|g5|tree|stepper|nbody6", 0, "interface (default g6)"},
         {"--backend", OPTION_WORD, &asked->backend, "auto|cuda|opencl|cpu", 0, "what computes"},
         {"--devices", OPTION_COUNTS, &asked->devices, "LIST", 0, "of the backend, used together (default: one)"},
-        {"--precision", OPTION_WORDS, &asked->precision, "sp|ds|dp", 0, "default ds"},
+        {"--precision", OPTION_WORDS, &asked->precision, "sp|ds|dp", 0, "default ds; of --api tree the library's"},
         {"--isa", OPTION_WORDS, &asked->isa, "scalar|sse2|avx2|avx512", 0, "path of the CPU engine"},
         {"--threads", OPTION_COUNTS, &asked->threads, "LIST", 0,
          "threads of the CPU engine; 0: as the library chooses"},
@@ -258,14 +259,22 @@ static int read_request(request *asked, int argc, char **argv)
         {"--json", OPTION_ON, &asked->json, NULL, 0, "one JSON object a line instead of a table"},
         {"--label", OPTION_TEXT, &asked->label, "TEXT", 0, "a name for the cases"},
         {"--no-head", OPTION_ON, &asked->no_head, NULL, 0, NULL},
-        {"--model", OPTION_WORDS, &asked->tree.model, "plummer|hernquist|uniform|nfw|clumps|king|disc|andromeda", 0,
+        {"--model", OPTION_WORDS, &asked->tree.model,
+         "plummer|hernquist|uniform|nfw|clumps|king|disc|andromeda|cold-disc|two-clusters|mass-ratios", 0,
          "of --api tree (default plummer)"},
+        {"--seed", OPTION_COUNTS, &asked->tree.seed, "LIST", 0, "of --api tree: other models of the kind (default 1)"},
+        {"--imf", OPTION_WORD, &asked->tree.masses, "equal|salpeter", 0,
+         "of --api tree: masses (default equal); salpeter: over a factor of 200"},
         {"--tree", OPTION_WORDS, &asked->tree.kind, "octree|kdtree", 0, "of --api tree (default octree)"},
         {"--mac", OPTION_WORDS, &asked->tree.mac, "opening|multipole|acceleration", 0,
          "of --api tree: acceptance criteria (default opening)"},
         {"--accuracy", OPTION_REALS, &asked->tree.accuracy, "LIST", 0,
          "of --api tree; 0: the criterion's own (default)"},
         {"--multipoles", OPTION_COUNTS, &asked->tree.multipoles, "LIST", 1, "of --api tree: 1, 2 (default 2)"},
+        {"--criteria", OPTION_TEXT, &asked->criteria, "LIST", 0,
+         "of --api tree: MAC:ACCURACY:MULTIPOLES, ..., in place of these three lists"},
+        {"--compared", OPTION_COUNT, &asked->tree.compared, "K", 0,
+         "of --api tree: particles whose errors are found; 0: all (default: all up to 16384, else 1000)"},
         {"--eps", OPTION_REAL, &asked->tree.eps, "L", 0, "of --api tree: softening length (default 0.01)"},
         {"--softening", OPTION_WORDS, &asked->tree.softening, "plummer|spline|spline-mean", 0,
          "of --api tree: one of them (default plummer), of length --eps"},
@@ -318,7 +327,15 @@ static void share_options(request *asked)
 
 static int run_trees(request *asked)
 {
+    if (bench_read_criteria(asked->criteria, &asked->tree.listed)) {
+        fprintf(stderr,
+                "sapporo bench: bad value '%s' for --criteria; at most %d items as opening:0.7:2, multipole:0.1:1 or "
+                "acceleration:0.01:2 are allowed\n",
+                asked->criteria, LIST_ROOM);
+        return STATUS_USAGE;
+    }
     share_options(asked);
+    if (!asked->precision_given) asked->tree.what.precision = SAPPORO_PRECISION_DEFAULT;
     return bench_trees(&asked->tree) == 0 ? STATUS_OK : STATUS_FAILED;
 }
 
@@ -382,7 +399,6 @@ int bench_main(int argc, char **argv)
                      .cases = {1, {"force"}},
                      .api = {1, {"g6"}},
                      .backend = {1, {"auto"}},
-                     .precision = {1, {"ds"}},
                      .isa = {1, {""}},
                      .neighbours = {1, {"none"}},
                      .derivatives = {1, {"all"}},
@@ -396,9 +412,13 @@ int bench_main(int argc, char **argv)
                      .most_stars = INT_MAX,
                      .label = "",
                      .only = "",
+                     .criteria = "",
                      .tree = {.model = {1, {"plummer"}},
                               .kind = {1, {"octree"}},
                               .mac = {1, {"opening"}},
+                              .seed = {1, {1}},
+                              .masses = {1, {"equal"}},
+                              .compared = -1,
                               .accuracy = {1, {0}},
                               .multipoles = {1, {2}},
                               .leaf = {1, {0}},
@@ -411,6 +431,8 @@ int bench_main(int argc, char **argv)
                      .steps = {.steps = {1, {"block"}}, .method = {1, {"tree"}}, .eta = 0.025, .count = 64}};
     const int status = read_request(&asked, argc, argv);
     if (status != 0) return status > 0 ? STATUS_OK : STATUS_USAGE;
+    asked.precision_given = asked.precision.n > 0;
+    if (!asked.precision_given) asked.precision = (word_list){1, {"ds"}};
     if (!devices_exist(&asked)) return STATUS_FAILED;
     if (asked.api.n == 1 && strcmp(asked.api.word[0], "tree") == 0) return run_trees(&asked);
     if (asked.api.n == 1 && strcmp(asked.api.word[0], "stepper") == 0) return run_steps(&asked);

@@ -322,7 +322,7 @@ int bench_steps(const steps_request *asked)
             message why = {""};
             const char *const name = t->model.word[m];
             const double unit = strcmp(name, "andromeda") == 0 ? GALAXY_INTERVAL : 1;
-            if (bench_make_model(name, t->n.value[n], &set, &why)) {
+            if (bench_make_model(name, t->n.value[n], t->seed.value[0], t, &set, &why)) {
                 fprintf(stderr, "sapporo bench: %s\n", why.text);
                 failures++;
             } else {

@@ -1,26 +1,34 @@
 /* bench_tree.c - see bench_tree.h: times a shared step of a tree code, without its kick and drift. */
 #include "bench_tree.h"
 #include "cluster.h"
-#include "plain_sum.h"
+#include "exact_sum.h"
+#include "number.h"
 #include "sapporo_experiments.h"
+#include "tree_errors.h"
 #include "util.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { CHECKED = 1000, MOST_SAMPLES = 1000, WARM = 1, QUANTILES = 10, FEWEST = 3 };
+/* Without --compared, all of MOST_EXACT active particles are compared, or SOME of more. */
+enum { MOST_EXACT = 16384, SOME = 1000 };
+enum { MOST_SAMPLES = 1000, WARM = 1, FEWEST = 3 };
 
 static const double LONG_ENOUGH = 1; /* seconds of samples after which a few are enough */
 
-static const char *const MODELS[] = {"plummer", "king", "hernquist", "uniform", "nfw", "clumps", "disc", "andromeda"};
+static const char *const MODELS[] = {"plummer", "king",      "hernquist", "uniform",      "nfw",        "clumps",
+                                     "disc",    "andromeda", "cold-disc", "two-clusters", "mass-ratios"};
 static const char *const MACS[] = {"", "opening", "multipole", "acceleration"};
 
 /* What the cases of one model, number of particles and fraction of them share; made by the first of them. */
 typedef struct shared_model {
     bodies set;
+    int seed;
     double active;      /* fraction of the particles that get forces */
-    double (*right)[3]; /* accelerations by a plain sum in double, of the particles that are compared */
+    int compared;       /* rows of the force that are compared with exact ones */
+    int *row;           /* which */
+    double (*exact)[3]; /* their accelerations by a direct sum in dp */
 } shared_model;
 
 /* One case and its result. */
@@ -34,10 +42,10 @@ typedef struct tree_case {
 typedef struct tree_result {
     char engine[128], failure[256];
     int samples, rows;
-    double median, min, max;           /* seconds of a step */
-    double phase[SAPPORO_PHASES];      /* seconds, of the fastest step */
-    double error50, error99, error100; /* relative, of accelerations */
-    double above[QUANTILES];           /* error that a fraction 2^-k of the particles exceeds, k from 0 */
+    double median, min, max;      /* seconds of a step */
+    double phase[SAPPORO_PHASES]; /* seconds, of the fastest step */
+    tree_errors errors;           /* of accelerations */
+    double net_force;             /* see tree_net_force; NAN unless all particles are active */
     sapporo_tree_statistics tree;
 } tree_result;
 
@@ -100,20 +108,7 @@ static int measure(session *on)
     return status;
 }
 
-/* ---- errors, against a plain sum in double --------------------------------------------------- */
-
-static double error_of(const double *right, const double *acc)
-{
-    double off = 0, size = 0;
-    for (int c = 0; c < 3; c++) {
-        off += (acc[c] - right[c]) * (acc[c] - right[c]);
-        size += right[c] * right[c];
-    }
-    return sqrt(off / size);
-}
-
-/* The row of the k-th of n particles that are compared. */
-static int row_of(const session *on, int k, int n) { return (int)((long long)k * on->result->rows / n); }
+/* ---- errors, against a direct sum in dp ------------------------------------------------------ */
 
 static sapporo_softening softening_of(const tree_request *asked)
 {
@@ -123,66 +118,64 @@ static sapporo_softening softening_of(const tree_request *asked)
                                             : SAPPORO_SOFTENING_PLUMMER;
 }
 
-/* Acceleration over distance of mass 1 by the spline of length h: Springel, Yoshida & White 2001, appendix A. */
-static double spline_pull(double r, double h)
+static int number_compared(const tree_request *asked, int rows)
 {
-    const double u = r / h;
-    if (!(u < 1)) return 1 / (r * r * r);
-    if (u < 0.5) return (32 / 3.0 + u * u * (32 * u - 38.4)) / (h * h * h);
-    return (64 / 3.0 + u * (-48 + u * (38.4 - 32 / 3.0 * u)) - 1 / (15 * u * u * u)) / (h * h * h);
+    if (asked->compared < 0) return rows <= MOST_EXACT ? rows : SOME;
+    return asked->compared > 0 && asked->compared < rows ? asked->compared : rows;
 }
 
-/* As plain_sum, by the spline of a length that all particles have. */
-static void spline_sum(const bodies *set, double h, const int *target, int n, double (*acc)[3])
+/* Finds the exact accelerations of particles that are spread over the rows. */
+static int find_exact(session *on)
 {
-    for (int k = 0; k < n; k++) {
-        memset(acc[k], 0, sizeof acc[k]);
-        for (int j = 0; j < set->n; j++) {
-            double d[3], r2 = 0;
-            for (int c = 0; c < 3; c++) d[c] = set->x[j][c] - set->x[target[k]][c], r2 += d[c] * d[c];
-            const double pull = r2 > 0 ? set->mass[j] * spline_pull(sqrt(r2), h) : 0;
-            for (int c = 0; c < 3; c++) acc[k][c] += pull * d[c];
-        }
-    }
-}
-
-/* The accelerations of n particles, spread over the rows, by a plain sum. */
-static void find_right(session *on, int n)
-{
+    shared_model *const shared = on->what->shared;
+    const int rows = on->result->rows, n = number_compared(on->asked, rows);
     int *target = allocate((size_t)n + 1, sizeof *target);
+    message why = {""};
+    shared->row = allocate((size_t)n + 1, sizeof *shared->row);
+    shared->exact = allocate((size_t)n + 1, sizeof *shared->exact);
+    shared->compared = n;
     for (int k = 0; k < n; k++) {
-        const int row = row_of(on, k, n);
-        target[k] = on->active ? on->active[row] : row;
+        shared->row[k] = (int)((long long)k * rows / n);
+        target[k] = on->active ? on->active[shared->row[k]] : shared->row[k];
     }
-    on->what->shared->right = allocate((size_t)n + 1, sizeof *on->what->shared->right);
-    if (softening_of(on->asked))
-        spline_sum(on->set, on->asked->eps, target, n, on->what->shared->right);
-    else
-        plain_sum(on->set, on->asked->eps * on->asked->eps, target, n, on->what->shared->right);
+    const int status =
+        exact_sum(&on->asked->what, on->set, softening_of(on->asked), on->asked->eps, target, n, shared->exact, &why);
     free(target);
+    return status ? give_up(on, why.text) : 0;
+}
+
+static void forget_exact(shared_model *shared)
+{
+    free(shared->row);
+    free(shared->exact);
+    shared->row = NULL;
+    shared->exact = NULL;
 }
 
 static void find_errors(session *on)
 {
-    const int rows = on->result->rows, n = rows < CHECKED ? rows : CHECKED;
-    double *error = allocate((size_t)n + 1, sizeof *error);
-    if (!on->what->shared->right) find_right(on, n);
-    for (int k = 0; k < n; k++) error[k] = error_of(on->what->shared->right[k], on->acc[row_of(on, k, n)]);
-    sort_values(error, (size_t)n);
-    on->result->error50 = quantile(error, (size_t)n, 0.5);
-    on->result->error99 = quantile(error, (size_t)n, 0.99);
-    on->result->error100 = quantile(error, (size_t)n, 1.0);
-    for (int k = 0; k < QUANTILES; k++) on->result->above[k] = quantile(error, (size_t)n, 1 - ldexp(1, -k));
-    free(error);
+    shared_model *const shared = on->what->shared;
+    tree_result *const r = on->result;
+    if (!shared->exact && find_exact(on)) {
+        forget_exact(shared);
+        return;
+    }
+    tree_errors_of((const double(*)[3])on->acc, (const double(*)[3])shared->exact, shared->row, shared->compared,
+                   &r->errors);
+    r->net_force = on->active ? (double)NAN : tree_net_force(on->set, (const double(*)[3])on->acc);
 }
 
 /* ---- a case -------------------------------------------------------------------------------------- */
 
-int bench_make_model(const char *name, int n, bodies *set, message *why)
+int bench_make_model(const char *name, int n, int seed, const tree_request *asked, bodies *set, message *why)
 {
     cluster_request request = cluster_default();
     request.n = n;
     request.cut = 300;
+    request.seed = seed;
+    /* galaxies and mass ratios have masses of their own */
+    if (strcmp(asked->masses.word[0], "salpeter") == 0 && strcmp(name, "mass-ratios") != 0)
+        request.masses = CLUSTER_SALPETER;
     for (int k = 0; k < (int)(sizeof MODELS / sizeof *MODELS); k++)
         if (strcmp(MODELS[k], name) == 0) request.kind = (cluster_kind)k;
     return cluster_make(&request, set, why);
@@ -194,7 +187,8 @@ static int make_model(session *on)
     bodies *const set = &on->what->shared->set;
     on->set = set;
     if (set->n > 0) return 0;
-    return bench_make_model(on->what->model, on->what->n, set, &why) ? give_up(on, why.text) : 0;
+    const tree_case *const what = on->what;
+    return bench_make_model(what->model, what->n, what->shared->seed, on->asked, set, &why) ? give_up(on, why.text) : 0;
 }
 
 /* Chooses active particles spread over the whole model, whose particles are in no order. */
@@ -268,37 +262,45 @@ static void run_case(const tree_request *asked, const tree_case *what, tree_resu
 
 static void print_head(void)
 {
-    printf("%-9s %9s %-12s %8s %2s %-34s %9s %10s %9s %8s %8s %7s %7s %7s %8s\n", "model", "n", "criterion", "accuracy",
-           "p", "engine", "ms", "rows/s", "error99", "p-p", "p-c", "sort", "link", "moments", "walk");
+    printf("%-12s %9s %-12s %8s %2s %-34s %9s %10s %9s %9s %9s %9s %9s %8s %8s %8s %7s %7s %7s %8s %4s\n", "model", "n",
+           "criterion", "accuracy", "p", "engine", "ms", "rows/s", "median", "99%", "99.9%", "largest", "r.m.s.", "of",
+           "p-p", "p-c", "sort", "link", "moments", "walk", "seed");
 }
 
 static void print_case(const tree_case *c, const tree_result *r)
 {
-    printf("%-9s %9d %-12s %8.3g %2d %-34s ", c->model, c->n, MACS[c->mac], c->accuracy, c->multipoles, r->engine);
+    const tree_errors *const e = &r->errors;
+    printf("%-12s %9d %-12s %8.3g %2d %-34s ", c->model, c->n, MACS[c->mac], c->accuracy, c->multipoles, r->engine);
     if (r->failure[0] != '\0') {
         printf("no result: %s\n", r->failure);
         return;
     }
-    printf("%9.4g %10.3e %9.2e %8.1f %8.1f", 1e3 * r->median, r->rows / r->median, r->error99,
-           (double)r->tree.particle_particle / r->rows, (double)r->tree.particle_cell / r->rows);
+    printf("%9.4g %10.3e %9.2e %9.2e %9.2e %9.2e %9.2e %8d %8.1f %8.1f", 1e3 * r->median, r->rows / r->median,
+           e->median, e->at99, e->at999, e->largest, e->rms, e->compared, (double)r->tree.particle_particle / r->rows,
+           (double)r->tree.particle_cell / r->rows);
     for (int k = 0; k < SAPPORO_PHASES; k++) printf(" %*.2f", k < SAPPORO_PHASES - 1 ? 7 : 8, 1e3 * r->phase[k]);
-    printf("\n");
+    printf(" %4d\n", c->shared->seed);
 }
 
 static void print_numbers(const tree_result *r)
 {
     static const char *const phases[SAPPORO_PHASES] = {"sort", "link", "moments", "walk"};
+    const tree_errors *const e = &r->errors;
     json_integer("samples", r->samples);
     json_integer("rows", r->rows);
     json_real("seconds", r->median);
     json_real("min", r->min);
     json_real("max", r->max);
     for (int k = 0; k < SAPPORO_PHASES; k++) json_real(phases[k], r->phase[k]);
-    json_real("error50", r->error50);
-    json_real("error99", r->error99);
-    json_real("error100", r->error100);
+    json_integer("compared", e->compared);
+    json_real("error50", e->median);
+    json_real("error99", e->at99);
+    json_real("error999", e->at999);
+    json_real("error100", e->largest);
+    json_real("error_rms", e->rms);
+    json_real("net_force", r->net_force);
     json_begin("above", '[');
-    for (int k = 0; k < QUANTILES; k++) json_real(NULL, r->above[k]);
+    for (int k = 0; k < TREE_QUANTILES; k++) json_real(NULL, e->above[k]);
     json_end(']');
     json_real("particle_particle", (double)r->tree.particle_particle / r->rows);
     json_real("particle_cell", (double)r->tree.particle_cell / r->rows);
@@ -314,6 +316,8 @@ static void json_case(const tree_request *asked, const tree_case *c, const tree_
     json_text("case", "tree");
     json_text("model", c->model);
     json_integer("n", c->n);
+    json_integer("seed", c->shared->seed);
+    json_text("masses", asked->masses.word[0]);
     json_text("tree", c->kind);
     json_text("mac", MACS[c->mac]);
     json_real("accuracy", c->accuracy);
@@ -358,6 +362,36 @@ int bench_mac_of(const char *name)
 
 const char *bench_mac_name(int mac) { return MACS[mac]; }
 
+/* Reads one of the criteria, "opening:0.7:2", into the k-th of the list. */
+static int read_listed(const char *text, size_t length, listed_criteria *list)
+{
+    char copy[64];
+    const int k = list->n;
+    if (k == LIST_ROOM || length >= sizeof copy) return -1;
+    memcpy(copy, text, length);
+    copy[length] = '\0';
+    char *const accuracy = strchr(copy, ':'), *const order = accuracy ? strchr(accuracy + 1, ':') : NULL;
+    if (!order) return -1;
+    *accuracy = *order = '\0';
+    list->mac[k] = bench_mac_of(copy);
+    if (strcmp(copy, MACS[list->mac[k]]) != 0) return -1;
+    if (number_real(accuracy + 1, strlen(accuracy + 1), &list->accuracy[k]) || list->accuracy[k] < 0) return -1;
+    if (strcmp(order + 1, "1") != 0 && strcmp(order + 1, "2") != 0) return -1;
+    list->multipoles[k] = order[1] - '0';
+    list->n++;
+    return 0;
+}
+
+int bench_read_criteria(const char *text, listed_criteria *list)
+{
+    while (text[0] != '\0') {
+        const size_t length = strcspn(text, ",");
+        if (read_listed(text, length, list)) return -1;
+        text += length + (text[length] != '\0');
+    }
+    return 0;
+}
+
 /* Runs all combinations of the lists that only experts use; the last list varies fastest. */
 static int run_shapes(const tree_request *asked, tree_case what)
 {
@@ -375,17 +409,29 @@ static int run_shapes(const tree_request *asked, tree_case what)
 }
 
 /* Runs all criteria and accuracies on a model, a number of particles and a kind of tree. */
-static int run_criteria(const tree_request *asked, const char *of, int n, int kind, shared_model *shared)
+static int run_criteria(const tree_request *asked, tree_case what)
 {
     int failed = 0;
     for (int c = 0; c < asked->mac.n; c++)
-        for (int a = 0; a < asked->accuracy.n; a++)
-            failed += run_shapes(asked, (tree_case){.model = of,
-                                                    .shared = shared,
-                                                    .kind = asked->kind.word[kind],
-                                                    .n = asked->n.value[n],
-                                                    .mac = bench_mac_of(asked->mac.word[c]),
-                                                    .accuracy = asked->accuracy.value[a]});
+        for (int a = 0; a < asked->accuracy.n; a++) {
+            what.mac = bench_mac_of(asked->mac.word[c]);
+            what.accuracy = asked->accuracy.value[a];
+            failed += run_shapes(asked, what);
+        }
+    return failed;
+}
+
+/* Runs the criteria that are listed one by one. */
+static int run_listed(const tree_request *asked, tree_case what)
+{
+    int failed = 0;
+    for (int k = 0; k < asked->listed.n; k++) {
+        tree_request one = *asked;
+        one.multipoles = (count_list){1, {asked->listed.multipoles[k]}};
+        what.mac = asked->listed.mac[k];
+        what.accuracy = asked->listed.accuracy[k];
+        failed += run_shapes(&one, what);
+    }
     return failed;
 }
 
@@ -394,9 +440,23 @@ static int run_kinds(const tree_request *asked, const char *of, int n, int part,
 {
     int failed = 0;
     shared->active = asked->active.value[part];
-    for (int k = 0; k < asked->kind.n; k++) failed += run_criteria(asked, of, n, k, shared);
-    free(shared->right);
-    shared->right = NULL;
+    for (int k = 0; k < asked->kind.n; k++) {
+        const tree_case what = {.model = of, .shared = shared, .kind = asked->kind.word[k], .n = asked->n.value[n]};
+        failed += asked->listed.n > 0 ? run_listed(asked, what) : run_criteria(asked, what);
+    }
+    forget_exact(shared);
+    return failed;
+}
+
+/* Runs all seeds of a model with one number of particles. */
+static int run_seeds(const tree_request *asked, const char *of, int n)
+{
+    int failed = 0;
+    for (int s = 0; s < asked->seed.n; s++) {
+        shared_model shared = {.seed = asked->seed.value[s]};
+        for (int p = 0; p < asked->active.n; p++) failed += run_kinds(asked, of, n, p, &shared);
+        bodies_free(&shared.set);
+    }
     return failed;
 }
 
@@ -405,10 +465,6 @@ int bench_trees(const tree_request *asked)
     int failed = 0;
     if (!asked->json) print_head();
     for (int m = 0; m < asked->model.n; m++)
-        for (int n = 0; n < asked->n.n; n++) {
-            shared_model shared = {.right = NULL};
-            for (int p = 0; p < asked->active.n; p++) failed += run_kinds(asked, asked->model.word[m], n, p, &shared);
-            bodies_free(&shared.set);
-        }
+        for (int n = 0; n < asked->n.n; n++) failed += run_seeds(asked, asked->model.word[m], n);
     return failed;
 }

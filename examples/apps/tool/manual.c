@@ -162,7 +162,7 @@ static void interfaces(void)
         {"sapporo.h, sapporo_tree.h", "the library's own interface: `-lsapporo`; Fortran: the module in sapporo.f90"},
         {"sapporo_g6.h", "GRAPE-6: `-lsapporo`, or `-lg6` with 48 pipes"},
         {"sapporo_g5.h", "GRAPE-5: `-lsapporo` or `-lpg5`"},
-        {"sapporo_nbody6.h", "NBODY6 and NBODY6++GPU: `-lnbody6_gpu`, `-lnbody6pp_gpu`"},
+        {"sapporo_nbody6.h", "NBODY6, NBODY7 and NBODY6++GPU: `-lnbody6_gpu`, `-lnbody7_gpu`, `-lnbody6pp_gpu`"},
         {"sapporo_hermite6.h", "sixth-order codes: `-lsapporo6th`, `-lyebisug6`"},
         {"sapporo/compat/", "headers under the names that older codes include, such as g6lib.h"},
     };

@@ -1,4 +1,5 @@
-/* api_nbody6.c - the exported calls of libnbody6_gpu, for Aarseth's NBODY6 and similar codes. */
+/* api_nbody6.c - the exported calls of libnbody6_gpu and libnbody7_gpu, for Aarseth's NBODY6 and NBODY7 and similar
+ * codes. */
 #define SAPPORO_NBODY6_AARSETH 1
 #include "sapporo_nbody6.h"
 
@@ -8,7 +9,7 @@
 
 enum { ONE_PROCESS = -1 }; /* NBODY6 has no ranks: the process uses all devices of GPU_LIST */
 
-void gpunb_open_(const int *nbmax) { sap_regular_open(*nbmax, ONE_PROCESS); }
+void gpunb_open_(const int *nbmax) { sap_regular_open(*nbmax, ONE_PROCESS, sap_nbody6_usual_radii); }
 
 void gpunb_close_(void) { sap_regular_close(); }
 

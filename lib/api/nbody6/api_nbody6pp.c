@@ -11,7 +11,7 @@ static int value(const int *rank) { return rank ? *rank : 0; }
 /* Does nothing: devices are chosen when they are opened. */
 void gpunb_devinit_(const int *irank) { (void)irank; }
 
-void gpunb_open_(const int *nbmax, const int *irank) { sap_regular_open(*nbmax, value(irank)); }
+void gpunb_open_(const int *nbmax, const int *irank) { sap_regular_open(*nbmax, value(irank), SAP_RADII_OF_CALL); }
 
 void gpunb_close_(void) { sap_regular_close(); }
 

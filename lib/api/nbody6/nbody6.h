@@ -2,12 +2,54 @@
  * nbody6.h - common functions of the two NBODY6 interfaces: regular and irregular forces, through sapporo.h.
  *
  * NBODY6 and NBODY6++GPU use the same names with different arguments.  So each interface is a library of its own, which
- * is linked to libsapporo.
+ * is linked to libsapporo.  libnbody6_gpu and libnbody7_gpu differ in one constant (usual_nbody6.c).
  */
 #ifndef SAP_NBODY6_H
 #define SAP_NBODY6_H
 
+#include "base/variable_table.h"
 #include "sapporo.h"
+
+/* ---- kind of the neighbour radii (radii.c); the caller holds the lock of the regular force ---- */
+
+/* What a library takes if SAPPORO_NBODY6_RADII does not say otherwise (usual_nbody6.c, usual_nbody7.c). */
+extern const enum sap_radii sap_nbody6_usual_radii;
+
+/* The neighbour lists of some targets by one kind of radii. */
+struct sap_radii_lists {
+    int rows;
+    int overflows; /* lists that are longer than the row */
+    int alone;     /* lists that hold at most one star, the target itself */
+    int usable;    /* lists that hold other stars, but neither overflow nor hold more than half of all stars */
+    double others; /* sum of the lengths less one */
+};
+
+/* Counts lists of the given lengths.  most: the longest list that does not overflow; nj: the number of stars. */
+struct sap_radii_lists sap_radii_count(int rows, const int *length, int most, int nj);
+
+/* The kind that suits a code's neighbour lists, from the lists of the same targets by both kinds; SAP_RADII_AUTO if the
+ * lists do not show it. */
+enum sap_radii sap_radii_fit(const struct sap_radii_lists *plain, const struct sap_radii_lists *mass, int most, int nj);
+
+/* Chooses the kind when the force is opened: that of SAPPORO_NBODY6_RADII, or else `usual`. */
+void sap_radii_open(enum sap_radii usual);
+
+/* 1 if the next force has to decide on the kind, by sap_radii_decide. */
+int sap_radii_undecided(void);
+
+/* Decides by the lists of the same targets by both kinds.  differ: 1 if the lists differ. */
+void sap_radii_decide(const struct sap_radii_lists *plain, const struct sap_radii_lists *mass, int differ, int most,
+                      int nj);
+
+/* 1 if radii are weighted by mass.  of_call: what the call itself says. */
+int sap_radii_by_mass(int of_call);
+
+/* 1 if nearly all lists of a force overflow or hold no other star, so lists by the other kind should be counted for
+ * sap_radii_warn. */
+int sap_radii_suspect(const struct sap_radii_lists *used);
+
+/* Warns, once per process, if the lists by the other kind suit a code and the lists by the kind in use do not. */
+void sap_radii_warn(const struct sap_radii_lists *used, const struct sap_radii_lists *other, int most, int nj);
 
 /* ---- regular force (regular.c) ---- */
 
@@ -21,7 +63,7 @@ struct sap_regular_force {
 };
 
 /* Opens the context of the regular force.  rank < 0: a code of one process, which uses all devices of GPU_LIST. */
-void sap_regular_open(int nbmax, int rank);
+void sap_regular_open(int nbmax, int rank, enum sap_radii usual);
 void sap_regular_close(void);
 void sap_regular_send(int nj, const double *mass, const double (*x)[3], const double (*v)[3]);
 void sap_regular_compute(const struct sap_regular_force *force);

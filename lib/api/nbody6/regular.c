@@ -2,8 +2,10 @@
 #include <math.h>
 #include <stddef.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "api/nbody6/nbody6.h"
+#include "base/finite.h"
 #include "base/fpenv.h"
 #include "base/lock.h"
 
@@ -20,7 +22,16 @@ static struct {
 
 static struct sap_lock lock = SAP_LOCK_INIT;
 
-void sap_regular_open(int nbmax, int rank)
+/* Targets whose lists are counted by both kinds of radii. */
+enum { SAMPLE = 256 };
+
+/* Stars of the last send, evenly chosen, while the kind of the radii is open; guarded by `lock`. */
+static struct {
+    int n;
+    double x[SAMPLE][3], v[SAMPLE][3];
+} sample;
+
+void sap_regular_open(int nbmax, int rank, enum sap_radii usual)
 {
     sap_lock(&lock);
     if (regular.context) {
@@ -28,6 +39,7 @@ void sap_regular_open(int nbmax, int rank)
     } else {
         regular.context = sap_nbody6_context(SAPPORO_BACKEND_AUTO, 4, SAPPORO_PRECISION_DEFAULT, rank);
         regular.nj = 0;
+        sap_radii_open(usual);
     }
     (void)nbmax; /* memory grows on demand */
     sap_unlock(&lock);
@@ -47,6 +59,19 @@ void sap_regular_close(void)
     sap_unlock(&lock);
 }
 
+/* Chooses the stars of the sample, without those that are not finite. */
+static void take_sample(int nj, const double (*x)[3], const double (*v)[3])
+{
+    const int n = nj < SAMPLE ? nj : SAMPLE;
+    sample.n = 0;
+    for (int k = 0; k < n; k++) {
+        const size_t j = (size_t)k * (size_t)nj / (size_t)n;
+        if (!finite_place(x[j]) || !finite_place(v[j])) continue;
+        memcpy(sample.x[sample.n], x[j], sizeof *sample.x);
+        memcpy(sample.v[sample.n++], v[j], sizeof *sample.v);
+    }
+}
+
 /* Stores all nj particles in the context; returns 1, or 0 after a message. */
 static int send(int nj, const double *mass, const double (*x)[3], const double (*v)[3])
 {
@@ -59,6 +84,7 @@ static int send(int nj, const double *mass, const double (*x)[3], const double (
         sap_nbody6_tell("gpunb_send: nj is %d%s", nj, nj < 0 ? "" : ", and an array is NULL");
         return 0;
     }
+    if (nj > 0 && sap_radii_undecided()) take_sample(nj, x, v);
     const int status = nj > 0 ? sapporo_set_particles(regular.context, 0, nj, &all) : SAPPORO_OK;
     return status == SAPPORO_OK || status == SAPPORO_ERR_NOT_FINITE;
 }
@@ -96,12 +122,19 @@ static int reserve(int ni)
     return 1;
 }
 
+/* The length of the longest list that does not overflow. */
+static int longest(const struct sap_regular_force *f)
+{
+    const int most = f->nnbmax < f->lmax ? f->nnbmax : f->lmax - 1;
+    return most > 0 ? most : 0;
+}
+
 /* Writes the neighbour lists, each preceded by its length.  The length of a list that overflows is negative. */
 static int write_lists(const struct sap_regular_force *f, sapporo_job *job)
 {
-    const int most = f->nnbmax < f->lmax ? f->nnbmax : f->lmax - 1, room = most > 0 ? most : 0;
+    const int most = longest(f);
     const int *const n = regular.length;
-    const int status = sapporo_force_neighbour_lists(job, f->ni, room, f->lmax, f->list + 1, regular.length);
+    const int status = sapporo_force_neighbour_lists(job, f->ni, most, f->lmax, f->list + 1, regular.length);
     for (int i = 0; i < f->ni && status >= 0; i++) {
         f->list[(ptrdiff_t)i * f->lmax] = n[i] <= most ? n[i] : -n[i];
         regular.members += n[i];
@@ -110,27 +143,94 @@ static int write_lists(const struct sap_regular_force *f, sapporo_job *job)
     return status;
 }
 
-static int compute(const struct sap_regular_force *f)
+/* Begins the force on the first ni targets. */
+static int begin(const struct sap_regular_force *f, int ni, int by_mass, sapporo_job **job)
 {
     const sapporo_request request = {.size = sizeof request,
                                      .nj = regular.nj,
-                                     .ni = f->ni,
+                                     .ni = ni,
                                      .x = {f->x, 0},
                                      .v = {f->v, 0},
                                      .h2 = {f->h2, 0},
                                      .want = SAPPORO_WANT_LISTS,
                                      .pairs = SAPPORO_PAIRS_OUTSIDE,
-                                     .h2_by_mass = f->by_mass,
+                                     .h2_by_mass = by_mass,
                                      .dtr = {f->dtr, 0}};
+    return sapporo_force_begin(regular.context, &request, job);
+}
+
+/* Computes the force and its lists with radii of one kind. */
+static int force(const struct sap_regular_force *f, int by_mass)
+{
     const sapporo_result result = {.size = sizeof result, .acc = f->acc, .jerk = f->jerk, .pot = f->pot};
     sapporo_job *job;
-    if (!reserve(f->ni)) return SAPPORO_ERR_MEMORY;
-    int status = sapporo_force_begin(regular.context, &request, &job);
+    int status = begin(f, f->ni, by_mass, &job);
     if (status < 0) return status;
     status = sapporo_force_end(job, f->ni, &result);
     if (status >= 0) status = write_lists(f, job);
     for (int i = 0; i < f->ni && f->pot && status >= 0; i++) f->pot[i] = -f->pot[i];
     sapporo_force_free(job);
+    return status;
+}
+
+/* Computes the lengths of the first ni lists with radii of one kind, and writes no list. */
+static int measure(const struct sap_regular_force *f, int ni, int by_mass, int *length)
+{
+    const sapporo_result nothing = {.size = sizeof nothing};
+    sapporo_job *job;
+    int none, status = begin(f, ni, by_mass, &job);
+    if (status < 0) return status;
+    status = sapporo_force_end(job, ni, &nothing);
+    if (status >= 0) status = sapporo_force_neighbour_lists(job, ni, 0, 0, &none, length);
+    sapporo_force_free(job);
+    return status;
+}
+
+/* Decides on the kind of radii by the lists of the call's first targets, and of other stars with the radii of these, so
+ * that the decision of a call with one target does not depend on where its star is. */
+static int decide(const struct sap_regular_force *f)
+{
+    double h2[SAMPLE], dtr[SAMPLE], x[SAMPLE][3], v[SAMPLE][3];
+    int by_h2[SAMPLE], by_mass[SAMPLE], ni = 0;
+    for (; ni < SAMPLE && (ni < f->ni || ni - f->ni < sample.n); ni++) {
+        const int i = ni % f->ni, of_call = ni < f->ni;
+        h2[ni] = f->h2 ? f->h2[i] : 0;
+        dtr[ni] = f->dtr ? f->dtr[i] : 0;
+        memcpy(x[ni], of_call ? f->x[i] : sample.x[ni - f->ni], sizeof *x);
+        memcpy(v[ni], of_call ? f->v[i] : sample.v[ni - f->ni], sizeof *v);
+    }
+    const struct sap_regular_force some = {.h2 = h2, .dtr = dtr, .x = x, .v = v};
+    const int most = longest(f);
+    int status = measure(&some, ni, 0, by_h2);
+    if (status >= 0) status = measure(&some, ni, 1, by_mass);
+    if (status < 0) return status;
+    const struct sap_radii_lists plain = sap_radii_count(ni, by_h2, most, regular.nj);
+    const struct sap_radii_lists mass = sap_radii_count(ni, by_mass, most, regular.nj);
+    const int differ = memcmp(by_h2, by_mass, (size_t)ni * sizeof *by_h2) != 0;
+    sap_radii_decide(&plain, &mass, differ, most, regular.nj);
+    return SAPPORO_OK;
+}
+
+/* After a force whose lists look wrong: warns if those by the other kind of radii look right. */
+static void look_again(const struct sap_regular_force *f, int by_mass)
+{
+    const int ni = f->ni < SAMPLE ? f->ni : SAMPLE, most = longest(f);
+    const struct sap_radii_lists all = sap_radii_count(f->ni, regular.length, most, regular.nj);
+    int length[SAMPLE];
+    if (!sap_radii_suspect(&all) || measure(f, ni, !by_mass, length) < 0) return;
+    const struct sap_radii_lists used = sap_radii_count(ni, regular.length, most, regular.nj);
+    const struct sap_radii_lists other = sap_radii_count(ni, length, most, regular.nj);
+    sap_radii_warn(&used, &other, most, regular.nj);
+}
+
+static int compute(const struct sap_regular_force *f)
+{
+    int status = SAPPORO_OK;
+    if (!reserve(f->ni)) return SAPPORO_ERR_MEMORY;
+    if (sap_radii_undecided()) status = decide(f);
+    const int by_mass = sap_radii_by_mass(f->by_mass);
+    if (status >= 0) status = force(f, by_mass);
+    if (status >= 0) look_again(f, by_mass);
     return status;
 }
 

@@ -93,7 +93,7 @@ static int take_places(const struct sap_cpu_tree *t, const sapporo_tree_request 
         p->nbad++;
         memcpy(p->given[i], t->cube.low, sizeof *p->given);
     }
-    sap_tree_sort(&t->cube, (int)t->settings.curve, (const double(*)[3])p->given, n, &p->order, threads);
+    sap_tree_sort(&t->cube, (int)t->settings.curve, (const double(*)[3])p->given, NULL, n, &p->order, threads);
     for (int k = 0; k < n; k++) {
         for (int c = 0; c < 3; c++) p->x[k][c] = p->given[p->order.address[k]][c];
         p->x[k][3] = 1; /* mass, for the centre of mass of a group */
@@ -261,6 +261,7 @@ static int compute(struct sap_cpu_tree *t, const sapporo_tree_request *request, 
         erase_bad(&p.places, request->ni, acc, pot);
         status = SAPPORO_PARTIAL;
     }
+    if (!status && run.beyond > 0) status = SAPPORO_PARTIAL;
     free_pass(&p);
     sap_fp_leave(callers);
     if (status < 0) return status;

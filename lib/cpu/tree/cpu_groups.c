@@ -192,9 +192,8 @@ static double nearest_of(const double (*x)[4], int n, double eps2)
 
 static void make_group(const struct sap_cpu_tree *t, const double (*x)[4], int n, struct sap_tree_group *g)
 {
-    double size = 0;
     bound_of((int)t->settings.ball, x, n, &g->bound);
-    for (int c = 0; c < 3; c++) size = fmax(size, fabs(g->bound.centre[c] - t->middle[c]));
+    const double size = sap_tree_reach(&t->cube, t->middle, g->bound.centre, g->bound.centre);
     const double radius = sap_bound_size(&g->bound);
     g->wide = sap_group_wide(radius, nearest_of(x, n, t->eps2)) || sap_group_small(radius, t->unit);
     if (t->far || size * t->unit > SAP_TREE_NEAR) g->wide = SAP_WIDE_FAR;

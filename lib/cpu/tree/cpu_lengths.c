@@ -36,7 +36,7 @@ void sap_tree_lengths(struct sap_cpu_tree *t)
     if (!t->h) return;
     for (int k = t->nodes - 1; k >= 0; k--) {
         double x[3];
-        const double size = sap_tree_in_units(t->cell[k].centre, t->middle, t->unit, x);
+        const double size = sap_tree_in_units(t->cell[k].centre, &t->cube.gaps, t->middle, t->unit, x);
         const double far = sap_cell_far(&t->cell[k]) * t->unit;
         t->length[k] = length_of(t, &t->node[k]);
         w->guard[k] = fmaxf(w->guard[k], (float)sap_tree_padded(sap_accept_length(0, far, t->length[k]), size));

@@ -81,13 +81,13 @@ static void words_of_node(struct sap_cpu_tree *t, int k, const struct sap_criter
     const struct sap_reach reach = sap_accept_reach(cell, how);
     struct sap_tree_words *const w = &t->words_of;
     double x[3];
-    const double size = sap_tree_in_units(cell->centre, t->middle, t->unit, x);
+    const double size = sap_tree_in_units(cell->centre, &t->cube.gaps, t->middle, t->unit, x);
     w->x[k] = (float)sap_tree_cut(x[0]);
     w->y[k] = (float)sap_tree_cut(x[1]);
     w->z[k] = (float)sap_tree_cut(x[2]);
     w->guard[k] =
         acts_by_particles(t, &t->node[k]) ? (float)SAP_TREE_NEVER : (float)sap_tree_padded(reach.guard * t->unit, size);
-    w->turn[k] = (float)(reach.turn * t->turn_unit);
+    w->turn[k] = (float)fmin(reach.turn * t->turn_unit, SAP_TREE_NEVER);
     w->far[k] = (float)sap_tree_padded(sap_cell_far(cell) * t->unit, size);
 }
 
@@ -117,9 +117,7 @@ static int reaches_far(const struct sap_cpu_tree *t)
 {
     const double *const low = t->is_part ? t->whole.low : t->cell[0].low;
     const double *const high = t->is_part ? t->whole.high : t->cell[0].high;
-    double size = 0;
-    for (int c = 0; c < 3; c++) size = fmax(size, fmax(t->middle[c] - low[c], high[c] - t->middle[c]));
-    return size * t->unit > SAP_TREE_NEAR || t->is_point;
+    return sap_tree_reach(&t->cube, t->middle, low, high) * t->unit > SAP_TREE_NEAR || t->is_point;
 }
 
 struct walk_words {
@@ -138,9 +136,9 @@ static void make_words(void *argument, ptrdiff_t from, ptrdiff_t to)
 
 void sap_tree_make_words(struct sap_cpu_tree *t, const struct sap_cell *root, int threads)
 {
-    const struct sap_criterion how = sap_criterion_of((int)t->settings.mac, t->settings.order, t->settings.accuracy,
-                                                      t->is_part ? t->whole.pull : 0, root);
-    t->turn_unit = sap_turn_unit(root, &how);
+    const struct sap_criterion how =
+        sap_criterion_of((int)t->settings.mac, t->settings.order, t->settings.accuracy, t->pull);
+    t->turn_unit = sap_turn_unit(root, &how, t->unit);
     struct walk_words w = {t, &how};
     sap_team_for(threads, t->nodes, sap_team_chunk(t->nodes, threads, NODES_AT_ONCE), make_words, &w);
     pad_words(t);

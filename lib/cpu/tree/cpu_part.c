@@ -43,6 +43,7 @@ static struct sap_cpu_tree *new_halo(const struct sap_cpu_tree *t, const struct 
     h->eps2 = t->eps2;
     h->unit = t->unit;
     h->mass_unit = t->mass_unit;
+    h->pull = t->pull;
     memcpy(h->middle, t->middle, sizeof h->middle);
     h->far = t->far;
     h->n = halo->n;
@@ -106,6 +107,8 @@ int sap_tree_walk_cpu(struct sap_tree *opaque_tree, const struct sap_tree_pass *
     if (!status) status = sap_tree_walk(pass->imported ? t->halo : t, &run, threads);
     sap_tree_free_slots(&slots);
     sap_fp_leave(callers);
+    if (!status && run.beyond > 0)
+        status = sap_tree_failed_cpu(t, SAPPORO_ERR_NOT_FINITE, "a force is beyond the range of double");
     if (status) return status;
     t->done.stackless = 0;
     t->done.rows = rows;

@@ -70,15 +70,12 @@ struct sap_tree_box sap_tree_box_of(const double (*x)[3], int n, int threads)
     return box;
 }
 
-struct sap_cube sap_tree_cube_of(const double (*x)[3], int n, const struct sap_tree_box *box,
-                                 double (*sample)[SAP_CUBE_SAMPLE])
+int sap_tree_take_sample(const double (*x)[3], int n, double (*sample)[SAP_CUBE_SAMPLE])
 {
-    static const struct sap_cube none;
     const int m = sap_cube_sample(n);
-    if (n == 0) return none;
     for (int s = 0; s < m; s++)
         for (int k = 0; k < 3; k++) sample[k][s] = x[sap_cube_member(n, s)][k];
-    return sap_tree_cube(box->low, box->high, sample, m);
+    return m;
 }
 
 /* Cells whose keys are computed side by side, which compilers do with vectors. */
@@ -88,8 +85,11 @@ enum { CELLS = 16 };
 static void keys_of(const struct sap_cube *cube, int curve, const double (*x)[3], int n, sap_key *key)
 {
     sap_cell_number c[3][CELLS] = {{0}};
-    for (int i = 0; i < n; i++)
+    for (int i = 0; i < n && !cube->gaps.any; i++)
         for (int k = 0; k < 3; k++) c[k][i] = sap_key_cell(x[i][k], cube->low[k], cube->cells);
+    for (int i = 0; i < n && cube->gaps.any; i++)
+        for (int k = 0; k < 3; k++)
+            c[k][i] = sap_key_cell(sap_gaps_map(&cube->gaps, k, x[i][k]), cube->low[k], cube->cells);
     if (curve == SAPPORO_CURVE_MORTON) {
         for (int i = 0; i < n; i++) key[i] = sap_key_morton(c[0][i], c[1][i], c[2][i]);
         return;
@@ -150,7 +150,7 @@ static void exchange(struct sap_tree_order *o)
 struct sorting {
     const struct sap_cube *cube;
     int curve, n, pass;
-    const double (*x)[3];
+    const double (*x)[3], *mass;
     struct sap_tree_order *order;
 };
 
@@ -159,6 +159,8 @@ static void make_keys(void *argument, ptrdiff_t from, ptrdiff_t to)
     const struct sorting *const s = argument;
     for (ptrdiff_t i = from; i < to; i += CELLS)
         keys_of(s->cube, s->curve, s->x + i, to - i < CELLS ? (int)(to - i) : CELLS, s->order->key + i);
+    for (ptrdiff_t i = from; i < to && s->mass; i++)
+        s->order->key[i] = sap_key_with_sign(s->order->key[i], s->mass[i] < 0);
     for (ptrdiff_t i = from; i < to; i++) s->order->address[i] = (int)i;
 }
 
@@ -176,11 +178,11 @@ static void move_parts(void *argument, ptrdiff_t from, ptrdiff_t to)
     for (ptrdiff_t p = from; p < to; p++) move_part(s->order, s->n, (int)p, s->pass, counts_of(s, p));
 }
 
-void sap_tree_sort(const struct sap_cube *cube, int curve, const double (*x)[3], int n, struct sap_tree_order *o,
-                   int threads)
+void sap_tree_sort(const struct sap_cube *cube, int curve, const double (*x)[3], const double *mass, int n,
+                   struct sap_tree_order *o, int threads)
 {
     int(*const count)[DIGITS] = (int(*)[DIGITS])o->count;
-    struct sorting s = {cube, curve, n, 0, x, o};
+    struct sorting s = {cube, curve, n, 0, x, mass, o};
     sap_team_for(threads, n, sap_team_chunk(n, threads, AT_ONCE), make_keys, &s);
     for (s.pass = 0; s.pass < PASSES; s.pass++) {
         sap_team_for(threads, PARTS, 1, count_parts, &s);

@@ -88,7 +88,7 @@ static void start_one(const struct sap_cpu_tree *t, const struct sap_tree_run *r
 {
     const double *const x = run->walkers->x[walker];
     double b[3];
-    const double size = sap_tree_in_units(x, t->middle, t->unit, b);
+    const double size = sap_tree_in_units(x, &t->cube.gaps, t->middle, t->unit, b);
     *o = (struct one){.eps2 = t->eps2 * t->unit * t->unit, .self = run->walkers->own ? walker : -1};
     for (int c = 0; c < 3; c++) {
         o->x[c] = x[c];
@@ -104,11 +104,23 @@ static void start_one(const struct sap_cpu_tree *t, const struct sap_tree_run *r
     o->bound.length = (float)sap_tree_greatest_length(run->walkers->h + walker, 1);
 }
 
+/* Computes a force whose sums left the range of double from all particles, by quotients; returns 0 if that fails. */
+static int rescue(const struct sap_cpu_tree *t, const struct one *o, double *acc, double *pot)
+{
+    struct sap_tree_rescue r = {.x = {o->x[0], o->x[1], o->x[2]}, .eps = sqrt(t->eps2)};
+    sap_tree_rescue_particles(t, 0, t->n, o->self, &r);
+    double sum = *pot = 0 - r.pot / t->mass_unit;
+    for (int c = 0; c < 3; c++) sum += acc[c] = r.acc[c] / t->mass_unit;
+    for (int c = 0; c < 3 && !isfinite(sum); c++) acc[c] = *pot = NAN;
+    return isfinite(sum);
+}
+
 /* A walk that is distributed over threads. */
 struct stackless_walk {
     const struct sap_cpu_tree *tree;
     const struct sap_tree_run *run;
     atomic_llong particle, cell;
+    atomic_int beyond;
 };
 
 static void walk_some(void *argument, ptrdiff_t from, ptrdiff_t to)
@@ -123,8 +135,11 @@ static void walk_some(void *argument, ptrdiff_t from, ptrdiff_t to)
         const int row = run->slots->row[k];
         start_one(t, run, run->slots->walker[k], &o);
         walk_one(t, &o);
-        if (run->pot) run->pot[row] = 0 - o.sum[SAP_POT] * pot;
-        for (int c = 0; c < 3 && run->acc; c++) run->acc[row][c] = o.sum[SAP_ACC + c] * acc;
+        double phi = 0 - o.sum[SAP_POT] * pot, a[3], sum = phi;
+        for (int c = 0; c < 3; c++) sum += a[c] = o.sum[SAP_ACC + c] * acc;
+        if (!isfinite(sum) && !t->h && !rescue(t, &o, a, &phi)) atomic_fetch_add(&w->beyond, 1);
+        if (run->pot) run->pot[row] = phi;
+        for (int c = 0; c < 3 && run->acc; c++) run->acc[row][c] = a[c];
         particle += o.particle;
         cell += o.cell;
     }
@@ -139,4 +154,5 @@ void sap_tree_walk_alone(const struct sap_cpu_tree *t, struct sap_tree_run *run,
     sap_team_for(threads, run->slots->n, AT_ONCE, walk_some, &w);
     run->particle = atomic_load(&w.particle);
     run->cell = atomic_load(&w.cell);
+    run->beyond = atomic_load(&w.beyond);
 }

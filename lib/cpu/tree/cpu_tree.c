@@ -10,6 +10,7 @@
 #include "base/team.h"
 #include "base/threads.h"
 #include "cpu/tree/cpu_tree.h"
+#include "engine/pull.h"
 #include "engine/tree_options.h"
 #include "engine/tree_structure.h"
 
@@ -71,6 +72,8 @@ static void destroy(struct sap_tree *opaque_tree)
     free(t->given_mass);
     free(t->a);
     free(t->given_h);
+    free(t->past_x[0]);
+    free(t->past_x[1]);
     free(t->h);
     free(t->length);
     sap_tree_free_order(&t->order);
@@ -283,27 +286,56 @@ static void take_units(struct sap_cpu_tree *t, const struct sap_tree_box *box)
     t->is_point = units.is_point;
 }
 
+/* What a build or a refresh must know of the given particles. */
+struct given_look {
+    struct sap_tree_box box;
+    double mass_unit, pull;
+    int members; /* of the sample */
+    int signs;   /* masses have both signs */
+};
+
 /* Computes moments; this completes the tree. */
-static void finish(struct sap_cpu_tree *t, const struct sap_tree_box *box, double mass_unit, int is_new, int threads)
+static void finish(struct sap_cpu_tree *t, const struct given_look *look, int is_new, int threads)
 {
     const double start = sap_clock_seconds();
-    take_units(t, box);
-    gather(t, mass_unit, is_new, threads);
+    t->pull = look->pull;
+    take_units(t, &look->box);
+    gather(t, look->mass_unit, is_new, threads);
     sap_tree_gather_lengths(t);
     if (t->nodes > 0) sap_tree_moments(t, threads);
     t->built = 1;
     t->done.seconds[SAPPORO_PHASE_MOMENTS] = sap_clock_seconds() - start;
 }
 
-/* Computes the box of the given particles and the unit of masses; fails if their moments exceed the range of double. */
-static int look_at_given(struct sap_cpu_tree *t, struct sap_tree_box *box, double *mass_unit, int threads)
+/* Computes the sum of |m|; signs: whether there are masses of both signs. */
+static double sum_masses(const struct sap_cpu_tree *t, int *signs)
 {
-    double sum = 0;
-    for (int i = 0; i < t->given; i++) sum += fabs(t->given_mass[i]);
-    *mass_unit = sap_tree_mass_unit(t->is_part ? t->whole.weight : sum);
-    *box = sap_tree_box_of((const double(*)[3])t->given_x, t->given, threads);
-    if (sap_tree_in_range(box->low, box->high, sum)) return SAPPORO_OK;
-    return sap_tree_failed_cpu(t, SAPPORO_ERR_NOT_FINITE, SAP_TREE_OUT_OF_RANGE);
+    double sum = 0, least = 0, most = 0;
+    for (int i = 0; i < t->given; i++) {
+        const double mass = t->given_mass[i];
+        sum += fabs(mass);
+        least = mass < least ? mass : least;
+        most = mass > most ? mass : most;
+    }
+    *signs = least < 0 && most > 0;
+    return sum;
+}
+
+/* Looks at the given particles; fails if their moments exceed the range of double.  is_new: for a build. */
+static int look_at_given(struct sap_cpu_tree *t, struct given_look *look, int is_new, int threads)
+{
+    const double(*const x)[3] = (const double(*)[3])t->given_x;
+    const int by_pull = t->settings.mac == SAPPORO_MAC_MULTIPOLE && !t->is_part;
+    const double sum = sum_masses(t, &look->signs);
+    look->mass_unit = sap_tree_mass_unit(t->is_part ? t->whole.weight : sum);
+    look->box = sap_tree_box_of(x, t->given, threads);
+    if (!sap_tree_in_range(look->box.low, look->box.high, sum))
+        return sap_tree_failed_cpu(t, SAPPORO_ERR_NOT_FINITE, SAP_TREE_OUT_OF_RANGE);
+    look->members = (is_new && !t->is_part) || by_pull ? sap_tree_take_sample(x, t->given, t->sample) : 0;
+    look->pull = t->is_part ? t->whole.pull
+                 : by_pull  ? sap_tree_pull((const double(*)[SAP_CUBE_SAMPLE])t->sample, look->members, sum)
+                            : 1;
+    return SAPPORO_OK;
 }
 
 /* Restores the order of the present tree, since a failed build has sorted its own keys into the same array. */
@@ -313,28 +345,29 @@ static void restore_order(struct sap_cpu_tree *t)
 }
 
 /* Makes the nodes of an octree from sorted keys. */
-static int make_octree(struct sap_cpu_tree *t, const struct sap_cube *cube, struct sap_tree_nodes *made, int threads)
+static int make_octree(struct sap_cpu_tree *t, const struct sap_cube *cube, int signs, struct sap_tree_nodes *made,
+                       int threads)
 {
     const double(*const x)[3] = (const double(*)[3])t->given_x;
     const double start = sap_clock_seconds();
-    sap_tree_sort(cube, (int)t->settings.curve, x, t->given, &t->order, threads);
+    sap_tree_sort(cube, (int)t->settings.curve, x, signs ? t->given_mass : NULL, t->given, &t->order, threads);
     t->sorted_seconds = sap_clock_seconds() - start;
     struct sap_tree_draft d = {t->given, t->settings.leaf_size, t->order.key, made};
     return sap_tree_link(&d, threads);
 }
 
 /* Makes the nodes of a kd-tree. A particle that walks alone needs no cells of eight children. */
-static int make_kdtree(struct sap_cpu_tree *t, const struct sap_tree_box *box, double mass_unit,
-                       struct sap_tree_nodes *made, int threads)
+static int make_kdtree(struct sap_cpu_tree *t, const struct given_look *look, struct sap_tree_nodes *made, int threads)
 {
     const struct sap_kd_input in = {.n = t->given,
                                     .x = t->given_x[0],
                                     .mass = t->given_mass,
                                     .x_stride = 3,
                                     .mass_stride = 1,
-                                    .mass_unit = mass_unit,
-                                    .low = box->low,
-                                    .high = box->high,
+                                    .mass_unit = look->mass_unit,
+                                    .signs = look->signs,
+                                    .low = look->box.low,
+                                    .high = look->box.high,
                                     .leaf_size = t->settings.leaf_size,
                                     .levels = t->settings.walk == SAPPORO_WALK_STACKLESS ? 1 : 3};
     return sap_kd_build(&t->kd, &in, made, threads);
@@ -359,12 +392,12 @@ static void take_nodes(struct sap_cpu_tree *t, const struct sap_cube *cube, cons
 }
 
 /* Makes the nodes of a tree in the spare array, and allocates memory for their cells. */
-static int make_nodes(struct sap_cpu_tree *t, const struct sap_tree_box *box, const struct sap_cube *cube,
-                      double mass_unit, struct sap_tree_nodes *made, int threads)
+static int make_nodes(struct sap_cpu_tree *t, const struct given_look *look, const struct sap_cube *cube,
+                      struct sap_tree_nodes *made, int threads)
 {
     const int kd = t->settings.kind == SAPPORO_TREE_KDTREE;
     *made = (struct sap_tree_nodes){.room = t->spare_room, .node = t->spare_node};
-    int status = kd ? make_kdtree(t, box, mass_unit, made, threads) : make_octree(t, cube, made, threads);
+    int status = kd ? make_kdtree(t, look, made, threads) : make_octree(t, cube, look->signs, made, threads);
     t->spare_node = made->node;
     t->spare_room = made->room;
     if (!status) status = sap_tree_reserve_cells(t, made->room);
@@ -379,23 +412,22 @@ static int build(struct sap_tree *opaque_tree)
     const int threads = threads_for(t, t->given);
     const double start = sap_clock_seconds();
     struct sap_tree_nodes made;
-    struct sap_tree_box box;
-    double mass_unit;
+    struct given_look look;
     t->words[0] = '\0';
-    int status = look_at_given(t, &box, &mass_unit, threads);
+    int status = look_at_given(t, &look, 1, threads);
     if (status) return status;
     const struct sap_cube cube =
-        t->is_part ? t->whole.cube : sap_tree_cube_of((const double(*)[3])t->given_x, t->given, &box, t->sample);
+        t->is_part ? t->whole.cube : sap_tree_cube(look.box.low, look.box.high, t->sample, look.members);
     const double looked = sap_clock_seconds() - start;
     t->sorted_seconds = 0;
-    status = make_nodes(t, &box, &cube, mass_unit, &made, threads);
+    status = make_nodes(t, &look, &cube, &made, threads);
     if (status) return status;
     take_nodes(t, &cube, &made, threads);
     const double sorted = looked + t->sorted_seconds;
     t->done = (sapporo_tree_statistics){
         .group_extent = t->settings.group_extent,
         .seconds = {[SAPPORO_PHASE_SORT] = sorted, [SAPPORO_PHASE_LINK] = sap_clock_seconds() - start - sorted}};
-    finish(t, &box, mass_unit, 1, threads);
+    finish(t, &look, 1, threads);
     return SAPPORO_OK;
 }
 
@@ -403,15 +435,14 @@ static int refresh(struct sap_tree *opaque_tree)
 {
     struct sap_cpu_tree *const t = (void *)opaque_tree;
     const int threads = threads_for(t, t->n);
-    struct sap_tree_box box;
-    double mass_unit;
+    struct given_look look;
     t->words[0] = '\0';
     if (!t->built || t->given != t->n)
         return sap_tree_failed_cpu(t, SAPPORO_ERR_ARGUMENT, "there is no tree of so many particles");
-    const int status = look_at_given(t, &box, &mass_unit, threads);
+    const int status = look_at_given(t, &look, 0, threads);
     if (status) return status;
     t->done.seconds[SAPPORO_PHASE_SORT] = t->done.seconds[SAPPORO_PHASE_LINK] = 0;
-    finish(t, &box, mass_unit, 0, threads);
+    finish(t, &look, 0, threads);
     return SAPPORO_OK;
 }
 
@@ -539,6 +570,8 @@ const struct sap_tree_ops sap_tree_cpu = {
     .set = set,
     .build = build,
     .refresh = refresh,
+    .past = sap_tree_past_cpu,
+    .build_ahead = sap_tree_build_ahead_cpu,
     .count = count,
     .limit = limit,
     .extents = extents,

@@ -56,8 +56,10 @@ struct sap_cpu_tree {
     int given; /* particles */
     double (*given_x)[3];
     double *given_mass;
-    double *a;       /* size of the acceleration; < 0: unknown */
-    double *given_h; /* with spline softening: lengths; else NULL, as `h` and `length` */
+    double *a;              /* size of the acceleration; < 0: unknown */
+    double *given_h;        /* with spline softening: lengths; else NULL, as `h` and `length` */
+    double (*past_x[2])[3]; /* positions of the last call and the one before (cpu_ahead.c); NULL: none were kept */
+    int past[2];            /* so many */
 
     /* the tree; valid if `built` is set */
     int built, n;
@@ -66,6 +68,7 @@ struct sap_cpu_tree {
     double unit, mass_unit;      /* powers of two: coordinates and masses in the kernels' units */
     double middle[3];            /* of the units (engine/cube.h) */
     int is_point;                /* the units have no extent (engine/cube.h) */
+    double pull;                 /* unit of MULTIPOLE's tolerance (engine/pull.h); of other criteria 1 */
     int far;                     /* some particles are beyond the range of float */
     struct sap_tree_order order; /* address: of the sorted particles */
     int *place;                  /* index of the sorted particle, by address */
@@ -121,9 +124,12 @@ int sap_tree_is_short(double h);
 int sap_tree_new_order(int n, struct sap_tree_order *order);
 void sap_tree_free_order(struct sap_tree_order *order);
 
-/* Computes the keys and sorts them, ties by address (cpu_sort.c). */
-void sap_tree_sort(const struct sap_cube *cube, int curve, const double (*x)[3], int n, struct sap_tree_order *order,
-                   int threads);
+/*
+ * Computes the keys and sorts them, ties by address (cpu_sort.c).  mass: keys tell its sign (physics/tree_key.h); NULL:
+ * they do not.
+ */
+void sap_tree_sort(const struct sap_cube *cube, int curve, const double (*x)[3], const double *mass, int n,
+                   struct sap_tree_order *order, int threads);
 
 /* The box of n > 0 positions (cpu_sort.c). */
 struct sap_tree_box {
@@ -131,9 +137,8 @@ struct sap_tree_box {
 };
 struct sap_tree_box sap_tree_box_of(const double (*x)[3], int n, int threads);
 
-/* Returns the cube of n positions within a box; overwrites `sample` (cpu_sort.c). */
-struct sap_cube sap_tree_cube_of(const double (*x)[3], int n, const struct sap_tree_box *box,
-                                 double (*sample)[SAP_CUBE_SAMPLE]);
+/* Copies the sample of n positions; returns the number of its members (cpu_sort.c). */
+int sap_tree_take_sample(const double (*x)[3], int n, double (*sample)[SAP_CUBE_SAMPLE]);
 
 /* Makes nodes from sorted keys; 0 or SAPPORO_ERR_MEMORY. The nodes belong to the caller either way (cpu_link.c). */
 int sap_tree_link(struct sap_tree_draft *draft, int threads);
@@ -146,6 +151,10 @@ void sap_tree_make_words(struct sap_cpu_tree *tree, const struct sap_cell *root,
 
 /* Makes room for the cells of `nodes` nodes; on failure the existing arrays are kept (cpu_tree.c). */
 int sap_tree_reserve_cells(struct sap_cpu_tree *tree, int nodes);
+
+/* Implement `past` and `build_ahead` of the table (cpu_ahead.c). */
+int sap_tree_past_cpu(struct sap_tree *tree, int keeps);
+int sap_tree_build_ahead_cpu(struct sap_tree *tree, double lead);
 
 /* Implement `join`, `import` and `walk` of the table (cpu_part.c). */
 void sap_tree_join_cpu(struct sap_tree *tree, const struct sap_tree_whole *whole);
@@ -200,8 +209,19 @@ struct sap_tree_run {
     double (*acc)[3], *pot;
     int *work;                /* interactions by row; NULL: not wanted */
     long long particle, cell; /* numbers of interactions */
+    int beyond;               /* rows whose force double cannot hold: they are NaN */
 };
 int sap_tree_walk(const struct sap_cpu_tree *tree, struct sap_tree_run *run, int threads);
+
+/* A force whose sums in double left its range, computed anew: acc and pot, without the unit of masses. */
+struct sap_tree_rescue {
+    double x[3], eps, acc[3], pot;
+};
+
+/* Add sorted particles from ... to - 1, but `self`, or a cell (cpu_rescue.c). */
+void sap_tree_rescue_particles(const struct sap_cpu_tree *tree, int from, int to, int self,
+                               struct sap_tree_rescue *rescue);
+void sap_tree_rescue_cell(const struct sap_cpu_tree *tree, int cell, struct sap_tree_rescue *rescue);
 
 /* Computes the same, with a walk for each particle alone (cpu_stackless.c). */
 void sap_tree_walk_alone(const struct sap_cpu_tree *tree, struct sap_tree_run *run, int threads);

@@ -31,19 +31,21 @@ struct cells {
 /* Work memory of a thread, reused from group to group. */
 struct walk_memory {
     struct spans runs;          /* nodes to examine, in order: a queue, of which `head` are done */
-    struct spans particles;     /* particles on the list, without the group's own */
+    struct spans outer, inner;  /* particles on the list, without the group's own (SAP_SOURCES_*) */
     struct cells near, distant; /* cells on the list; the distant ones act as one polynomial */
     int *accepted, *opened, open_room;
     char *words;
     size_t word_room;
     struct sap_tree_lanes *lanes;
     int which[SAP_TREE_LANES], number[SAP_TREE_LANES], row[SAP_TREE_LANES]; /* of the lanes */
+    int beyond;                                                             /* rows whose force double cannot hold */
 };
 
 static void free_work(struct walk_memory *w)
 {
     free(w->runs.at);
-    free(w->particles.at);
+    free(w->outer.at);
+    free(w->inner.at);
     free(w->near.at);
     free(w->distant.at);
     free(w->accepted);
@@ -99,11 +101,11 @@ static int add_cell(struct cells *c, int node)
 }
 
 /* Adds the particles of a leaf, without those of the group itself. */
-static int add_leaf(struct walk_memory *w, const struct sap_tree_node *leaf, struct span own)
+static int add_leaf(struct spans *to_list, const struct sap_tree_node *leaf, struct span own)
 {
     const int from = leaf->first, to = leaf->first + leaf->count;
     const int before = to < own.from ? to : own.from, after = from > own.to ? from : own.to;
-    return add_span(&w->particles, 0, from, before) && add_span(&w->particles, 0, after, to);
+    return add_span(to_list, 0, from, before) && add_span(to_list, 0, after, to);
 }
 
 static int room_to_open(struct walk_memory *w, int n)
@@ -130,10 +132,11 @@ static int open_run(const struct sap_cpu_tree *t, struct walk_memory *w, struct 
         ok = add_cell(distant ? &w->distant : &w->near, distant ? ~w->accepted[k] : w->accepted[k]);
     }
     for (int k = 0; k < opened && ok; k++) {
-        const struct sap_tree_node *const node = &t->node[w->opened[k]];
+        const int is_outer = w->opened[k] < 0, at = is_outer ? ~w->opened[k] : w->opened[k];
+        const struct sap_tree_node *const node = &t->node[at];
         ok = node->children ? add_span(&w->runs, done, node->child, node->child + node->children)
-             : node->count  ? add_leaf(w, node, own)
-                            : add_cell(&w->near, w->opened[k]); /* of a halo: all target particles accept it */
+             : node->count  ? add_leaf(is_outer ? &w->outer : &w->inner, node, own)
+                            : add_cell(&w->near, at); /* of a halo: all target particles accept it */
     }
     return ok;
 }
@@ -141,7 +144,7 @@ static int open_run(const struct sap_cpu_tree *t, struct walk_memory *w, struct 
 static int make_list(const struct sap_cpu_tree *t, struct walk_memory *w, const struct sap_tree_bound *bound,
                      struct span own)
 {
-    w->runs.n = w->particles.n = w->near.n = w->distant.n = 0;
+    w->runs.n = w->outer.n = w->inner.n = w->near.n = w->distant.n = 0;
     int ok = add_span(&w->runs, 0, 0, t->nodes > 0);
     for (int done = 0; done < w->runs.n && ok; done++) ok = open_run(t, w, w->runs.at[done], bound, own, done + 1);
     return ok;
@@ -158,10 +161,10 @@ static int room_for_words(struct walk_memory *w, size_t bytes)
     return w->words != NULL;
 }
 
-static int count_particles(const struct walk_memory *w)
+static int count_particles(const struct spans *s)
 {
     int n = 0;
-    for (int k = 0; k < w->particles.n; k++) n += w->particles.at[k].to - w->particles.at[k].from;
+    for (int k = 0; k < s->n; k++) n += s->at[k].to - s->at[k].from;
     return n;
 }
 
@@ -181,7 +184,7 @@ static int sum_cells(const struct sap_cpu_tree *t, struct walk_memory *w, const 
     if (t->settings.order > 1)
         kernel->cells(frame, w->words, w->near.n, w->lanes);
     else
-        kernel->particles(frame, w->words, w->near.n, 0, w->lanes);
+        kernel->particles(frame, w->words, w->near.n, SAP_SOURCES_OUTER, w->lanes);
     return 1;
 }
 
@@ -205,26 +208,31 @@ static void take_span(const struct sap_cpu_tree *t, const struct sap_tree_kernel
         kernel->take_particles(frame, x, s.to - s.from, words);
 }
 
-static int sum_particles(const struct sap_cpu_tree *t, struct walk_memory *w, const struct sap_tree_kernel *kernel,
-                         const struct sap_tree_frame *frame, struct span own)
+/* Adds the particles of n spans. */
+static int sum_spans(const struct sap_cpu_tree *t, struct walk_memory *w, const struct sap_tree_kernel *kernel,
+                     const struct sap_tree_frame *frame, const struct spans *spans, int sources)
 {
     const size_t each = (t->h ? SAP_TREE_SPLINE_WORDS : SAP_TREE_PARTICLE_WORDS) * kernel->word;
-    void (*const add)(const struct sap_tree_frame *, const void *, int, int, struct sap_tree_lanes *) =
-        t->h ? kernel->particles_spline : kernel->particles;
-    const int n = count_particles(w), nown = own.to - own.from, most = n > nown ? n : nown;
-    if (!room_for_words(w, (size_t)most * each)) return 0;
+    const int n = count_particles(spans);
+    if (n == 0) return 1;
+    if (!room_for_words(w, (size_t)n * each)) return 0;
     char *to = w->words;
-    for (int k = 0; k < w->particles.n; k++) {
-        const struct span s = w->particles.at[k];
+    for (int k = 0; k < spans->n; k++) {
+        const struct span s = spans->at[k];
         take_span(t, kernel, frame, s, to);
         to += (size_t)(s.to - s.from) * each;
     }
-    add(frame, w->words, n, 0, w->lanes);
-    if (nown > 0) {
-        take_span(t, kernel, frame, own, w->words);
-        add(frame, w->words, nown, 1, w->lanes);
-    }
+    (t->h ? kernel->particles_spline : kernel->particles)(frame, w->words, n, sources, w->lanes);
     return 1;
+}
+
+static int sum_particles(const struct sap_cpu_tree *t, struct walk_memory *w, const struct sap_tree_kernel *kernel,
+                         const struct sap_tree_frame *frame, struct span own)
+{
+    const struct spans of_group = {.at = &own, .n = own.to > own.from};
+    return sum_spans(t, w, kernel, frame, &w->outer, SAP_SOURCES_OUTER) &&
+           sum_spans(t, w, kernel, frame, &w->inner, SAP_SOURCES_INNER) &&
+           sum_spans(t, w, kernel, frame, &of_group, SAP_SOURCES_OWN);
 }
 
 static int is_finite(const struct sap_tree_lanes *lanes, int k)
@@ -244,16 +252,44 @@ static void deliver(const struct sap_cpu_tree *t, const struct sap_tree_run *run
     for (int c = 0; c < 3 && run->acc; c++) run->acc[row][c] = lanes->sum[1 + c][k] * acc;
 }
 
+/* Computes the force of the list of a group on its target particle k by quotients, and writes its row. */
+static void rescue(const struct sap_cpu_tree *t, const struct sap_tree_run *run, struct walk_memory *w, struct span own,
+                   int k)
+{
+    const int walker = w->which[k], row = w->row[k];
+    const double *const x = run->walkers->x[walker];
+    struct sap_tree_rescue r = {.x = {x[0], x[1], x[2]}, .eps = sqrt(t->eps2)};
+    if (t->h) r.pot = NAN; /* lengths keep pairs in range */
+    for (int c = 0; c < w->near.n; c++) sap_tree_rescue_cell(t, w->near.at[c], &r);
+    for (int c = 0; c < w->distant.n; c++) sap_tree_rescue_cell(t, w->distant.at[c], &r);
+    for (int s = 0; s < w->particles.n; s++)
+        sap_tree_rescue_particles(t, w->particles.at[s].from, w->particles.at[s].to, -1, &r);
+    sap_tree_rescue_particles(t, own.from, own.to, walker, &r);
+    double sum = r.pot / t->mass_unit;
+    if (run->pot) run->pot[row] = 0 - sum;
+    for (int c = 0; c < 3 && run->acc; c++) run->acc[row][c] = r.acc[c] / t->mass_unit;
+    for (int c = 0; c < 3; c++) sum += r.acc[c] / t->mass_unit;
+    if (isfinite(sum)) return;
+    w->beyond++;
+    if (run->pot) run->pot[row] = NAN;
+    for (int c = 0; c < 3 && run->acc; c++) run->acc[row][c] = NAN;
+}
+
 /*
  * Writes the lanes whose sums are finite, or all lanes in double; returns the number of remaining lanes, which it moves
  * to the front. Each lane is judged alone: the bits of a row do not depend on other rows.
  */
-static int deliver_good(const struct sap_cpu_tree *t, const struct sap_tree_run *run, struct walk_memory *w, int wide,
-                        int n)
+static int deliver_good(const struct sap_cpu_tree *t, const struct sap_tree_run *run, struct walk_memory *w,
+                        struct span own, int wide, int n)
 {
     int left = 0;
     for (int k = 0; k < n; k++) {
-        if (wide || is_finite(w->lanes, k)) {
+        const int good = is_finite(w->lanes, k);
+        if (wide && !good) {
+            rescue(t, run, w, own, k);
+            continue;
+        }
+        if (wide || good) {
             deliver(t, run, wide ? t->wide : t->narrow, w->lanes, k, w->row[k]);
             continue;
         }
@@ -270,15 +306,38 @@ static struct span own_span(const struct sap_tree_run *run, const struct sap_tre
     return run->walkers->own ? (struct span){group->first, group->first + group->count} : (struct span){0, 0};
 }
 
-/* Sums slots first ... first + n - 1, at most SAP_TREE_LANES, all of group g, whose list is complete. */
+/* Returns whether sources of some spans lie in a clump (SAP_CLUMP). */
+static int has_clump(const struct sap_cpu_tree *t, const struct spans *s, double close)
+{
+    const double(*const x)[4] = (const double(*)[4])t->x;
+    for (int k = 0; k < s->n; k++)
+        for (int j = s->at[k].from; j + SAP_CLUMP < s->at[k].to; j += SAP_CLUMP_STEP)
+            if (sap_is_clumped(sap_ball_far(x[j], x[j + SAP_CLUMP]), close)) return 1;
+    return 0;
+}
+
+/* Returns 1 if a group needs double: its own positions, or clumps of its sources, which are listed. */
+static int needs_double(const struct sap_cpu_tree *t, const struct walk_memory *w, const struct sap_tree_group *group,
+                        struct span own)
+{
+    const struct spans of_group = {.at = &own, .n = own.to > own.from};
+    const double close = sap_bound_close(&group->bound, 1);
+    if (group->wide || t->settings.precision == SAPPORO_DP) return 1;
+    return has_clump(t, &of_group, close) || has_clump(t, &w->inner, close);
+}
+
+/*
+ * Sums slots first ... first + n - 1, at most SAP_TREE_LANES, all of group g, whose list is complete. wide: in double.
+ */
 static int sum_slots(const struct sap_cpu_tree *t, const struct sap_tree_run *run, struct walk_memory *w, int g,
-                     int first, int n)
+                     int first, int n, int wide)
 {
     const struct sap_tree_group *const group = &run->walkers->group[g];
     const int base = group->first;
     const struct span own = own_span(run, group);
     struct sap_tree_frame frame = {.unit = t->unit,
                                    .eps2 = t->eps2 * t->unit * t->unit,
+                                   .close = sap_bound_close(&group->bound, t->unit),
                                    .far = group->wide == SAP_WIDE_FAR,
                                    .mean = t->settings.softening == SAPPORO_SOFTENING_SPLINE_MEAN};
     for (int c = 0; c < 3; c++) frame.middle[c] = group->bound.centre[c];
@@ -288,7 +347,7 @@ static int sum_slots(const struct sap_cpu_tree *t, const struct sap_tree_run *ru
         w->row[k] = run->slots->row[first + k];
     }
     /* sums beyond the range of float are computed again in double */
-    for (int wide = group->wide != 0 || t->settings.precision == SAPPORO_DP; wide < 2 && n > 0; wide++) {
+    for (; wide < 2 && n > 0; wide++) {
         const struct sap_tree_kernel *const kernel = wide ? t->wide : t->narrow;
         /* in double, coordinates are not shifted: their differences are more exact without a shift */
         for (int c = 0; c < 3; c++) frame.centre[c] = wide ? 0 : group->bound.centre[c];
@@ -297,7 +356,7 @@ static int sum_slots(const struct sap_cpu_tree *t, const struct sap_tree_run *ru
         if (!sum_cells(t, w, kernel, &frame) || !sum_distant(t, w, kernel, &frame) ||
             !sum_particles(t, w, kernel, &frame, own))
             return 0;
-        n = deliver_good(t, run, w, wide, n);
+        n = deliver_good(t, run, w, own, wide, n);
     }
     return 1;
 }
@@ -324,12 +383,13 @@ static struct sap_tree_bound bound_of(const struct sap_cpu_tree *t, const struct
     const struct sap_bound *const b = &group->bound;
     const double *const h = run->walkers->h;
     double x[3];
-    const double size = sap_tree_in_units(b->centre, t->middle, t->unit, x);
+    const double size = sap_tree_in_units(b->centre, &t->cube.gaps, t->middle, t->unit, x);
     struct sap_tree_bound words = {.x = (float)sap_tree_cut(x[0]),
                                    .y = (float)sap_tree_cut(x[1]),
                                    .z = (float)sap_tree_cut(x[2]),
                                    .radius = (float)sap_tree_padded(b->radius * t->unit, size),
                                    .size = (float)sap_tree_padded(sap_bound_size(b) * t->unit, 0),
+                                   .close = (float)sap_tree_padded(sap_bound_close(b, t->unit), 0),
                                    .strictness = (float)sap_tree_strictness(t, run, group->first, group->count)};
     for (int c = 0; c < 3; c++) words.extent[c] = (float)sap_tree_padded(b->extent[c] * t->unit, 0);
     if (h) words.length = (float)sap_tree_greatest_length(h + group->first, group->count);
@@ -344,9 +404,11 @@ static int sum_group(const struct sap_cpu_tree *t, const struct sap_tree_run *ru
     if (rows == 0) return 1;
     const struct sap_tree_bound bound = bound_of(t, run, g);
     int ok = make_list(t, w, &bound, own);
+    const int wide = ok && needs_double(t, w, &run->walkers->group[g], own);
     for (int at = slot[0]; at < slot[1] && ok; at += SAP_TREE_LANES)
-        ok = sum_slots(t, run, w, g, at, slot[1] - at < SAP_TREE_LANES ? slot[1] - at : SAP_TREE_LANES);
-    const int nears = ok ? count_particles(w) + (own.to > own.from ? own.to - own.from - 1 : 0) : 0;
+        ok = sum_slots(t, run, w, g, at, slot[1] - at < SAP_TREE_LANES ? slot[1] - at : SAP_TREE_LANES, wide);
+    const int others = own.to > own.from ? own.to - own.from - 1 : 0;
+    const int nears = ok ? count_particles(&w->outer) + count_particles(&w->inner) + others : 0;
     const int cells = w->near.n + w->distant.n;
     for (int at = slot[0]; at < slot[1] && run->work; at++) run->work[run->slots->row[at]] = nears + cells;
     *cell += (long long)rows * cells;
@@ -360,7 +422,7 @@ struct group_walk {
     const struct sap_cpu_tree *tree;
     const struct sap_tree_run *run;
     atomic_llong particle, cell;
-    atomic_int done, failed; /* done: groups */
+    atomic_int done, failed, beyond; /* done: groups */
 };
 
 /* Walks groups in one thread. A thread without memory takes none. */
@@ -375,6 +437,7 @@ static void walk_groups(void *argument, int thread)
     while (w && sap_items_take(&s->items, &from, &to))
         for (int g = (int)from; g < to && !atomic_load_explicit(&s->failed, memory_order_relaxed); g++, done++)
             if (!sum_group(s->tree, s->run, w, g, &particle, &cell)) atomic_store(&s->failed, 1);
+    if (w) atomic_fetch_add(&s->beyond, w->beyond);
     if (w) free_work(w);
     atomic_fetch_add(&s->particle, particle);
     atomic_fetch_add(&s->cell, cell);
@@ -390,5 +453,6 @@ int sap_tree_walk(const struct sap_cpu_tree *t, struct sap_tree_run *run, int th
     sap_team_run(threads, walk_groups, &s);
     run->particle = atomic_load(&s.particle);
     run->cell = atomic_load(&s.cell);
+    run->beyond = atomic_load(&s.beyond);
     return atomic_load(&s.failed) || atomic_load(&s.done) < groups ? SAPPORO_ERR_MEMORY : SAPPORO_OK;
 }

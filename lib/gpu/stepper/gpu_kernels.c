@@ -19,11 +19,12 @@ static int load(const struct sap_driver *driver, struct sap_dev *dev, struct sap
     const struct {
         const char *name;
         struct sap_function **function;
-    } wanted[] = {{"stepper_look", &f->look},   {"stepper_arrange", &f->arrange},   {"stepper_predict", &f->predict},
-                  {"stepper_flag", &f->flag},   {"stepper_massless", &f->massless}, {"stepper_join", &f->join},
-                  {"stepper_judge", &f->judge}, {"stepper_commit", &f->commit},     {"stepper_at", &f->at},
-                  {"stepper_sums", &f->sums},   {"stepper_targets", &f->targets},   {"stepper_results", &f->results},
-                  {"stepper_units", &f->units}};
+    } wanted[] = {
+        {"stepper_look", &f->look},       {"stepper_arrange", &f->arrange},   {"stepper_predict", &f->predict},
+        {"stepper_flag", &f->flag},       {"stepper_massless", &f->massless}, {"stepper_join", &f->join},
+        {"stepper_judge", &f->judge},     {"stepper_commit", &f->commit},     {"stepper_at", &f->at},
+        {"stepper_sums", &f->sums},       {"stepper_own", &f->own},           {"stepper_targets", &f->targets},
+        {"stepper_results", &f->results}, {"stepper_units", &f->units}};
     const struct sap_embedded *const e =
         strcmp(driver->name, "opencl") == 0 ? &sap_embedded_opencl : sap_kernels_for_cuda();
     int found = 0;

@@ -143,12 +143,24 @@ struct part {
     double *sum;
 };
 
+/* Writes the sizes of accelerations without those of the fields. */
+static int find_sizes(struct sap_gpu_stepper *s)
+{
+    const struct sap_field_list fields = s->settings.fields;
+    const struct sap_stepper_order order = sap_stepper_order_of(s);
+    const int n = s->n;
+    const struct sap_argument a[] = {
+        MEM(s->x), MEM(s->a), SAP_ARRAY(*sap_stepper_slots(s)), MEM(s->t->a), VALUE(n), VALUE(order), VALUE(fields)};
+    return sap_stepper_for_each(s, s->f->own, n, a, COUNT(a));
+}
+
 static int predict_work(struct sap_gpu_stepper *s, void *with)
 {
     const struct part *const p = with;
     struct sap_gpu_host_tree *const t = s->t;
     const struct sap_step step = *p->step;
-    const int sizes = s->settings.by_acceleration, done = p->done, n = s->n;
+    const int by_acceleration = s->settings.by_acceleration, has_fields = s->settings.fields.n > 0;
+    const int sizes = by_acceleration && !has_fields, done = p->done, n = s->n;
     const struct sap_stepper_order order = sap_stepper_order_of(s);
     const struct sap_gpu_buffer *const slots = sap_stepper_slots(s);
     const struct sap_argument a[] = {MEM(s->x),        MEM(s->v),    MEM(s->a),   MEM(s->level), SAP_ARRAY(*slots),
@@ -156,7 +168,8 @@ static int predict_work(struct sap_gpu_stepper *s, void *with)
                                      VALUE(n),         VALUE(order), VALUE(step)};
     TRY(sap_stepper_reset(s));
     TRY(sap_stepper_for_each(s, s->f->predict, n, a, COUNT(a)));
-    if (sizes) t->has_a = s->order.massive;
+    if (by_acceleration && has_fields) TRY(find_sizes(s));
+    if (by_acceleration) t->has_a = s->order.massive;
     return sap_stepper_ask(s, p->bad);
 }
 

@@ -15,7 +15,7 @@ extern const struct sap_stepper_ops sap_stepper_gpu;
 /* The kernels of lib/device/stepper.h on a device. */
 struct sap_gpu_stepper_kernels {
     struct sap_module *module;
-    struct sap_function *look, *arrange, *predict, *flag, *massless, *join, *judge, *commit, *at, *sums, *targets,
+    struct sap_function *look, *arrange, *predict, *flag, *massless, *join, *judge, *commit, *at, *sums, *own, *targets,
         *results, *units;
 };
 

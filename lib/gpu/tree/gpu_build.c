@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "engine/pull.h"
 #include "gpu/gpu_launch.h"
 #include "gpu/gpu_memory.h"
 #include "gpu/gpu_primitives.h"
@@ -79,6 +80,7 @@ struct draft {
     int levels, level_first[SAP_TREE_LEVELS + 1];
     double low[3], high[3]; /* box of all particles */
     int at;                 /* index of the sorted arrays in key and value of the tree's walkers */
+    int may_be_near;
     struct sap_gpu_cut cut;
 };
 
@@ -86,10 +88,11 @@ struct draft {
  * Computes the unit of masses; SAP_DRIVER_ERROR if the moments of particles within these bounds exceed the range of
  * double.
  */
-static int take_bounds(struct sap_gpu_host_tree *t, double *low, double *high, double *mass_unit)
+static int take_bounds(struct sap_gpu_host_tree *t, double *low, double *high, double *mass_unit, double *weight)
 {
     double sum = 0;
     for (int k = 0; k < SAP_TREE_PARTS; k++) sum += told(t)->bounds[6][k];
+    *weight = sum;
     for (int k = 0; k < 3; k++) {
         low[k] = told(t)->bounds[k][0], high[k] = told(t)->bounds[3 + k][0];
         for (int p = 1; p < SAP_TREE_PARTS; p++) {
@@ -108,13 +111,49 @@ static void set_mass_unit(struct sap_gpu_tree *t, double mass_unit)
     t->true_mass = 1 / mass_unit;
 }
 
+/* Whether there are masses of both signs. */
+static int have_signs(const struct sap_gpu_host_tree *t)
+{
+    double least = 0, most = 0;
+    for (int p = 0; p < SAP_TREE_PARTS; p++) {
+        least = fmin(least, told(t)->bounds[7][p]);
+        most = fmax(most, told(t)->bounds[8][p]);
+    }
+    return least < 0 && most > 0;
+}
+
+/* Whether pairs of particles may be too near for double. */
+static int may_be_near(const struct sap_gpu_host_tree *t, const struct sap_gpu_tree *how)
+{
+    double least = told(t)->bounds[9][0];
+    for (int p = 1; p < SAP_TREE_PARTS; p++) least = fmin(least, told(t)->bounds[9][p]);
+    return !(how->eps2 > 0) && sap_tree_may_be_near(least, how->unit);
+}
+
+/* Whether the tree needs the unit of MULTIPOLE's tolerance, and finds it itself. */
+static int finds_pull(const struct sap_gpu_host_tree *t)
+{
+    return t->settings.mac == SAPPORO_MAC_MULTIPOLE && !t->is_part;
+}
+
+/* Copies the sample, per axis. */
+static void take_sample(const struct sap_gpu_host_tree *t, double (*sample)[SAP_CUBE_SAMPLE], int members)
+{
+    for (int k = 0; k < 3; k++)
+        memcpy(sample[k], told(t)->sample + (size_t)k * (size_t)members, (size_t)members * sizeof(double));
+}
+
+/* Returns the unit of MULTIPOLE's tolerance; weight: the sum of |m|. */
+static double pull_of(const struct sap_gpu_host_tree *t, const double (*sample)[SAP_CUBE_SAMPLE], int members,
+                      double weight)
+{
+    return t->is_part ? t->whole.pull : finds_pull(t) ? sap_tree_pull(sample, members, weight) : 1;
+}
+
 /* Whether some particle of a whole is beyond the range of float, in units. */
 static int reaches_far(const struct sap_tree_whole *whole, const struct sap_tree_units *units)
 {
-    double size = 0;
-    for (int k = 0; k < 3; k++)
-        size = fmax(size, fmax(units->middle[k] - whole->low[k], whole->high[k] - units->middle[k]));
-    return size * units->unit > SAP_TREE_NEAR;
+    return sap_tree_reach(&whole->cube, units->middle, whole->low, whole->high) * units->unit > SAP_TREE_NEAR;
 }
 
 /* Sets the units for the cube and the box of the given particles, or of the whole. */
@@ -128,19 +167,21 @@ static void set_units(const struct sap_gpu_host_tree *h, struct sap_gpu_tree *t,
     t->unit = units.unit;
     t->eps2 = h->lengths.f ? 0 : units.eps2;
     t->flat = units.is_point || (whole && reaches_far(whole, &units)) || sap_gpu_lengths_short(h, units.unit);
-    t->pull = whole ? whole->pull : 0;
 }
 
 static int make_cube(struct sap_gpu_host_tree *t, struct draft *d, int members)
 {
-    double sample[3][SAP_CUBE_SAMPLE], mass_unit;
-    TRY(take_bounds(t, d->low, d->high, &mass_unit));
-    for (int k = 0; k < 3; k++)
-        memcpy(sample[k], told(t)->sample + (size_t)k * (size_t)members, (size_t)members * sizeof(double));
+    double sample[3][SAP_CUBE_SAMPLE], mass_unit, weight;
+    TRY(take_bounds(t, d->low, d->high, &mass_unit, &weight));
+    take_sample(t, sample, members);
+    d->t.pull = pull_of(t, (const double(*)[SAP_CUBE_SAMPLE])sample, members, weight);
+    d->t.signs = have_signs(t);
     d->cube = t->is_part ? t->whole.cube : sap_tree_cube(d->low, d->high, sample, members);
+    d->t.gaps = d->cube.gaps;
     d->t.cells = d->cube.cells;
     for (int k = 0; k < 3; k++) d->t.low[k] = d->cube.low[k];
     set_units(t, &d->t, &d->cube, d->low, d->high);
+    d->may_be_near = may_be_near(t, &d->t);
     set_mass_unit(&d->t, mass_unit);
     return SAP_DRIVER_OK;
 }
@@ -249,7 +290,9 @@ int sap_tree_sort_places(struct sap_gpu_host_tree *t, struct sap_gpu_walkers *w,
     TRY(sap_tree_reserve(t, &w->bound, groups * SAP_GROUP_WORDS * sizeof(double)));
     TRY(sap_tree_reserve(t, &w->heavy, groups * sizeof(int)));
     TRY(sap_tree_reserve(t, &w->strict, groups * sizeof(float)));
-    TRY(sort_keys(t, w, given, &t->t, n, &at));
+    struct sap_gpu_tree how = t->t;
+    how.signs = 0; /* positions have none */
+    TRY(sort_keys(t, w, given, &how, n, &at));
     take_order(w, n, (int)groups, at);
     w->run = run;
     TRY(cut_runs(t, w, run));
@@ -425,7 +468,7 @@ static int make_kdtree(struct sap_gpu_host_tree *t, struct draft *d)
 {
     d->at = 0;
     TRY(sap_tree_reserve(t, &t->own.value[d->at], (size_t)d->t.n * sizeof(int)));
-    TRY(sap_gpu_kd_split(t, d->low, d->high, d->t.mass_unit, &t->own.value[d->at]));
+    TRY(sap_gpu_kd_split(t, d->low, d->high, d->t.mass_unit, d->t.signs, &t->own.value[d->at]));
     TRY(sap_tree_mark(t, SAPPORO_PHASE_LINK));
     int groups;
     TRY(sap_gpu_kd_count(t, d->level_first, &groups));
@@ -469,6 +512,7 @@ static void take_draft(struct sap_gpu_host_tree *t, const struct draft *d)
     t->t = d->t;
     t->n = d->t.n;
     t->cube = d->cube;
+    t->may_be_near = d->may_be_near;
     t->levels = d->levels;
     memcpy(t->level_first, d->level_first, sizeof t->level_first);
     if (t->n == 0) return;
@@ -521,16 +565,27 @@ int sap_tree_build_gpu(struct sap_gpu_host_tree *t)
     return build(t);
 }
 
+int sap_tree_check_range(struct sap_gpu_host_tree *t)
+{
+    double low[3], high[3], mass_unit, weight;
+    TRY(look_at_bounds(t, 1));
+    return take_bounds(t, low, high, &mass_unit, &weight);
+}
+
 int sap_tree_refresh_gpu(struct sap_gpu_host_tree *t)
 {
-    double low[3], high[3], mass_unit;
+    double low[3], high[3], mass_unit, weight, sample[3][SAP_CUBE_SAMPLE];
+    const int members = finds_pull(t) ? sap_cube_sample(t->n) : 1;
     if (t->n == 0) return SAP_DRIVER_OK;
-    TRY(look_at_bounds(t, 1));
-    TRY(take_bounds(t, low, high, &mass_unit));
+    TRY(look_at_bounds(t, members));
+    TRY(take_bounds(t, low, high, &mass_unit, &weight));
+    take_sample(t, sample, members);
     for (int phase = SAPPORO_PHASE_SORT; phase <= SAPPORO_PHASE_MOMENTS; phase++) TRY(sap_tree_mark(t, phase));
     t->built = t->stops = t->selection.regions_room = 0; /* particles and moments match only after the last step */
     set_mass_unit(&t->t, mass_unit);
     set_units(t, &t->t, &t->cube, low, high);
+    t->may_be_near = may_be_near(t, &t->t);
+    t->t.pull = pull_of(t, (const double(*)[SAP_CUBE_SAMPLE])sample, members, weight);
     TRY(gather(t, &t->own, &t->particle, NULL, t->t.mass_unit, t->n)); /* places stay */
     TRY(make_moments(t, 1));
     TRY(sap_tree_mark(t, SAPPORO_PHASE_WALK));

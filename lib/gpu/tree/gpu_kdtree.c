@@ -250,8 +250,9 @@ static int divide(const struct sap_gpu_host_tree *t, int round, int most, const 
 {
     const struct sap_gpu_kd *const kd = t->kd;
     const int side = round & 1, other = side ^ 1, n = kd->b.n, groups = most / SAP_KD_NODE_THREADS + 1;
-    const struct sap_argument sides[] = {SAP_ARRAY(kd->point[side]), SAP_ARRAY(kd->node_of[side]),
-                                         SAP_ARRAY(kd->large[side]), SAP_ARRAY(kd->before), VALUE(n)};
+    const struct sap_argument sides[] = {SAP_ARRAY(t->particle),       SAP_ARRAY(kd->point[side]),
+                                         SAP_ARRAY(kd->node_of[side]), SAP_ARRAY(kd->large[side]),
+                                         SAP_ARRAY(kd->before),        VALUE(n)};
     const struct sap_argument children[] = {SAP_ARRAY(kd->point[side]),
                                             SAP_ARRAY(kd->large[side]),
                                             SAP_ARRAY(kd->large[other]),
@@ -401,7 +402,7 @@ static int split_small(const struct sap_gpu_host_tree *t, const struct sap_gpu_b
     return roots > 0 ? sap_tree_launch(t, kd->f->small_nodes, roots, SAP_KD_SMALL, a, COUNT(a)) : (int)SAP_DRIVER_OK;
 }
 
-int sap_gpu_kd_split(struct sap_gpu_host_tree *t, const double *low, const double *high, double mass_unit,
+int sap_gpu_kd_split(struct sap_gpu_host_tree *t, const double *low, const double *high, double mass_unit, int signs,
                      const struct sap_gpu_buffer *order)
 {
     struct sap_gpu_kd *const kd = t->kd;
@@ -410,6 +411,7 @@ int sap_gpu_kd_split(struct sap_gpu_host_tree *t, const double *low, const doubl
     kd->b = (struct sap_kd_arguments){.low = {low[0], low[1], low[2]},
                                       .high = {high[0], high[1], high[2]},
                                       .mass_unit = mass_unit,
+                                      .signs = signs,
                                       .n = n,
                                       .leaf_size = t->settings.leaf_size,
                                       .merge = merge,

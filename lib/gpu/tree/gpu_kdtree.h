@@ -18,7 +18,7 @@ size_t sap_gpu_kd_bytes(const struct sap_tree_settings *settings, int n);
  * Splits the nodes of all given particles, which lie within a box, and writes the addresses of the sorted particles to
  * `order`, [n] ints. It does not change the present tree.
  */
-int sap_gpu_kd_split(struct sap_gpu_host_tree *t, const double *low, const double *high, double mass_unit,
+int sap_gpu_kd_split(struct sap_gpu_host_tree *t, const double *low, const double *high, double mass_unit, int signs,
                      const struct sap_gpu_buffer *order);
 
 /*

@@ -44,6 +44,7 @@ static int get_functions(const struct sap_driver *driver, struct sap_gpu_tree_ke
     } wanted[] = {{0, "tree_look", &f->look},
                   {0, "tree_take", &f->take},
                   {0, "tree_look_active", &f->look_active},
+                  {0, "tree_ahead", &f->ahead},
                   {0, "tree_bounds", &f->bounds},
                   {0, "tree_keys", &f->keys},
                   {0, "tree_gather", &f->gather},

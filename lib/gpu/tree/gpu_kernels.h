@@ -15,7 +15,7 @@ struct sap_gpu_tree_kernels {
     struct sap_module *module[3];
     struct sap_primitives primitives;
     struct sap_function *look, *take, *look_active;                                                 /* tree_given.h */
-    struct sap_function *bounds, *keys, *gather, *levels, *firsts, *link;                           /* tree_build.h */
+    struct sap_function *ahead, *bounds, *keys, *gather, *levels, *firsts, *link;                   /* tree_build.h */
     struct sap_function *leaves, *cells, *words, *runs, *groups, *divide, *flagged;                 /* tree_moments.h */
     struct sap_function *row_keys, *row_order, *row_slots, *row_places, *row_strict, *sizes, *pick; /* tree_rows.h */
     struct sap_function *rows_add, *part_keys, *part_order;                                         /* tree_rows.h */

@@ -82,15 +82,15 @@ static void free_walkers(const struct sap_gpu_host_tree *t, struct sap_gpu_walke
 static void free_buffers(struct sap_gpu_host_tree *t)
 {
     struct sap_gpu_buffer *const all[] = {
-        &t->particle,    &t->a,           &t->chunk,       &t->told,         &t->place,       &t->scratch,
-        &t->span,        &t->count,       &t->first,       &t->bounds,       &t->node,        &t->node_level,
-        &t->cell,        &t->word,        &t->source,      &t->moments,      &t->place_given, &t->place_a,
-        &t->row_key[0],  &t->row_key[1],  &t->row[0],      &t->row[1],       &t->slot,        &t->slot_strict,
-        &t->part_key[0], &t->part_key[1], &t->part[0],     &t->part[1],      &t->picked_acc,  &t->picked_pot,
-        &t->active,      &t->next,        &t->query,       &t->found,        &t->begin,       &t->list,
-        &t->left,        &t->acc,         &t->pot,         &t->new_first,    &t->halo.sorted, &t->halo.node,
-        &t->halo.cell,   &t->halo.word,   &t->halo.source, &t->halo.moments, &t->stop_begin,  &t->stop_top,
-        &t->stop,        &t->kept_acc,    &t->kept_pot,    &t->kept_work};
+        &t->particle,    &t->past_x[0],   &t->past_x[1],   &t->a,           &t->chunk,       &t->told,
+        &t->place,       &t->scratch,     &t->span,        &t->count,       &t->first,       &t->bounds,
+        &t->node,        &t->node_level,  &t->cell,        &t->word,        &t->source,      &t->moments,
+        &t->place_given, &t->place_a,     &t->row_key[0],  &t->row_key[1],  &t->row[0],      &t->row[1],
+        &t->slot,        &t->slot_strict, &t->part_key[0], &t->part_key[1], &t->part[0],     &t->part[1],
+        &t->picked_acc,  &t->picked_pot,  &t->active,      &t->next,        &t->query,       &t->found,
+        &t->begin,       &t->list,        &t->left,        &t->acc,         &t->pot,         &t->new_first,
+        &t->halo.sorted, &t->halo.node,   &t->halo.cell,   &t->halo.word,   &t->halo.source, &t->halo.moments,
+        &t->stop_begin,  &t->stop_top,    &t->stop,        &t->kept_acc,    &t->kept_pot,    &t->kept_work};
     for (int k = 0; k < COUNT(all); k++) sap_gpu_free(t->driver, all[k]);
     sap_tree_free_selection(t);
     free_walkers(t, &t->own);
@@ -236,6 +236,23 @@ static int refresh(struct sap_tree *opaque_tree)
     return made(t, sap_tree_refresh_gpu);
 }
 
+/* Work of `past` and `build_ahead`. */
+static int room_for_past(struct sap_gpu_host_tree *t) { return sap_tree_past_gpu(t, 0); }
+static int keep_past(struct sap_gpu_host_tree *t) { return sap_tree_past_gpu(t, 1); }
+static int build_later(struct sap_gpu_host_tree *t) { return sap_tree_build_ahead_gpu(t, t->lead); }
+
+static int past(struct sap_tree *opaque_tree, int keeps)
+{
+    return entered((void *)opaque_tree, keeps ? keep_past : room_for_past);
+}
+
+static int build_ahead(struct sap_tree *opaque_tree, double lead)
+{
+    struct sap_gpu_host_tree *const t = (void *)opaque_tree;
+    t->lead = lead;
+    return made(t, build_later);
+}
+
 static int count(const struct sap_tree *opaque_tree, int cells)
 {
     const struct sap_gpu_host_tree *const t = (const void *)opaque_tree;
@@ -317,6 +334,7 @@ static int walk(struct sap_tree *opaque_tree, const struct sap_tree_pass *pass, 
     if (t->broken) return sap_tree_fail(t, SAPPORO_ERR_DEVICE, "the device is gone: make the tree anew");
     if (pass->imported && t->halo.nodes == 0) return sap_tree_fail(t, SAPPORO_ERR_ARGUMENT, "no nodes were imported");
     const sap_fpguard caller = sap_fp_guard();
+    t->too_near = 0;
     int status = t->driver->enter(t->device->dev);
     if (!status) {
         status = sap_tree_walk_part(t, pass, acc, pot, work);
@@ -324,6 +342,7 @@ static int walk(struct sap_tree *opaque_tree, const struct sap_tree_pass *pass, 
     }
     const int result = sap_tree_judge(t, status);
     sap_fp_release(caller);
+    if (!result && t->too_near) return sap_tree_fail(t, SAPPORO_ERR_NOT_FINITE, SAP_TREE_TOO_NEAR);
     return result;
 }
 
@@ -438,6 +457,8 @@ const struct sap_tree_ops sap_tree_gpu = {
     .set = set,
     .build = build,
     .refresh = refresh,
+    .past = past,
+    .build_ahead = build_ahead,
     .count = count,
     .limit = limit,
     .extents = sap_tree_extents_gpu,

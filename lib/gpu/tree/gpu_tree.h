@@ -90,6 +90,8 @@ struct sap_gpu_host_tree {
     int broken;       /* the device is lost */
     int host_full;    /* this call failed to allocate host memory */
     int out_of_range; /* a build or refresh found particles whose moments exceed the range of double */
+    int may_be_near;  /* pairs of the tree may be too near for double (engine/cube.h): forces are checked */
+    int too_near;     /* the last force found such a pair */
     char words[200];
 
     /* particles by address */
@@ -100,6 +102,9 @@ struct sap_gpu_host_tree {
     int torn;              /* a set failed half way; SAP_TORN_MASSES: masses were overwritten, too */
     int has_a;             /* particles with known accelerations */
     struct sap_gpu_buffer particle, a, chunk, told;
+    struct sap_gpu_buffer past_x[2]; /* particles of the last call and the one before (gpu_ahead.c) */
+    int past[2];                     /* so many */
+    double lead;                     /* of the build under way */
 
     struct sap_gpu_lengths lengths;
 
@@ -188,6 +193,13 @@ int sap_tree_make_groups(struct sap_gpu_host_tree *t, struct sap_gpu_walkers *w,
  */
 int sap_tree_build_gpu(struct sap_gpu_host_tree *t);
 int sap_tree_refresh_gpu(struct sap_gpu_host_tree *t);
+
+/* Work for `past` and `build_ahead` of the table (gpu_ahead.c); driver statuses. */
+int sap_tree_past_gpu(struct sap_gpu_host_tree *t, int keeps);
+int sap_tree_build_ahead_gpu(struct sap_gpu_host_tree *t, double lead);
+
+/* Checks whether the moments of the given particles fit into double; a driver status, t->out_of_range (gpu_build.c). */
+int sap_tree_check_range(struct sap_gpu_host_tree *t);
 
 /* Implements `set` of the table; a sapporo_status. */
 int sap_tree_set_gpu(struct sap_gpu_host_tree *t, const sapporo_tree_particles *p);

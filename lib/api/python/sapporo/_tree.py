@@ -217,12 +217,15 @@ class Tree(Handle):
         self._check(lib.sapporo_tree_refresh(self._handle))
         self._built = self._given
 
-    def refresh_or_build(self, factor: float = 1.2) -> bool:
+    def refresh_or_build(self, factor: float = 1.15) -> bool:
         """Refreshes the tree while its forces are cheap, else builds a new one; returns whether it was built.
 
-        A build follows if the interactions per target particle of the last force exceed `factor` times those of the
-        first force after the last build, or if the number of particles has changed.  Only forces on at least half of
-        the particles count.  factor: at least 1; 1.2 is that of Kofler et al. (2014).
+        Call it once per step.  A build follows if the interactions per target particle of the last force exceed
+        `factor` times those of the cheapest force since the last build, or if the number of particles has changed.
+        Only forces on at least half of the particles count.  factor: at least 1.
+
+        A build is for a later time, extrapolated from the positions of the last three calls, so the energy of a run
+        does not drift.  The first call takes 48 bytes per particle more.
         """
         built = ffi.new("int *")
         self._check(lib.sapporo_tree_refresh_or_build(self._handle, factor, built))

@@ -1,0 +1,58 @@
+/*
+ * cpu_rescue.c - the force on one particle whose pair terms leave the range of double in units of the tree: each pair
+ * is computed from a unit vector and quotients, so only forces that double cannot hold are lost.
+ */
+#include <math.h>
+
+#include "cpu/tree/cpu_tree.h"
+
+/* Computes n = d / R and R, with R^2 = |d|^2 + eps^2; 0: the distance is 0. */
+static double unit_vector(const double *d, double eps, double *n)
+{
+    const double size = fmax(fmax(fabs(d[0]), fabs(d[1])), fmax(fabs(d[2]), eps));
+    double r2 = 0;
+    if (!(size > 0)) return 0;
+    for (int c = 0; c < 3; c++) r2 += d[c] / size * (d[c] / size);
+    r2 += eps / size * (eps / size);
+    const double root = sqrt(r2);
+    for (int c = 0; c < 3; c++) n[c] = d[c] / size / root;
+    return size * root;
+}
+
+static void add_pair(struct sap_tree_rescue *r, const double *x, double mass)
+{
+    const double d[3] = {x[0] - r->x[0], x[1] - r->x[1], x[2] - r->x[2]};
+    double n[3] = {0, 0, 0};
+    const double length = unit_vector(d, r->eps, n);
+    if (!(length > 0)) return;
+    r->pot += mass / length;
+    for (int c = 0; c < 3; c++) r->acc[c] += mass / length / length * n[c];
+}
+
+void sap_tree_rescue_particles(const struct sap_cpu_tree *t, int from, int to, int self, struct sap_tree_rescue *r)
+{
+    for (int k = from; k < to; k++)
+        if (k != self) add_pair(r, t->x[k], t->x[k][3]);
+}
+
+/* The terms of physics/tree_pair.h; moments are in units of the tree. */
+void sap_tree_rescue_cell(const struct sap_cpu_tree *t, int cell, struct sap_tree_rescue *r)
+{
+    const struct sap_tree_source *const s = &t->source[cell];
+    const double d[3] = {s->x[0] - r->x[0], s->x[1] - r->x[1], s->x[2] - r->x[2]}, *const q = s->s;
+    double n[3] = {0, 0, 0};
+    const double length = unit_vector(d, r->eps, n), units = length * t->unit;
+    if (t->settings.order < 2 || !(length > 0)) {
+        add_pair(r, s->x, s->mass);
+        return;
+    }
+    const double w[3] = {q[SAP_XX] * n[0] + q[SAP_XY] * n[1] + q[SAP_XZ] * n[2],
+                         q[SAP_XY] * n[0] + q[SAP_YY] * n[1] + q[SAP_YZ] * n[2],
+                         q[SAP_XZ] * n[0] + q[SAP_YZ] * n[1] + q[SAP_ZZ] * n[2]};
+    const double a = w[0] * n[0] + w[1] * n[1] + w[2] * n[2];
+    r->pot += (s->mass + (0.5 * a - s->t / 3) / units / units) / length;
+    for (int c = 0; c < 3; c++) {
+        const double along = s->mass + (2.5 * a - s->t) / units / units;
+        r->acc[c] += (along * n[c] - w[c] / units / units) / length / length;
+    }
+}
