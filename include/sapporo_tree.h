@@ -65,9 +65,9 @@ typedef struct sapporo_tree_options {
                         places that have none of their own */
     int leaf_size;   /* most particles of a leaf, 1 to 1024 */
     int group_size;  /* particles of a group, 1 to 256; groups of kd-trees have up to 1.5 times as many */
-    sapporo_precision precision; /* SAPPORO_SP (default, also for DS): pair terms in float with coordinates relative to
-                                    the group, sums in double; groups too wide for that take double.  SAPPORO_DP: all
-                                    in double */
+    sapporo_precision precision; /* SAPPORO_SP (default): pair terms in float with coordinates relative to the group,
+                                    sums in double; pairs that float does not resolve take double, so rounding adds at
+                                    most 1e-4 of the largest pair.  SAPPORO_DP and SAPPORO_DS: all in double */
     sapporo_backend backend;     /* this and what follows as in sapporo_options */
     const int *devices;
     int ndevices;

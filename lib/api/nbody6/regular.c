@@ -199,7 +199,8 @@ static int decide(const struct sap_regular_force *f)
         memcpy(x[ni], of_call ? f->x[i] : sample.x[ni - f->ni], sizeof *x);
         memcpy(v[ni], of_call ? f->v[i] : sample.v[ni - f->ni], sizeof *v);
     }
-    const struct sap_regular_force some = {.h2 = h2, .dtr = dtr, .x = x, .v = v};
+    const struct sap_regular_force some = {
+        .h2 = h2, .dtr = dtr, .x = (const double(*)[3])x, .v = (const double(*)[3])v};
     const int most = longest(f);
     int status = measure(&some, ni, 0, by_h2);
     if (status >= 0) status = measure(&some, ni, 1, by_mass);

@@ -252,6 +252,11 @@ static void deliver(const struct sap_cpu_tree *t, const struct sap_tree_run *run
     for (int c = 0; c < 3 && run->acc; c++) run->acc[row][c] = lanes->sum[1 + c][k] * acc;
 }
 
+static void rescue_spans(const struct sap_cpu_tree *t, const struct spans *s, struct sap_tree_rescue *r)
+{
+    for (int k = 0; k < s->n; k++) sap_tree_rescue_particles(t, s->at[k].from, s->at[k].to, -1, r);
+}
+
 /* Computes the force of the list of a group on its target particle k by quotients, and writes its row. */
 static void rescue(const struct sap_cpu_tree *t, const struct sap_tree_run *run, struct walk_memory *w, struct span own,
                    int k)
@@ -262,8 +267,8 @@ static void rescue(const struct sap_cpu_tree *t, const struct sap_tree_run *run,
     if (t->h) r.pot = NAN; /* lengths keep pairs in range */
     for (int c = 0; c < w->near.n; c++) sap_tree_rescue_cell(t, w->near.at[c], &r);
     for (int c = 0; c < w->distant.n; c++) sap_tree_rescue_cell(t, w->distant.at[c], &r);
-    for (int s = 0; s < w->particles.n; s++)
-        sap_tree_rescue_particles(t, w->particles.at[s].from, w->particles.at[s].to, -1, &r);
+    rescue_spans(t, &w->outer, &r);
+    rescue_spans(t, &w->inner, &r);
     sap_tree_rescue_particles(t, own.from, own.to, walker, &r);
     double sum = r.pot / t->mass_unit;
     if (run->pot) run->pot[row] = 0 - sum;
