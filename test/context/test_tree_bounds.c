@@ -167,6 +167,13 @@ static real reach_of(const struct seen *v, int k, double a)
     return fmaxl(v->reach[k][0], v->reach[k][1] / sqrtl(sqrtl(v->accuracy * a)));
 }
 
+/* Returns the distance from a bound within which no cell is accepted: float does not resolve it. */
+static real close_to(const struct sap_bound *b)
+{
+    const real x = b->extent[0], y = b->extent[1], z = b->extent[2];
+    return (b->radius + sqrtl(x * x + y * y + z * z)) / 128;
+}
+
 /* Each particle of a group accepts a cell. */
 static void check_particles(const struct seen *v, int g, int node)
 {
@@ -190,7 +197,8 @@ static struct range walk(const struct seen *v, int g, double a, int k)
 {
     const struct sap_tree_node *const node = &v->s.node[k];
     const struct sap_cell *const cell = &v->s.cell[k];
-    const real d = distance_from(&v->s.bound[g], cell->centre), reach = reach_of(v, k, a);
+    const real d = distance_from(&v->s.bound[g], cell->centre),
+               reach = fmaxl(reach_of(v, k, a), close_to(&v->s.bound[g]));
     const int accepted = d > reach + 1e-13L * v->size, surely = d > reach + 0x1p-17L * (reach + v->size);
     const int alone = !node->children && node->count <= 2 ? node->count : 1;
     struct range open = {node->count, node->count};
