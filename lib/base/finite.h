@@ -1,8 +1,8 @@
 /*
  * finite.h - tests doubles with integer operations, which do not depend on the floating-point environment.
  *
- * A test adds a number to the exponent bits of a double.  The sum carries into the sign bit if the double is infinite
- * or NaN (if_not_finite), or if its absolute value is SAP_WIDE or more (if_wide).
+ * A test adds a number to the finite_exponent bits of a double.  The sum carries into the sign bit if the double is
+ * infinite or NaN (if_not_finite), or if its absolute value is SAP_WIDE or more (if_wide).
  */
 #ifndef SAP_FINITE_H
 #define SAP_FINITE_H
@@ -10,14 +10,17 @@
 #include <stdint.h>
 #include <string.h>
 
-static const uint64_t exponent = UINT64_C(0x7FF) << 52;
+static const uint64_t finite_exponent = UINT64_C(0x7FF) << 52;
 static const uint64_t if_not_finite = UINT64_C(1) << 52;
 static const uint64_t if_wide = (UINT64_C(2048) - 1023 - 36) << 52;
 
 /* The bits of two doubles, which are tested together. */
 typedef uint64_t pair __attribute__((vector_size(16)));
 
-static inline pair carries(pair x, uint64_t add) { return (x & (pair){exponent, exponent}) + (pair){add, add}; }
+static inline pair carries(pair x, uint64_t add)
+{
+    return (x & (pair){finite_exponent, finite_exponent}) + (pair){add, add};
+}
 
 /* Two doubles; a cast to pair gives their bits. */
 typedef double two __attribute__((vector_size(16)));

@@ -81,7 +81,7 @@ static uint64_t carry_of(double x, uint64_t add)
 {
     uint64_t bits;
     memcpy(&bits, &x, sizeof bits);
-    return (bits & exponent) + add;
+    return (bits & finite_exponent) + add;
 }
 
 /*

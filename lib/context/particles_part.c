@@ -15,7 +15,7 @@ static uint64_t carry(double value, uint64_t add)
 {
     uint64_t bits;
     memcpy(&bits, &value, sizeof bits);
-    return (bits & exponent) + add;
+    return (bits & finite_exponent) + add;
 }
 
 /* Reports a given position or mass that is not finite or too large.  The stored part was checked when it was given. */

@@ -109,7 +109,7 @@ static int known(const char *what, int address)
 static inline pair extremes(pair x)
 {
     static const uint64_t if_large = (UINT64_C(2048) - 1023 - 1020) << 52, one = UINT64_C(1) << 52;
-    return carries(x, if_large) | ((x & (pair){exponent, exponent}) - (pair){one, one});
+    return carries(x, if_large) | ((x & (pair){finite_exponent, finite_exponent}) - (pair){one, one});
 }
 
 /* Whether the products of all these numbers with 6 are normal numbers. */
