@@ -156,12 +156,19 @@ static int place_at(const struct sap_sizes *sizes, int at)
     return at < sizes->origin ? SAP_UNITS_NONE : number_at(&sizes->derivative[0], at - sizes->origin);
 }
 
+/* The median of the softening of massive particles, of an even number the lower one; NONE: none. */
+static int usual_softening(const struct sap_sizes *sizes)
+{
+    const int all = sizes->mass.n, softened = sizes->softening.n, at = (all - 1) / 2 - (all - softened);
+    return at >= 0 ? number_at(&sizes->softening, at) : SAP_UNITS_NONE;
+}
+
 /* Sets what most places are like. */
 static void close_places(struct sap_spread *s, const struct sap_sizes *sizes, int elsewhere)
 {
     enum { MUCH = 20 };
     const int all = sizes ? sizes->origin + sizes->derivative[0].n : 0;
-    const int soft = larger(s->common, sizes ? median(&sizes->softening) : s->softening.most);
+    const int soft = larger(s->common, sizes ? usual_softening(sizes) : s->softening.most);
     int size = all ? place_at(sizes, all / 2) : s->derivative[0].most;
     int inner = all ? place_at(sizes, (all - 1) / 2) : size;
     s->targets[0] =
@@ -251,7 +258,7 @@ static int is_plain_at(const struct sap_spread *s, int size)
 {
     if (!is_within(size, -24, 24)) return 0;
     if (s->heavy == SAP_UNITS_NONE) return 1;
-    return is_within(s->heavy, -60, 60) && s->light >= -100 && is_within(s->heavy - 3 * size, -60, 60);
+    return is_within(s->heavy, -60, 60) && s->light >= -100 && is_within(s->heavy - 3 * size, -96, 60);
 }
 
 int sap_spread_is_plain(const struct sap_spread *s, int order)
