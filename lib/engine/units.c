@@ -256,9 +256,9 @@ static int is_within(int exponent, int least, int most)
 /* Whether a length of this exponent, and masses at such distances, fit as they are. */
 static int is_plain_at(const struct sap_spread *s, int size)
 {
-    if (!is_within(size, -24, 24)) return 0;
+    if (!is_within(size, -24, 40)) return 0;
     if (s->heavy == SAP_UNITS_NONE) return 1;
-    return is_within(s->heavy, -60, 60) && s->light >= -100 && is_within(s->heavy - 3 * size, -96, 60);
+    return is_within(s->heavy, -60, 90) && s->light >= -100 && is_within(s->heavy - 3 * size, -96, 60);
 }
 
 int sap_spread_is_plain(const struct sap_spread *s, int order)
