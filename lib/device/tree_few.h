@@ -5,9 +5,10 @@
  *
  * The walk is that of tree_walk.h, with more threads and with the bound of the bunch.  Thread k handles target particle
  * k % width and adds each (threads / width)-th entry of a list to it; the sums of its threads are joined at the end.
- * The particles of a bunch walk one by one if the bound holds far more leaves than the bunch has, or a clump of
- * sources, or is so wide that float cannot resolve near particles: relative to the target particle itself, differences
- * of coordinates lose nothing. The members of a bunch depend on the set of active particles alone.
+ * The particles of a bunch walk one by one if the bound holds far more leaves than the bunch has, or is so wide that
+ * float cannot resolve near particles: relative to the target particle itself, differences of coordinates lose nothing.
+ * A bunch with a clump of sources in its bound (SAP_CLUMP) is left to the kernel in double.  The members of a bunch
+ * depend on the set of active particles alone.
  *
  * Each kernel is an instance, FEW_KERNEL(name, threads, groups that a multiprocessor must be able to hold; 0: the
  * compiler decides).  Groups of one warp suffice when many target particles walk alone; larger groups finish one walk
@@ -20,7 +21,6 @@ struct few_who {
     D x[SAP_FEW_MOST][3];
     int number[SAP_FEW_MOST];
     int taken, cells, bad; /* runs and cells that the round takes; whether some sum is not finite */
-    int clumped;           /* whether sources in the bound lie in a clump (SAP_CLUMP) */
     struct walk_bound bound;
 };
 
@@ -80,14 +80,16 @@ SAP_INLINE void few_particles(const struct walk_frame *f, const LOCAL int *near,
     for (int q = 0; q < SAP_SUMS2; q++) i->sum[q] = d_add(i->sum[q], d_of_w(sum[q]));
 }
 
+#if !defined(SAP_KERNEL_DP)
 /* Notes whether some of the n sources of a list lie in a clump within the bound. */
 SAP_INLINE void few_clumps(const struct walk_frame *f, const struct few_room *m, int threads, int n)
 {
     for (int at = (int)local_id() * SAP_CLUMP_STEP; at + SAP_CLUMP < n; at += threads * SAP_CLUMP_STEP) {
         const LOCAL part *const one = m->words + at * NEAR_PARTS;
-        if (is_clumped(f, &m->who->bound, one, one + SAP_CLUMP * NEAR_PARTS)) m->who->clumped = 1;
+        if (is_clumped(f, &m->who->bound, one, one + SAP_CLUMP * NEAR_PARTS)) m->who->bad = 1;
     }
 }
+#endif
 
 SAP_INLINE void few_cells(const struct walk_frame *f, const LOCAL part *words, struct few_walker *i, int sharer,
                           int share, int n)
@@ -195,7 +197,7 @@ SAP_INLINE void few_walk(const int threads, const struct few_room *m, const stru
 
             int top = 1, cells = 0, nears = 0, all_cells = 0, all_nears = 0, within = 0;
             group_barrier();
-            if (me == 0) m->stack[0] = m->who->clumped = 0; /* the root */
+            if (me == 0) m->stack[0] = 0; /* the root */
             group_barrier();
             while (top > 0) {
                 const unsigned run = me < top ? m->stack[top - 1 - me] : 0;
@@ -255,13 +257,14 @@ SAP_INLINE void few_walk(const int threads, const struct few_room *m, const stru
                         bring_particle(&f, s, m->near[e], m->words + e * NEAR_PARTS);
                     group_barrier();
                     if (adds) {
+#if !defined(SAP_KERNEL_DP)
                         few_clumps(&f, m, threads, nears);
+#endif
                         const struct walk_pair pair = {o->walker, s->particle, m->who->number[mine], 0};
                         few_particles(&f, m->near, m->words, &i, pair, m->who->bound.near2, sharer, share, nears);
                         nears = 0;
                     }
                     group_barrier();
-                    if (m->who->clumped) within = SAP_FEW_CROWD * width + 1;
                 }
             }
 

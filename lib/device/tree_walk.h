@@ -14,7 +14,7 @@
  *
  * If the bound of a group holds far more leaves than the group has (for instance because the curve jumps within the
  * group), 32 threads would have to open all of them.  Such a group is left to the few-target walk (tree_few.h), eight
- * target particles at a time, and so is a group with a clump of sources (SAP_CLUMP).  A group that needs double from
+ * target particles at a time.  A group that needs double from
  * the start, or whose sums are not finite in float, is left to the kernel in double.
  *
  * With spline softening (SAP_TREE_SPLINE) there are no kernels for selected particles: these walk in bunches alone.
@@ -307,6 +307,7 @@ SAP_INLINE void sum_list(const int most, const struct walk_frame *f, const struc
     group_barrier();
 }
 
+#if !defined(SAP_KERNEL_DP)
 /* Notes whether some of the first n sources of a list, which may be in the bound, lie in a clump. */
 SAP_INLINE void look_for_clumps(const struct walk_frame *f, const struct walk_room *m, int n)
 {
@@ -315,6 +316,7 @@ SAP_INLINE void look_for_clumps(const struct walk_frame *f, const struct walk_ro
         is_clumped(f, &m->place->bound, m->words + at * NEAR_PARTS, m->words + (at + SAP_CLUMP) * NEAR_PARTS))
         m->place->clumped = 1;
 }
+#endif
 
 #if defined(SAP_TREE_SPLINE)
 /* Loads the particles of a list; returns their number, since all may be in the bound. */
@@ -363,7 +365,9 @@ SAP_INLINE void sum_particles(const int most, const struct walk_frame *f, const 
                               int owning, int n)
 {
     const int inner = bring_particles(f, m, owning, n);
+#if !defined(SAP_KERNEL_DP)
     look_for_clumps(f, m, inner);
+#endif
     if (owning || m->selected)
         sum_list(most, f, m, i, OWN, inner, n);
     else
@@ -538,13 +542,16 @@ SAP_INLINE void deliver(const int most, const struct walkers *i, const struct sa
 }
 
 #if !defined(SAP_KERNEL_DP)
-/* Leaves the marked bunches of a part to the kernels in double; the whole part if these are more than a quarter. */
+/*
+ * Leaves the marked bunches of a part to the kernels in double; the whole part if these are more than a quarter, or if
+ * sources lie in a clump.
+ */
 SAP_INLINE void leave_marked(const struct walk_force *o, const struct sap_gpu_walk *w, const LOCAL struct walk_place *p,
                              const LOCAL int *mark)
 {
     const int bunches = bunch_of(w, p->rows - 1) + 1;
-    int marked = 0;
-    for (int b = 0; b < bunches; b++) marked += mark[b];
+    int marked = p->clumped ? bunches : 0;
+    for (int b = 0; b < bunches && !p->clumped; b++) marked += mark[b];
     if (4 * marked > bunches || w->left_width < IPT) {
         if (marked > 0) leave_it(o->left, w, SAP_LEFT_PARTS, p->item);
         return;
@@ -647,7 +654,7 @@ SAP_INLINE void walk_parts(const int selected, const int most, const struct walk
                         m->place->nears += near_sum;
                     }
                     if (spare < 0)
-                        top = cells = distant = nears = near_sum = 0; /* too many leaves, or a clump: it is split */
+                        top = cells = distant = nears = near_sum = 0; /* too many leaves: the group is split */
                     group_barrier();
                 }
                 const int last = owning || top == 0; /* all list entries must be added now */
@@ -673,7 +680,6 @@ SAP_INLINE void walk_parts(const int selected, const int most, const struct walk
                     if (nears == NEAR_LIST || last) {
                         sum_particles(most, &f, m, &i, owning, nears);
                         nears = 0;
-                        if (m->place->clumped) spare = -1;
                     }
                 }
                 owning = 0;
@@ -690,7 +696,7 @@ SAP_INLINE void walk_parts(const int selected, const int most, const struct walk
             if (me == 0) {
                 if (apart) leave_bunches(o->left, w, WALK_APART, m->place->first, m->place->rows);
 #if !defined(SAP_KERNEL_DP)
-                leave_marked(o, w, m->place, m->next_ones);
+                if (!apart) leave_marked(o, w, m->place, m->next_ones);
 #endif
                 if (!apart) tell(o->left, m->place->rows, m->place->nears, m->place->cells);
             }

@@ -4,8 +4,11 @@
 #include <math.h>
 #include <string.h>
 
-/* Members that tell a pull; the part of the others that is near, 1 / NEAR; how far those reach that count. */
-enum { TELLERS = 16, NEAR = 16, REACH = 64 };
+/*
+ * Members that tell a pull; the part of the others that is near, 1 / NEAR, of few at least LEAST, more than a multiple
+ * star has; how far those reach that count.
+ */
+enum { TELLERS = 16, NEAR = 16, LEAST = 8, REACH = 64 };
 
 /* Returns the k-th smallest of n numbers, k from 0; changes their order. */
 static double kth(double *x, int n, int k)
@@ -44,7 +47,8 @@ static double near_distance2(const double (*sample)[SAP_CUBE_SAMPLE], int m, int
         }
         if (r2[s] > 0) apart[n++] = r2[s];
     }
-    return n > 0 ? kth(apart, n, n / NEAR) : 0;
+    const int least = n / 2 < LEAST ? n / 2 : (int)LEAST;
+    return n > 0 ? kth(apart, n, n / NEAR > least ? n / NEAR : least) : 0;
 }
 
 /* Returns f / s^2 of a teller, with s in units of `size`; 0: it has no extent. */

@@ -123,7 +123,8 @@ static void stays(void **state)
 
 /* ---- steppers ------------------------------------------------------------------------------------ */
 
-enum { STARS = 4096, BLOCKS = 24 };
+/* So many that the first lives of trees, in which the rule learns, do not decide. */
+enum { STARS = 4096, BLOCKS = 48 };
 
 /* Interactions of a run of an NFW sphere, and its builds, each an eighth of the first force; in units of that force. */
 static double cost_of_run(const struct place *p, int rebuild)

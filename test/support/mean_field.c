@@ -20,7 +20,7 @@ static const double PI = 3.14159265358979324;
 /*
  * Radii are spaced evenly in their logarithm; the sine of the latitude as the sine of hyperbolas, finely at the plane.
  */
-enum { RADII = 140, LATITUDES = 24, AZIMUTHS = 12, PLACES = RADII * LATITUDES * AZIMUTHS };
+enum { RADII = 200, LATITUDES = 24, AZIMUTHS = 12, PLACES = RADII * LATITUDES * AZIMUTHS };
 static const double NEAREST = 0.005, FARTHEST = 6000, FLATNESS = 100;
 
 /* Softening lengths: particles of the halo are heavy, and its profile is smooth. */

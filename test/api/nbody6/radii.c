@@ -241,7 +241,7 @@ static void run_first(void)
             if (child == 0) {
                 run(&models[k], (enum kind)passed, (enum kind)passed, 1, names[passed]);
                 (void)fflush(stdout);
-                _exit(wrong > 0);
+                _exit(wrong > 0 ? 1 : 0);
             }
             wrong += child < 0 || waitpid(child, &status, 0) != child || status != 0;
         }

@@ -173,8 +173,8 @@ int main(int argc, char **argv)
     if (run.o.jobs < 1 || run.o.jobs > JOBS_MOST) run.o.jobs = 1;
     run.start = seconds_now();
     for (int k = 0; k < run.o.jobs; k++) {
-        /* cppcheck-suppress invalidFunctionArg ; no file */
         void *const page =
+            // cppcheck-suppress invalidFunctionArg ; no file
             mmap(NULL, sizeof(struct progress), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
         if (page == MAP_FAILED) return 2;
         run.job[k].progress = page;
