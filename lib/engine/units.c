@@ -183,7 +183,7 @@ static void close_places(struct sap_spread *s, const struct sap_sizes *sizes, in
 
 void sap_spread_close(struct sap_spread *s, const struct sap_sizes *sizes, const int targets[2])
 {
-    enum { SPAN = 150 }; /* of masses that single precision can hold, with room for distances */
+    enum { SPAN = 100 }; /* of masses that single precision can hold, with room for distances */
     for (int k = 0; k < SAPPORO_DERIVATIVES; k++)
         s->pace[k] = !sizes                        ? s->derivative[k].most
                      : k < SAPPORO_DERIVATIVES / 2 ? median(&sizes->derivative[k])
@@ -258,14 +258,15 @@ static int is_plain_at(const struct sap_spread *s, int size)
 {
     if (!is_within(size, -24, 40)) return 0;
     if (s->heavy == SAP_UNITS_NONE) return 1;
-    return is_within(s->heavy, -60, 90) && s->light >= -100 && is_within(s->heavy - 3 * size, -96, 60);
+    return is_within(s->heavy, -60, 90) && s->light >= -100 && is_within(s->heavy - 3 * size, -96, 90);
 }
 
 int sap_spread_is_plain(const struct sap_spread *s, int order)
 {
     /* of two very different halves, the one that fits stays as it is, and the other one is told of */
-    const int paces = order == 4 ? 45 : 30; /* terms have products of as many as the order has */
-    return (is_plain_at(s, s->size) || is_plain_at(s, s->inner)) && is_within(rate_of(s, 0, order), -paces, paces);
+    const int fast = order == 4 ? 45 : 30; /* terms have products of as many as the order has */
+    const int slow = order == 4 ? -90 : -fast; /* a jerk has velocities, a snap their squares */
+    return (is_plain_at(s, s->size) || is_plain_at(s, s->inner)) && is_within(rate_of(s, 0, order), slow, fast);
 }
 
 /* Rounds to a whole multiple of 32. */
