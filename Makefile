@@ -359,6 +359,7 @@ help:
 	@echo 'CC, CFLAGS, CPPFLAGS, LDFLAGS, FC, FFLAGS   as usual'
 	@echo 'CUDA=0, CUDA_ARCHS=ends  no GPU kernels; only for the oldest and newest GPUs (docs/building.md)'
 	@echo 'make cuda-budget         records what registers the GPU kernels take'
+	@echo 'make digest              records the bits of results on this machine (docs/contributing.md)'
 	@echo 'SANITIZE=                address,undefined or thread; OPENMP=0: tests without OpenMP'
 	@echo 'FAULTS=1                 driver calls that fail on demand, to test clients (docs/contributing.md)'
 	@echo 'WERROR=1                 all warnings, as errors; V=1 shows the commands'

@@ -43,6 +43,11 @@ $(foreach t,$(call bare,$(TEST_SOURCES)),$(B)/test/test_$t): $(B)/test/libsuppor
 include test/fuzz/fuzz.mk
 include test/fuzz/trees/trees.mk
 
+# Bits of results, of the engines that this machine has (test/context/test_digest.c).
+.PHONY: digest
+digest: $(B)/test/test_digest
+	@SAPPORO_TEST_SPARING=0 $(B)/test/test_digest --write
+
 .PHONY: check check-build check-run tests lint format
 check:
 	@test/setup.sh
