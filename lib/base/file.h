@@ -36,8 +36,8 @@ struct sap_file {
 enum sap_file_status sap_file_read(const char *path, size_t most, struct sap_file *file);
 
 /*
- * What a reader knows of a file that begins with a head: `check` gets the first `size` bytes and the length of the whole
- * file, and returns NULL, or the reason why the file is refused.
+ * What a reader knows of a file that begins with a head: `check` gets the first `size` bytes and the length of the
+ * whole file, and returns NULL, or the reason why the file is refused.
  */
 struct sap_file_head {
     size_t size;

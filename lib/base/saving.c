@@ -27,17 +27,16 @@ uint64_t sap_check_add(uint64_t sum, const void *from, size_t n)
 /* ---- open --------------------------------------------------------------------------------- */
 
 /* 0 if the path may become a file: it is free, a file, or a link to be replaced; else errno. */
-static int refuse_other(int folder, const char *path)
+static int refuse_other(const char *path)
 {
     struct stat about;
-    if (fstatat(folder, path, &about, AT_SYMLINK_NOFOLLOW) != 0 || S_ISREG(about.st_mode) || S_ISLNK(about.st_mode))
-        return 0;
+    if (lstat(path, &about) != 0 || S_ISREG(about.st_mode) || S_ISLNK(about.st_mode)) return 0;
     return S_ISDIR(about.st_mode) ? EISDIR : ENOTSUP;
 }
 
 /*
- * Writes a path that is unique over threads, processes and time: process numbers repeat in containers.  Its last part is
- * no longer than a file system allows.
+ * Writes a path that is unique over threads, processes and time: process numbers repeat in containers.  Its last part
+ * is no longer than a file system allows.
  */
 static void name_part(struct sap_saving *o, const char *path)
 {
@@ -89,13 +88,18 @@ int sap_saving_open_at(struct sap_saving *o, int folder, const char *path, unsig
     o->part[0] = '\0';
     if (!path || path[0] == '\0' || strlen(path) >= sizeof o->part - SAP_SAVING_ENDING) return -1;
     (void)snprintf(o->part, sizeof o->part, "%s", path); /* for messages */
-    const int other = refuse_other(folder, path);
-    if (other) return other;
     o->file = create_above(o, path, mode);
     return o->file < 0 ? errno : 0;
 }
 
-int sap_saving_open(struct sap_saving *o, const char *path) { return sap_saving_open_at(o, AT_FDCWD, path, 0666); }
+int sap_saving_open(struct sap_saving *o, const char *path)
+{
+    const int other = path ? refuse_other(path) : 0;
+    const int bad = sap_saving_open_at(o, AT_FDCWD, other ? "" : path, 0666);
+    if (!other) return bad;
+    (void)snprintf(o->part, sizeof o->part, "%s", path); /* for messages */
+    return other;
+}
 
 /* ---- write -------------------------------------------------------------------------------- */
 

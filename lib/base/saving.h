@@ -8,8 +8,8 @@
  * - A full disk or a limit on the size of files (RLIMIT_FSIZE) is an error, and no signal (signals.h).
  * - The bytes are on the disk before the file has its name; then the folder is written to the disk.
  *
- * A symbolic link at the path is replaced, not followed.  A path that is a folder, a device, a FIFO or a socket is
- * refused.  Thread-safe: each thread has a struct of its own.
+ * A symbolic link at the path is replaced, not followed.  A path of the caller that is a folder, a device, a FIFO or a
+ * socket is refused.  Thread-safe: each thread has a struct of its own.
  */
 #ifndef SAP_SAVING_H
 #define SAP_SAVING_H
@@ -38,7 +38,10 @@ uint64_t sap_check_add(uint64_t sum, const void *from, size_t n);
 /* Opens the new file; 0, or -1 if the path is NULL, empty or too long, or errno. */
 int sap_saving_open(struct sap_saving *saving, const char *path);
 
-/* Like sap_saving_open, with a path that begins in an open folder, which stays open until the file is closed. */
+/*
+ * Like sap_saving_open, with a path that begins in an open folder of the library's own, which stays open until the file
+ * is closed: anything at the path but a folder is replaced.
+ */
 int sap_saving_open_at(struct sap_saving *saving, int folder, const char *path, unsigned mode);
 
 /* Writes n bytes. */

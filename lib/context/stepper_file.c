@@ -83,8 +83,8 @@ static int unwritten(sapporo_stepper *s, const char *path, int error)
 {
     char why[96] = "";
     (void)strerror_r(error, why, sizeof why);
-    return fail(s, SAPPORO_ERR_ARGUMENT, "%s cannot be written: %s (error %d); what was there before is unchanged", path,
-                why, error);
+    return fail(s, SAPPORO_ERR_ARGUMENT, "%s cannot be written: %s (error %d); what was there before is unchanged",
+                path, why, error);
 }
 
 /* Writes the particles to a new file, and renames it. */
@@ -92,7 +92,8 @@ static int save_to(sapporo_stepper *s, const char *path)
 {
     struct sap_saving o;
     const int bad = sap_saving_open(&o, path);
-    if (bad < 0) return fail(s, SAPPORO_ERR_ARGUMENT, "no path, or one of more than %d bytes", 
+    if (bad < 0)
+        return fail(s, SAPPORO_ERR_ARGUMENT, "no path, or one of more than %d bytes",
                     (int)sizeof o.part - SAP_SAVING_ENDING);
     if (bad) return unwritten(s, o.part, bad);
     const int status = write_all(s, &o), error = sap_saving_close(&o, path, !status);
@@ -112,7 +113,7 @@ int sapporo_stepper_save(sapporo_stepper *stepper, const char *path)
 /* ---- restore -------------------------------------------------------------------------------- */
 
 /* A head that is looked at, and the stepper that is to take its particles. */
-struct look {
+struct headed {
     const sapporo_stepper *stepper;
     struct head head;
 };
@@ -123,7 +124,7 @@ struct look {
  */
 static const char *look_at(void *user, const void *bytes, size_t length)
 {
-    struct look *const look = user;
+    struct headed *const look = user;
     struct head *const head = &look->head;
     const sapporo_stepper *const s = look->stepper;
     memcpy(head, bytes, sizeof *head);
@@ -149,7 +150,7 @@ static int is_sound(const struct sap_file *file)
 }
 
 /* Reads a file and checks it; NULL: it is good, else what is wrong. */
-static const char *read_file(const char *path, struct look *look, struct sap_file *file)
+static const char *read_file(const char *path, struct headed *look, struct sap_file *file)
 {
     const struct sap_file_head head = {sizeof look->head, look_at, look};
     const enum sap_file_status opened = path ? sap_file_read_headed(path, &head, file) : SAP_FILE_MISSING;
@@ -186,10 +187,10 @@ int sapporo_stepper_restore(sapporo_stepper *stepper, const char *path)
     struct sap_file file = {.bytes = NULL};
     if (!s) return SAPPORO_ERR_CLOSED;
     const sap_fpenv callers = sap_fp_enter();
-    struct look look = {.stepper = s};
+    struct headed look = {.stepper = s};
     const char *const wrong = read_file(path, &look, &file);
-    const int status = wrong ? fail(s, SAPPORO_ERR_ARGUMENT, "%s: %s", path ? path : "", wrong)
-                             : take_file(s, &file, &look.head);
+    const int status =
+        wrong ? fail(s, SAPPORO_ERR_ARGUMENT, "%s: %s", path ? path : "", wrong) : take_file(s, &file, &look.head);
     free(file.bytes);
     return sap_stepper_leave(s, callers, status);
 }

@@ -435,10 +435,11 @@ int sap_stepper_start(sapporo_stepper *s)
 int sap_stepper_check_step(sapporo_stepper *s, double from, double to, double step)
 {
     if (to > from) return SAPPORO_OK;
-    return fail(s, SAPPORO_ERR_ARGUMENT,
-                "a step of %.3g does not change the time %.17g, which has 53 bits: count time from a start nearer to 0, "
-                "or take longer steps; no step was made",
-                step, from);
+    return fail(
+        s, SAPPORO_ERR_ARGUMENT,
+        "a step of %.3g does not change the time %.17g, which has 53 bits: count time from a start nearer to 0, "
+        "or take longer steps; no step was made",
+        step, from);
 }
 
 static int run(sapporo_stepper *s, double time, long long steps)
