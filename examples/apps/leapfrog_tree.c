@@ -282,7 +282,7 @@ static int run_program(run *job, int argc, char **argv)
 int main(int argc, char **argv)
 {
     run job = {.program = "leapfrog_tree",
-               .layout = "leapfrog_tree 4",
+               .layout = "leapfrog_tree 5",
                .about = "a stellar system by leap-frog with one step for all and the tree of libsapporo",
                .remedy = "use a smaller --dt-max, a larger --eps, or a smaller --accuracy",
                .eps_default = 1.0 / 32,

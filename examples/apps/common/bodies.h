@@ -9,7 +9,7 @@ typedef struct bodies {
     double time;
     char units[BODIES_REMARK]; /* of the numbers, for readers; "": not known */
     char parts[BODIES_REMARK]; /* components, in the order of the ids; "": one component */
-    int *id;                   /* unique within the set */
+    long long *id;             /* unique within the set */
     double *mass;
     double (*x)[3];
     double (*v)[3];

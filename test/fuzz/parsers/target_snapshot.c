@@ -23,13 +23,13 @@ static int parse(const void *bytes, size_t size, bodies *set, snapshot_form *for
 
 static int compare(const void *a, const void *b)
 {
-    const int left = *(const int *)a, right = *(const int *)b;
+    const long long left = *(const long long *)a, right = *(const long long *)b;
     return (left > right) - (left < right);
 }
 
 static void check_ids(const bodies *set)
 {
-    int *const sorted = malloc((size_t)set->n * sizeof *sorted);
+    long long *const sorted = malloc((size_t)set->n * sizeof *sorted);
     parser_require(sorted != NULL, "memory for ids");
     memcpy(sorted, set->id, (size_t)set->n * sizeof *sorted);
     qsort(sorted, (size_t)set->n, sizeof *sorted, compare);
