@@ -416,6 +416,9 @@ static int run_program(run *job, int argc, char **argv)
         run_warn(job, "--eta and --eta-start must be positive");
         return RUN_USAGE;
     }
+    static const char why[] = "with --shared: all steps are dt-max";
+    const run_useless useless[] = {{"eta", shared, why}, {"eta-start", shared, why}};
+    if (run_refuse_useless(job, useless, 2)) return RUN_USAGE;
     h.set.shared = shared;
     if (g6_open(CLUSTER)) {
         run_warn(job, "the force library does not open");

@@ -243,7 +243,7 @@ static const fault FAULTS[] = {
     {"1,5\t1\t0\t0\t0\t0\t0\n", "file:1:", "write 1.5 for 1,5"},
     {"2,5\n1 0 0 0 0 0 0\n1 1 0 0 0 0 0\n", "file:1:", "write 1.5 for 1,5"},
     {"# time 0,25\n1 0 0 0 0 0 0\n", "file:1:", "time '0,25' has a comma"},
-    {"1.0-1000 0 0 0 0 0 0\n", "file:1:", "words"},
+    {"1.0-1000 0 0 0 0 0 0\n", "file:1:", "no column"},
     {"1 1-100 0 0 0 0 0\n", "file:1:", "'1-100'"},
     {"1 1.0-1-100 0 0 0 0 0\n", "file:1:", "'1.0-1-100'"},
     /* names in a comment */

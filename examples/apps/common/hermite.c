@@ -519,6 +519,9 @@ static int run_program(run *job, int order, int argc, char **argv)
         run_warn(job, "--eta and --eta-start must be positive");
         return RUN_USAGE;
     }
+    static const char why[] = "with --shared: all steps are dt-max";
+    const run_useless useless[] = {{"eta", shared, why}, {"eta-start", shared, why}, {"criterion", shared, why}};
+    if (run_refuse_useless(job, useless, 3)) return RUN_USAGE;
     h.set.shared = shared;
     h.given = order / 2;
     h.kept = order == 6 ? 6 : 8;

@@ -131,6 +131,14 @@ static int plan_steps(run *job, double span)
         return -1;
     }
     if (span > 0 && plan->interval > span) plan->interval = span;
+    if (!(plan->start + plan->interval > plan->start)) {
+        run_warn(
+            job,
+            "outputs every %g do not change the time %.17g, which has 53 bits: give a longer --interval, or particles "
+            "of a time nearer to 0",
+            plan->interval, plan->start);
+        return -1;
+    }
     intervals = ceil(span / plan->interval - 1e-9);
     plan->dt_max = plan->interval;
     int halvings = 0;
@@ -216,13 +224,26 @@ static void say_files(run *job)
                 job->plan.form == SNAPSHOT_CSV ? "csv" : "txt");
 }
 
+/*
+ * Reads or makes the particles, and finds out whether the files of the run may be written.  A file is read first: what
+ * is wrong with it is said first.  A model, which may take long, is made last.
+ */
+static int get_ready(run *job, bodies *set)
+{
+    *set = (bodies){0};
+    if (job->input && get_particles(job, set)) return RUN_USAGE;
+    const int status = refuse_overwriting(job) ? RUN_USAGE : check_writing(job) ? RUN_FAILED : RUN_OK;
+    if (status) bodies_free(set);
+    if (status || job->input) return status;
+    return get_particles(job, set) ? RUN_USAGE : RUN_OK;
+}
+
 int run_begin(run *job, bodies *set)
 {
     run_plan *plan = &job->plan;
     char steps[64] = "", from[RUN_TIME_TEXT], to[RUN_TIME_TEXT];
-    if (refuse_overwriting(job)) return RUN_USAGE;
-    if (check_writing(job)) return RUN_FAILED;
-    if (get_particles(job, set)) return RUN_USAGE;
+    const int status = get_ready(job, set);
+    if (status) return status;
     plan->start = set->time;
     const int given = job->end > -1e300;
     const double span = given ? length_of(plan->start, job->end) : job->demo ? 3 : 1;

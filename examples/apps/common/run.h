@@ -85,6 +85,19 @@ typedef struct run {
 /* Reads the command line.  RUN_OK: go on; *status is the exit status if the return value is not 0. */
 int run_parse(run *job, int argc, char **argv, int *status);
 
+/* An option of the program that has no effect in this run, because of others. */
+typedef struct run_useless {
+    const char *option; /* long name, without dashes */
+    int is_useless;
+    const char *why; /* "with --shared, where all steps are dt-max" */
+} run_useless;
+
+/* Whether the command line has an option of the program. */
+int run_given(const run *job, const char *option);
+
+/* Prints an error for the first of n options that is given and has no effect; returns an exit status. */
+int run_refuse_useless(run *job, const run_useless *useless, int n);
+
 /*
  * Integrators count time from the start of the run, so that a run which is shifted in time takes the same steps to the
  * last bit.  `since` is such a time.  Returns the time that users and snapshots know.
