@@ -65,6 +65,28 @@ done
 printf '# time 1e100\n1 0 0 0 0 0 0\n1 1 0 0 0 0 0\n' >late.txt
 for program in $programs; do says 2 'do not change the time 1.*e+100' "$program" late.txt -o late; done
 
+# ---- units with another G: orbits of masses times G, masses and energies of the user
+
+# energy: what the last line of output told
+energy() { awk '/^ *[0-9]/ { e = $2 } END { print e }' out; }
+
+printf '0.7 1 0 0 0 0.05 0\n0.3 -1 0 0 0 -0.05 0\n1e-3 0 2 0 0.04 0 0\n' >three.txt
+awk '{ $1 = sprintf("%.17g", $1 * 0.0043); print }' three.txt >product.txt
+for program in $programs; do
+    run() { "$root/examples/$program" "$@" -s 0.1 -t 8 -d 4 >out 2>err; }
+    run product.txt -o product --overwrite && product=$(energy) && run three.txt --G 0.0043 -o G --overwrite &&
+        awk -v a="$(energy)" -v b="$product" 'BEGIN { e = a * 0.0043 / b - 1; exit !(e * e < 1e-14) }' &&
+        [ "$(grep -v '^#' G.0002.txt | cut -d ' ' -f 1,3-)" = "$(grep -v '^#' product.0002.txt | cut -d ' ' -f 1,3-)" ] &&
+        [ "$(awk '!/^#/ { print $2 + 0 }' G.0002.txt | tr '\n' ' ')" = '0.7 0.3 0.001 ' ] && grep -q '^# G 0.0043' G.0002.txt
+    verdict $? "$program --G: the orbits of masses times G"
+    cp G.0002.txt again.txt
+    run again.txt -o again --overwrite -t 16 && cmp again.txt again.0000.txt
+    verdict $? "$program: a snapshot tells its G"
+done
+says 2 'not the G of G.0002.txt' hermite4 G.0002.txt --G 2 -o none
+says 2 'G must be positive' hermite4 three.txt --G 0
+says 2 'G has no effect on models' galaxy --model plummer --G 2
+
 # ---- options without an effect
 
 says 2 'w0 has no effect.*model is plummer' hermite4 --model plummer --w0 9

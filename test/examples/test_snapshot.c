@@ -161,12 +161,14 @@ static void test_remarks(void **state)
 {
     (void)state;
     static const char text[] =
-        "# units: 1 kpc, 1 Msun \r\n# parts halo 1, disc 1\n# unitsystem cgs\n" ROW0 ROW1 "# units no\n";
+        "# units: 1 kpc, 1 Msun \r\n# G = 4.5e-6\n# G = M = 1\n# parts halo 1, disc 1\n# unitsystem cgs\n" ROW0 ROW1
+        "# units no\n";
     char again[1024] = "", longer[1024];
     bodies set;
     parse_well(text, SNAPSHOT_LINES, &set);
     assert_string_equal(set.units, "1 kpc, 1 Msun");
     assert_string_equal(set.parts, "halo 1, disc 1");
+    assert_true(set.G == 4.5e-6);
     FILE *stream = tmpfile();
     assert_non_null(stream);
     assert_int_equal(snapshot_print(stream, &set, SNAPSHOT_CSV), 0);
@@ -177,6 +179,7 @@ static void test_remarks(void **state)
     parse_well(again, SNAPSHOT_CSV, &set);
     assert_string_equal(set.units, "1 kpc, 1 Msun");
     assert_string_equal(set.parts, "halo 1, disc 1");
+    assert_true(set.G == 4.5e-6);
     check_pair(&set, 0, 1, 2);
     bodies_free(&set);
     snprintf(longer, sizeof longer, "# units %0500d\n%s", 7, ROW0 ROW1); /* too long a remark is cut off */

@@ -30,6 +30,7 @@ typedef struct run_plan {
     double interval;   /* between outputs */
     double dt_max;     /* interval / 2^k, so every particle has a step that ends at every output */
     double eps;        /* softening length */
+    double G;          /* in the units of the particles; orbits are integrated with masses times G */
     int64_t outputs;   /* intervals from start to end */
     int64_t done;      /* outputs made so far; the output at the start is the first */
     int64_t blocks;    /* block steps so far */
@@ -70,6 +71,7 @@ typedef struct run {
     int help, version, demo, quiet, overwrite, model_given, dt_given, model_kind, masses, form;
     int stop_after; /* block steps, 0: go on to the end */
     double end, interval, dt_max, eps, mass_range[2];
+    double G; /* 0: not given */
     cluster_request model;
     /* of the moment */
     run_plan plan;

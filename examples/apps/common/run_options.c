@@ -32,6 +32,8 @@ static void list_rules(run *job, rule_list *list)
     const option_rule source[] = {
         {OPTION_TITLE, 0, "Particles (from FILE, or a model; clusters in N-body units, G = M = 1, E = -1/4):", 0, 0, 0,
          0, 0, 0},
+        {OPTION_REAL, 0, "G", &job->G, "G", "gravitational constant in the units of FILE (1, or what FILE says)", 0, 0,
+         0},
         {OPTION_CHOICE, 'm', "model", &job->model_kind, "NAME",
          "plummer, king, hernquist, uniform, nfw, clumps, mass-ratios; in units of their own: cold-disc, two-clusters, "
          "and galaxies: disc, andromeda",
@@ -84,7 +86,8 @@ static void print_help(const run *job, const rule_list *list)
     printf(
         "\nFILE has a particle per line: [id] mass x y z vx vy vz, separated by blanks or commas.  Other columns, or\n"
         "another order: name them in the first line, or in a comment such as # x y z vx vy vz mass.  A comment\n"
-        "# time 0.25 tells the time.  Two older forms are read, too (docs/hermite4.md).  G = 1.\n");
+        "# time 0.25 tells the time.  Two older forms are read, too (docs/hermite4.md).\n"
+        "G is 1 unless --G, or a comment # G 0.0043, says otherwise.\n");
     options_help(list->rule, list->n, stdout);
     printf("\nA number may be a fraction, --eps 1/256, and may be written as 64k, 1M or 1e6.  Ctrl-C stops cleanly and "
            "says\n"
@@ -125,7 +128,10 @@ static int check_models(const run *job, rule_list *list, message *why)
               {"cut", "hernquist", 1U << CLUSTER_HERNQUIST},
               {"toomre", "disc and andromeda", 1U << CLUSTER_DISC | 1U << CLUSTER_ANDROMEDA},
               {"height", "disc", 1U << CLUSTER_DISC}};
+    if (is_given(list, "G") && !(job->G > 0)) return complain(why, "--G must be positive");
     if (!job->model_given && !job->demo) return 0;
+    if (is_given(list, "G"))
+        return complain(why, "--G has no effect on models, whose units have G = 1; it is for FILE");
     for (size_t k = 0; k < sizeof of / sizeof *of; k++)
         if (is_given(list, of[k].option) && !(of[k].kinds >> job->model.kind & 1))
             return complain(why, "--%s has no effect: it is for --model %s, and the model is %s", of[k].option,

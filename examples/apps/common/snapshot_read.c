@@ -144,6 +144,7 @@ int snapshot_parse(const char *name, char *text, size_t length, bodies *set, sna
         if (*form == SNAPSHOT_LINES) status = snapshot_parse_lines(&lines, headers, set);
         if (*form == SNAPSHOT_PL) status = snapshot_parse_pl(&lines, set);
         if (*form == SNAPSHOT_INIT) status = snapshot_parse_init(&lines, set);
+        set->G = lines.G;
         memcpy(set->units, lines.units, sizeof set->units);
         memcpy(set->parts, lines.parts, sizeof set->parts);
     }

@@ -59,9 +59,16 @@ static int read_time(text_lines *lines, char *text)
                     text);
 }
 
+/* Reads a comment that tells the gravitational constant: nothing but a positive number is one. */
+static void read_constant(text_lines *lines, const char *text)
+{
+    double value;
+    if (text && !text_real(text, &value) && value > 0) lines->G = value;
+}
+
 /*
- * Reads the comments that tell the time, the units and the components; other comments are skipped.  whole: nothing is
- * before the comment in its line.
+ * Reads the comments that tell the time, G, the units and the components; other comments are skipped.  whole: nothing
+ * is before the comment in its line.
  */
 static int read_comment(text_lines *lines, char *comment, int whole)
 {
@@ -74,6 +81,7 @@ static int read_comment(text_lines *lines, char *comment, int whole)
     if (lines->n > 0) return 0;
     if ((text = behind_key(comment, "units"))) snprintf(lines->units, sizeof lines->units, "%s", text);
     if ((text = behind_key(comment, "parts"))) snprintf(lines->parts, sizeof lines->parts, "%s", text);
+    read_constant(lines, behind_key(comment, "G"));
     text = behind_key(comment, "time");
     return text ? read_time(lines, text) : 0;
 }

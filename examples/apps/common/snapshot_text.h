@@ -15,6 +15,7 @@ typedef struct text_lines {
     int n;
     int last;                                        /* number of the last line of the file */
     double time;                                     /* time from a comment; 0 if there is none */
+    double G;                                        /* from a comment; 0 if there is none */
     const char *names;                               /* a comment that names the columns; NULL: none */
     int names_number, names_at;                      /* its line in the file; lines before it that are not empty */
     char units[BODIES_REMARK], parts[BODIES_REMARK]; /* from comments; "" if there are none */

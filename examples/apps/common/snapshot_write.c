@@ -81,6 +81,7 @@ int snapshot_print(FILE *stream, const bodies *set, snapshot_form form)
     if (form != SNAPSHOT_LINES && form != SNAPSHOT_CSV) return -1;
     int csv = form == SNAPSHOT_CSV;
     fprintf(stream, "# time %.17g\n", set->time);
+    if (set->G > 0) fprintf(stream, "# G %.17g\n", set->G);
     if (set->units[0]) fprintf(stream, "# units %s\n", set->units);
     if (set->parts[0]) fprintf(stream, "# parts %s\n", set->parts);
     fputs(csv ? "id,mass,x,y,z,vx,vy,vz\n" : "# id mass x y z vx vy vz\n", stream);
