@@ -229,3 +229,11 @@ int options_parse(const char *summary, const option_spec *table, int argc, char 
     }
     return 0;
 }
+
+int options_given(const option_spec *option, int argc, char **argv)
+{
+    for (int k = 1; k < argc; k++)
+        if (strcspn(argv[k], "=") == strlen(option->name) && strncmp(argv[k], option->name, strlen(option->name)) == 0)
+            return 1;
+    return 0;
+}
