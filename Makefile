@@ -152,7 +152,7 @@ LIB_SOURCES  := $(sort $(filter-out $(BESIDE_SOURCES) $(MPI_SOURCES),$(wildcard 
 TOOL         := $(sort $(wildcard examples/apps/tool/*.c))
 COMMON_PARTS := $(sort $(wildcard examples/apps/common/*.c))
 # Parts of the library that programs have a copy of: files are written by one text.
-COMMON_BASE  := lib/base/saving.c lib/base/signals.c
+COMMON_BASE  := lib/base/saving.c
 APPS         := $(sort $(filter-out $(MPI_APPS),$(wildcard examples/apps/*.c)))
 EXAMPLES     := $(sort $(wildcard examples/*.c))
 ALL_FORTRAN  := $(sort $(wildcard examples/*.f90 examples/apps/*.f90))

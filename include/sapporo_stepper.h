@@ -144,9 +144,9 @@ SAPPORO_API int sapporo_stepper_set(sapporo_stepper *stepper, const sapporo_step
 /*
  * Moves the particles to the last step that ends at or before `time`, by at most `steps` steps (of block steps:
  * blocks); 0: no limit.  time may be INFINITY if steps > 0.  SAPPORO_ERR_ARGUMENT, with time and step: the next step is
- * so short that it does not change the time; count time from a start nearer to 0.  SAPPORO_ERR_NOT_FINITE: a force or a position of the next
- * step is not finite, or a massless particle is farther from the tree than a force reaches (2^300 times the size of the
- * tree or its softening); its error names the particle.
+ * so short that it does not change the time; count time from a start nearer to 0.  SAPPORO_ERR_NOT_FINITE: a force or a
+ * position of the next step is not finite, or a massless particle is farther from the tree than a force reaches (2^300
+ * times the size of the tree or its softening); its error names the particle.
  */
 SAPPORO_API int sapporo_stepper_advance(sapporo_stepper *stepper, double time, long long steps);
 
@@ -205,7 +205,8 @@ SAPPORO_API int sapporo_stepper_save(sapporo_stepper *stepper, const char *path)
 /*
  * Reads particles that a stepper with the same scheme, criterion, dt, eta, levels, rebuild, method, softening and
  * fields has saved.  SAPPORO_ERR_ARGUMENT: the file is missing, incomplete, damaged or of another stepper; nothing was
- * taken.  The first bytes of the file are checked before the rest is read.  A run continues with the same bytes on the same kind of engine.
+ * taken.  The first bytes of the file are checked before the rest is read.  A run continues with the same bytes on the
+ * same kind of engine.
  */
 SAPPORO_API int sapporo_stepper_restore(sapporo_stepper *stepper, const char *path);
 

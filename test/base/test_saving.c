@@ -12,8 +12,8 @@
 #include "base/saving.h"
 #include "child.h"
 
-#include <dirent.h>
 #include <fcntl.h>
+#include <glob.h>
 #include <limits.h>
 #include <pthread.h>
 #include <signal.h>
@@ -38,24 +38,23 @@ static int leave_folder(void **state)
     return chdir(start) || rmdir(folder);
 }
 
-/* Returns the number of files in the present folder. */
-static int count_files(void)
+/* Returns the number of files in the present folder; removes them if `clears`. */
+static int look_around(int clears)
 {
-    int n = 0;
-    DIR *const here = opendir(".");
-    for (const struct dirent *e = here ? readdir(here) : NULL; e; e = readdir(here)) n += e->d_name[0] != '.';
-    if (here) closedir(here);
+    glob_t found;
+    if (glob("*", 0, NULL, &found) != 0) return 0;
+    const int n = (int)found.gl_pathc;
+    for (int k = 0; k < n && clears; k++) (void)remove(found.gl_pathv[k]);
+    globfree(&found);
     return n;
 }
 
-/* Removes all files of the present folder. */
+static int count_files(void) { return look_around(0); }
+
 static int clear(void **state)
 {
     (void)state;
-    DIR *const here = opendir(".");
-    for (const struct dirent *e = here ? readdir(here) : NULL; e; e = readdir(here))
-        if (e->d_name[0] != '.') (void)remove(e->d_name);
-    if (here) closedir(here);
+    (void)look_around(1);
     return 0;
 }
 

@@ -60,7 +60,8 @@ int atomic_open(atomic_file *file, const char *path, message *why)
         return 0;
     }
     forget(file);
-    return complain(why, "cannot write %s: %s", path, reason(bad));
+    (void)complain(why, "cannot write %s: %s", path, reason(bad));
+    return -1;
 }
 
 /* Closes the stream; returns errno of the first failure. */

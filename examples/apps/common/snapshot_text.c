@@ -262,7 +262,8 @@ static int require_line(const text_lines *lines, int k, const char *what, int wh
     char described[96];
     if (k < lines->n) return 0;
     describe(described, sizeof described, what, who);
-    return complain(lines->about, "%s:%d: the file ends here, before the %s", lines->name, lines->last, described);
+    (void)complain(lines->about, "%s:%d: the file ends here, before the %s", lines->name, lines->last, described);
+    return -1;
 }
 
 int text_reals(const text_lines *lines, int k, int count, const char *what, int who, double *value)
@@ -284,13 +285,14 @@ int text_reals(const text_lines *lines, int k, int count, const char *what, int 
 static int read_word(const text_lines *lines, int k, const char *what, int who, char *described, size_t room,
                      char **word)
 {
-    char *words[TOKENS_MAX];
+    char *words[TOKENS_MAX] = {NULL};
     if (require_line(lines, k, what, who)) return -1;
     describe(described, room, what, who);
     const int found = text_cut(lines->line[k].text, words);
-    if (found != 1) return text_fail(lines, k, "1 number expected (%s), %d found", described, found);
     *word = words[0];
-    return 0;
+    if (found == 1) return 0;
+    (void)text_fail(lines, k, "1 number expected (%s), %d found", described, found);
+    return -1;
 }
 
 int text_count(const text_lines *lines, int k, const char *what, int who, int *value)
