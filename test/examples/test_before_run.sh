@@ -63,7 +63,7 @@ done
 # ---- times that do not move
 
 printf '# time 1e100\n1 0 0 0 0 0 0\n1 1 0 0 0 0 0\n' >late.txt
-for program in $programs; do says 2 'do not change the time 1.*e+100' "$program" late.txt -o late; done
+for program in $programs; do says 2 'does not change the time 1.*e+100' "$program" late.txt -o late; done
 
 # ---- units with another G: orbits of masses times G, masses and energies of the user
 

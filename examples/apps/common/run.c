@@ -150,15 +150,15 @@ static int plan_steps(run *job, double span)
         run_warn(job, "--end %.10g lies before the start at %.10g", plan->end, plan->start);
         return -1;
     }
-    if (span > 0 && plan->interval > span) plan->interval = span;
-    if (!(plan->start + plan->interval > plan->start)) {
+    if (span > 0 && !(plan->start + span > plan->start)) {
         run_warn(
             job,
-            "outputs every %g do not change the time %.17g, which has 53 bits: give a longer --interval, or particles "
+            "a run of length %g does not change the time %.17g, which has 53 bits: give a later --end, or particles "
             "of a time nearer to 0",
-            plan->interval, plan->start);
+            span, plan->start);
         return -1;
     }
+    if (span > 0 && plan->interval > span) plan->interval = span;
     intervals = ceil(span / plan->interval - 1e-9);
     plan->dt_max = plan->interval;
     int halvings = 0;
