@@ -87,7 +87,7 @@ FLAGS_lib      := -Ilib -Icpu_sse $(PATHS_DEFINED) -fPIC -fvisibility=hidden
 FLAGS_cpu_sse  := $(FLAGS_lib) $(KERNEL_OPTIMISE) $(KERNEL_FLAGS)
 # Small examples get what a user's own program gets.
 FLAGS_examples :=
-FLAGS_apps     := -Iexamples/apps/common
+FLAGS_apps     := -Iexamples/apps/common -Ilib
 # Only tests use OpenMP, as clients do.  Without it its pragmas are known to be unknown.
 FLAGS_test     := -Ilib -Icpu_sse $(PATHS_DEFINED) $(FLAGS_apps) -Itest/support \
                   $(or $(OPENMP_FLAGS),-Wno-unknown-pragmas)
@@ -151,6 +151,8 @@ LIB_SOURCES  := $(sort $(filter-out $(BESIDE_SOURCES) $(MPI_SOURCES),$(wildcard 
 # lie in examples/, without the suffix.
 TOOL         := $(sort $(wildcard examples/apps/tool/*.c))
 COMMON_PARTS := $(sort $(wildcard examples/apps/common/*.c))
+# Parts of the library that programs have a copy of: files are written by one text.
+COMMON_BASE  := lib/base/saving.c
 APPS         := $(sort $(filter-out $(MPI_APPS),$(wildcard examples/apps/*.c)))
 EXAMPLES     := $(sort $(wildcard examples/*.c))
 ALL_FORTRAN  := $(sort $(wildcard examples/*.f90 examples/apps/*.f90))
@@ -251,7 +253,7 @@ lib/$(call SO_LINK,pg5): lib/$(call SO_LINK,sapporo)
 lib/libpg5.a: lib/libsapporo.a
 	$(Q)ln -sf libsapporo.a $@
 
-$(B)/examples/libcommon.a: $(call objects,$(COMMON_PARTS))
+$(B)/examples/libcommon.a: $(call objects,$(COMMON_PARTS) $(COMMON_BASE))
 	@mkdir -p $(@D) && rm -f $@
 	$(Q)$(AR) qcs $@ $^
 

@@ -434,7 +434,7 @@ SAPPORO_API int sapporo_mpi_stepper_exchange(sapporo_mpi_stepper *stepper);
  * job that is killed at any moment leaves the file before, or the new one.  `path` of other ranks is not used.  The
  * file has a version, the byte order and a checksum; it is not that of sapporo_stepper_save.  Rank 0 needs memory for
  * its particles and 1 MiB, other ranks 24 bytes per particle.  SAPPORO_ERR_ARGUMENT: there are no particles, or the
- * file cannot be written.
+ * file cannot be written; the rules of files are those of sapporo_stepper_save.
  */
 SAPPORO_API int sapporo_mpi_stepper_save(sapporo_mpi_stepper *stepper, const char *path);
 

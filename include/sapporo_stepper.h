@@ -136,15 +136,17 @@ typedef struct sapporo_stepper_particles {
 
 /*
  * Takes all particles, by copy, and computes the first forces and steps.  SAPPORO_ERR_NOT_FINITE names the first
- * particle that is NaN or infinite; if it is in host memory, nothing was taken.
+ * particle that is NaN or infinite; if it is in host memory, nothing was taken.  SAPPORO_ERR_ARGUMENT, with time and
+ * step: a step of dt does not change `time`, which has 53 bits; nothing was taken.
  */
 SAPPORO_API int sapporo_stepper_set(sapporo_stepper *stepper, const sapporo_stepper_particles *particles);
 
 /*
  * Moves the particles to the last step that ends at or before `time`, by at most `steps` steps (of block steps:
- * blocks); 0: no limit.  time may be INFINITY if steps > 0.  SAPPORO_ERR_NOT_FINITE: a force or a position of the next
- * step is not finite, or a massless particle is farther from the tree than a force reaches (2^300 times the size of the
- * tree or its softening); its error names the particle.
+ * blocks); 0: no limit.  time may be INFINITY if steps > 0.  SAPPORO_ERR_ARGUMENT, with time and step: the next step is
+ * so short that it does not change the time; count time from a start nearer to 0.  SAPPORO_ERR_NOT_FINITE: a force or a
+ * position of the next step is not finite, or a massless particle is farther from the tree than a force reaches (2^300
+ * times the size of the tree or its softening); its error names the particle.
  */
 SAPPORO_API int sapporo_stepper_advance(sapporo_stepper *stepper, double time, long long steps);
 
@@ -192,15 +194,19 @@ typedef struct sapporo_stepper_totals {
 SAPPORO_API int sapporo_stepper_energy(sapporo_stepper *stepper, sapporo_stepper_totals *totals);
 
 /*
- * Writes the particles to a new file, which replaces `path` when it is complete.  The file has a version, the byte
- * order and a checksum.
+ * Writes the particles to a new file, which replaces `path` when it is complete and on the disk.  The file has a
+ * version, the byte order and a checksum.  A symbolic link at `path` is replaced, not followed.  Several steppers may
+ * save to one path at a time: it then has one of these files.  SAPPORO_ERR_ARGUMENT: the file cannot be written (the
+ * disk is full, a limit on the size of files is reached, `path` is a folder or a device); what was at `path` before is
+ * unchanged.  No signal ends the process.
  */
 SAPPORO_API int sapporo_stepper_save(sapporo_stepper *stepper, const char *path);
 
 /*
  * Reads particles that a stepper with the same scheme, criterion, dt, eta, levels, rebuild, method, softening and
  * fields has saved.  SAPPORO_ERR_ARGUMENT: the file is missing, incomplete, damaged or of another stepper; nothing was
- * taken.  A run continues with the same bytes on the same kind of engine.
+ * taken.  The first bytes of the file are checked before the rest is read.  A run continues with the same bytes on the
+ * same kind of engine.
  */
 SAPPORO_API int sapporo_stepper_restore(sapporo_stepper *stepper, const char *path);
 

@@ -60,6 +60,11 @@ static double needed_step(const stepping *s, const double (*a)[3])
 static int wrong_settings(const stepping *s)
 {
     const stepping_settings *set = &s->set;
+    const int shared = set->scheme == SAPPORO_STEPS_SHARED;
+    const run_useless useless[] = {
+        {"criterion", shared, "with --steps shared: it chooses block steps"},
+        {"eta", shared && s->job->dt_given, "with --steps shared and --dt-max: the one step is dt-max"}};
+    if (run_refuse_useless(s->job, useless, 2)) return 1;
     if (set->accuracy >= 0 && (set->order == 1 || set->order == 2) && set->eta > 0) return stepping_wrong_images(s);
     run_warn(s->job, "--accuracy must not be negative, --eta must be positive, --multipoles 1 or 2");
     return 1;
@@ -86,13 +91,13 @@ static int run_program(run *job, int argc, char **argv)
     const char *rebuild = "auto";
     option_rule own[] = {
         {OPTION_CHOICE, 0, "steps", &scheme, "NAME", "block, or shared: one step for all (block)", schemes, 0, 0},
-        {OPTION_REAL, 0, "eta", &s.set.eta, "ETA", "accuracy of the steps (0.025; less where particles meet closely)",
+        {OPTION_REAL, 'e', "eta", &s.set.eta, "ETA", "accuracy of the steps (0.025; less where particles meet closely)",
          0, 0, 0},
         {OPTION_CHOICE, 0, "criterion", &choice, "NAME", "of block steps: acceleration or change (acceleration)",
          choices, 0, 0},
         {OPTION_CHOICE, 0, "tree", &kind, "NAME", "octree or kdtree (octree)", kinds, 0, 0},
         {OPTION_CHOICE, 0, "mac", &mac, "NAME", "opening, multipole or acceleration (acceleration)", criteria, 0, 0},
-        {OPTION_REAL, 'e', "accuracy", &s.set.accuracy, "A", "of the criterion (0.7, 0.1, 0.01)", 0, 0, 0},
+        {OPTION_REAL, 'a', "accuracy", &s.set.accuracy, "A", "of the criterion (0.7, 0.1, 0.01)", 0, 0, 0},
         {OPTION_COUNT, 0, "multipoles", &order, "P", "1: masses, 2: second moments too (2)", 0, 0, 0},
         {OPTION_TEXT, 0, "rebuild", &rebuild, "K", "a new tree every K steps; auto, timed: when it pays (auto)", 0, 0,
          0},
@@ -125,7 +130,7 @@ static int run_program(run *job, int argc, char **argv)
 int main(int argc, char **argv)
 {
     run job = {.program = "galaxy",
-               .layout = "galaxy 3",
+               .layout = "galaxy 4",
                .about = "a collisionless system by block time steps over the tree of libsapporo, on its device",
                .remedy = "use a smaller --eta, a larger --eps, or a smaller --accuracy",
                .eps_default = 1.0 / 32,

@@ -28,7 +28,8 @@ typedef struct star {
     double a[3], j[3], s[3]; /* acceleration and its first two derivatives */
     double mass;
     int64_t tick; /* its time */
-    int32_t level, id;
+    int64_t id;
+    int32_t level, unused;
 } star;
 
 /* The particles of a block as GRAPE wants them: arrays, in order of the schedule. */
@@ -141,7 +142,7 @@ static int send_all(hermite *h)
 {
     for (int k = 0; k < (int)h->set.n; k++)
         if (send_star(h, k)) {
-            run_warn(h->job, "the force library does not take particle %d", h->body[k].id);
+            run_warn(h->job, "the force library does not take particle %lld", (long long)h->body[k].id);
             return -1;
         }
     return 0;
@@ -261,7 +262,7 @@ static int block_step(hermite *h)
         disagreeing += verdict > 0;
         if (verdict < 0 || send_star(h, k)) {
             char at[RUN_TIME_TEXT];
-            run_warn(h->job, "the orbit of particle %d is not finite at time %s", h->body[k].id,
+            run_warn(h->job, "the orbit of particle %lld is not finite at time %s", (long long)h->body[k].id,
                      run_time_text(h->job, since(h), 10, at));
             return -2;
         }
@@ -415,6 +416,9 @@ static int run_program(run *job, int argc, char **argv)
         run_warn(job, "--eta and --eta-start must be positive");
         return RUN_USAGE;
     }
+    static const char why[] = "with --shared: all steps are dt-max";
+    const run_useless useless[] = {{"eta", shared, why}, {"eta-start", shared, why}};
+    if (run_refuse_useless(job, useless, 2)) return RUN_USAGE;
     h.set.shared = shared;
     if (g6_open(CLUSTER)) {
         run_warn(job, "the force library does not open");
@@ -430,7 +434,7 @@ static int run_program(run *job, int argc, char **argv)
 int main(int argc, char **argv)
 {
     run job = {.program = "hermite4",
-               .layout = "hermite4 5",
+               .layout = "hermite4 6",
                .remedy = "use a smaller --eta, a larger --eps, or with --shared a smaller --dt-max",
                .advice = "@ --model king --w0 9 -n 4096 --imf salpeter -t 2 -o king   (writes king.0000.txt, ...)\n"
                          "@ king.0000.txt -o again                (reads a snapshot; --help tells the rest)\n"

@@ -7,7 +7,7 @@
 ! starts.  FILE has the form "time; N; index, mass, position, velocity of each particle"; without it (or with "-") a small
 ! Plummer model is made.  Fourth-order Hermite scheme, block time steps (Makino and Aarseth 1992).
 ! The functions are those of libsapporo by their Fortran names; arrays are x(3,n), as Fortran has them.
-! --version prints the version of the library.  Exit status: 0, 1 after a failure, 2 for wrong use or input, 3 if the
+! --help prints this use, --version the version of the library.  Exit status: 0, 1 after a failure, 2 for wrong use or input, 3 if the
 ! relative energy error is above 0.01.
 program hermite4
     use, intrinsic :: iso_c_binding
@@ -126,6 +126,25 @@ contains
         call say(line)
         stop
     end subroutine print_version
+
+    subroutine print_help
+        call say('hermite4_f90 - a star cluster by the fourth-order Hermite scheme with block steps, in Fortran')
+        call say('')
+        call say('  hermite4_f90 [FILE [ETA [EPS [END [LONGEST]]]]]')
+        call say('')
+        call say('  FILE       time; number of particles; then index, mass, x y z, vx vy vz of each; G = 1;')
+        call say('             - or nothing: a Plummer model of 256 stars')
+        call say('  ETA        accuracy of the steps (0.01)')
+        call say('  EPS        softening length (1/256)')
+        call say('  END        length of the run (1)')
+        call say('  LONGEST    longest step (1/8)')
+        call say('  --help     this text')
+        call say('  --version  the version of libsapporo')
+        call say('')
+        call say('A number may be a fraction, 1/256.  examples/hermite4 has more options, forms of files, and restarts.')
+        call say('Exit status: 0, 1 after a failure, 2 wrong use or input, 3 the relative energy error is above 0.01.')
+        stop
+    end subroutine print_help
 
     subroutine send(k)
         integer, intent(in) :: k
@@ -263,10 +282,14 @@ contains
         integer :: p, ignored, unit, status
         real(dp) :: length
         text = ['-     ', '0.01  ', '1/256 ', '1     ', '1/8   ']
-        do p = 1, min(5, command_argument_count())
+        do p = 1, command_argument_count()
+            if (p > 5) call fail('at most five arguments are taken; --help tells which', 2)
             call get_command_argument(p, text(p))
+            if (text(p) == '--help' .or. text(p) == '-h') call print_help
+            if (text(p) == '--version') call print_version
+            if (text(p) (1:2) == '--' .or. (p == 1 .and. text(p) (1:1) == '-' .and. text(p) /= '-')) &
+                call fail("there is no option '"//trim(text(p))//"' (--help, --version)", 2)
         end do
-        if (text(1) == '--version') call print_version
         eta = number('ETA', text(2))
         eps = number('EPS', text(3))
         length = number('END', text(4))
@@ -290,6 +313,8 @@ contains
             end do
             close (unit)
         end if
+        if (length > 0 .and. .not. abs((start + length) - start) > 0) &
+            call fail('END does not change the time of '//trim(text(1))//', which has 53 bits', 2)
         end_tick = longest*ceiling(length/(longest*tick))        ! where all steps end
     end subroutine get_input
 

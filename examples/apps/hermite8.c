@@ -4,7 +4,7 @@
 int main(int argc, char **argv)
 {
     run job = {.program = "hermite8",
-               .layout = "hermite8 4",
+               .layout = "hermite8 5",
                .about = "a star cluster by the eighth-order Hermite scheme with block steps, on libsapporo",
                .advice = "@ --model king --w0 9 -n 4096 --imf salpeter -t 1/4 -o king   (writes king.0000.txt, ...)\n"
                          "@ king.0000.txt -o again                (reads a snapshot; --help tells the rest)\n"

@@ -238,6 +238,9 @@ static int integrate(leapfrog *l)
 static int wrong_settings(const leapfrog *l)
 {
     const settings *s = &l->set;
+    const run_useless useless[] = {{"image", !l->job->plan.files, "on --demo, which writes no files without -o"},
+                                   {"half-width", s->pixels == 0, "without --image PIXELS"}};
+    if (run_refuse_useless(l->job, useless, 2)) return 1;
     if (s->accuracy >= 0 && s->half > 0 && (s->order == 1 || s->order == 2)) return 0;
     run_warn(l->job, "--accuracy must not be negative, --half-width must be positive, --multipoles 1 or 2");
     return 1;
@@ -253,7 +256,7 @@ static int run_program(run *job, int argc, char **argv)
     option_rule own[] = {
         {OPTION_CHOICE, 0, "tree", &kind, "NAME", "octree or kdtree (octree)", kinds, 0, 0},
         {OPTION_CHOICE, 0, "mac", &mac, "NAME", "opening, multipole or acceleration (acceleration)", criteria, 0, 0},
-        {OPTION_REAL, 'e', "accuracy", &l.set.accuracy, "A", "of the criterion (0.7, 0.1, 0.01)", 0, 0, 0},
+        {OPTION_REAL, 'a', "accuracy", &l.set.accuracy, "A", "of the criterion (0.7, 0.1, 0.01)", 0, 0, 0},
         {OPTION_COUNT, 0, "multipoles", &order, "P", "1: masses, 2: second moments too (2)", 0, 0, 0},
         {OPTION_TEXT, 0, "rebuild", &rebuild, "K",
          "a new tree every K steps, refreshed in between (1); auto: when it pays", 0, 0, 0},
@@ -268,7 +271,7 @@ static int run_program(run *job, int argc, char **argv)
     l.set.mac = mac + 1;
     l.set.order = order;
     l.set.pixels = pixels;
-    if (run_read_rebuild(job, rebuild, &l.set.rebuild) || wrong_settings(&l)) return RUN_USAGE;
+    if (run_read_rebuild(job, rebuild, &l.set.rebuild) || (!job->restart && wrong_settings(&l))) return RUN_USAGE;
     status = job->restart ? go_on(&l) : begin(&l);
     if (!status) status = integrate(&l);
     sapporo_tree_destroy(l.tree);
@@ -282,7 +285,7 @@ static int run_program(run *job, int argc, char **argv)
 int main(int argc, char **argv)
 {
     run job = {.program = "leapfrog_tree",
-               .layout = "leapfrog_tree 4",
+               .layout = "leapfrog_tree 5",
                .about = "a stellar system by leap-frog with one step for all and the tree of libsapporo",
                .remedy = "use a smaller --dt-max, a larger --eps, or a smaller --accuracy",
                .eps_default = 1.0 / 32,

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -60,13 +61,31 @@ static long long read_all(int handle, char *bytes, size_t room)
     return (long long)n;
 }
 
-static enum sap_file_status take_in(int handle, size_t most, int own, struct sap_file *file)
+/* Reads the head of a file and checks it. */
+static enum sap_file_status check_head(int handle, const struct sap_file_head *head, size_t length,
+                                       struct sap_file *file)
+{
+    char *const bytes = malloc(head->size);
+    if (!bytes) return refuse(file, "out of memory");
+    const long long n = length < head->size ? 0 : read_all(handle, bytes, head->size);
+    const int error = errno;
+    const char *const why = n == (long long)head->size ? head->check(head->user, bytes, length) : "it is too short";
+    free(bytes);
+    if (n < 0) return refuse_error(file, error);
+    if (why) return refuse(file, why);
+    return lseek(handle, 0, SEEK_SET) == 0 ? SAP_FILE_READ : refuse_error(file, errno);
+}
+
+/* head: NULL if the file needs none. */
+static enum sap_file_status take_in(int handle, size_t most, int own, const struct sap_file_head *head,
+                                    struct sap_file *file)
 {
     struct stat about;
     if (fstat(handle, &about) != 0) return refuse_error(file, errno);
-    const enum sap_file_status status = judge(&about, most, own, file);
-    if (status != SAP_FILE_READ) return status;
+    enum sap_file_status status = judge(&about, most, own, file);
     const size_t room = (size_t)about.st_size;
+    if (status == SAP_FILE_READ && head) status = check_head(handle, head, room, file);
+    if (status != SAP_FILE_READ) return status;
     char *const bytes = malloc(room + 1);
     if (!bytes) return refuse(file, "out of memory");
     const long long n = read_all(handle, bytes, room);
@@ -82,7 +101,8 @@ static enum sap_file_status take_in(int handle, size_t most, int own, struct sap
 }
 
 /* Checks the file before and after it is opened, because opening some devices has side effects. */
-static enum sap_file_status read_at(int folder, const char *path, size_t most, int own, struct sap_file *file)
+static enum sap_file_status read_at(int folder, const char *path, size_t most, int own,
+                                    const struct sap_file_head *head, struct sap_file *file)
 {
     struct stat about;
     *file = (struct sap_file){.bytes = NULL};
@@ -92,17 +112,22 @@ static enum sap_file_status read_at(int folder, const char *path, size_t most, i
     const int flags = O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC | (own ? O_NOFOLLOW : 0);
     const int handle = openat(folder, path, flags);
     if (handle < 0) return refuse_error(file, errno);
-    status = take_in(handle, most, own, file);
+    status = take_in(handle, most, own, head, file);
     (void)close(handle);
     return status;
 }
 
 enum sap_file_status sap_file_read(const char *path, size_t most, struct sap_file *file)
 {
-    return read_at(AT_FDCWD, path, most, 0, file);
+    return read_at(AT_FDCWD, path, most, 0, NULL, file);
+}
+
+enum sap_file_status sap_file_read_headed(const char *path, const struct sap_file_head *head, struct sap_file *file)
+{
+    return read_at(AT_FDCWD, path, SIZE_MAX / 2, 0, head, file);
 }
 
 enum sap_file_status sap_file_read_own(int folder, const char *name, size_t most, struct sap_file *file)
 {
-    return read_at(folder, name, most, 1, file);
+    return read_at(folder, name, most, 1, NULL, file);
 }

@@ -36,6 +36,22 @@ struct sap_file {
 enum sap_file_status sap_file_read(const char *path, size_t most, struct sap_file *file);
 
 /*
+ * What a reader knows of a file that begins with a head: `check` gets the first `size` bytes and the length of the
+ * whole file, and returns NULL, or the reason why the file is refused.
+ */
+struct sap_file_head {
+    size_t size;
+    const char *(*check)(void *user, const void *head, size_t length);
+    void *user;
+};
+
+/*
+ * Reads a regular file of any size whose first bytes are good: it asks for memory and reads the rest after they have
+ * been checked.  A symbolic link is followed.  The caller frees file->bytes.  Thread-safe.
+ */
+enum sap_file_status sap_file_read_headed(const char *path, const struct sap_file_head *head, struct sap_file *file);
+
+/*
  * Like sap_file_read, for a file `name` in an open folder.  The file must belong to the effective user, must not be
  * writable by the group or others, and must not be a symbolic link.
  */

@@ -1,6 +1,8 @@
 /* log.c - prints all messages of the library; see log.h. */
+#define _POSIX_C_SOURCE 200809L
 #include "base/log.h"
 
+#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -9,6 +11,7 @@
 #include "base/environment.h"
 #include "base/lock.h"
 #include "base/process.h"
+#include "base/signals.h"
 
 enum { TEXT = 512 };
 
@@ -34,6 +37,17 @@ int sap_verbosity(void)
     return level;
 }
 
+/* Writes n bytes to stderr, which may be a closed pipe or a file that must not grow: the message is then lost. */
+static void write_to_stderr(const char *line, size_t n)
+{
+    struct sap_signals signals;
+    const int callers = errno;
+    sap_signals_hold(&signals);
+    const size_t done = fwrite(line, 1, n, stderr);
+    sap_signals_release(&signals, done < n ? errno : 0);
+    errno = callers;
+}
+
 /* Passes one line to the log function, or writes it to stderr in one piece. */
 static void put_line(int level, const char *text)
 {
@@ -47,7 +61,7 @@ static void put_line(int level, const char *text)
     }
     char line[TEXT + 16];
     const int n = snprintf(line, sizeof line, "sapporo: %s\n", text);
-    if (n > 0) (void)fwrite(line, 1, (size_t)n < sizeof line ? (size_t)n : sizeof line - 1, stderr);
+    if (n > 0) write_to_stderr(line, (size_t)n < sizeof line ? (size_t)n : sizeof line - 1);
 }
 
 /* Formats a message as one line: it replaces control characters, which a file or a variable may contain. */

@@ -10,6 +10,7 @@
  *   sap_handles                 base/handle.h                    handles of contexts, forces and trees
  *   workers                     base/team.c                      worker threads
  *   OMP_NUM_THREADS as read     base/threads.c
+ *   count                       base/saving.c                    number of the last file, for names that are unique
  *   sap_segments                engine/jstore.h                  memory of freed j-stores, kept for reuse
  *   sap_machine                 cpu_sse/isa.h                    instruction paths of the processor
  *   loaded kernels              gpu/gpu_kernels.c                kernels that are kept with their device

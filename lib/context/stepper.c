@@ -167,7 +167,8 @@ static int check_particles(sapporo_stepper *s, const sapporo_stepper_particles *
     if (p->n > 0 && (!p->x.base || !p->v.base || !p->mass.base))
         return fail(s, SAPPORO_ERR_ARGUMENT, "particles without positions, velocities or masses");
     if (!(fabs(p->time) <= SAP_TREE_LIMIT)) return fail(s, SAPPORO_ERR_NOT_FINITE, "time is %g", p->time);
-    const int status = check_memory(s, p->memory);
+    int status = sap_stepper_check_step(s, p->time, p->time + s->signature.dt, s->signature.dt);
+    if (!status) status = check_memory(s, p->memory);
     return status || p->memory != SAPPORO_MEMORY_HOST ? status : check_numbers(s, p);
 }
 

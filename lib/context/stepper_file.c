@@ -5,6 +5,7 @@
  * trees are refreshed), levels, labels, and a checksum of all of these (FNV-1a, 64 bits).  Numbers have the byte order
  * of the machine that wrote them, which the head tells.
  */
+#define _POSIX_C_SOURCE 200809L /* strerror_r */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -77,16 +78,27 @@ static int write_all(sapporo_stepper *s, struct sap_saving *o)
     return status;
 }
 
+/* Sets the error of a file that cannot be written. */
+static int unwritten(sapporo_stepper *s, const char *path, int error)
+{
+    char why[96] = "";
+    (void)strerror_r(error, why, sizeof why);
+    return fail(s, SAPPORO_ERR_ARGUMENT, "%s cannot be written: %s (error %d); what was there before is unchanged",
+                path, why, error);
+}
+
 /* Writes the particles to a new file, and renames it. */
 static int save_to(sapporo_stepper *s, const char *path)
 {
     struct sap_saving o;
     const int bad = sap_saving_open(&o, path);
-    if (bad < 0) return fail(s, SAPPORO_ERR_ARGUMENT, "no path, or one of more than %d bytes", (int)sizeof o.part - 32);
-    if (bad) return fail(s, SAPPORO_ERR_ARGUMENT, "%s cannot be written (error %d)", o.part, bad);
+    if (bad < 0)
+        return fail(s, SAPPORO_ERR_ARGUMENT, "no path, or one of more than %d bytes",
+                    (int)sizeof o.part - SAP_SAVING_ENDING);
+    if (bad) return unwritten(s, o.part, bad);
     const int status = write_all(s, &o), error = sap_saving_close(&o, path, !status);
     if (status) return sap_stepper_failed(s, status, "saving particles");
-    return error ? fail(s, SAPPORO_ERR_ARGUMENT, "%s cannot be written (error %d)", path, error) : SAPPORO_OK;
+    return error ? unwritten(s, path, error) : SAPPORO_OK;
 }
 
 int sapporo_stepper_save(sapporo_stepper *stepper, const char *path)
@@ -100,23 +112,52 @@ int sapporo_stepper_save(sapporo_stepper *stepper, const char *path)
 
 /* ---- restore -------------------------------------------------------------------------------- */
 
-/* Checks a file that was read; NULL: it is good, else what is wrong. */
-static const char *look_at(const sapporo_stepper *s, const struct sap_file *file, struct head *head)
+/* A head that is looked at, and the stepper that is to take its particles. */
+struct headed {
+    const sapporo_stepper *stepper;
+    struct head head;
+};
+
+/*
+ * Checks the head of a file, before more than it is read; NULL: it is good, else what is wrong.  A file with a good
+ * head is as long as its particles need, which are no more than the stepper has room for.
+ */
+static const char *look_at(void *user, const void *bytes, size_t length)
 {
-    uint64_t sum;
-    if (file->size < sizeof *head + sizeof sum) return "it is too short";
-    memcpy(head, file->bytes, sizeof *head);
+    struct headed *const look = user;
+    struct head *const head = &look->head;
+    const sapporo_stepper *const s = look->stepper;
+    memcpy(head, bytes, sizeof *head);
     if (memcmp(head->magic, MAGIC, sizeof head->magic) != 0) return "it is no file of a stepper";
     if (head->order != ORDER) return "it was written on a machine of other byte order";
     if (head->version != VERSION) return "it is of another version";
-    if (head->bytes != file->size) return "it is incomplete";
-    memcpy(&sum, file->bytes + file->size - sizeof sum, sizeof sum);
-    if (sum != sap_check_add(SAP_CHECK_START, file->bytes, file->size - sizeof sum)) return "its checksum is wrong";
-    if (memcmp(&head->signature, &s->signature, sizeof s->signature) != 0) return "a stepper of other options wrote it";
+    if (head->bytes != length) return "it is incomplete";
+    if (memcmp(&head->signature, &s->signature, sizeof s->signature) != 0)
+        return "a stepper of other options wrote it, or it is damaged";
     if (head->n < 1 || head->n > s->room) return "it has more particles than the stepper was created for";
     if (head->bytes != bytes_of(s, (size_t)head->n)) return "its size is wrong";
     if (head->clock.tick < 0 || head->clock.tick >= SAP_STEP_TICKS) return "its time is wrong";
     return NULL;
+}
+
+/* Whether the checksum at the end of a file is that of all bytes before it. */
+static int is_sound(const struct sap_file *file)
+{
+    uint64_t sum;
+    const size_t end = file->size - sizeof sum;
+    memcpy(&sum, file->bytes + end, sizeof sum);
+    return sum == sap_check_add(SAP_CHECK_START, file->bytes, end);
+}
+
+/* Reads a file and checks it; NULL: it is good, else what is wrong. */
+static const char *read_file(const char *path, struct headed *look, struct sap_file *file)
+{
+    const struct sap_file_head head = {sizeof look->head, look_at, look};
+    const enum sap_file_status opened = path ? sap_file_read_headed(path, &head, file) : SAP_FILE_MISSING;
+    if (opened == SAP_FILE_MISSING) return "there is no such file";
+    if (opened != SAP_FILE_READ) return file->why;
+    if (file->size != look->head.bytes) return "it changed while it was read";
+    return is_sound(file) ? NULL : "its checksum is wrong";
 }
 
 /* Finds the columns in a file. */
@@ -144,18 +185,12 @@ int sapporo_stepper_restore(sapporo_stepper *stepper, const char *path)
 {
     sapporo_stepper *const s = sap_stepper_hold(stepper);
     struct sap_file file = {.bytes = NULL};
-    struct head head;
-    int status;
     if (!s) return SAPPORO_ERR_CLOSED;
     const sap_fpenv callers = sap_fp_enter();
-    const enum sap_file_status opened = path ? sap_file_read(path, SIZE_MAX / 2, &file) : SAP_FILE_MISSING;
-    const char *const wrong = opened == SAP_FILE_READ      ? look_at(s, &file, &head)
-                              : opened == SAP_FILE_MISSING ? "there is no such file"
-                                                           : file.why;
-    if (wrong)
-        status = fail(s, SAPPORO_ERR_ARGUMENT, "%s: %s", path ? path : "", wrong);
-    else
-        status = take_file(s, &file, &head);
+    struct headed look = {.stepper = s};
+    const char *const wrong = read_file(path, &look, &file);
+    const int status =
+        wrong ? fail(s, SAPPORO_ERR_ARGUMENT, "%s: %s", path ? path : "", wrong) : take_file(s, &file, &look.head);
     free(file.bytes);
     return sap_stepper_leave(s, callers, status);
 }

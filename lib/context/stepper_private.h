@@ -83,6 +83,9 @@ int sap_stepper_agree(sapporo_stepper *s, int status);
 /* The time after complete long steps and ticks. */
 double sap_stepper_time(const sapporo_stepper *s, long long long_step, int tick);
 
+/* Sets an error if a step of this length, from one time to another, does not change the time. */
+int sap_stepper_check_step(sapporo_stepper *s, double from, double to, double step);
+
 /* Computes the first forces and steps of particles that were taken. */
 int sap_stepper_start(sapporo_stepper *s);
 

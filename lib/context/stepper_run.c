@@ -432,6 +432,16 @@ int sap_stepper_start(sapporo_stepper *s)
 
 /* ---- advance ----------------------------------------------------------------------------------- */
 
+int sap_stepper_check_step(sapporo_stepper *s, double from, double to, double step)
+{
+    if (to > from) return SAPPORO_OK;
+    return fail(
+        s, SAPPORO_ERR_ARGUMENT,
+        "a step of %.3g does not change the time %.17g, which has 53 bits: count time from a start nearer to 0, "
+        "or take longer steps; no step was made",
+        step, from);
+}
+
 static int run(sapporo_stepper *s, double time, long long steps)
 {
     const double slack = ldexp(s->signature.dt, -s->signature.levels - 9); /* 2^-10 of the shortest step */
@@ -439,8 +449,11 @@ static int run(sapporo_stepper *s, double time, long long steps)
     int status = SAPPORO_OK;
     for (long long done = 0; !status && (steps == 0 || done < steps); done++) {
         const struct sap_step step = next_step(s, &active);
-        if (!(sap_stepper_time(s, s->clock.long_step, step.tick) <= time + slack)) break;
-        status = one_step(s, &step, &active);
+        const double now = sap_stepper_time(s, s->clock.long_step, s->clock.tick);
+        const double end = sap_stepper_time(s, s->clock.long_step, step.tick);
+        if (!(end <= time + slack)) break;
+        status = sap_stepper_check_step(s, now, end, step.dt * ((step.tick - s->clock.tick) * (1.0 / SAP_STEP_TICKS)));
+        if (!status) status = one_step(s, &step, &active);
     }
     return status;
 }

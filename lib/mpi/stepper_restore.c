@@ -99,10 +99,10 @@ static const char *look_at(struct load *l, uint64_t bytes)
     if (head->order != SAP_SAVED_ORDER) return "it was written on a machine of other byte order";
     if (head->version != SAP_SAVED_VERSION) return "it is of another version";
     if (head->bytes != bytes) return "it is incomplete";
-    if (!is_sound(l, bytes)) return "its checksum is wrong";
     if (memcmp(&head->signature, &l->part.signature, sizeof head->signature) != 0 || !has_columns(l))
-        return "a stepper of other options wrote it";
+        return "a stepper of other options wrote it, or it is damaged";
     if (bytes_of(head) != bytes) return "its size is wrong";
+    if (!is_sound(l, bytes)) return "its checksum is wrong";
     if (head->clock.tick < 0 || head->clock.tick >= SAP_STEP_TICKS) return "its time is wrong";
     return read_ranks(l) ? NULL : "its numbers of particles are wrong";
 }

@@ -81,7 +81,7 @@ static int open_file(sapporo_mpi_stepper *h, struct save *s, const char *path)
     s->is_open = !bad;
     if (bad < 0)
         return sap_link_fail(&h->link, SAPPORO_ERR_ARGUMENT, "%s: no path, or one of more than %d bytes", h->call,
-                             (int)sizeof s->file.part - 32);
+                             (int)sizeof s->file.part - SAP_SAVING_ENDING);
     return bad ? sap_link_fail(&h->link, SAPPORO_ERR_ARGUMENT, "%s: %s cannot be written (error %d)", h->call,
                                s->file.part, bad)
                : SAPPORO_OK;

@@ -16,7 +16,7 @@ shown="out err"
 # go ARGUMENT...: a run
 go() { examples/galaxy "$@" >"$work/out" 2>"$work/err"; }
 
-model="--model hernquist -n 2000 --eps 1/32 --interval 1/4 --half-width 3 -t 1/2"
+model="--model hernquist -n 2000 --eps 1/32 --interval 1/4 -t 1/2"
 for steps in block shared; do
     # shellcheck disable=SC2086 # words of a command
     go $model --steps $steps -o "$work/e-$steps" && energy_below 1e-3
@@ -24,8 +24,8 @@ for steps in block shared; do
 
     # Stopped in the middle of an interval, where particles have different times.
     # shellcheck disable=SC2086
-    go $model --steps $steps -o "$work/a" --image 32 --overwrite &&
-        go $model --steps $steps -o "$work/b" --image 32 --overwrite --stop-after 11 &&
+    go $model --steps $steps -o "$work/a" --image 32 --half-width 3 --overwrite &&
+        go $model --steps $steps -o "$work/b" --image 32 --half-width 3 --overwrite --stop-after 11 &&
         go --restart "$work/b.restart" --stop-after 1 && go --restart "$work/b.restart" &&
         cmp "$work/a.0002.txt" "$work/b.0002.txt" >>"$work/err" && cmp "$work/a.0002.pgm" "$work/b.0002.pgm" >>"$work/err"
     verdict $? "a run by $steps steps that was stopped goes on as if it had not been"
@@ -60,11 +60,11 @@ mkdir -p "$work/bin" "$work/50%"
 printf '#!/bin/sh\nfor last; do :; done\necho "$@" >"${last#file:}"\n' >"$work/bin/ffmpeg"
 chmod +x "$work/bin/ffmpeg"
 # shellcheck disable=SC2086
-PATH=$work/bin:$PATH go $model --image 16 --film -o "$work/50%/film" && grep -q '50%%/film.%04d.pgm' "$work/50%/film.mp4"
+PATH=$work/bin:$PATH go $model --image 16 --half-width 3 --film -o "$work/50%/film" && grep -q '50%%/film.%04d.pgm' "$work/50%/film.mp4"
 verdict $? "a film is asked for"
 printf '#!/bin/sh\nexit 3\n' >"$work/bin/ffmpeg"
 # shellcheck disable=SC2086
-PATH=$work/bin:$PATH go $model --image 16 --film -o "$work/g" && grep -q 'no film' "$work/err"
+PATH=$work/bin:$PATH go $model --image 16 --half-width 3 --film -o "$work/g" && grep -q 'no film' "$work/err"
 verdict $? "a film that fails is told, and the run is complete"
 
 # refuses WORD ARGUMENT...: exit status 2, and a message with the word

@@ -152,7 +152,7 @@ stopped term TERM 4 && same whole term
 verdict $? "SIGTERM after$delays s: the same bytes"
 stopped hup HUP 1 && same whole hup
 verdict $? "SIGHUP after$delays s: the same bytes"
-stopped kill KILL 6 && rm -f "$work"/kill.*.tmp && same whole kill
+stopped kill KILL 6 && rm -f "$work"/kill.*.part && same whole kill
 verdict $? "SIGKILL after$delays s: the same bytes"
 
 says 0 out 'going on at time 0.5' --restart "$work/term.restart" --end 9/16 && [ -f "$work/term.0009.txt" ]

@@ -41,13 +41,12 @@ static void parse_well(const char *text, snapshot_form wanted, bodies *set)
 }
 
 /* The two particles that all good texts below hold. */
-static void check_pair(const bodies *set, double time, int id0, int id1)
+static void check_pair(const bodies *set, double time, long long id0, long long id1)
 {
     static const double x[2][3] = {{1, 2, 3}, {-4, 5e-3, 6}}, v[2][3] = {{0.1, 0.2, 0.3}, {0, -0.5, 1e10}};
     assert_int_equal(set->n, 2);
     assert_true(set->time == time);
-    assert_int_equal(set->id[0], id0);
-    assert_int_equal(set->id[1], id1);
+    assert_true(set->id[0] == id0 && set->id[1] == id1);
     assert_true(set->mass[0] == 0.25 && set->mass[1] == 0.75);
     for (int k = 0; k < 2; k++)
         for (int c = 0; c < 3; c++) {
@@ -59,12 +58,16 @@ static void check_pair(const bodies *set, double time, int id0, int id1)
 typedef struct good {
     snapshot_form form;
     double time;
-    int id0, id1;
+    long long id0, id1;
     const char *text;
 } good;
 
 #define ROW0 "0.25 1 2 3 0.1 0.2 0.3\n"
 #define ROW1 "0.75 -4 5e-3 6 0 -0.5 1e10\n"
+
+/* The same particles with the mass last. */
+#define LAST0 "1 2 3 0.1 0.2 0.3 0.25\n"
+#define LAST1 "-4 5e-3 6 0 -0.5 1e10 0.75\n"
 
 static const good GOOD[] = {
     {SNAPSHOT_INIT, 0.5, 7, 9, "0.5\n2\n7\n0.25\n1 2 3\n0.1 0.2 0.3\n9\n0.75\n-4 5e-3 6\n0 -0.5 1e10\n"},
@@ -90,6 +93,29 @@ static const good GOOD[] = {
      "0.1;0.2;0.3;;0.25;3;2;1\n0;-0.5;1e10;big;0.75; 6; 5e-3;-4\n"},
     {SNAPSHOT_CSV, 0, 7, 9,
      "\xef\xbb\xbfindex mass x y z vx vy vz\n 7 0.25 1 2 3 0.1 0.2 0.3 \n9  0.75 -4 5e-3 6 0 -0.5 1e10"},
+    /* names in a comment */
+    {SNAPSHOT_CSV, 0, 1, 2, "# x y z vx vy vz m\n" LAST0 LAST1},
+    {SNAPSHOT_CSV, 0, 1, 2, "#X,Y,Z,VX,VY,VZ,Mass\n1,2,3,0.1,0.2,0.3,0.25\n-4,5e-3,6,0,-0.5,1e10,0.75\n"},
+    {SNAPSHOT_CSV, 0.5, 1, 2,
+     "# of stars\n# time 0.5\n# x[pc] y[pc] z[pc] vx [km/s] vy [km/s] vz (km/s) m\n" LAST0 LAST1},
+    {SNAPSHOT_CSV, 0.5, 1, 2, "2 0.5\n# columns: x y z vx vy vz m\n" LAST0 LAST1},
+    {SNAPSHOT_CSV, 0, 7, 9,
+     "# x y z vx vy vz m id pot\n1 2 3 .1 .2 .3 .25 7.0e+00 1\n-4 5e-3 6 0 -0.5 1e10 0.75 9.0e+00 x\n"},
+    {SNAPSHOT_LINES, 0, 1, 2, "# m x y z vx vy vz\n" ROW0 ROW1},
+    {SNAPSHOT_LINES, 0.5, 7, 9, "# columns: id, mass, x, y, z, vx, vy, vz (G = 1)\n0.5\n7 " ROW0 "9 " ROW1},
+    {SNAPSHOT_INIT, 0.5, 7, 9,
+     "# id m x y z vx vy vz\n0.5\n2\n7\n0.25\n1 2 3\n.1 .2 .3\n9\n0.75\n-4 5e-3 6\n0 -0.5 1e10\n"},
+    /* commas */
+    {SNAPSHOT_LINES, 0, 1, 2, "0.25, 1 2 3, 0.1 0.2 0.3\n0.75, -4 5e-3 6, 0 -0.5 1e10\n"},
+    {SNAPSHOT_LINES, 0.5, 1, 2, "2,0.5\n0.25,1,2,3,0.1,0.2,0.3\n0.75,-4,5e-3,6,0,-0.5,1e10\n"},
+    /* ids of 64 bits */
+    {SNAPSHOT_LINES, 0, 3000000000, -9223372036854775807, "3000000000 " ROW0 "-9223372036854775807 " ROW1},
+    {SNAPSHOT_CSV, 0, 9007199254740993, 9223372036854775807,
+     "id,m,x,y,z,vx,vy,vz\n9007199254740993,0.25,1,2,3,0.1,0.2,0.3\n"
+     "9223372036854775807,0.75,-4,5e-3,6,0,-0.5,1e10\n"},
+    {SNAPSHOT_INIT, 0.5, 3000000000, 9, "0.5\n2\n3000000000\n.25\n1 2 3\n.1 .2 .3\n9\n.75\n-4 5e-3 6\n0 -.5 1e10\n"},
+    /* Fortran's exponents of three digits */
+    {SNAPSHOT_LINES, 0, 1, 2, "2500.0-004 1.0+000 2 3 0.1 0.2 0.3\n0.75 -4 0.5-002 6 0 -0.5 1.0+010\n"},
 };
 
 static void test_forms(void **state)
@@ -135,12 +161,14 @@ static void test_remarks(void **state)
 {
     (void)state;
     static const char text[] =
-        "# units: 1 kpc, 1 Msun \r\n# parts halo 1, disc 1\n# unitsystem cgs\n" ROW0 ROW1 "# units no\n";
+        "# units: 1 kpc, 1 Msun \r\n# G = 4.5e-6\n# G = M = 1\n# parts halo 1, disc 1\n# unitsystem cgs\n" ROW0 ROW1
+        "# units no\n";
     char again[1024] = "", longer[1024];
     bodies set;
     parse_well(text, SNAPSHOT_LINES, &set);
     assert_string_equal(set.units, "1 kpc, 1 Msun");
     assert_string_equal(set.parts, "halo 1, disc 1");
+    assert_true(set.G == 4.5e-6);
     FILE *stream = tmpfile();
     assert_non_null(stream);
     assert_int_equal(snapshot_print(stream, &set, SNAPSHOT_CSV), 0);
@@ -151,6 +179,7 @@ static void test_remarks(void **state)
     parse_well(again, SNAPSHOT_CSV, &set);
     assert_string_equal(set.units, "1 kpc, 1 Msun");
     assert_string_equal(set.parts, "halo 1, disc 1");
+    assert_true(set.G == 4.5e-6);
     check_pair(&set, 0, 1, 2);
     bodies_free(&set);
     snprintf(longer, sizeof longer, "# units %0500d\n%s", 7, ROW0 ROW1); /* too long a remark is cut off */
@@ -209,7 +238,28 @@ static const fault FAULTS[] = {
     {"1 0 0 0 0 0 0\n1 1 0 0 0 0\n", "file:2:", "7 numbers expected (mass x y z vx vy vz), 6 found"},
     {"1 1 0 0 0 0 0 0\n1 1 0 0 0 0 0\n", "file:2:", "8 numbers expected (id mass"},
     {"1 1 0 0 0 0 0 0\n2.5 1 0 0 0 0 0 0\n", "file:2:", "'2.5'"},
-    {"1 1 0 0 0 0 0 0\n3000000000 1 0 0 0 0 0 0\n", "file:2:", "not an id"},
+    {"1 1 0 0 0 0 0 0\n9223372036854775808 1 0 0 0 0 0 0\n", "file:2:", "9223372036854775808 is too large"},
+    {"1.0 1 0 0 0 0 0 0\n", "file:1:", "'1.0' is not a whole number (id)"},
+    {"1,5 1 0 0 0 0.5 0\n2,5 -1 0 0 0 -0.5 0\n", "file:1:", "write 1.5 for 1,5"},
+    {"1 1 0 0 0 0 0\n1,000 -1 0 0 0 0 0\n", "file:2:", "write 1.5 for 1,5"},
+    {"1,5;1;0;0;0;0,5;0\n", "file:1:", "write 1.5 for 1,5"},
+    {"1,5\t1\t0\t0\t0\t0\t0\n", "file:1:", "write 1.5 for 1,5"},
+    {"2,5\n1 0 0 0 0 0 0\n1 1 0 0 0 0 0\n", "file:1:", "write 1.5 for 1,5"},
+    {"# time 0,25\n1 0 0 0 0 0 0\n", "file:1:", "time '0,25' has a comma"},
+    {"1.0-1000 0 0 0 0 0 0\n", "file:1:", "no column"},
+    {"1 1-100 0 0 0 0 0\n", "file:1:", "'1-100'"},
+    {"1 1.0-1-100 0 0 0 0 0\n", "file:1:", "'1.0-1-100'"},
+    /* names in a comment */
+    {"# x y z vx vy vz m\n1 0 0 0 0 0 0 1\n", "file:1:", "names 7 columns, but the lines below have 8"},
+    {"# id m x y z vx vy vz\n1 0 0 0 0 0 0\n", "file:1:", "names 8 columns, but the lines below have 7"},
+    {"\n# x y z vx vy vz\n1 0 0 0 0 0 0\n", "file:2:", "names 6 columns"},
+    {"# x y z vx vy vz vx\n1 0 0 0 0 0 0\n", "file:1:", "two columns for vx"},
+    {"# x y z vx vy vz id\n1 0 0 0 0 0 0\n", "file:1:", "no column is named mass"},
+    {"# x y z vx vy vz m\n0.0\n1\n1\n1\n0 0 0\n0 0 0\n", "file:1:", "another order"},
+    {"# x y z vx vy vz m\n1 0 0 0 0 0 -1\n", "file:2:", "negative"},
+    {"# x y z vx vy vz m\n1 0 0 0 0 0 1\n1,5 0 0 0 0 0 1\n", "file:3:", "'1,5'"},
+    {"# x y z vx vy vz m id\n1 0 0 0 0 0 1 0.5\n", "file:2:", "'0.5' is not a whole number (id)"},
+    {"3\n# x y z vx vy vz m\n1 0 0 0 0 0 1\n", "file:1:", "says 3 particles, but 1 follow"},
     {"1 0 0 0 0 0 0\n\n# two\n1 1 0 x 0 0 0\n", "file:4:", "'x'"},
     {"1 0 0 0 0 0 0\n-1 1 0 0 0 0 0\n", "file:2:", "mass of particle 2 is negative"},
     {"3\n1 0 0 0 0 0 0\n1 1 0 0 0 0 0\n", "file:1:", "says 3 particles, but 2 follow"},
@@ -249,6 +299,19 @@ static void test_faults(void **state)
     }
 }
 
+/* Numbers of any length are read, and rounded once. */
+static void test_long_numbers(void **state)
+{
+    (void)state;
+    char text[2048];
+    bodies set;
+    const int length = snprintf(text, sizeof text, "0.1%0300d -0.%0400d 1%0200d 2 3 4 1.0-320\n", 0, 7, 0);
+    assert_true(length > 900 && length < (int)sizeof text);
+    parse_well(text, SNAPSHOT_LINES, &set);
+    assert_true(set.mass[0] == 0.1 && set.x[0][0] == -0.0 && set.x[0][1] == 1e200 && set.v[0][2] == 1e-320);
+    bodies_free(&set);
+}
+
 static void test_not_a_text(void **state)
 {
     (void)state;
@@ -258,6 +321,8 @@ static void test_not_a_text(void **state)
     snapshot_form form;
     assert_int_equal(snapshot_parse("file", binary, sizeof binary - 1, &set, &form, &about), -1);
     assert_string_equal(about.text, "file:2: this is not a text file");
+    assert_int_equal(snapshot_read("/dev/zero", &set, &form, &about), -1); /* has no end */
+    assert_string_equal(about.text, "/dev/zero:1: this is not a text file");
 }
 
 /* No text may do harm: pieces of good files, cut and changed anywhere, are read or refused with a line. */
@@ -269,7 +334,7 @@ static void test_damaged_anywhere(void **state)
     rng_seed(&source, 5, 0);
     for (int k = 0; k < 20000; k++) {
         const char *text = GOOD[(size_t)k % (sizeof GOOD / sizeof *GOOD)].text;
-        char copy[256];
+        char copy[512];
         size_t length = strlen(text);
         memcpy(copy, text, length + 1);
         copy[rng_next(&source) % length] = damage[rng_next(&source) % (sizeof damage - 1)];
@@ -307,7 +372,7 @@ static void fill(bodies *set, rng *source)
 {
     set->time = 1.0 / 3;
     for (int k = 0; k < set->n; k++) {
-        set->id[k] = k % 2 ? -k : 1000 + k;
+        set->id[k] = k % 2 ? -k : 1000 + k * 0x123456789LL;
         double mass = any_value(source);
         set->mass[k] = mass < 0 ? -mass : mass;
         for (int c = 0; c < 3; c++) {
@@ -352,7 +417,7 @@ static void test_round_trip(void **state)
 static void print_plainly(FILE *stream, const bodies *set)
 {
     for (int k = 0; k < set->n; k++) {
-        fprintf(stream, "%d,%.17g", set->id[k], set->mass[k]);
+        fprintf(stream, "%lld,%.17g", set->id[k], set->mass[k]);
         for (int c = 0; c < 3; c++) fprintf(stream, ",%.17g", set->x[k][c]);
         for (int c = 0; c < 3; c++) fprintf(stream, ",%.17g", set->v[k][c]);
         fprintf(stream, "\n");
@@ -494,6 +559,7 @@ int main(void)
         cmocka_unit_test(test_remarks),
         cmocka_unit_test(test_repeated_ids),
         cmocka_unit_test(test_faults),
+        cmocka_unit_test(test_long_numbers),
         cmocka_unit_test(test_not_a_text),
         cmocka_unit_test(test_damaged_anywhere),
         cmocka_unit_test(test_round_trip),

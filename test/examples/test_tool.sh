@@ -98,7 +98,7 @@ for number in 3G 1e10 99999999999999999999 1e400; do
 done
 expect 2 bench --n 64,3G
 contains err "too large a value '64,3G' for --n"
-expect 0 bench --backend cpu --n 64 --min-time 1e-3 --eps .1k
+expect 0 bench --backend cpu --api tree --n 64 --min-time 1e-3 --eps .1k
 expect 2 bench --backend cpu --n 64 --eps 1e400
 contains err "too large a value '1e400' for --eps, at most 1.7e308"
 for number in 1kk k 0x400 1.5 inf nan -1k ''; do expect 2 bench --n "$number"; done
@@ -214,6 +214,11 @@ contains out '^plummer  *300 opening'
 bench 1 --backend cpu --api tree --n 300 --multipoles 3
 contains out 'no result: order'
 expect 2 bench --api tree,g6
+expect 2 bench --n 64 --tree kdtree
+contains err 'sapporo bench: --tree has no effect here; it is of --api tree, stepper'
+expect 2 bench --api tree --n 64 --dt 0.1
+expect 2 bench --n 64 --only x
+expect 2 bench --case open --lists 4
 bench 0 --backend cpu --api stepper --n 300 --model plummer,andromeda --steps shared,block --method tree,direct --count 3
 bench 0 --backend cpu --api stepper --n 300 --tree octree,kdtree --rebuild 2 --count 3
 expect 2 bench --api stepper,g6

@@ -146,6 +146,12 @@ cat >"$work/bin/cc" <<TEXT
 exec $(command -v "${compiler%% *}")${compiler#"${compiler%% *}"} "\$@"
 TEXT
 chmod +x "$work/bin/cc"
+# Films need ffmpeg; where it is missing, a program in its place writes an empty one.
+if ! command -v ffmpeg >/dev/null 2>&1; then
+    # shellcheck disable=SC2016 # words of the program
+    printf '#!/bin/sh\nfor last; do :; done\n: >"${last#file:}"\n' >"$work/bin/ffmpeg"
+    chmod +x "$work/bin/ffmpeg"
+fi
 
 awk -F '\t' 'FILENAME == ARGV[1] { runs[$2] = $3; next } runs[$2] != "" && !seen[$2]++ { print $2 "\t" runs[$2] }' \
     "$work/table" "$work/pages" >"$work/runs"

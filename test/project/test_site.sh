@@ -83,6 +83,13 @@ else
     OUT=$work/out
     export OUT
     mkdir -p "$OUT"
+    # A reader pastes the blocks of a page into a new shell, where OUT is not set.
+    awk '/^```/ { inside = /^```sh runs/; next }
+        !inside { next }
+        /^OUT=/ { set[FILENAME] = 1 }
+        /\$OUT/ && !set[FILENAME] { print FILENAME ":" FNR ": $OUT is not set: " $0 }' docs/*.md >"$work/log"
+    [ ! -s "$work/log" ]
+    verdict $? "pages set OUT before they use it"
     while read -r page line block tool; do
         title="commands in $page, line $line"
         if [ -n "$tool" ] && ! command -v "$tool" >/dev/null 2>&1; then

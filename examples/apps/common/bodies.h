@@ -7,9 +7,10 @@ enum { BODIES_REMARK = 160 };
 typedef struct bodies {
     int n;
     double time;
+    double G;                  /* gravitational constant in the units of the numbers; 0: not known, or 1 */
     char units[BODIES_REMARK]; /* of the numbers, for readers; "": not known */
     char parts[BODIES_REMARK]; /* components, in the order of the ids; "": one component */
-    int *id;                   /* unique within the set */
+    long long *id;             /* unique within the set */
     double *mass;
     double (*x)[3];
     double (*v)[3];

@@ -32,7 +32,8 @@ typedef struct star {
     double d[KEPT][3]; /* x, v, acceleration and its derivatives */
     double mass;
     int64_t tick; /* its time */
-    int32_t level, id;
+    int64_t id;
+    int32_t level, unused;
 } star;
 
 /* The particles of a block, in order of the schedule; f[k] are derivatives of the acceleration. */
@@ -151,7 +152,7 @@ static int send_all(hermite *h)
 {
     for (int k = 0; k < (int)h->set.n; k++)
         if (send_star(h, k)) {
-            run_warn(h->job, "the force library does not take particle %d", h->body[k].id);
+            run_warn(h->job, "the force library does not take particle %lld", (long long)h->body[k].id);
             return -1;
         }
     return 0;
@@ -327,7 +328,7 @@ static int block_step(hermite *h)
         const int k = h->plan.order[place];
         if (correct(h, place, k) || send_star(h, k)) {
             char at[RUN_TIME_TEXT];
-            run_warn(h->job, "the orbit of particle %d is not finite at time %s", h->body[k].id,
+            run_warn(h->job, "the orbit of particle %lld is not finite at time %s", (long long)h->body[k].id,
                      run_time_text(h->job, since(h), 10, at));
             return -2;
         }
@@ -518,6 +519,9 @@ static int run_program(run *job, int order, int argc, char **argv)
         run_warn(job, "--eta and --eta-start must be positive");
         return RUN_USAGE;
     }
+    static const char why[] = "with --shared: all steps are dt-max";
+    const run_useless useless[] = {{"eta", shared, why}, {"eta-start", shared, why}, {"criterion", shared, why}};
+    if (run_refuse_useless(job, useless, 3)) return RUN_USAGE;
     h.set.shared = shared;
     h.given = order / 2;
     h.kept = order == 6 ? 6 : 8;

@@ -2,6 +2,7 @@
  * options.c - see options.h.
  */
 #include "options.h"
+#include "nearest_name.h"
 #include "number.h"
 
 #include <limits.h>
@@ -119,6 +120,24 @@ static option_rule *find_letter(option_rule *rules, int n, char letter)
     return NULL;
 }
 
+/* Fails for an option that does not exist, and names the one that may be meant. */
+static int fail_unknown(const option_rule *rules, int n, const char *text, message *why)
+{
+    const option_rule *best = NULL;
+    int smallest = NAME_FAR;
+    const char *const name = text + 1 + (text[1] == '-');
+    for (int k = 0; k < n; k++) {
+        const int distance =
+            rules[k].kind == OPTION_TITLE ? NAME_FAR : name_distance(name, strcspn(name, "="), rules[k].name);
+        if (distance >= smallest) continue;
+        smallest = distance;
+        best = &rules[k];
+    }
+    if (best)
+        return complain(why, "there is no option '%.60s'; did you mean --%s?  (--help lists all)", text, best->name);
+    return complain(why, "there is no option '%.60s' (--help lists them)", text);
+}
+
 /* Parses the option at argv[*k], and its value, which may be the next argument. */
 static int parse_one(option_rule *rules, int n, int argc, char **argv, int *k, message *why)
 {
@@ -132,7 +151,7 @@ static int parse_one(option_rule *rules, int n, int argc, char **argv, int *k, m
         rule = find_letter(rules, n, text[1]);
         if (text[2]) value = text + 2;
     }
-    if (!rule) return complain(why, "there is no option '%.60s' (--help lists them)", text);
+    if (!rule) return fail_unknown(rules, n, text, why);
     rule->given = 1;
     if (rule->kind == OPTION_FLAG) {
         if (value) return complain(why, "--%s takes no value", rule->name);

@@ -1,6 +1,7 @@
 /*
  * restart.c - see restart.h.
  */
+#define _POSIX_C_SOURCE 200809L
 #include "restart.h"
 #include "atomic_file.h"
 
@@ -9,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 typedef struct header {
     char magic[8];
@@ -74,22 +76,48 @@ int restart_write(const char *path, const char *program, const restart_piece *pi
     return atomic_commit(&file, why);
 }
 
-static int take_in(const char *path, restart_file *file, message *why)
+/* Checks the first bytes of a file of `size` bytes. */
+static int check_header(const char *path, const char *program, const header *top, size_t size, message *why)
 {
+    char written_by[sizeof top->program];
+    if (size < sizeof *top + sizeof(uint64_t) || memcmp(top->magic, MAGIC, sizeof MAGIC) != 0)
+        return complain(why, "%s: this is not a restart file", path);
+    memcpy(written_by, top->program, sizeof written_by);
+    written_by[sizeof written_by - 1] = 0;
+    if (top->order != ORDER) return complain(why, "%s: written on a machine with another order of bytes", path);
+    if (strcmp(written_by, program) != 0)
+        return complain(why, "%s: written by '%s', but this is '%s'", path, written_by, program);
+    if (top->size != size) return complain(why, "%s: damaged: its length is not what it says", path);
+    return 0;
+}
+
+/* Reads a file of `size` bytes whose header is good. */
+static int take_rest(const char *path, FILE *stream, const header *top, restart_file *file, message *why)
+{
+    const size_t size = (size_t)top->size;
+    file->content = malloc(size);
+    if (!file->content) return complain(why, "%s: out of memory", path);
+    memcpy(file->content, top, sizeof *top);
+    if (fread(file->content + sizeof *top, 1, size - sizeof *top, stream) != size - sizeof *top)
+        return complain(why, "%s: cannot be read to its end", path);
+    file->size = size;
+    return 0;
+}
+
+/* Reads a file whose first bytes are those of a restart file: others may be of any size. */
+static int take_in(const char *path, const char *program, restart_file *file, message *why)
+{
+    struct stat about;
+    header top = {.order = 0};
+    if (stat(path, &about)) return complain(why, "%s: %s", path, strerror(errno));
+    if (!S_ISREG(about.st_mode)) return complain(why, "%s: this is no regular file", path);
     FILE *stream = fopen(path, "rb");
     if (!stream) return complain(why, "%s: %s", path, strerror(errno));
-    long size = fseek(stream, 0, SEEK_END) ? -1 : ftell(stream);
-    int status = -1;
-    if (size < 0 || fseek(stream, 0, SEEK_SET))
-        complain(why, "%s: %s", path, strerror(errno));
-    else if (!(file->content = malloc((size_t)size + 1)))
-        complain(why, "%s: out of memory", path);
-    else if (fread(file->content, 1, (size_t)size, stream) != (size_t)size)
-        complain(why, "%s: cannot be read to its end", path);
-    else {
-        file->size = (size_t)size;
-        status = 0;
-    }
+    const size_t got = fread(&top, 1, sizeof top, stream);
+    int status = ferror(stream)
+                     ? complain(why, "%s: %s", path, strerror(errno))
+                     : check_header(path, program, &top, got < sizeof top ? got : (size_t)about.st_size, why);
+    if (!status) status = take_rest(path, stream, &top, file, why);
     fclose(stream);
     return status;
 }
@@ -98,14 +126,9 @@ static int check(const char *path, const char *program, const restart_file *file
 {
     header top;
     uint64_t sum;
-    if (file->size < sizeof top + sizeof sum || memcmp(file->content, MAGIC, sizeof MAGIC) != 0)
-        return complain(why, "%s: this is not a restart file", path);
-    memcpy(&top, file->content, sizeof top);
-    top.program[sizeof top.program - 1] = 0;
-    if (top.order != ORDER) return complain(why, "%s: written on a machine with another order of bytes", path);
-    if (strcmp(top.program, program) != 0)
-        return complain(why, "%s: written by '%s', but this is '%s'", path, top.program, program);
-    if (top.size != file->size) return complain(why, "%s: damaged: its length is not what it says", path);
+    memset(&top, 0, sizeof top);
+    memcpy(&top, file->content, file->size < sizeof top ? file->size : sizeof top);
+    if (check_header(path, program, &top, file->size, why)) return -1;
     memcpy(&sum, file->content + file->size - sizeof sum, sizeof sum);
     /* The check sum is computed piece by piece, as it was written. */
     uint64_t found = checksum(CHECKSUM_START, file->content, sizeof top);
@@ -136,7 +159,7 @@ int restart_parse(const char *path, const char *program, unsigned char *content,
 int restart_read(const char *path, const char *program, restart_file *file, message *why)
 {
     memset(file, 0, sizeof *file);
-    if (!take_in(path, file, why)) return restart_parse(path, program, file->content, file->size, file, why);
+    if (!take_in(path, program, file, why)) return restart_parse(path, program, file->content, file->size, file, why);
     restart_free(file);
     return -1;
 }

@@ -4,6 +4,7 @@
 #define _POSIX_C_SOURCE 200809L
 #include "run.h"
 #include "atomic_file.h"
+#include "gravity.h"
 #include "image.h"
 #include "interrupt.h"
 #include "standard_output.h"
@@ -102,17 +103,36 @@ static void describe_engine(char text[64])
     }
 }
 
+/* Multiplies masses by G, which the command line or the file tells. */
+static int take_constant(run *job, bodies *set)
+{
+    const double told = set->G, G = job->G > 0 ? job->G : told > 0 ? told : 1;
+    message why = {""};
+    job->plan.G = G;
+    set->G = 0;
+    if (told > 0 && told != G) {
+        run_warn(job, "--G %.10g is not the G of %s, which is %.10g", G, job->input, told);
+        return -1;
+    }
+    if (G == 1 || !gravity_take(G, set, &why)) return 0;
+    run_warn(job, "%s: %s", job->input, why.text);
+    return -1;
+}
+
 static int get_particles(run *job, bodies *set)
 {
     message about = {""};
     snapshot_form form;
     if (!job->input) {
+        job->plan.G = 1;
         if (!cluster_make(&job->model, set, &about)) return 0;
     } else if (!snapshot_read(job->input, set, &form, &about)) {
         if (about.text[0]) run_warn(job, "%s", about.text);
         run_say(job, "# %s: %d particles at time %.10g (form: %s)", job->input, set->n, set->time,
                 snapshot_form_name(form));
-        return 0;
+        if (!take_constant(job, set)) return 0;
+        bodies_free(set);
+        return -1;
     }
     run_warn(job, "%s", about.text);
     return -1;
@@ -128,6 +148,14 @@ static int plan_steps(run *job, double span)
     double intervals;
     if (span < 0) {
         run_warn(job, "--end %.10g lies before the start at %.10g", plan->end, plan->start);
+        return -1;
+    }
+    if (span > 0 && !(plan->start + span > plan->start)) {
+        run_warn(
+            job,
+            "a run of length %g does not change the time %.17g, which has 53 bits: give a later --end, or particles "
+            "of a time nearer to 0",
+            span, plan->start);
         return -1;
     }
     if (span > 0 && plan->interval > span) plan->interval = span;
@@ -216,13 +244,26 @@ static void say_files(run *job)
                 job->plan.form == SNAPSHOT_CSV ? "csv" : "txt");
 }
 
+/*
+ * Reads or makes the particles, and finds out whether the files of the run may be written.  A file is read first: what
+ * is wrong with it is said first.  A model, which may take long, is made last.
+ */
+static int get_ready(run *job, bodies *set)
+{
+    *set = (bodies){0};
+    if (job->input && get_particles(job, set)) return RUN_USAGE;
+    const int status = refuse_overwriting(job) ? RUN_USAGE : check_writing(job) ? RUN_FAILED : RUN_OK;
+    if (status) bodies_free(set);
+    if (status || job->input) return status;
+    return get_particles(job, set) ? RUN_USAGE : RUN_OK;
+}
+
 int run_begin(run *job, bodies *set)
 {
     run_plan *plan = &job->plan;
     char steps[64] = "", from[RUN_TIME_TEXT], to[RUN_TIME_TEXT];
-    if (refuse_overwriting(job)) return RUN_USAGE;
-    if (check_writing(job)) return RUN_FAILED;
-    if (get_particles(job, set)) return RUN_USAGE;
+    const int status = get_ready(job, set);
+    if (status) return status;
     plan->start = set->time;
     const int given = job->end > -1e300;
     const double span = given ? length_of(plan->start, job->end) : job->demo ? 3 : 1;
@@ -241,6 +282,7 @@ int run_begin(run *job, bodies *set)
     if (!job->one_step) snprintf(steps, sizeof steps, ", steps up to %.6g", plan->dt_max);
     run_say(job, "# %d particles, softening %.6g, time %s to %s, outputs every %.6g%s", set->n, plan->eps,
             run_time_text(job, 0, 10, from), run_time_text(job, span, 10, to), plan->interval, steps);
+    if (plan->G != 1) run_say(job, "# G = %.10g", plan->G);
     if (set->units[0]) run_say(job, "# units: %s", set->units);
     if (set->parts[0]) run_say(job, "# parts: %s", set->parts);
     say_end(job);
@@ -350,7 +392,14 @@ static int write_snapshot(const run *job, const char *path, const bodies *set, m
     bodies whole = *set;
     memcpy(whole.units, job->plan.units, sizeof whole.units);
     memcpy(whole.parts, job->plan.parts, sizeof whole.parts);
-    return snapshot_write(path, &whole, (snapshot_form)job->plan.form, why);
+    if (job->plan.G == 1) return snapshot_write(path, &whole, (snapshot_form)job->plan.form, why);
+    whole.G = job->plan.G;
+    whole.mass = malloc((size_t)set->n * sizeof *whole.mass);
+    if (!whole.mass) return complain(why, "out of memory for %d masses", set->n);
+    gravity_give(whole.G, set, whole.mass);
+    const int status = snapshot_write(path, &whole, (snapshot_form)job->plan.form, why);
+    free(whole.mass);
+    return status;
 }
 
 int run_output(run *job, const bodies *set, const double *pot)
@@ -358,7 +407,7 @@ int run_output(run *job, const bodies *set, const double *pot)
     run_plan *plan = &job->plan;
     message why = {""};
     char path[RUN_PATH], ending[32];
-    job->now = plan->last = report_make(set, pot);
+    job->now = plan->last = gravity_report(plan->G, report_make(set, pot));
     if (plan->done == 0) plan->first = job->now;
     print_line(job, (double)plan->done * plan->interval);
     job->blocks_told = plan->blocks;

@@ -30,6 +30,7 @@ typedef struct run_plan {
     double interval;   /* between outputs */
     double dt_max;     /* interval / 2^k, so every particle has a step that ends at every output */
     double eps;        /* softening length */
+    double G;          /* in the units of the particles; orbits are integrated with masses times G */
     int64_t outputs;   /* intervals from start to end */
     int64_t done;      /* outputs made so far; the output at the start is the first */
     int64_t blocks;    /* block steps so far */
@@ -70,6 +71,7 @@ typedef struct run {
     int help, version, demo, quiet, overwrite, model_given, dt_given, model_kind, masses, form;
     int stop_after; /* block steps, 0: go on to the end */
     double end, interval, dt_max, eps, mass_range[2];
+    double G; /* 0: not given */
     cluster_request model;
     /* of the moment */
     run_plan plan;
@@ -84,6 +86,19 @@ typedef struct run {
 
 /* Reads the command line.  RUN_OK: go on; *status is the exit status if the return value is not 0. */
 int run_parse(run *job, int argc, char **argv, int *status);
+
+/* An option of the program that has no effect in this run, because of others. */
+typedef struct run_useless {
+    const char *option; /* long name, without dashes */
+    int is_useless;
+    const char *why; /* "with --shared, where all steps are dt-max" */
+} run_useless;
+
+/* Whether the command line has an option of the program. */
+int run_given(const run *job, const char *option);
+
+/* Prints an error for the first of n options that is given and has no effect; returns an exit status. */
+int run_refuse_useless(run *job, const run_useless *useless, int n);
 
 /*
  * Integrators count time from the start of the run, so that a run which is shifted in time takes the same steps to the

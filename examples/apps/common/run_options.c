@@ -32,6 +32,8 @@ static void list_rules(run *job, rule_list *list)
     const option_rule source[] = {
         {OPTION_TITLE, 0, "Particles (from FILE, or a model; clusters in N-body units, G = M = 1, E = -1/4):", 0, 0, 0,
          0, 0, 0},
+        {OPTION_REAL, 0, "G", &job->G, "G", "gravitational constant in the units of FILE (1, or what FILE says)", 0, 0,
+         0},
         {OPTION_CHOICE, 'm', "model", &job->model_kind, "NAME",
          "plummer, king, hernquist, uniform, nfw, clumps, mass-ratios; in units of their own: cold-disc, two-clusters, "
          "and galaxies: disc, andromeda",
@@ -81,6 +83,11 @@ static void print_help(const run *job, const rule_list *list)
     printf("  %s [options] --model plummer   a star cluster\n", name);
     printf("  %s --restart FILE [--end T]    go on with a run that was stopped, or has ended\n", name);
     printf("  %s --demo                      something to look at\n", name);
+    printf(
+        "\nFILE has a particle per line: [id] mass x y z vx vy vz, separated by blanks or commas.  Other columns, or\n"
+        "another order: name them in the first line, or in a comment such as # x y z vx vy vz mass.  A comment\n"
+        "# time 0.25 tells the time.  Two older forms are read, too (docs/hermite4.md).\n"
+        "G is 1 unless --G, or a comment # G 0.0043, says otherwise.\n");
     options_help(list->rule, list->n, stdout);
     printf("\nA number may be a fraction, --eps 1/256, and may be written as 64k, 1M or 1e6.  Ctrl-C stops cleanly and "
            "says\n"
@@ -106,6 +113,40 @@ static int check_source(const run *job, rule_list *list, message *why)
     for (int k = 0; job->input && k < (int)(sizeof of_models / sizeof *of_models); k++)
         if (options_find(list->rule, list->n, of_models[k])->given)
             return complain(why, "--%s is for models; the particles come from %s", of_models[k], job->input);
+    return 0;
+}
+
+static int is_given(rule_list *list, const char *name) { return options_find(list->rule, list->n, name)->given; }
+
+/* Refuses options of models other than the one that is made, and others without an effect. */
+static int check_models(const run *job, rule_list *list, message *why)
+{
+    static const struct {
+        const char *option, *models;
+        unsigned kinds;
+    } of[] = {{"w0", "king", 1U << CLUSTER_KING},
+              {"cut", "hernquist", 1U << CLUSTER_HERNQUIST},
+              {"toomre", "disc and andromeda", 1U << CLUSTER_DISC | 1U << CLUSTER_ANDROMEDA},
+              {"height", "disc", 1U << CLUSTER_DISC}};
+    if (is_given(list, "G") && !(job->G > 0)) return complain(why, "--G must be positive");
+    if (!job->model_given && !job->demo) return 0;
+    if (is_given(list, "G"))
+        return complain(why, "--G has no effect on models, whose units have G = 1; it is for FILE");
+    for (size_t k = 0; k < sizeof of / sizeof *of; k++)
+        if (is_given(list, of[k].option) && !(of[k].kinds >> job->model.kind & 1))
+            return complain(why, "--%s has no effect: it is for --model %s, and the model is %s", of[k].option,
+                            of[k].models, MODELS[job->model.kind]);
+    if (is_given(list, "mass-range") && job->model.masses != CLUSTER_SALPETER)
+        return complain(why, "--mass-range has no effect without --imf salpeter: all masses are equal");
+    return 0;
+}
+
+static int check_files(const run *job, rule_list *list, message *why)
+{
+    static const char *const of_files[] = {"format", "overwrite"};
+    for (int k = 0; !job->plan.files && k < 2; k++)
+        if (is_given(list, of_files[k]))
+            return complain(why, "--%s has no effect: --demo writes no files without -o", of_files[k]);
     return 0;
 }
 
@@ -135,6 +176,22 @@ static void set_defaults(run *job, const char *command)
     job->end = -1e300; /* not given */
 }
 
+int run_given(const run *job, const char *option)
+{
+    const option_rule *const rule = options_find(job->own, job->own_n, option);
+    return rule && rule->given;
+}
+
+int run_refuse_useless(run *job, const run_useless *useless, int n)
+{
+    for (int k = 0; k < n; k++) {
+        if (!useless[k].is_useless || !run_given(job, useless[k].option)) continue;
+        run_warn(job, "--%s has no effect %s", useless[k].option, useless[k].why);
+        return RUN_USAGE;
+    }
+    return RUN_OK;
+}
+
 int run_read_rebuild(run *job, const char *text, int64_t *rebuild)
 {
     long long steps = RUN_AUTOMATIC;
@@ -147,8 +204,6 @@ int run_read_rebuild(run *job, const char *text, int64_t *rebuild)
         run_warn(job, "--rebuild '%.60s': a whole number of steps from 1, or auto", text);
     return RUN_USAGE;
 }
-
-static int is_given(rule_list *list, const char *name) { return options_find(list->rule, list->n, name)->given; }
 
 /* Sets the prefix: a run from PREFIX.restart continues under PREFIX. */
 static void prefix_of_restart(run *job)
@@ -206,7 +261,9 @@ int run_parse(run *job, int argc, char **argv, int *status)
         job->model.masses = (cluster_masses)job->masses;
         job->model.mass_low = job->mass_range[0];
         job->model.mass_high = job->mass_range[1];
-        bad = check_source(job, &list, &why) || check_numbers(job, &why);
+        bad = check_source(job, &list, &why) || check_models(job, &list, &why) || check_files(job, &list, &why) ||
+              check_numbers(job, &why);
+        for (int k = 0; k < job->own_n; k++) job->own[k].given = is_given(&list, job->own[k].name);
     }
     if (bad) {
         run_warn(job, "%s", why.text);

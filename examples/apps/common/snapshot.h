@@ -8,8 +8,12 @@
  *           N, or time, or N and time, or N, dimension and time
  *   csv     a line of column names (id or index, m or mass, x, y, z, vx, vy, vz; any order, others are skipped)
  *           and one particle per line; separated by commas, semicolons, tabs or blanks
- * `#` begins a comment; `# time 0.25` before the particles sets the time, `# units TEXT` and `# parts TEXT` the remarks
- * of the set, which are written again.  1.5D-3 is a number (Fortran).
+ * `#` begins a comment; `# time 0.25` before the particles sets the time, `# G 0.0043` the
+ * gravitational constant in the units of the file, `# units TEXT` and `# parts TEXT` the remarks
+ * of the set, which are written again.  A comment before the particles that is a line of column names is one, as
+ * numpy.savetxt writes it; the file is refused if its lines do not agree.  1.5D-3 and 1.5-100 are numbers (Fortran), of
+ * any number of digits.  1,5 is none: a line in which commas separate some numbers and not others is refused.  Ids are
+ * whole numbers of 64 bits.
  */
 #ifndef COMMON_SNAPSHOT_H
 #define COMMON_SNAPSHOT_H

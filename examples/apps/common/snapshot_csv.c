@@ -1,16 +1,11 @@
 /*
- * snapshot_csv.c - the form with column names.
+ * snapshot_csv.c - the form with column names, in its first line or in a comment.
  */
 #include "snapshot_text.h"
 
-#include <ctype.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-enum { ID, MASS, X, Y, Z, VX, VY, VZ, COLUMNS };
-
-static const char *const NAME[COLUMNS] = {"id", "mass", "x", "y", "z", "vx", "vy", "vz"};
-static const char *const OTHER_NAME[COLUMNS] = {"index", "m", "x", "y", "z", "vx", "vy", "vz"};
 
 typedef struct layout {
     char separator;    /* ' ' stands for any number of blanks */
@@ -53,62 +48,117 @@ static char find_separator(const char *text)
     return ' ';
 }
 
-static int same_name(const char *a, const char *b)
+/* Notes that the next field of the file has this column, -1: none of ours.  Returns -1 if another one has it. */
+static int add_field(layout *csv, int column)
 {
-    while (*a && tolower((unsigned char)*a) == *b) {
-        a++;
-        b++;
-    }
-    return !*a && !*b;
-}
-
-static int find_column(const char *name)
-{
-    for (int c = 0; c < COLUMNS; c++)
-        if (same_name(name, NAME[c]) || same_name(name, OTHER_NAME[c])) return c;
-    return -1;
-}
-
-static int read_names(const text_lines *lines, layout *csv)
-{
-    char *rest = lines->line[0].text, *name;
-    csv->separator = find_separator(rest);
-    csv->fields = 0;
-    for (int c = 0; c < COLUMNS; c++) csv->from[c] = -1;
-    while ((name = next_field(&rest, csv->separator)) != NULL) {
-        int column = find_column(name);
-        if (column >= 0 && csv->from[column] >= 0)
-            return text_fail(lines, 0, "there are two columns for %s", NAME[column]);
-        if (column >= 0) csv->from[column] = csv->fields;
-        csv->fields++;
-    }
-    for (int c = MASS; c < COLUMNS; c++)
-        if (csv->from[c] < 0)
-            return text_fail(lines, 0, "no column is named %s (needed: mass x y z vx vy vz; id may be there)", NAME[c]);
+    if (column >= 0 && csv->from[column] >= 0) return -1;
+    if (column >= 0) csv->from[column] = csv->fields;
+    csv->fields++;
     return 0;
 }
 
-static int read_row(const text_lines *lines, const layout *csv, int k, char *field[], bodies *set)
+/* Fails, with the number of a line, if a column is missing that a particle needs. */
+static int require_columns(const text_lines *lines, int number, const layout *csv)
+{
+    for (int c = COLUMN_MASS; c < COLUMNS; c++)
+        if (csv->from[c] < 0)
+            return complain(lines->about, "%s:%d: no column is named %s (needed: mass x y z vx vy vz; id may be there)",
+                            lines->name, number, snapshot_column_name(c));
+    return 0;
+}
+
+static int fail_twice(const text_lines *lines, int number, int column)
+{
+    return complain(lines->about, "%s:%d: there are two columns for %s", lines->name, number,
+                    snapshot_column_name(column));
+}
+
+static void begin_layout(layout *csv, char separator)
+{
+    csv->separator = separator;
+    csv->fields = 0;
+    for (int c = 0; c < COLUMNS; c++) csv->from[c] = -1;
+}
+
+/* Reads the names in the first line. */
+static int read_names(const text_lines *lines, layout *csv)
+{
+    char *rest = lines->line[0].text, *name;
+    begin_layout(csv, find_separator(rest));
+    while ((name = next_field(&rest, csv->separator)) != NULL) {
+        const int column = snapshot_column(name);
+        if (add_field(csv, column)) return fail_twice(lines, lines->line[0].number, column);
+    }
+    return require_columns(lines, lines->line[0].number, csv);
+}
+
+/* Reads the names in a comment; particles begin in line *headers. */
+static int read_comment_names(const text_lines *lines, layout *csv, int *headers)
+{
+    char word[NAME_ROOM];
+    int fields, only_known;
+    if (snapshot_names_fit(lines, headers, &fields, &only_known)) return -1;
+    begin_layout(csv, find_separator(lines->line[*headers].text));
+    for (const char *rest = lines->names; snapshot_next_name(&rest, word);) {
+        const int column = snapshot_column(word);
+        if (column < 0 && only_known) continue;
+        if (add_field(csv, column)) return fail_twice(lines, lines->names_number, column);
+    }
+    return require_columns(lines, lines->names_number, csv);
+}
+
+/* Reads an id, which a file of numbers may write as a real number: 1.0e+00. */
+static int read_id(const text_lines *lines, int k, const char *word, long long *id)
+{
+    double value;
+    const int verdict = text_id(word, id);
+    if (!verdict) return 0;
+    if (verdict != TEXT_LARGE && !text_real(word, &value) && value == floor(value) && fabs(value) <= 0x1p53) {
+        *id = (long long)value;
+        return 0;
+    }
+    return text_fail_id(lines, k, word, verdict);
+}
+
+/* Reads line k, which holds particle `who`. */
+static int read_row(const text_lines *lines, const layout *csv, int k, int who, char *field[], bodies *set)
 {
     char *rest = lines->line[k].text, *next;
-    int found = 0, who = k - 1;
+    int found = 0;
+    if (csv->separator == ',' && text_has_decimal_comma(rest)) return text_fail_comma(lines, k);
     while ((next = next_field(&rest, csv->separator)) != NULL) {
         if (found < csv->fields) field[found] = next;
         found++;
     }
     if (found != csv->fields) return text_fail(lines, k, "%d columns expected, %d found", csv->fields, found);
     double value[COLUMNS];
-    for (int c = MASS; c < COLUMNS; c++)
+    for (int c = COLUMN_MASS; c < COLUMNS; c++)
         if (text_real(field[csv->from[c]], &value[c]))
-            return text_fail(lines, k, "'%.40s' is not a finite number (%s)", field[csv->from[c]], NAME[c]);
-    if (value[MASS] < 0) return text_fail(lines, k, "the mass is negative");
+            return text_fail(lines, k, "'%.40s' is not a finite number (%s)", field[csv->from[c]],
+                             snapshot_column_name(c));
+    if (value[COLUMN_MASS] < 0) return text_fail(lines, k, "the mass is negative");
     set->id[who] = who + 1;
-    if (csv->from[ID] >= 0 && text_integer(field[csv->from[ID]], &set->id[who]))
-        return text_fail(lines, k, "'%.40s' is not a whole number (id)", field[csv->from[ID]]);
-    set->mass[who] = value[MASS];
-    memcpy(set->x[who], value + X, sizeof set->x[who]);
-    memcpy(set->v[who], value + VX, sizeof set->v[who]);
+    if (csv->from[COLUMN_ID] >= 0 && read_id(lines, k, field[csv->from[COLUMN_ID]], &set->id[who])) return -1;
+    set->mass[who] = value[COLUMN_MASS];
+    memcpy(set->x[who], value + COLUMN_X, sizeof set->x[who]);
+    memcpy(set->v[who], value + COLUMN_VX, sizeof set->v[who]);
     return 0;
+}
+
+/* Reads the particles, which are the lines from `first` on. */
+static int read_rows(const text_lines *lines, const layout *csv, int first, bodies *set)
+{
+    const int n = lines->n - first;
+    char **field = malloc((size_t)csv->fields * sizeof *field);
+    if (!field || bodies_allocate(set, n)) {
+        free(field);
+        return complain(lines->about, "%s: out of memory for %d particles", lines->name, n);
+    }
+    set->time = lines->time;
+    int status = 0;
+    for (int who = 0; who < n && !status; who++) status = read_row(lines, csv, first + who, who, field, set);
+    free(field);
+    return status;
 }
 
 int snapshot_parse_csv(const text_lines *lines, bodies *set)
@@ -117,14 +167,13 @@ int snapshot_parse_csv(const text_lines *lines, bodies *set)
     if (read_names(lines, &csv)) return -1;
     if (lines->n < 2)
         return complain(lines->about, "%s:%d: the file ends here, before the first particle", lines->name, lines->last);
-    char **field = malloc((size_t)csv.fields * sizeof *field);
-    if (!field || bodies_allocate(set, lines->n - 1)) {
-        free(field);
-        return complain(lines->about, "%s: out of memory for %d particles", lines->name, lines->n - 1);
-    }
-    set->time = lines->time;
-    int status = 0;
-    for (int k = 1; k < lines->n && !status; k++) status = read_row(lines, &csv, k, field, set);
-    free(field);
-    return status;
+    return read_rows(lines, &csv, 1, set);
+}
+
+int snapshot_parse_named(const text_lines *lines, bodies *set)
+{
+    layout csv;
+    int headers = 0;
+    if (read_comment_names(lines, &csv, &headers) || read_rows(lines, &csv, headers, set)) return -1;
+    return snapshot_read_headers(lines, headers, set->n, set);
 }

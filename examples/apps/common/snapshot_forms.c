@@ -42,7 +42,7 @@ int snapshot_parse_init(const text_lines *lines, bodies *set)
     if (check_count(lines, 1, n, 2, 4) || make_room(lines, set, n)) return -1;
     set->time = time;
     for (int who = 0, k = 2; who < n; who++, k += 4) {
-        if (text_count(lines, k, "index", who + 1, &set->id[who])) return -1;
+        if (text_index(lines, k, who + 1, &set->id[who])) return -1;
         if (text_reals(lines, k + 1, 1, "mass", who + 1, &mass) || set_mass(lines, k + 1, set, who, mass)) return -1;
         if (text_reals(lines, k + 2, 3, "position", who + 1, set->x[who])) return -1;
         if (text_reals(lines, k + 3, 3, "velocity", who + 1, set->v[who])) return -1;
@@ -97,7 +97,16 @@ static int double_header(const text_lines *lines, int particles, char *word[2], 
     return text_fail(lines, 0, "number of particles and time expected; %d particles follow", particles);
 }
 
-static int read_headers(const text_lines *lines, int headers, int particles, bodies *set)
+/* Fails if a line before the particles has a comma, and they have none: it may belong to a number. */
+static int check_commas(const text_lines *lines, int headers)
+{
+    const int with_commas = strchr(lines->line[headers].text, ',') != NULL;
+    for (int k = 0; k < headers && !with_commas; k++)
+        if (strchr(lines->line[k].text, ',')) return text_fail_comma(lines, k);
+    return 0;
+}
+
+int snapshot_read_headers(const text_lines *lines, int headers, int particles, bodies *set)
 {
     char *word[3], *found[TOKENS_MAX];
     double value[3];
@@ -125,13 +134,14 @@ static int read_headers(const text_lines *lines, int headers, int particles, bod
 static int read_particle(const text_lines *lines, int k, int width, int who, bodies *set)
 {
     char *word[TOKENS_MAX];
+    if (text_has_decimal_comma(lines->line[k].text)) return text_fail_comma(lines, k);
     int found = text_cut(lines->line[k].text, word), first = width - 7;
     if (found != width)
         return text_fail(lines, k, "%d numbers expected (%smass x y z vx vy vz), %d found", width, first ? "id " : "",
                          found);
     set->id[who] = who + 1;
-    if (first && text_integer(word[0], &set->id[who]))
-        return text_fail(lines, k, "'%.40s', the first of eight numbers, is not an id (a whole number)", word[0]);
+    const int verdict = first ? text_id(word[0], &set->id[who]) : 0;
+    if (verdict) return text_fail_id(lines, k, word[0], verdict);
     double value[7];
     for (int c = 0; c < 7; c++)
         if (text_real(word[first + c], &value[c]))
@@ -146,7 +156,7 @@ int snapshot_parse_lines(const text_lines *lines, int headers, bodies *set)
     int n = lines->n - headers, width = text_words(lines->line[headers].text);
     if (make_room(lines, set, n)) return -1;
     set->time = lines->time;
-    if (read_headers(lines, headers, n, set)) return -1;
+    if (check_commas(lines, headers) || snapshot_read_headers(lines, headers, n, set)) return -1;
     for (int who = 0; who < n; who++)
         if (read_particle(lines, headers + who, width, who, set)) return -1;
     return 0;

@@ -14,17 +14,6 @@ const char *snapshot_form_name(snapshot_form form)
 
 static int words(const text_lines *lines, int k) { return k < lines->n ? text_words(lines->line[k].text) : 0; }
 
-static int begins_with_number(const char *text)
-{
-    char word[64];
-    double value;
-    size_t length = strcspn(text, " \t,;");
-    if (length >= sizeof word) return 0;
-    memcpy(word, text, length);
-    word[length] = 0;
-    return !text_real(word, &value);
-}
-
 /* Returns the number of lines before the particles if the file has one particle per line, or -1. */
 static int headers_of_lines(const text_lines *lines)
 {
@@ -56,9 +45,41 @@ static int has_form_pl(const text_lines *lines, int singles)
 static int unknown_form(const text_lines *lines, int k)
 {
     while (k < 3 && k + 1 < lines->n && words(lines, k) < 4) k++; /* up to three short lines may be headers */
+    if (text_has_decimal_comma(lines->line[k].text)) return text_fail_comma(lines, k);
     return text_fail(lines, k,
                      "no form of snapshot known here goes on with %d word%s in this line (a particle has 7 or 8)",
                      words(lines, k), words(lines, k) == 1 ? "" : "s");
+}
+
+/* Whether one of the first lines is as long as that of a particle: of the forms without names, init and pl have none.
+ */
+static int has_rows(const text_lines *lines)
+{
+    for (int k = 0; k <= 3; k++)
+        if (words(lines, k) > 3) return 1;
+    return 0;
+}
+
+/* A file whose comment names the columns has the form lines if they are the usual ones. */
+static int recognise_named(const text_lines *lines, snapshot_form *form, int *headers)
+{
+    int fields, only_known;
+    *form = SNAPSHOT_CSV;
+    if (snapshot_names_fit(lines, headers, &fields, &only_known)) return -1;
+    if (snapshot_names_usual(lines) && (fields == 7 || fields == 8)) *form = SNAPSHOT_LINES;
+    return 0;
+}
+
+/* Fails if a comment names all columns in another order than the forms that have one number per line. */
+static int names_other_order(const text_lines *lines)
+{
+    char word[NAME_ROOM];
+    int known = 0;
+    for (const char *rest = lines->names; snapshot_next_name(&rest, word);) known += snapshot_column(word) >= 0;
+    if (known < 7 || snapshot_names_usual(lines)) return 0;
+    complain(lines->about, "%s:%d: this comment names columns in another order than id mass x y z vx vy vz",
+             lines->name, lines->names_number);
+    return 1;
 }
 
 static int recognise(const text_lines *lines, snapshot_form *form, int *headers)
@@ -67,10 +88,12 @@ static int recognise(const text_lines *lines, snapshot_form *form, int *headers)
         return complain(lines->about, "%s:%d: there are no data in this file", lines->name,
                         lines->last ? lines->last : 1);
     *form = SNAPSHOT_CSV;
-    if (!begins_with_number(lines->line[0].text)) return 0;
-    *form = SNAPSHOT_LINES;
+    if (!text_begins_with_real(lines->line[0].text)) return 0;
     *headers = headers_of_lines(lines);
+    if (lines->names && (*headers >= 0 || has_rows(lines))) return recognise_named(lines, form, headers);
+    *form = SNAPSHOT_LINES;
     if (*headers >= 0) return 0;
+    if (lines->names && names_other_order(lines)) return -1;
     int singles = 0;
     while (words(lines, singles) == 1) singles++;
     if (singles < 4 && singles < lines->n) return unknown_form(lines, singles);
@@ -80,7 +103,7 @@ static int recognise(const text_lines *lines, snapshot_form *form, int *headers)
 
 static int compare_ids(const void *a, const void *b)
 {
-    int left = *(const int *)a, right = *(const int *)b;
+    const long long left = *(const long long *)a, right = *(const long long *)b;
     return (left > right) - (left < right);
 }
 
@@ -89,7 +112,8 @@ static int compare_ids(const void *a, const void *b)
  */
 static int make_ids_unique(const char *name, bodies *set, message *about)
 {
-    int *sorted = malloc((size_t)set->n * sizeof *sorted), repeated = 0, which = 0;
+    long long *sorted = malloc((size_t)set->n * sizeof *sorted), which = 0;
+    int repeated = 0;
     if (!sorted) return complain(about, "%s: out of memory for %d particles", name, set->n);
     memcpy(sorted, set->id, (size_t)set->n * sizeof *sorted);
     qsort(sorted, (size_t)set->n, sizeof *sorted, compare_ids);
@@ -101,7 +125,7 @@ static int make_ids_unique(const char *name, bodies *set, message *about)
     free(sorted);
     if (!repeated) return 0;
     for (int k = 0; k < set->n; k++) set->id[k] = k + 1;
-    note(about, "%s: more than one particle has the id %d; they are numbered 1 to %d now", name, which, set->n);
+    note(about, "%s: more than one particle has the id %lld; they are numbered 1 to %d now", name, which, set->n);
     return 0;
 }
 
@@ -114,10 +138,13 @@ int snapshot_parse(const char *name, char *text, size_t length, bodies *set, sna
     int status = text_split(&lines, text, length);
     if (!status) status = recognise(&lines, form, &headers);
     if (!status) {
-        if (*form == SNAPSHOT_CSV) status = snapshot_parse_csv(&lines, set);
+        if (*form == SNAPSHOT_CSV)
+            status = text_begins_with_real(lines.line[0].text) ? snapshot_parse_named(&lines, set)
+                                                               : snapshot_parse_csv(&lines, set);
         if (*form == SNAPSHOT_LINES) status = snapshot_parse_lines(&lines, headers, set);
         if (*form == SNAPSHOT_PL) status = snapshot_parse_pl(&lines, set);
         if (*form == SNAPSHOT_INIT) status = snapshot_parse_init(&lines, set);
+        set->G = lines.G;
         memcpy(set->units, lines.units, sizeof set->units);
         memcpy(set->parts, lines.parts, sizeof set->parts);
     }
@@ -127,38 +154,50 @@ int snapshot_parse(const char *name, char *text, size_t length, bodies *set, sna
     return status;
 }
 
-/* Reads the whole stream, with space for a final 0; returns NULL if memory is not sufficient. */
-static char *take_in(FILE *stream, size_t *length)
+/* Fails at the line of the first byte that no text has; the text begins in line `line`. */
+static int fail_binary(const char *name, const char *text, const char *byte, message *about)
+{
+    int line = 1;
+    for (; text < byte; text++) line += *text == '\n';
+    return complain(about, "%s:%d: this is not a text file", name, line);
+}
+
+/*
+ * Reads the whole stream, with space for a final 0, or until it is no text: a device or a file of another kind may have
+ * no end.  -1, with a message: it cannot be read.
+ */
+static int take_in(FILE *stream, const char *name, char **text, size_t *length, message *about)
 {
     size_t room = 1 << 16, got;
-    char *text = malloc(room);
     *length = 0;
-    while (text && (got = fread(text + *length, 1, room - *length - 1, stream)) > 0) {
+    *text = malloc(room);
+    errno = 0;
+    while (*text && (got = fread(*text + *length, 1, room - *length - 1, stream)) > 0) {
+        const char *const byte = memchr(*text + *length, 0, got);
+        if (byte) return fail_binary(name, *text, byte, about);
         *length += got;
         if (room - *length > 1) continue;
         room *= 2;
-        char *larger = realloc(text, room);
-        if (!larger) free(text);
-        text = larger;
+        char *larger = realloc(*text, room);
+        if (!larger) free(*text);
+        *text = larger;
     }
-    return text;
+    if (!*text) return complain(about, "%s: out of memory", name);
+    return ferror(stream) ? complain(about, "%s: %s", name, strerror(errno)) : 0;
 }
 
 int snapshot_read(const char *path, bodies *set, snapshot_form *form, message *about)
 {
-    int from_pipe = !strcmp(path, "-");
+    const int from_pipe = !strcmp(path, "-");
     const char *name = from_pipe ? "standard input" : path;
+    size_t length;
+    char *text;
     memset(set, 0, sizeof *set);
     FILE *stream = from_pipe ? stdin : fopen(path, "rb");
     if (!stream) return complain(about, "%s: %s", name, strerror(errno));
-    size_t length;
-    errno = 0;
-    char *text = take_in(stream, &length);
-    int bad = ferror(stream), reason = errno;
+    int status = take_in(stream, name, &text, &length, about);
     if (!from_pipe) fclose(stream);
-    if (!text) return complain(about, "%s: out of memory", name);
-    int status =
-        bad ? complain(about, "%s: %s", name, strerror(reason)) : snapshot_parse(name, text, length, set, form, about);
+    if (!status) status = snapshot_parse(name, text, length, set, form, about);
     free(text);
     return status;
 }

@@ -13,6 +13,8 @@
 
 static const char SEPARATORS[] = " \t,;";
 
+enum { HEADERS_MAX = 3 }; /* lines before the particles */
+
 static int add_line(text_lines *lines, int *room, char *text, int number)
 {
     if (lines->n == *room) {
@@ -46,19 +48,45 @@ static char *behind_key(char *comment, const char *key)
     return gap ? word + gap : NULL;
 }
 
-/* Reads the comments that tell the time, the units and the components; other comments are skipped. */
-static void read_comment(text_lines *lines, char *comment)
+/* Reads a comment that tells the time; another text behind the word `time` is none.  -1: a time with a comma. */
+static int read_time(text_lines *lines, char *text)
 {
-    char *text;
     double value;
-    if ((text = behind_key(comment, "units"))) snprintf(lines->units, sizeof lines->units, "%s", text);
-    if ((text = behind_key(comment, "parts"))) snprintf(lines->parts, sizeof lines->parts, "%s", text);
-    text = behind_key(comment, "time");
-    if (!text) return;
     text[strcspn(text, " \t")] = 0;
     if (!text_real(text, &value)) lines->time = value;
+    if (!strchr(text, ',') || text[strspn(text, "+-.,0123456789eEdD")]) return 0;
+    return complain(lines->about, "%s:%d: the time '%.40s' has a comma: write 1.5 for 1,5", lines->name, lines->last,
+                    text);
 }
 
+/* Reads a comment that tells the gravitational constant: nothing but a positive number is one. */
+static void read_constant(text_lines *lines, const char *text)
+{
+    double value;
+    if (text && !text_real(text, &value) && value > 0) lines->G = value;
+}
+
+/*
+ * Reads the comments that tell the time, G, the units and the components; other comments are skipped.  whole: nothing
+ * is before the comment in its line.
+ */
+static int read_comment(text_lines *lines, char *comment, int whole)
+{
+    char *text;
+    if (whole && snapshot_names_columns(comment)) {
+        lines->names = comment;
+        lines->names_number = lines->last;
+        lines->names_at = lines->n;
+    }
+    if (lines->n > 0) return 0;
+    if ((text = behind_key(comment, "units"))) snprintf(lines->units, sizeof lines->units, "%s", text);
+    if ((text = behind_key(comment, "parts"))) snprintf(lines->parts, sizeof lines->parts, "%s", text);
+    read_constant(lines, behind_key(comment, "G"));
+    text = behind_key(comment, "time");
+    return text ? read_time(lines, text) : 0;
+}
+
+/* Adds a line; -1, with a message: memory is not sufficient, or a comment is wrong. */
 static int add_text(text_lines *lines, int *room, char *text)
 {
     char *comment = strchr(text, '#');
@@ -66,10 +94,11 @@ static int add_text(text_lines *lines, int *room, char *text)
         *comment = 0;
         text[strcspn(text, "\r")] = 0;
         comment[1 + strcspn(comment + 1, "\r")] = 0;
-        if (lines->n == 0) read_comment(lines, trimmed(comment + 1));
     }
     text = trimmed(text);
-    return *text ? add_line(lines, room, text, lines->last) : 0;
+    if (comment && lines->n <= HEADERS_MAX && read_comment(lines, trimmed(comment + 1), !*text)) return -1;
+    if (!*text || !add_line(lines, room, text, lines->last)) return 0;
+    return complain(lines->about, "%s: out of memory", lines->name);
 }
 
 int text_split(text_lines *lines, char *text, size_t length)
@@ -86,7 +115,7 @@ int text_split(text_lines *lines, char *text, size_t length)
         lines->last++;
         if (memchr(text, 0, (size_t)(stop - text)))
             return complain(lines->about, "%s:%d: this is not a text file", lines->name, lines->last);
-        if (add_text(lines, &room, text)) return complain(lines->about, "%s: out of memory", lines->name);
+        if (add_text(lines, &room, text)) return -1;
         text = stop + 1;
     }
     return 0;
@@ -122,25 +151,78 @@ int text_cut(char *text, char *word[TOKENS_MAX])
     return n;
 }
 
-int text_real(const char *word, double *value)
+/*
+ * Writes a number as C does: with e for d, and in 1.0-100, which Fortran writes for exponents of three digits, before
+ * the exponent.
+ */
+static void write_plain(char *plain, const char *word, size_t length)
 {
-    char plain[64], *end;
-    size_t length = strlen(word);
-    if (!length || length >= sizeof plain || strspn(word, "+-.0123456789eEdD") != length) return -1;
-    for (size_t k = 0; k <= length; k++) plain[k] = word[k] == 'd' || word[k] == 'D' ? 'e' : word[k];
-    *value = strtod(plain, &end);
-    return *end || end == plain || !isfinite(*value) ? -1 : 0;
+    const size_t sign = length > 4 ? length - 4 : 0;
+    const int bare = sign > 0 && strchr("+-", word[sign]) && strchr(".0123456789", word[sign - 1]) &&
+                     memchr(word, '.', sign) && strspn(word + sign + 1, "0123456789") >= 3;
+    for (size_t k = 0; k < length; k++) {
+        if (bare && k == sign) *plain++ = 'e';
+        *plain++ = word[k] == 'd' || word[k] == 'D' ? 'e' : word[k];
+    }
+    *plain = 0;
 }
 
-int text_integer(const char *word, int *value)
+/* Reads the first `length` characters as one number of any length. */
+static int read_real(const char *word, size_t length, double *value)
+{
+    char room[80], *end;
+    if (!length || strspn(word, "+-.0123456789eEdD") < length) return -1;
+    char *const plain = length + 2 <= sizeof room ? room : malloc(length + 2);
+    if (!plain) return -1;
+    write_plain(plain, word, length);
+    *value = strtod(plain, &end);
+    const int bad = *end || end == plain || !isfinite(*value);
+    if (plain != room) free(plain);
+    return bad ? -1 : 0;
+}
+
+int text_real(const char *word, double *value) { return read_real(word, strlen(word), value); }
+
+int text_begins_with_real(const char *text)
+{
+    double value;
+    return !read_real(text, strcspn(text, SEPARATORS), &value);
+}
+
+int text_id(const char *word, long long *id)
 {
     char *end;
     if (!*word || strspn(word, "+-0123456789") != strlen(word)) return -1;
     errno = 0;
-    long long number = strtoll(word, &end, 10);
-    if (*end || end == word || errno || number < INT_MIN || number > INT_MAX) return -1;
+    const long long number = strtoll(word, &end, 10);
+    if (*end || end == word) return -1;
+    if (errno) return TEXT_LARGE;
+    *id = number;
+    return 0;
+}
+
+int text_integer(const char *word, int *value)
+{
+    long long number;
+    if (text_id(word, &number) || number < INT_MIN || number > INT_MAX) return -1;
     *value = (int)number;
     return 0;
+}
+
+int text_has_decimal_comma(const char *text)
+{
+    static const char digits[] = "0123456789";
+    int tight = 0, without = 0;
+    for (text += strspn(text, SEPARATORS); *text;) {
+        text += strcspn(text, SEPARATORS);
+        const size_t gap = strspn(text, SEPARATORS);
+        const int comma = memchr(text, ',', gap) != NULL;
+        if (!text[gap]) break;
+        tight |= comma && gap == 1 && strchr(digits, text[-1]) && strchr(digits, text[1]);
+        without |= !comma;
+        text += gap;
+    }
+    return tight && without;
 }
 
 int text_fail(const text_lines *lines, int k, const char *format, ...)
@@ -151,6 +233,20 @@ int text_fail(const text_lines *lines, int k, const char *format, ...)
     vsnprintf(what, sizeof what, format, arguments);
     va_end(arguments);
     return complain(lines->about, "%s:%d: %s", lines->name, lines->line[k].number, what);
+}
+
+int text_fail_id(const text_lines *lines, int k, const char *word, int verdict)
+{
+    if (verdict == TEXT_LARGE)
+        return text_fail(lines, k, "the id %.40s is too large: ids are whole numbers from -2^63 to 2^63 - 1", word);
+    return text_fail(lines, k, "'%.40s' is not a whole number (id)", word);
+}
+
+int text_fail_comma(const text_lines *lines, int k)
+{
+    return text_fail(lines, k,
+                     "some numbers are separated by a comma, others are not: write 1.5 for 1,5, and one kind "
+                     "of separator");
 }
 
 static void describe(char *text, size_t room, const char *what, int who)
@@ -166,7 +262,8 @@ static int require_line(const text_lines *lines, int k, const char *what, int wh
     char described[96];
     if (k < lines->n) return 0;
     describe(described, sizeof described, what, who);
-    return complain(lines->about, "%s:%d: the file ends here, before the %s", lines->name, lines->last, described);
+    (void)complain(lines->about, "%s:%d: the file ends here, before the %s", lines->name, lines->last, described);
+    return -1;
 }
 
 int text_reals(const text_lines *lines, int k, int count, const char *what, int who, double *value)
@@ -184,14 +281,33 @@ int text_reals(const text_lines *lines, int k, int count, const char *what, int 
     return 0;
 }
 
+/* Reads line k as one word. */
+static int read_word(const text_lines *lines, int k, const char *what, int who, char *described, size_t room,
+                     char **word)
+{
+    char *words[TOKENS_MAX] = {NULL};
+    if (require_line(lines, k, what, who)) return -1;
+    describe(described, room, what, who);
+    const int found = text_cut(lines->line[k].text, words);
+    *word = words[0];
+    if (found == 1) return 0;
+    (void)text_fail(lines, k, "1 number expected (%s), %d found", described, found);
+    return -1;
+}
+
 int text_count(const text_lines *lines, int k, const char *what, int who, int *value)
 {
-    char described[96], *word[TOKENS_MAX];
-    if (require_line(lines, k, what, who)) return -1;
-    describe(described, sizeof described, what, who);
-    int found = text_cut(lines->line[k].text, word);
-    if (found != 1) return text_fail(lines, k, "1 number expected (%s), %d found", described, found);
-    if (text_integer(word[0], value))
-        return text_fail(lines, k, "'%.40s' is not a whole number (%s)", word[0], described);
+    char described[96], *word;
+    if (read_word(lines, k, what, who, described, sizeof described, &word)) return -1;
+    if (text_integer(word, value)) return text_fail(lines, k, "'%.40s' is not a whole number (%s)", word, described);
     return 0;
+}
+
+int text_index(const text_lines *lines, int k, int who, long long *id)
+{
+    char described[96], *word;
+    if (read_word(lines, k, "index", who, described, sizeof described, &word)) return -1;
+    const int verdict = text_id(word, id);
+    if (verdict == TEXT_LARGE) return text_fail_id(lines, k, word, verdict);
+    return verdict ? text_fail(lines, k, "'%.40s' is not a whole number (%s)", word, described) : 0;
 }

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 
 enum {
-    ROW_MOST = 200,     /* characters of a row: 11 of the id, 24 of each of seven numbers, 8 between and behind them */
+    ROW_MOST = 208,     /* characters of a row: 20 of the id, 24 of each of seven numbers, 8 between and behind them */
     ROWS_AT_ONCE = 8192 /* rows of a part */
 };
 
@@ -20,7 +20,7 @@ static int row_text(char *text, const bodies *set, int k, char separator)
 {
     const double *const x = set->x[k], *const v = set->v[k];
     const char c = separator;
-    return snprintf(text, ROW_MOST, "%d%c%.17g%c%.17g%c%.17g%c%.17g%c%.17g%c%.17g%c%.17g\n", set->id[k], c,
+    return snprintf(text, ROW_MOST, "%lld%c%.17g%c%.17g%c%.17g%c%.17g%c%.17g%c%.17g%c%.17g\n", set->id[k], c,
                     set->mass[k], c, x[0], c, x[1], c, x[2], c, v[0], c, v[1], c, v[2]);
 }
 
@@ -81,6 +81,7 @@ int snapshot_print(FILE *stream, const bodies *set, snapshot_form form)
     if (form != SNAPSHOT_LINES && form != SNAPSHOT_CSV) return -1;
     int csv = form == SNAPSHOT_CSV;
     fprintf(stream, "# time %.17g\n", set->time);
+    if (set->G > 0) fprintf(stream, "# G %.17g\n", set->G);
     if (set->units[0]) fprintf(stream, "# units %s\n", set->units);
     if (set->parts[0]) fprintf(stream, "# parts %s\n", set->parts);
     fputs(csv ? "id,mass,x,y,z,vx,vy,vz\n" : "# id mass x y z vx vy vz\n", stream);

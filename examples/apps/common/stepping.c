@@ -155,7 +155,9 @@ static int read_particles(stepping *s, const restart_file *file)
     if (allocate(s) || open_stepper(s, s->set.dt) || path_of_slot(s, (int)s->set.slot, path)) return -1;
     if (sapporo_stepper_restore(s->stepper, path)) return failed(s, path);
     if (sapporo_stepper_get(s->stepper, &fixed)) return failed(s, path);
-    return 0;
+    if (!s->film || s->set.pixels > 0) return 0;
+    run_warn(s->job, "--film has no effect: the run of %s draws no images", s->job->restart);
+    return -1;
 }
 
 static int go_on(stepping *s)
@@ -271,9 +273,19 @@ static int integrate(stepping *s)
     }
 }
 
+/* Finds out before the run whether there can be a film at its end. */
+static int check_film(const stepping *s)
+{
+    message why = {""};
+    if (!s->film || !film_check(&why)) return RUN_OK;
+    run_warn(s->job, "%s; the run has not begun", why.text);
+    return RUN_USAGE;
+}
+
 int stepping_run(stepping *s)
 {
-    int status = s->job->restart ? go_on(s) : begin(s);
+    int status = check_film(s);
+    if (!status) status = s->job->restart ? go_on(s) : begin(s);
     if (!status) status = integrate(s);
     sapporo_stepper_destroy(s->stepper);
     free(s->pot);
@@ -283,11 +295,14 @@ int stepping_run(stepping *s)
 
 int stepping_wrong_images(const stepping *s)
 {
+    run *const job = s->job;
+    const run_useless useless[] = {{"image", !job->plan.files, "on --demo, which writes no files without -o"},
+                                   {"half-width", s->set.pixels == 0, "without --image PIXELS"}};
     if (!(s->set.half > 0))
-        run_warn(s->job, "--half-width must be positive");
+        run_warn(job, "--half-width must be positive");
     else if (s->film && s->set.pixels == 0)
-        run_warn(s->job, "--film needs frames: give --image PIXELS, too");
+        run_warn(job, "--film needs frames: give --image PIXELS, too");
     else
-        return 0;
+        return run_refuse_useless(job, useless, 2) != RUN_OK;
     return 1;
 }

@@ -223,6 +223,39 @@ static void complete_sizes(request *asked)
     if (asked->nj.n > 0 && asked->ni.n == 0) asked->ni = (count_list){1, {1}};
 }
 
+/* Whether a list has one of the words that begin a text, separated by commas: "tree, stepper: groups ...". */
+static int has_word_of(const word_list *list, const char *text)
+{
+    for (;;) {
+        const size_t length = strcspn(text, " ,;:");
+        for (int k = 0; k < list->n; k++)
+            if (strlen(list->word[k]) == length && strncmp(list->word[k], text, length) == 0) return 1;
+        if (strncmp(text + length, ", ", 2) != 0) return 0;
+        text += length + 2;
+    }
+}
+
+/* Whether an option has an effect on the cases: its help says on which it has. */
+static int has_effect(const request *asked, const option_spec *option)
+{
+    static const char api[] = "of --api ", cases[] = "of --case ", suite[] = "of --suite";
+    const char *const help = option->help != NULL ? option->help : "";
+    if (strncmp(help, api, sizeof api - 1) == 0) return has_word_of(&asked->api, help + sizeof api - 1);
+    if (strncmp(help, cases, sizeof cases - 1) == 0) return has_word_of(&asked->cases, help + sizeof cases - 1);
+    return asked->suite || strncmp(help, suite, sizeof suite - 1) != 0;
+}
+
+/* Refuses the first option that is given and has no effect: -1 after a message. */
+static int refuse_useless(const request *asked, const option_spec *table, int argc, char **argv)
+{
+    for (const option_spec *option = table; option->name != NULL; option++) {
+        if (has_effect(asked, option) || !options_given(option, argc, argv)) continue;
+        fprintf(stderr, "sapporo bench: %s has no effect here; it is %s\n", option->name, option->help);
+        return -1;
+    }
+    return 0;
+}
+
 static int read_request(request *asked, int argc, char **argv)
 {
     const option_spec table[] = {
@@ -255,35 +288,36 @@ static int read_request(request *asked, int argc, char **argv)
         {"--suite", OPTION_ON, &asked->suite, NULL, 0,
          "every figure of docs/performance.md; minutes.  --backend cuda, opencl: those of GPUs"},
         {"--only", OPTION_TEXT, &asked->only, "TEXT", 0, "of --suite: cases whose names contain TEXT"},
-        {"--max-n", OPTION_COUNT, &asked->most_stars, "N", 1, "leaves out what is larger in --suite"},
+        {"--max-n", OPTION_COUNT, &asked->most_stars, "N", 1, "of --suite: leaves out what is larger"},
         {"--json", OPTION_ON, &asked->json, NULL, 0, "one JSON object a line instead of a table"},
         {"--label", OPTION_TEXT, &asked->label, "TEXT", 0, "a name for the cases"},
         {"--no-head", OPTION_ON, &asked->no_head, NULL, 0, NULL},
         {"--model", OPTION_WORDS, &asked->tree.model,
          "plummer|hernquist|uniform|nfw|clumps|king|disc|andromeda|cold-disc|two-clusters|mass-ratios", 0,
-         "of --api tree (default plummer)"},
-        {"--seed", OPTION_COUNTS, &asked->tree.seed, "LIST", 0, "of --api tree: other models of the kind (default 1)"},
+         "of --api tree, stepper (default plummer)"},
+        {"--seed", OPTION_COUNTS, &asked->tree.seed, "LIST", 0,
+         "of --api tree, stepper: other models of the kind (default 1)"},
         {"--imf", OPTION_WORD, &asked->tree.masses, "equal|salpeter", 0,
-         "of --api tree: masses (default equal); salpeter: over a factor of 200"},
-        {"--tree", OPTION_WORDS, &asked->tree.kind, "octree|kdtree", 0, "of --api tree (default octree)"},
+         "of --api tree, stepper: masses (default equal); salpeter: over a factor of 200"},
+        {"--tree", OPTION_WORDS, &asked->tree.kind, "octree|kdtree", 0, "of --api tree, stepper (default octree)"},
         {"--mac", OPTION_WORDS, &asked->tree.mac, "opening|multipole|acceleration", 0,
-         "of --api tree: acceptance criteria (default opening)"},
+         "of --api tree, stepper: acceptance criteria (default opening)"},
         {"--accuracy", OPTION_REALS, &asked->tree.accuracy, "LIST", 0,
-         "of --api tree; 0: the criterion's own (default)"},
-        {"--multipoles", OPTION_COUNTS, &asked->tree.multipoles, "LIST", 1, "of --api tree: 1, 2 (default 2)"},
+         "of --api tree, stepper; 0: the criterion's own (default)"},
+        {"--multipoles", OPTION_COUNTS, &asked->tree.multipoles, "LIST", 1, "of --api tree, stepper: 1, 2 (default 2)"},
         {"--criteria", OPTION_TEXT, &asked->criteria, "LIST", 0,
          "of --api tree: MAC:ACCURACY:MULTIPOLES, ..., in place of these three lists"},
         {"--compared", OPTION_COUNT, &asked->tree.compared, "K", 0,
          "of --api tree: particles whose errors are found; 0: all (default: all up to 16384, else 1000)"},
-        {"--eps", OPTION_REAL, &asked->tree.eps, "L", 0, "of --api tree: softening length (default 0.01)"},
+        {"--eps", OPTION_REAL, &asked->tree.eps, "L", 0, "of --api tree, stepper: softening length (default 0.01)"},
         {"--softening", OPTION_WORDS, &asked->tree.softening, "plummer|spline|spline-mean", 0,
          "of --api tree: one of them (default plummer), of length --eps"},
         {"--active", OPTION_REALS, &asked->tree.active, "LIST", 0,
          "of --api tree: fractions of the particles (default 1)"},
         {"--once", OPTION_ON, &asked->tree.once, NULL, 0, "of --api tree: one timed call: for errors and interactions"},
         {"--refresh", OPTION_ON, &asked->tree.refresh, NULL, 0, "of --api tree: the tree is refreshed, not built anew"},
-        {"--leaf", OPTION_COUNTS, &asked->tree.leaf, "LIST", 0, "of --api tree: most particles of a leaf"},
-        {"--group", OPTION_COUNTS, &asked->tree.group, "LIST", 0, "of --api tree: particles of a group"},
+        {"--leaf", OPTION_COUNTS, &asked->tree.leaf, "LIST", 0, "of --api tree, stepper: most particles of a leaf"},
+        {"--group", OPTION_COUNTS, &asked->tree.group, "LIST", 0, "of --api tree, stepper: particles of a group"},
         {"--group-extent", OPTION_REAL, &asked->tree.extent, "L", 0,
          "of --api tree, stepper: groups of a longer diagonal are halved; 0: none is (default)"},
         {"--ball", OPTION_COUNTS, &asked->tree.ball, "LIST", 0, "of --api tree: sapporo_tree_ball"},
@@ -303,10 +337,12 @@ static int read_request(request *asked, int argc, char **argv)
         {"--massless", OPTION_REAL, &asked->steps.massless, "PART", 0,
          "of --api stepper: of the particles, below 1 (default 0)"},
         {.name = NULL}};
-    return options_parse("Measures forces and the calls around them, on a Plummer model.  Lists are separated by\n"
-                         "commas; every combination is a case.  Rates are ni * nj / median wall time of a call; they\n"
-                         "are given only if forces agree with a plain sum.",
-                         table, argc, argv);
+    const int status =
+        options_parse("Measures forces and the calls around them, on a Plummer model.  Lists are separated by\n"
+                      "commas; every combination is a case.  Rates are ni * nj / median wall time of a call; they\n"
+                      "are given only if forces agree with a plain sum.",
+                      table, argc, argv);
+    return status != 0 ? status : refuse_useless(asked, table, argc, argv);
 }
 
 /* Gives --api tree and stepper the options that they share with the other cases. */

@@ -219,7 +219,7 @@ static void make_command(command *line, const bench_case *what, int json)
     add_number(line, "--list-length", what->list_length);
     add_text(line, what->advance ? "--advance" : "--no-advance", NULL);
     add_text(line, "--derivatives", bench_derivatives_name(what->derivatives));
-    add_text(line, "--order", what->shuffled ? "random" : "address");
+    if (what->kind == BENCH_SETJ) add_text(line, "--order", what->shuffled ? "random" : "address");
     if (what->what.order > 4) add_number(line, "--hermite", what->what.order);
     add_number(line, "--repeat", what->repeat);
     add_number(line, "--min-time", what->min_time);

@@ -9,6 +9,7 @@
  * It uses the public interfaces only (sapporo.h, sapporo_g6.h), so each part also shows how they are called.
  */
 #include "manual.h"
+#include "nearest_name.h"
 #include "standard_output.h"
 #include "tool.h"
 #include "util.h"
@@ -73,8 +74,11 @@ static int run_command(int argc, char **argv)
     if (strcmp(argv[1], "--man") == 0) return print_manual(argc > 2 ? argv[2] : "1");
     for (int k = 0; k < NCOMMANDS; k++)
         if (strcmp(argv[1], COMMANDS[k].name) == 0) return COMMANDS[k].run(argc - 1, argv + 1);
-    fprintf(stderr, "sapporo: unknown %s '%s'; see sapporo --help\n", argv[1][0] == '-' ? "option" : "command",
-            argv[1]);
+    const char *nearest = NULL;
+    for (int k = 0; k < NCOMMANDS; k++)
+        if (name_distance(argv[1], strlen(argv[1]), COMMANDS[k].name) < NAME_FAR) nearest = COMMANDS[k].name;
+    fprintf(stderr, "sapporo: unknown %s '%s'%s%s%s; see sapporo --help\n", argv[1][0] == '-' ? "option" : "command",
+            argv[1], nearest ? "; did you mean " : "", nearest ? nearest : "", nearest ? "?" : "");
     return STATUS_USAGE;
 }
 

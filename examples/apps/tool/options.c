@@ -3,6 +3,7 @@
  */
 #include "options.h"
 #include "manual.h"
+#include "nearest_name.h"
 #include "number.h"
 #include <limits.h>
 #include <sapporo.h>
@@ -166,6 +167,20 @@ static int complain(const char *command, const char *what, const char *argument,
     return -1;
 }
 
+/* Refuses an option that does not exist, and names the one that may be meant. */
+static int refuse_option(const char *command, const option_spec *table, const char *argument)
+{
+    char rest[80] = "";
+    int smallest = NAME_FAR;
+    for (const option_spec *option = table; option->name != NULL; option++) {
+        const int distance = name_distance(argument, strcspn(argument, "="), option->name);
+        if (option->help == NULL || distance >= smallest) continue;
+        smallest = distance;
+        snprintf(rest, sizeof rest, "; did you mean %s?", option->name);
+    }
+    return complain(command, "unknown option", argument, rest);
+}
+
 static int refuse_value(const char *command, const option_spec *option, const char *value, int verdict)
 {
     char rest[160];
@@ -203,7 +218,7 @@ int options_parse(const char *summary, const option_spec *table, int argc, char 
         }
         const char *value = NULL;
         const option_spec *option = find(table, argv[k], &value);
-        if (option == NULL) return complain(command, "unknown option", argv[k], "");
+        if (option == NULL) return refuse_option(command, table, argv[k]);
         if (!takes_value(option) && value != NULL) return complain(command, "no value is taken by", option->name, "");
         if (takes_value(option) && value == NULL) {
             if (++k == argc) return complain(command, "a value is missing after", option->name, "");
@@ -212,5 +227,13 @@ int options_parse(const char *summary, const option_spec *table, int argc, char 
         const int verdict = store(option, value);
         if (verdict != 0) return refuse_value(command, option, value, verdict);
     }
+    return 0;
+}
+
+int options_given(const option_spec *option, int argc, char **argv)
+{
+    for (int k = 1; k < argc; k++)
+        if (strcspn(argv[k], "=") == strlen(option->name) && strncmp(argv[k], option->name, strlen(option->name)) == 0)
+            return 1;
     return 0;
 }

@@ -46,4 +46,7 @@ typedef struct option_spec {
  */
 int options_parse(const char *summary, const option_spec *table, int argc, char **argv);
 
+/* Whether a command line has an option. */
+int options_given(const option_spec *option, int argc, char **argv);
+
 #endif

@@ -1,6 +1,7 @@
 /* tune_file.c - writes the tuning file, whose format docs/api.md describes. */
 #define _POSIX_C_SOURCE 200809L
 
+#include "atomic_file.h"
 #include "tune.h"
 #include "util.h"
 #include <errno.h>
@@ -76,22 +77,13 @@ int tune_folder_writable(const char *folder, char *error, size_t room)
     return access(folder, W_OK | X_OK) == 0 ? 0 : fail(error, room, folder, strerror(errno));
 }
 
-/* The name under which a new file is written before it replaces the old one. */
-static void fresh_name(char *fresh, size_t room, const char *path)
-{
-    snprintf(fresh, room, "%s.new.%ld", path, (long)getpid());
-}
-
 int tune_file_writable(const char *path, char *error, size_t room)
 {
-    char fresh[TUNE_PATH + 32];
+    message why = {""};
     if (tune_file_check(path, error, room) != 0 || make_folder_of(path, error, room) != 0) return -1;
-    fresh_name(fresh, sizeof fresh, path);
-    FILE *file = fopen(fresh, "w");
-    if (file == NULL) return fail(error, room, path, strerror(errno));
-    fclose(file);
-    remove(fresh);
-    return 0;
+    if (atomic_check(path, &why) == 0) return 0;
+    snprintf(error, room, "%s", why.text);
+    return -1;
 }
 
 /* Returns 1 if a line sets a launch parameter that is being written. */
@@ -144,20 +136,16 @@ static void rewrite(FILE *from, FILE *to, const char *kind, const tuning *number
 
 int tune_file_write(const char *path, const char *kind, const tuning *numbers, char *error, size_t room)
 {
-    char fresh[TUNE_PATH + 32];
+    atomic_file file;
+    message why = {""};
     if (tune_file_check(path, error, room) != 0 || make_folder_of(path, error, room) != 0) return -1;
-    fresh_name(fresh, sizeof fresh, path);
-    FILE *from = fopen(path, "r"), *to = fopen(fresh, "w");
-    int bad = to == NULL ? errno : 0;
-    if (to != NULL) {
-        rewrite(from, to, kind, numbers);
-        if (ferror(to)) bad = EIO;
-        if (fflush(to) != 0 || fsync(fileno(to)) != 0) bad = errno;
-        if (fclose(to) != 0 && bad == 0) bad = errno;
+    int bad = atomic_open(&file, path, &why);
+    if (bad == 0) {
+        FILE *from = fopen(path, "r");
+        rewrite(from, file.stream, kind, numbers);
+        if (from != NULL) fclose(from);
+        bad = atomic_commit(&file, &why);
     }
-    if (from != NULL) fclose(from);
-    if (bad == 0 && rename(fresh, path) != 0) bad = errno;
-    if (bad == 0) return 0;
-    if (to != NULL) remove(fresh);
-    return fail(error, room, path, strerror(bad));
+    if (bad != 0) snprintf(error, room, "%s", why.text);
+    return bad;
 }

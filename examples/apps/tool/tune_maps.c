@@ -4,6 +4,7 @@
  */
 #define _POSIX_C_SOURCE 200809L
 
+#include "atomic_file.h"
 #include "tune.h"
 #include "util.h"
 #include <errno.h>
@@ -15,26 +16,47 @@
 
 static const double CPU_PATIENCE = 0.15; /* seconds of a CPU's force above which larger forces are left out */
 
-/* Opens a file of the folder; for the first precision, begins it with its header. */
-static FILE *open_data(tuner *self, const char *folder, const char *name, const char *header, int first)
+/* Copies what a file has so far. */
+static void copy_file(const char *path, FILE *to)
 {
-    char path[TUNE_PATH + 32];
-    snprintf(path, sizeof path, "%s/%s.csv", folder, name);
-    FILE *file = fopen(path, first ? "w" : "a");
-    if (file == NULL) {
-        snprintf(self->error, sizeof self->error, "%.150s: %s", path, strerror(errno));
-        return NULL;
-    }
-    if (first) fprintf(file, "%s\n", header);
-    return file;
+    char line[1024];
+    FILE *from = fopen(path, "r");
+    while (from != NULL && fgets(line, sizeof line, from) != NULL) fputs(line, to);
+    if (from != NULL) fclose(from);
 }
 
-static int close_data(tuner *self, FILE *file, int status)
+/*
+ * Begins a new file of the folder: for the first precision with its header, else with what it has.  NULL: failed;
+ * close_data ends it.
+ */
+static FILE *open_data(tuner *self, atomic_file *file, const char *folder, const char *name, const char *header,
+                       int first)
 {
-    const int incomplete = ferror(file);
-    if ((fclose(file) == 0 && !incomplete) || status != 0) return status;
-    snprintf(self->error, sizeof self->error, "cannot write the maps: %s", strerror(errno));
-    return -1;
+    char path[TUNE_PATH + 32];
+    message why = {""};
+    snprintf(path, sizeof path, "%s/%s.csv", folder, name);
+    if (atomic_open(file, path, &why) != 0) {
+        snprintf(self->error, sizeof self->error, "%.150s", why.text);
+        return NULL;
+    }
+    if (first)
+        fprintf(file->stream, "%s\n", header);
+    else
+        copy_file(path, file->stream);
+    return file->stream;
+}
+
+/* Ends a file; after a failure the one that was there stays. */
+static int close_data(tuner *self, atomic_file *file, int status)
+{
+    message why = {""};
+    if (status != 0)
+        atomic_abandon(file);
+    else if (atomic_commit(file, &why) != 0) {
+        snprintf(self->error, sizeof self->error, "%.150s", why.text);
+        return -1;
+    }
+    return status;
 }
 
 /* ---- launch shapes -------------------------------------------------------------------- */
@@ -68,7 +90,8 @@ static int force_shape(tuning *numbers, const forced_shape *shape)
 
 static int map_shapes(tuner *self, const tuning *numbers, const char *folder, int first)
 {
-    FILE *file = open_data(self, folder, "shapes", "precision,shape,ni,nj,seconds", first);
+    atomic_file data;
+    FILE *file = open_data(self, &data, folder, "shapes", "precision,shape,ni,nj,seconds", first);
     if (file == NULL) return -1;
     int status = 0;
     for (size_t s = 0; s < sizeof SHAPES / sizeof SHAPES[0] && status == 0; s++) {
@@ -80,7 +103,7 @@ static int map_shapes(tuner *self, const tuning *numbers, const char *folder, in
         for (int k = 0; k < sizes.n && status == 0; k++)
             fprintf(file, "%s,%s,%d,%d,%.4e\n", self->kind, SHAPES[s].name, sizes.ni[k], sizes.nj[k], sizes.seconds[k]);
     }
-    return close_data(self, file, status);
+    return close_data(self, &data, status);
 }
 
 /* ---- active particles, CPU or device ----------------------------------------------------- */
@@ -100,26 +123,28 @@ static int map_row(tuner *self, client *on, const char *name, int nj, double pat
 static int map_active(tuner *self, client *device, client *cpu, const char *folder, int first)
 {
     const char *name = backend_name(self->what.backend);
-    FILE *file = open_data(self, folder, "active", "precision,engine,ni,nj,seconds", first);
+    atomic_file data;
+    FILE *file = open_data(self, &data, folder, "active", "precision,engine,ni,nj,seconds", first);
     int status = file != NULL ? 0 : -1;
     for (int nj = self->cluster.n; nj >= 1024 && status == 0; nj /= 8) {
         status = map_row(self, device, name, nj, 1e9, file);
         if (status == 0) status = map_row(self, cpu, "cpu", nj, CPU_PATIENCE, file);
     }
-    return file != NULL ? close_data(self, file, status) : -1;
+    return file != NULL ? close_data(self, &data, status) : -1;
 }
 
 static int map_engines(tuner *self, client *device, client *cpu, const char *folder, int first)
 {
     const char *name = backend_name(self->what.backend);
     const int most = self->quick ? 2048 : 32768;
-    FILE *file = open_data(self, folder, "cpu_or_device", "precision,engine,ni,nj,seconds", first);
+    atomic_file data;
+    FILE *file = open_data(self, &data, folder, "cpu_or_device", "precision,engine,ni,nj,seconds", first);
     int status = file != NULL ? 0 : -1;
     for (int nj = 64; nj <= most && nj <= self->cluster.n && status == 0; nj *= 2) {
         status = map_row(self, device, name, nj, 1e9, file);
         if (status == 0) status = map_row(self, cpu, "cpu", nj, CPU_PATIENCE, file);
     }
-    return file != NULL ? close_data(self, file, status) : -1;
+    return file != NULL ? close_data(self, &data, status) : -1;
 }
 
 int tune_maps(tuner *self, const tuning *numbers, const char *folder, int first)

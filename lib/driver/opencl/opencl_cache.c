@@ -14,12 +14,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/environment.h"
 #include "base/file.h"
 #include "base/log.h"
+#include "base/saving.h"
 
 enum { PATH_MOST = 1024, NAME_MOST = 64, FOLDER_MODE = 0700, FILE_MODE = 0600 };
 
@@ -164,37 +164,14 @@ unsigned char *sap_opencl_cache_pack(const char *key, size_t n, const unsigned c
     return bytes;
 }
 
-static int put_all(int file, const unsigned char *at, size_t n)
-{
-    while (n > 0) {
-        const ssize_t done = write(file, at, n);
-        if (done < 0 && errno == EINTR) continue;
-        if (done <= 0) return 0;
-        at += done;
-        n -= (size_t)done;
-    }
-    return 1;
-}
-
-/* Writes a name that is unique over all processes and time: process numbers repeat in containers. */
-static void unique_name(char part[2 * NAME_MOST], const char *name)
-{
-    static atomic_uint count;
-    struct timespec now = {0};
-    (void)clock_gettime(CLOCK_REALTIME, &now);
-    (void)snprintf(part, 2 * NAME_MOST, "%s.%ld.%u.%llx", name, (long)getpid(), atomic_fetch_add(&count, 1),
-                   (unsigned long long)now.tv_sec * 1000000000 + (unsigned long long)now.tv_nsec);
-}
-
-/* Writes a file. It gets its name when it is complete. */
+/* Writes a file of the folder. It gets its name when it is complete. */
 static void write_file(int in, const char *name, const unsigned char *bytes, size_t room)
 {
-    char part[2 * NAME_MOST];
-    unique_name(part, name);
-    const int file = openat(in, part, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, FILE_MODE);
-    if (file < 0) return;
-    const int good = fchmod(file, FILE_MODE) == 0 && put_all(file, bytes, room);
-    if (close(file) != 0 || !good || renameat(in, part, in, name) != 0) (void)unlinkat(in, part, 0);
+    struct sap_saving o;
+    if (sap_saving_open_at(&o, in, name, FILE_MODE) != 0) return;
+    if (fchmod(o.file, FILE_MODE) != 0) o.error = errno;
+    sap_saving_put(&o, bytes, room);
+    (void)sap_saving_close(&o, name, 1);
 }
 
 void sap_opencl_cache_put(const char *key, size_t n, const unsigned char *binary, size_t size)

@@ -23,13 +23,13 @@ static int parse(const void *bytes, size_t size, bodies *set, snapshot_form *for
 
 static int compare(const void *a, const void *b)
 {
-    const int left = *(const int *)a, right = *(const int *)b;
+    const long long left = *(const long long *)a, right = *(const long long *)b;
     return (left > right) - (left < right);
 }
 
 static void check_ids(const bodies *set)
 {
-    int *const sorted = malloc((size_t)set->n * sizeof *sorted);
+    long long *const sorted = malloc((size_t)set->n * sizeof *sorted);
     parser_require(sorted != NULL, "memory for ids");
     memcpy(sorted, set->id, (size_t)set->n * sizeof *sorted);
     qsort(sorted, (size_t)set->n, sizeof *sorted, compare);
@@ -62,7 +62,7 @@ static void check_round_trip(const bodies *set, snapshot_form form)
     parser_require(snapshot_print(stream, set, form) == 0 && fclose(stream) == 0, "a snapshot can be written");
     parser_require(parse(text, size, &back, &found, &about) == 0, "what is written can be read");
     parser_require(found == form && back.n == set->n && !about.text[0], "the form stays");
-    parser_require(same(&back.time, &set->time, 1, sizeof set->time) &&
+    parser_require(same(&back.time, &set->time, 1, sizeof set->time) && back.G == set->G &&
                        same(back.id, set->id, set->n, sizeof *set->id) &&
                        same(back.mass, set->mass, set->n, sizeof *set->mass) &&
                        same(back.x, set->x, set->n, sizeof *set->x) && same(back.v, set->v, set->n, sizeof *set->v),
