@@ -108,6 +108,15 @@ else
     skipped ruff "$wanted is missing"
 fi
 
+# ---- measures of tests
+
+# A row that is NaN would count as exact.
+grep -rnE '(^|[^_[:alnum:]])fmax[fl]?[[:space:]]*\(' test --include='*.[ch]' --include='*.cu' --include='*.cc' \
+    >"$work/log"
+grep -rnE 'if \([^!=<]*> (worst|most|largest)\) (worst|most|largest) = ' test --include='*.[ch]' --include='*.cu' \
+    --include='*.cc' | grep -v '^test/support/worst\.h:' >>"$work/log"
+none "errors of tests are compared by support/worst.h, since fmax drops NaN"
+
 # ---- rules of the house
 
 # The sources without strings and comments, each line behind its place.

@@ -16,6 +16,7 @@
 
 #include "stepper_places.h"
 #include "tree_cases.h"
+#include "worst.h"
 
 enum { MOST = STEPPER_MOST, STARS = 300 };
 
@@ -173,8 +174,8 @@ static double largest_error(const struct set *all, const struct stepper_state *s
             off += (s->acc[i][c] - acc[c]) * (s->acc[i][c] - acc[c]);
             size += acc[c] * acc[c];
         }
-        most = fmax(most, (double)sqrtl(off / size));
-        *of_pot = fmax(*of_pot, (double)fabsl(s->pot[i] / pot - 1));
+        most = worst_of(most, (double)sqrtl(off / size));
+        *of_pot = worst_of(*of_pot, (double)fabsl(s->pot[i] / pot - 1));
     }
     return most;
 }

@@ -11,6 +11,7 @@
 
 #include "sapporo_experiments.h"
 #include "tree_cases.h"
+#include "worst.h"
 
 static sapporo_tree_options options(void)
 {
@@ -78,7 +79,7 @@ static void extremes(void **state)
         bodies b = plummer(200);
         for (int i = 0; i < b.n; i++)
             for (int c = 0; c < 3; c++) b.x[i][c] = i % 7 == c ? -SIZES[k] * (i % 3) : SIZES[k] * (i % 5);
-        expect_finite(&b, fmax(1e-8, 1e-8 * SIZES[k] * SIZES[k]));
+        expect_finite(&b, larger_of(1e-8, 1e-8 * SIZES[k] * SIZES[k]));
         bodies_free(&b);
     }
 }

@@ -16,6 +16,7 @@
 #include "reference.h"
 #include "sapporo_experiments.h"
 #include "tree_cases.h"
+#include "worst.h"
 
 enum { N = 400, PLACES = 90, LARGER = SAPPORO_SOFTENING_SPLINE_LARGER, MEAN = SAPPORO_SOFTENING_SPLINE_MEAN };
 
@@ -162,16 +163,13 @@ static void on_each(void (*test)(const struct engine *e))
     if (done == 0) skip();
 }
 
-/* Returns the larger of two numbers; a NaN is larger than all. */
-static double larger(double a, double b) { return isnan(a) || isnan(b) ? INFINITY : fmax(a, b); }
-
 /* Largest errors of a row, relative to the sums of the sizes of the terms. */
 static double error_of(const struct want *w, const double *acc, double pot)
 {
     double worst = w->depth > 0 ? (double)(fabsl(pot - w->pot) / w->depth) : fabs(pot);
     for (int c = 0; c < 3; c++)
-        worst = larger(worst, w->size > 0 ? (double)(fabsl(acc[c] - w->acc[c]) / w->size) : fabs(acc[c]));
-    return larger(worst, 0);
+        worst = worst_of(worst, w->size > 0 ? (double)(fabsl(acc[c] - w->acc[c]) / w->size) : fabs(acc[c]));
+    return worst_of(worst, 0);
 }
 
 /* Of all rows, and of half of them: coordinates relative to the group limit close pairs in float. */
@@ -245,7 +243,8 @@ static void cells_on(const struct engine *e)
                     sapporo_tree *t = plant(p, o);
                     struct tree_rows rows = tree_rows_of(t, NULL, N);
                     double worst = 0;
-                    for (int i = 0; i < N; i++) worst = larger(worst, error_of(&p->want[i], rows.acc[i], rows.pot[i]));
+                    for (int i = 0; i < N; i++)
+                        worst = worst_of(worst, error_of(&p->want[i], rows.acc[i], rows.pot[i]));
                     if (!(worst <= (alone ? of_alone : BOUNDS[m].most)))
                         fail_msg("%s, %s, softening %d, angle %g, order %d, walk %d: error %.1e", e->name,
                                  CASES[k].name, softening, BOUNDS[m].accuracy, BOUNDS[m].order, alone, worst);

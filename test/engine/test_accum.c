@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include "engine/accum.h"
+#include "worst.h"
 #include "engine/engine.h"
 #include "engine/options.h"
 #include "model.h"
@@ -142,7 +143,7 @@ static void check_sum(double *x, int n, uint64_t seed)
     double largest = 0;
     for (int k = 0; k < n; k++) {
         exact_add(&exact, x[k]);
-        if (fabs(x[k]) > largest) largest = fabs(x[k]);
+        largest = larger_of(largest, fabs(x[k]));
     }
     const double got = sum_any_way(x, n, seed);
     const double lost = n * (ldexp(largest, -97) + 0x1p-960);

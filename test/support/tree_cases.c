@@ -13,6 +13,7 @@
 
 #include "context/tree.h"
 #include "engine/engine.h"
+#include "worst.h"
 
 sapporo_tree_kind tree_kind = SAPPORO_TREE_OCTREE;
 
@@ -198,8 +199,8 @@ static void check_node(const struct sap_tree_structure *s, const bodies *b, int 
         for (int c = 0; c < 3; c++) {
             centre[c] += (long double)b->mass[i] * b->x[i][c];
             low[c] = fmin(low[c], b->x[i][c]);
-            high[c] = fmax(high[c], b->x[i][c]);
-            size = fmaxl(size, fabsl(b->x[i][c]));
+            high[c] = larger_of(high[c], b->x[i][c]);
+            size = larger_of_long(size, fabsl(b->x[i][c]));
         }
     }
     assert_true(fabsl(s->mass[k] - mass) <= 1e-14L * mass);
