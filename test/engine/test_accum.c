@@ -10,10 +10,10 @@
 #include <cmocka.h>
 
 #include "engine/accum.h"
-#include "worst.h"
 #include "engine/engine.h"
 #include "engine/options.h"
 #include "model.h"
+#include "worst.h"
 
 #include <float.h>
 #include <math.h>
