@@ -204,21 +204,58 @@ static void overflow_beside(void **state)
     sapporo_tree_destroy(t);
 }
 
+/* Two particles nearer to each other than the least box that has cells: the force is that of the pair, unsoftened. */
+static void pair_at_a_point(void **state)
+{
+    (void)state;
+    static const double NEAR[] = {1e-99, 1e-101, 1e-120, 1e-140};
+    for (int k = 0; k < 4; k++)
+        for (int walk = 0; walk < 4; walk++)
+            for (int n = 2; n < 4; n++) {
+                sapporo_tree_options o = options();
+                double x[3][3] = {{0}}, mass[3] = {2, 3, 0}, acc[3][3], pot[3];
+                const sapporo_tree_particles p = {.size = sizeof p, .n = n, .x = {x, 0}, .mass = {mass, 0}};
+                const sapporo_tree_request r = {.size = sizeof r, .ni = n};
+                sapporo_tree *t = NULL;
+                x[1][1] = NEAR[k];
+                x[2][1] = NEAR[k]; /* a massless one upon the second */
+                o.experiments = SAPPORO_EXPERIMENTS(0, walk / 2 ? SAPPORO_WALK_STACKLESS : SAPPORO_WALK_GROUPS, 0);
+                o.precision = walk % 2 ? SAPPORO_DP : SAPPORO_SP;
+                assert_int_equal(sapporo_tree_create(&o, n, &t), SAPPORO_OK);
+                assert_int_equal(sapporo_tree_set(t, &p), SAPPORO_OK);
+                assert_int_equal(sapporo_tree_build(t), SAPPORO_OK);
+                const int status = sapporo_tree_force(t, &r, acc, pot);
+                if (status) fail_msg("%g, walk %d: status %d", NEAR[k], walk, status);
+                for (int i = 0; i < n; i++) {
+                    const double other = i ? -2 : 3, far = NEAR[k];
+                    const double off =
+                        worst_of(fabs(acc[i][1] * far * far / other - 1), fabs(pot[i] * far / fabs(other) + 1));
+                    const double most = k == 0 && walk == 0 ? 2e-7 : 4e-15; /* a box with cells, in float */
+                    if (!(worst_of(off, fabs(acc[i][0] * far * far)) < most))
+                        fail_msg("%g, walk %d, particle %d: %g %g", NEAR[k], walk, i, acc[i][1], pot[i]);
+                }
+                sapporo_tree_destroy(t);
+            }
+}
+
 /* Masses whose moments are beyond double are refused by build and refresh, and the tree stays. */
 static void masses_beyond(void **state)
 {
     (void)state;
-    static const double MASSES[] = {1.7e308, 1e290, -1e290};
+    static const double MASSES[] = {1.7e308, 1e290, -1e290, 1e150};
     bodies b = plummer(100);
     sapporo_tree_options o = options();
     sapporo_tree *t = tree_of(&b, &o);
     struct tree_rows before = tree_rows_of(t, NULL, 100);
-    for (int k = 0; k < 3; k++) {
+    for (int k = 0; k < 4; k++) {
         double mass[100], x[100][3];
         for (int i = 0; i < 100; i++) {
             mass[i] = MASSES[k];
             for (int c = 0; c < 3; c++) x[i][c] = b.x[i][c] * 1e30;
         }
+        if (k == 3) /* first moments are within the range, second ones are not */
+            for (int i = 0; i < 100; i++)
+                for (int c = 0; c < 3; c++) x[i][c] = (i + c) % 2 ? -1e90 : 1e90;
         const sapporo_tree_particles p = {.size = sizeof p, .n = 100, .x = {x, 0}, .mass = {mass, 0}};
         assert_int_equal(sapporo_tree_set(t, &p), SAPPORO_OK);
         for (int again = 0; again < 2; again++) {
@@ -295,8 +332,8 @@ static void tiny_clump(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {TREE_TEST(extremes),       TREE_TEST(places_beyond), TREE_TEST(masses_beyond),
-                                       TREE_TEST(tiny_softening), TREE_TEST(large_radii),   TREE_TEST(overflow_beside),
-                                       TREE_TEST(shrunken),       TREE_TEST(tiny_clump)};
+    const struct CMUnitTest tests[] = {TREE_TEST(extremes),        TREE_TEST(places_beyond), TREE_TEST(masses_beyond),
+                                       TREE_TEST(tiny_softening),  TREE_TEST(large_radii),   TREE_TEST(overflow_beside),
+                                       TREE_TEST(pair_at_a_point), TREE_TEST(shrunken),      TREE_TEST(tiny_clump)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
