@@ -87,16 +87,22 @@ make_ranks() {
 build_tests() {
     folder=$1
     shift
-    if [ "$folder" = lib/mpi ]; then make_ranks; else build tests TESTS="$*"; fi
+    if [ "$folder" = lib/mpi ]; then make_ranks; return; fi
+    build tests TESTS="$*" || return
+    for test in "$@"; do [ -z "$(script_of "$test")" ] || { build all; return; }; done
 }
+
+# script_of TEST: its script, if it is one
+script_of() { (cd "$tree" && find test -name "test_$1.sh"); }
 
 # run_one FOLDER TEST: one test program; TEST is NAME, or PROGRAM:RANKS of test/mpi
 run_one() {
     if [ "$1" = lib/mpi ]; then
         timeout -k 5 "$limit" mpirun --oversubscribe -n "${2#*:}" "$ranks/${2%:*}" </dev/null
-    else
-        (cd "$tree" && SAPPORO_TEST_ENGINES=$(engine "$1") timeout -k 5 "$limit" "$B/test/test_$2" </dev/null)
+        return
     fi
+    script=$(script_of "$2")
+    (cd "$tree" && SAPPORO_TEST_ENGINES=$(engine "$1") BUILD=$B timeout -k 5 "$limit" ${script:+sh} "${script:-$B/test/test_$2}" </dev/null)
 }
 
 # ---- one defect -------------------------------------------------------------------------------

@@ -43,7 +43,7 @@ $(foreach t,$(call bare,$(TEST_SOURCES)),$(B)/test/test_$t): $(B)/test/libsuppor
 include test/fuzz/fuzz.mk
 include test/fuzz/trees/trees.mk
 
-.PHONY: check check-build check-run tests lint format
+.PHONY: check check-build check-run tests lint format mutants
 check:
 	@test/setup.sh
 	@+$(MAKE) --no-print-directory $(parallel) all
@@ -62,6 +62,10 @@ tests: $(TEST_PROGRAMS) $(if $(filter fuzz,$(CHOSEN)),fuzz-build fuzz-trees-buil
 
 lint:
 	@CC='$(CC)' MAKE='$(MAKE)' test/lint.sh
+
+# Plants defects in a copy of the tree, and says which no test sees.
+mutants:
+	@CC='$(CC)' MAKE='$(MAKE)' test/mutants.sh
 
 format:
 	@test/lint.sh --format

@@ -292,6 +292,23 @@ static void check_refused(sapporo_stepper *s, const char *word, const struct ste
     assert_memory_equal(before, &after, sizeof after);
 }
 
+/* Masses and positions whose tree fails: no particles are left. */
+static void beyond_a_tree(sapporo_stepper *s, size_t n)
+{
+    enum { MASS_AT = sizeof(struct head) + N * 10 * sizeof(double), BUILT_AT = MASS_AT + N * sizeof(double) };
+    static char kept[sizeof file];
+    const double large_mass = 1e200, far = 1e99;
+    memcpy(kept, file, n);
+    memcpy(file + MASS_AT, &large_mass, sizeof large_mass);
+    memcpy(file + BUILT_AT, &far, sizeof far);
+    write_sealed(n);
+    assert_true(sapporo_stepper_restore(s, path) < 0);
+    if (!strstr(sapporo_stepper_last_error(s), "range")) fail_msg("%s", sapporo_stepper_last_error(s));
+    assert_int_equal(unlink(path), 0);
+    check_empty(&stepper_places[0], s);
+    memcpy(file, kept, n);
+}
+
 /* Files whose checksum is right and whose numbers are not are refused, and change nothing. */
 static void sealed_files(void **state)
 {
@@ -324,6 +341,8 @@ static void sealed_files(void **state)
     }
     write_sealed(n - 8);
     check_refused(s, "incomplete", &before);
+    beyond_a_tree(s, n);
+    memcpy(file, &head, sizeof head);
     write_sealed(n);
     assert_int_equal(sapporo_stepper_restore(s, path), SAPPORO_OK);
     assert_true(sapporo_stepper_get_time(s) == 0.5);

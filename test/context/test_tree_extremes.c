@@ -216,6 +216,9 @@ static void pair_at_a_point(void **state)
                 double x[3][3] = {{0}}, mass[3] = {2, 3, 0}, acc[3][3], pot[3];
                 const sapporo_tree_particles p = {.size = sizeof p, .n = n, .x = {x, 0}, .mass = {mass, 0}};
                 const sapporo_tree_request r = {.size = sizeof r, .ni = n};
+                const double at[1][3] = {{0, NEAR[k] / 4, 0}}; /* a position alone, between them */
+                const sapporo_tree_request one = {.size = sizeof one, .ni = 1, .x = {at, 0}};
+                double one_acc[1][3], one_pot[1];
                 sapporo_tree *t = NULL;
                 x[1][1] = NEAR[k];
                 x[2][1] = NEAR[k]; /* a massless one upon the second */
@@ -234,6 +237,12 @@ static void pair_at_a_point(void **state)
                     if (!(worst_of(off, fabs(acc[i][0] * far * far)) < most))
                         fail_msg("%g, walk %d, particle %d: %g %g", NEAR[k], walk, i, acc[i][1], pot[i]);
                 }
+                const double far = NEAR[k], of_first = 2 * 16, of_second = 3 * 16 / 9.0;
+                assert_int_equal(sapporo_tree_force(t, &one, one_acc, one_pot), SAPPORO_OK);
+                const double off = worst_of(fabs(one_acc[0][1] * far * far / (of_second - of_first) - 1),
+                                            fabs(one_pot[0] * far / (8 + 4) + 1));
+                if (!(off < (k == 0 && walk == 0 ? 2e-7 : 4e-15)))
+                    fail_msg("%g, walk %d, position: %g %g", far, walk, one_acc[0][1], one_pot[0]);
                 sapporo_tree_destroy(t);
             }
 }
