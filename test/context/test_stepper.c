@@ -299,7 +299,7 @@ static void tuned_at(const struct place *p)
     }
     print_message("%s: %lld steps, %lld builds, groups of at most %g\n", p->name, f.steps, f.builds, f.group_extent);
     assert_true(f.group_searches == 1 && had_limit);
-    assert_true(fabs(energy(s) - before) < 1e-3 * fabs(before));
+    assert_true(fabs(energy(s) - before) < 3e-4 * fabs(before)); /* measured: 4e-5 */
     sapporo_stepper_destroy(s);
     tree.group_extent = 0.25;
     s = cluster(&o);
@@ -611,7 +611,7 @@ static void hernquist_at(const struct place *p)
         const double before = energy(s);
         stepper_advance(s, 0.5, 0);
         const double error = fabs(energy(s) / before - 1);
-        if (!(error < (block ? 1e-3 : 5e-4))) fail_msg("%s, block %d: energy is off by %g", p->name, block, error);
+        if (!(error < (block ? 1e-3 : 2e-4))) fail_msg("%s, block %d: energy is off by %g", p->name, block, error);
         if (block) assert_true(stepper_figures(s).particle_steps < stepper_figures(s).steps * STARS / 2);
         sapporo_stepper_destroy(s);
     }

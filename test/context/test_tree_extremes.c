@@ -285,7 +285,7 @@ static void expect_right(sapporo_tree *t, const bodies *b, const char *what, int
 {
     struct tree_rows exact = tree_exact(b, 0, 1), rows = tree_rows_of(t, NULL, b->n);
     double *error = tree_errors(&rows, &exact, 1);
-    if (!(error[b->n * 99 / 100] <= 2e-2 && isfinite(error[b->n - 1])))
+    if (!(error[b->n * 99 / 100] <= 2e-2 && error[b->n - 1] <= 5e-2)) /* measured: 1.4e-2 and 2.2e-2 */
         fail_msg("%s, walk %d: errors %g and %g", what, k, error[b->n * 99 / 100], error[b->n - 1]);
     free(error);
     tree_rows_free(&rows);

@@ -303,7 +303,7 @@ static void active_on(const struct engine *e)
             struct tree_rows some = tree_rows_of(t, active, n);
             for (int k = 0; k < n; k++) {
                 const double error = error_of(&p->want[active[k]], some.acc[k], some.pot[k]);
-                if (!(error <= 2e-2))
+                if (!(error <= 4e-3)) /* measured: 3.5e-4 to 8.3e-4 */
                     fail_msg("%s, criterion %d, every %d: error %.1e", e->name, (int)mac, step, error);
                 if (e->backend == SAPPORO_BACKEND_CPU && mac != SAPPORO_MAC_ACCELERATION)
                     assert_true(same_doubles(some.acc[k], all.acc[active[k]], 3));
@@ -455,7 +455,7 @@ static void check_exact(const struct engine *e, sapporo_tree *t, const struct pr
     for (int i = 0; i < N; i += 3) {
         const struct want w = solve(&p->b, p->h, p->softening, p->b.x[i], p->h[i], i);
         const double error = error_of(&w, rows.acc[i], rows.pot[i]);
-        if (!(error <= 4e-3)) fail_msg("%s, %s: error %.1e of row %d", e->name, what, error, i);
+        if (!(error <= 4e-4)) fail_msg("%s, %s: error %.1e of row %d", e->name, what, error, i); /* measured: 6e-5 */
     }
     tree_rows_free(&rows);
 }

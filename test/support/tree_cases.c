@@ -133,6 +133,20 @@ static int by_size(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
+double *tree_pot_errors(const struct tree_rows *rows, const struct tree_rows *exact, int stride)
+{
+    double *error = zeroed((size_t)exact->n, sizeof *error);
+    for (int i = 0; i < exact->n; i++)
+        error[i] = worst_of(fabs(rows->pot[i * stride] - exact->pot[i]) / fabs(exact->pot[i]), 0);
+    qsort(error, (size_t)exact->n, sizeof *error, by_size);
+    return error;
+}
+
+void tree_below(const char *what, double found, double most)
+{
+    if (!(found < most)) fail_msg("%s: %g, not below %g", what, found, most);
+}
+
 double *tree_errors(const struct tree_rows *rows, const struct tree_rows *exact, int stride)
 {
     double *error = zeroed((size_t)exact->n, sizeof *error);
