@@ -238,7 +238,12 @@ static void pair_at_a_point(void **state)
                         fail_msg("%g, walk %d, particle %d: %g %g", NEAR[k], walk, i, acc[i][1], pot[i]);
                 }
                 const double far = NEAR[k], of_first = 2 * 16, of_second = 3 * 16 / 9.0;
-                assert_int_equal(sapporo_tree_force(t, &one, one_acc, one_pot), SAPPORO_OK);
+                if (sapporo_tree_force(t, &one, one_acc, one_pot)) { /* accelerators may refuse what is so near */
+                    assert_true(o.backend != SAPPORO_BACKEND_CPU && isnan(one_pot[0]) &&
+                                strstr(sapporo_tree_last_error(t), "use a direct sum"));
+                    sapporo_tree_destroy(t);
+                    continue;
+                }
                 const double off = worst_of(fabs(one_acc[0][1] * far * far / (of_second - of_first) - 1),
                                             fabs(one_pot[0] * far / (8 + 4) + 1));
                 if (!(off < (k == 0 && walk == 0 ? 2e-7 : 4e-15)))

@@ -303,7 +303,8 @@ static void active_on(const struct engine *e)
             struct tree_rows some = tree_rows_of(t, active, n);
             for (int k = 0; k < n; k++) {
                 const double error = error_of(&p->want[active[k]], some.acc[k], some.pot[k]);
-                if (!(error <= 4e-3)) /* measured: 3.5e-4 to 8.3e-4 */
+                /* measured: 3.5e-4 to 8.3e-4; on accelerators, whose groups are wider, up to 5.3e-3 */
+                if (!(error <= (e->backend == SAPPORO_BACKEND_CPU ? 4e-3 : 1.5e-2)))
                     fail_msg("%s, criterion %d, every %d: error %.1e", e->name, (int)mac, step, error);
                 if (e->backend == SAPPORO_BACKEND_CPU && mac != SAPPORO_MAC_ACCELERATION)
                     assert_true(same_doubles(some.acc[k], all.acc[active[k]], 3));
