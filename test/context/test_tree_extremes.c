@@ -228,6 +228,12 @@ static void pair_at_a_point(void **state)
                 assert_int_equal(sapporo_tree_set(t, &p), SAPPORO_OK);
                 assert_int_equal(sapporo_tree_build(t), SAPPORO_OK);
                 const int status = sapporo_tree_force(t, &r, acc, pot);
+                if (status && o.backend != SAPPORO_BACKEND_CPU &&
+                    strstr(sapporo_tree_last_error(t), "use a direct sum")) {
+                    assert_true(isnan(pot[0]) && isnan(acc[n - 1][1])); /* accelerators may refuse what is so near */
+                    sapporo_tree_destroy(t);
+                    continue;
+                }
                 if (status) fail_msg("%g, walk %d: status %d", NEAR[k], walk, status);
                 for (int i = 0; i < n; i++) {
                     const double other = i ? -2 : 3, far = NEAR[k];
@@ -238,7 +244,7 @@ static void pair_at_a_point(void **state)
                         fail_msg("%g, walk %d, particle %d: %g %g", NEAR[k], walk, i, acc[i][1], pot[i]);
                 }
                 const double far = NEAR[k], of_first = 2 * 16, of_second = 3 * 16 / 9.0;
-                if (sapporo_tree_force(t, &one, one_acc, one_pot)) { /* accelerators may refuse what is so near */
+                if (sapporo_tree_force(t, &one, one_acc, one_pot)) {
                     assert_true(o.backend != SAPPORO_BACKEND_CPU && isnan(one_pot[0]) &&
                                 strstr(sapporo_tree_last_error(t), "use a direct sum"));
                     sapporo_tree_destroy(t);
