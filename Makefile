@@ -351,6 +351,7 @@ help:
 	@echo 'make uninstall           removes what install put there'
 	@echo 'make dist, make debian   the tarball of a release; Debian'"'"'s source package (docs/packaging/README.md)'
 	@echo 'make lint, make format   checks of the sources, clang-format 14'
+	@echo 'make mutants             plants defects in a copy of the tree: does a test fail? (test/README.md)'
 	@echo 'make fuzz-trees          random systems with near pairs in trees; SECONDS=60 (docs/contributing.md)'
 	@echo 'make fuzz-parsers        libFuzzer on all parsers; SECONDS=60 per target (docs/building.md)'
 	@echo 'make docs                the pages as a site that needs no network, in build/site/html'

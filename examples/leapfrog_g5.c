@@ -111,7 +111,7 @@ int main(int argc, char **argv)
         compute_forces(n);
         advance(n, v, a, step / 2);
         energy = total_energy(n, eps);
-        worst = fmax(worst, fabs((energy - before) / before));
+        if (!(fabs((energy - before) / before) <= worst)) worst = fabs((energy - before) / before);
     }
     printf("# time %.4f, energy %.12f, largest relative error %.6e, %d steps\n", steps * step, energy, worst, steps);
     if (!(worst <= 1e-2)) fprintf(stderr, "leapfrog_g5: the energy is not conserved: use a smaller STEP\n");

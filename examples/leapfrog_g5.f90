@@ -43,7 +43,7 @@ program leapfrog_g5
         call compute_forces
         v = v + a*(step/2)
         energy = total_energy()
-        worst = max(worst, abs((energy - energy0)/energy0))
+        if (.not. abs((energy - energy0)/energy0) <= worst) worst = abs((energy - energy0)/energy0)
     end do
     write (line, '(a,f10.4,a,f16.12,a,es13.6,a,i0,a)') '# time ', steps*step, ', energy ', energy, &
         ', largest relative error ', worst, ', ', steps, ' steps'

@@ -72,7 +72,10 @@ static int print(sapporo_tree *tree, int n)
     if (status < 0) return status;
     double energy = 0, worst = 0;
     for (int k = 0; k < n; k++) energy += 0.5 * mass[k] * pot[k];
-    for (int k = 0; k < ROWS; k++) worst = fmax(worst, error(n, (int)((k + 0.5) * n / ROWS)));
+    for (int k = 0; k < ROWS; k++) {
+        const double off = error(n, (int)((k + 0.5) * n / ROWS));
+        if (!(off <= worst)) worst = isnan(off) ? INFINITY : off;
+    }
     printf("# %s: %d particles in %d cells\n", sapporo_tree_kind_text(tree), n, statistics.cells);
     printf("# interactions per particle: %.0f with particles, %.0f with cells\n",
            (double)statistics.particle_particle / n, (double)statistics.particle_cell / n);

@@ -20,7 +20,7 @@
 #   OUT           where reports go, default build/gpu-report; report.txt has the summary and all outputs
 #   FULL=1        kernels for all architectures, as users get them
 #   CMOCKA_DIR    Debian packages of CMocka (libcmocka-dev, libcmocka0), or a folder where they are unpacked
-#   TESTS         of check, opencl and sanitize: only these
+#   TESTS         of check, opencl and sanitize: only these; of sanitize also NAME:INNER, a pattern of inner tests
 #   ONLY_GPUS=1   check and mpi leave out what runs on CPUs as well
 #   CMOCKA_TEST_FILTER  of these: inner tests whose names match, such as 'list*'
 #   SANITIZE_SEQUENCES  of sanitize: random sequences of calls for each of its tools, default 600
@@ -157,7 +157,8 @@ ON_ANY="primitives tree tree_edges tree_gpu tree_faults tree_no_retry tree_alloc
     bits environment accum predictor jstore jstore_contexts jstore_alloc native_jobs native_threads g6 g6_results g5
     g5_input g5_threads batch batch_jobs batch_more outside extremes not_finite sparse neighbour_devices gpu_lists closed
     outputs lost_stores races stepper stepper_direct stepper_device stepper_faults stepper_massless leapfrog_direct
-    spline tree_spline few tree_bounds tree_halo batch_addresses"
+    spline tree_spline few tree_bounds tree_halo batch_addresses stepper_errors stepper_own neighbour_force orders
+    tree_criteria tree_life tree_pace"
 ON_GPU="$ON_ANY driver faults"
 ON_OPENCL="$ON_ANY opencl"
 
@@ -363,9 +364,25 @@ sanitize_fuzz() {
     targets=application-only
 }
 
-# The tests of ON_GPU that use a device, but for those that only repeat launches (accuracy, native_threads, g5_threads).
+# What compute-sanitizer looks at: NAME, a test program, or NAME:INNER, those of its inner tests that match, each with a
+# limit of its own.  The inner tests of steppers, splines and few particles are small enough for each of the tools; those
+# that are left out (convergence, power, tuned and the like) launch the same kernels more often.
 SANITIZED="fuzz primitives tree tree_edges tree_gpu tree_faults accum predictor jstore_contexts native_jobs g6
-    g6_results g5 g5_input batch batch_jobs batch_more batch_addresses tree_halo outside extremes gpu_lists neighbour_devices bits"
+    g6_results g5 g5_input batch batch_jobs batch_more batch_addresses tree_halo outside extremes gpu_lists neighbour_devices bits
+    stepper:leapfrog stepper:one_level stepper:division stepper:same_bits stepper:conserved stepper:later stepper:beside
+    stepper:refused_particles stepper:out_of_range stepper_errors stepper_direct:bits stepper_device stepper_own
+    stepper_massless:alone stepper_massless:forces stepper_massless:places stepper_massless:division
+    stepper_massless:in_turns stepper_massless:far_away spline:errors spline:pairs spline:centres spline:not_finite
+    tree_spline:pairs* tree_spline:active_particles* tree_spline:places* tree_spline:refresh* tree_spline:short_lengths*
+    few:first_of_all few:lives few:errors few:neighbour_forces neighbour_force orders tree_bounds tree_groups"
+# shellcheck disable=SC2034 # test/lint.sh reads the next two lists
+# Tests on devices that launch kernels of the others, only more often or on more particles.
+SPARED="accuracy native native_threads g5_threads not_finite sparse tree_criteria tree_extremes tree_life tree_near tree_pace
+    tree_alloc tree_no_retry stepper_faults environment jstore jstore_alloc closed outputs lost_stores races leapfrog_tree
+    leapfrog_direct driver faults outputs_more lost_device attached closed_threads circumstances"
+# shellcheck disable=SC2034
+# Tests that name engines, and run on CPUs or on doubles of a driver.
+ELSEWHERE="batch_faults gpu_load neighbour_faults options privileges split stepper_fields tune opencl"
 
 step_sanitize() {
     if ! command -v compute-sanitizer >/dev/null 2>&1; then
@@ -382,13 +399,17 @@ step_sanitize() {
         [ -n "${TESTS:-}" ] ||
             sanitize "$tool" "bench" examples/sapporo bench --backend cuda --case force,step --ni 1,40,700 --nj 3000 \
                 --neighbours none,both --min-time 0
+        set -f # patterns of inner tests are no files
         for test in ${TESTS:-$SANITIZED}; do
+            program=$programs/test_${test%%:*} inner=${CMOCKA_TEST_FILTER:-*}
+            [ "${test%%:*}" = "$test" ] || inner=${test#*:}
             if [ "$test" = fuzz ]; then
                 sanitize_fuzz "$tool"
-            elif [ -x "$programs/test_$test" ]; then
-                sanitize "$tool" "test_$test" "$programs/test_$test"
+            elif [ -x "$program" ]; then
+                sanitize "$tool" "test_$test" env CMOCKA_TEST_FILTER="$inner" "$program"
             fi
         done
+        set +f
     done
     wait
 }

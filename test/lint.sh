@@ -108,6 +108,26 @@ else
     skipped ruff "$wanted is missing"
 fi
 
+# ---- measures of tests
+
+# A row that is NaN would count as exact.
+grep -rnE '(^|[^_[:alnum:]])fmax[fl]?[[:space:]]*\(' test --include='*.[ch]' --include='*.cu' --include='*.cc' \
+    >"$work/log"
+grep -rnE 'if \([^!=<]*> (worst|most|largest)\) (worst|most|largest) = ' test --include='*.[ch]' --include='*.cu' \
+    --include='*.cc' | grep -v '^test/support/worst\.h:' >>"$work/log"
+none "errors of tests are compared by support/worst.h, since fmax drops NaN"
+
+# A test that names engines or places of steppers runs on a GPU, too: test/gpu.sh knows whether a sanitizer looks at it.
+known=" $(sed -n '/^SANITIZED="/,/"$/p; /^SPARED="/,/"$/p; /^ELSEWHERE="/,/"$/p' test/gpu.sh |
+    tr -d '"' | sed 's/^[A-Z]*=//' | tr ' ' '\n' | sed 's/:.*//' | tr '\n' ' ') "
+# shellcheck disable=SC2046 # a list of files
+grep -lE 'engine_usable|engine_any\(|on_all_engines|on_each|stepper_everywhere|stepper_places|TREE_FAULTS|SAPPORO_BACKEND_CUDA' \
+    $(find test -name 'test_*.c') | sort | while read -r file; do
+    name=$(basename "$file" .c)
+    case "$known" in *" ${name#test_} "*) ;; *) echo "$file" ;; esac
+done >"$work/log"
+none "tests that use devices are in a list of test/gpu.sh: SANITIZED, SPARED or ELSEWHERE"
+
 # ---- rules of the house
 
 # The sources without strings and comments, each line behind its place.

@@ -48,7 +48,7 @@ include test/fuzz/trees/trees.mk
 digest: $(B)/test/test_digest
 	@SAPPORO_TEST_SPARING=0 $(B)/test/test_digest --write
 
-.PHONY: check check-build check-run tests lint format
+.PHONY: check check-build check-run tests lint format mutants
 check:
 	@test/setup.sh
 	@+$(MAKE) --no-print-directory $(parallel) all
@@ -67,6 +67,10 @@ tests: $(TEST_PROGRAMS) $(if $(filter fuzz,$(CHOSEN)),fuzz-build fuzz-trees-buil
 
 lint:
 	@CC='$(CC)' MAKE='$(MAKE)' test/lint.sh
+
+# Plants defects in a copy of the tree, and says which no test sees.
+mutants:
+	@CC='$(CC)' MAKE='$(MAKE)' test/mutants.sh
 
 format:
 	@test/lint.sh --format

@@ -170,6 +170,7 @@ contains
                 if (abs(sum((x(:, nearest(i)) - x(:, i))**2) - near) > 1e-12_dp*near) wrong = wrong + 1
             end if
             force = force - regular(:, i) - irregular(:, i)
+            if (.not. sum(force*force) + abs(all_pot(i)) < huge(r2)) wrong = wrong + 1     ! NaN, which max drops
             worst = max(worst, sqrt(sum(force*force)))
             worst_pot = max(worst_pot, abs(all_pot(i) - potential)/potential)
         end do

@@ -14,6 +14,7 @@
 #include "cases.h"
 #include "isa.h"
 #include "sanitized.h"
+#include "worst.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -109,7 +110,7 @@ static const char *judge_sums(const struct test_case *test, const struct engine 
     for (int q = 0; q < quantities; q++) {
         const double bound = fast * case_bound(test, precision, e, q);
         if (bound == INFINITY) continue;
-        if (bound > 0 && error[q] / bound > most_taken) most_taken = error[q] / bound;
+        if (bound > 0) most_taken = worst_of(most_taken, error[q] / bound);
         if (error[q] <= bound) continue;
         snprintf(text, sizeof text, "%s off by %.3g, at most %.3g; terms add to %.3g", quantity_names[q], error[q],
                  bound, e->size[q]);

@@ -151,6 +151,28 @@ static void bad_lists(void **state)
     free(m);
 }
 
+/* Kept addresses that were good say nothing of those that are kept after them, nor of these once they change. */
+static void bad_after_good(sapporo *c, struct many *m, const char *name)
+{
+    static int good[100], bad[100];
+    static const int wrong[] = {N, -1, INT32_MAX, INT32_MIN};
+    sapporo_small_force list = m->list[6];
+    list.nj = 100;
+    for (int k = 0; k < 100; k++) good[k] = bad[k] = k;
+    for (int k = 0; k < 4; k++) {
+        bad[97] = wrong[k];
+        assert_int_equal(sapporo_keep_addresses(c, good, 100), SAPPORO_OK);
+        list.address = good;
+        assert_int_equal(sapporo_force_batch(c, 1, &list, &m->result[6]), SAPPORO_OK);
+        assert_int_equal(sapporo_keep_addresses(c, bad, 100), SAPPORO_OK);
+        list.address = bad;
+        m->pot[6][0] = 7;
+        if (sapporo_force_batch(c, 1, &list, &m->result[6]) != SAPPORO_ERR_ARGUMENT)
+            fail_msg("%s: address %d of kept ones is taken", name, wrong[k]);
+        assert_true(isnan(m->pot[6][0]));
+    }
+}
+
 /* Addresses that are announced and kept: nothing is different, whatever happens to them and to the particles. */
 static void kept_addresses(void **state)
 {
@@ -176,6 +198,7 @@ static void kept_addresses(void **state)
             assert_memory_equal(m->pot, other->pot, sizeof m->pot);
             assert_int_equal(sapporo_keep_addresses(c, m->address + turn, N - (size_t)turn), SAPPORO_OK);
         }
+        bad_after_good(c, m, engines2[k].name);
         assert_int_equal(sapporo_clear_particles(c), SAPPORO_OK);
         assert_int_equal(sapporo_force_batch(c, 1, &m->list[6], m->result), SAPPORO_ERR_ARGUMENT);
         assert_int_equal(sapporo_keep_addresses(c, NULL, 1), SAPPORO_ERR_ARGUMENT);

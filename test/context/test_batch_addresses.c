@@ -170,8 +170,41 @@ static void faults(void **state)
     free(f);
 }
 
+/*
+ * Two lists that are bad at the same time, of which a thread finds the second one last: its softening is bad in the
+ * last of four million sources, while the thread of the first list takes a third of that time.  The first one is told.
+ */
+static void two_faults(void **state)
+{
+    enum { LONG = 4000000, SHORT = 400000, LISTS = 1000 };
+    double x[1][3] = {{0}}, mass[1] = {1}, *soft = zeroed(LONG, sizeof *soft); /* others than lengths are not read */
+    double pot[LISTS];
+    sapporo_small_force *const list = zeroed(LISTS, sizeof *list);
+    sapporo_result *const result = zeroed(LISTS, sizeof *result);
+    const double bad[1] = {-1};
+    sapporo *c = engine_open(&engines2[0], 4);
+    (void)state;
+    soft[LONG - 1] = -1;
+    for (int k = 0; k < LISTS; k++) {
+        list[k] = (sapporo_small_force){.size = sizeof *list, .ni = 1, .nj = k < 3 ? SHORT : k < 200 ? 1 : LONG};
+        list[k].x.base = list[k].x_j.base = x;
+        list[k].mass_j.base = mass;
+        list[k].eps2_j.base = k == 3 ? bad : soft;
+        result[k] = (sapporo_result){.size = sizeof *result, .pot = &pot[k]};
+    }
+    for (int turn = 0; turn < 20; turn++) {
+        assert_int_equal(sapporo_force_batch(c, LISTS, list, result), SAPPORO_ERR_ARGUMENT);
+        if (!strstr(sapporo_last_error(c), "list 3 ")) fail_msg("turn %d: %s", turn, sapporo_last_error(c));
+    }
+    sapporo_close(c);
+    free(soft);
+    free(list);
+    free(result);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(as_own), cmocka_unit_test(faults)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(as_own), cmocka_unit_test(faults),
+                                       cmocka_unit_test(two_faults)};
     return cmocka_run_group_tests_name("batch addresses", tests, NULL, NULL);
 }

@@ -358,6 +358,31 @@ static void shared_tree(void **state)
     sapporo_tree_destroy(t);
 }
 
+/* A tree of so many particles that its threads share each part of a build: all of them widen one box. */
+static void large_tree(void **state)
+{
+    enum { MANY = 20000, BUILDS = 3 };
+    const sapporo_tree_options options = {.size = sizeof options, .backend = SAPPORO_BACKEND_CPU, .threads = THREADS};
+    double(*const at)[3] = calloc(MANY, sizeof *at), *const masses = calloc(MANY, sizeof *masses);
+    const sapporo_tree_particles all = {.size = sizeof all, .n = MANY, .x = {at, 0}, .mass = {masses, 0}};
+    sapporo_tree *t = NULL;
+    (void)state;
+    assert_true(at && masses);
+    for (int i = 0; i < MANY; i++) {
+        masses[i] = 1.0 / MANY;
+        for (int c = 0; c < 3; c++) at[i][c] = sin(1 + i * (1.1 + 0.7 * c));
+    }
+    assert_int_equal(sapporo_tree_create(&options, MANY, &t), SAPPORO_OK);
+    for (int k = 0; k < BUILDS; k++) {
+        assert_int_equal(sapporo_tree_set(t, &all), SAPPORO_OK);
+        assert_int_equal(sapporo_tree_build(t), SAPPORO_OK);
+        assert_int_equal(sapporo_tree_refresh(t), SAPPORO_OK);
+    }
+    sapporo_tree_destroy(t);
+    free(at);
+    free(masses);
+}
+
 /* ---------------------------------------------------------------- GRAPE-6, GRAPE-5 */
 
 static int g6_force(int id)
@@ -432,9 +457,9 @@ static void shared_device(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(first_force),    cmocka_unit_test(shared_context),    cmocka_unit_test(shared_job),
-        cmocka_unit_test(shared_batch),   cmocka_unit_test(opened_and_closed), cmocka_unit_test(shared_tree),
-        cmocka_unit_test(shared_cluster), cmocka_unit_test(shared_device),
+        cmocka_unit_test(first_force),  cmocka_unit_test(shared_context),    cmocka_unit_test(shared_job),
+        cmocka_unit_test(shared_batch), cmocka_unit_test(opened_and_closed), cmocka_unit_test(shared_tree),
+        cmocka_unit_test(large_tree),   cmocka_unit_test(shared_cluster),    cmocka_unit_test(shared_device),
     };
     unsigned long long s = 88172645463325252ULL;
     setenv("SAPPORO_VERBOSE", "2", 1);

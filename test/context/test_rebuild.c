@@ -55,6 +55,39 @@ static void finds_the_law(void **state)
         }
 }
 
+/* Times with noise: the model with the least parameters that fits them wins, for chi square is per degree of freedom.
+ */
+static void noise(void **state)
+{
+    double growth[STEPS];
+    (void)state;
+    for (int n = 12; n < 60; n++) {
+        for (int k = 0; k < n; k++) growth[k] = 1 + 0.03 * k + (k % 2 ? 1e-3 : -1e-3);
+        assert_true(sap_rebuild_fit(growth, n).model == SAP_GROWTH_LINEAR);
+        for (int k = 0; k < n; k++) growth[k] = power(k) * (k % 2 ? 1.001 : 0.999);
+        assert_true(sap_rebuild_fit(growth, n).model == SAP_GROWTH_POWER);
+    }
+}
+
+/* A force that takes less than one directly after a build is the fresh one from then on, for its class alone. */
+static void faster_forces(void **state)
+{
+    struct sap_rebuild t = {.n = 0};
+    (void)state;
+    sap_rebuild_note(&t, 1, 0, 0.5, 2, 0);
+    sap_rebuild_note(&t, 0, 0, 0.1, 3, 0);
+    sap_rebuild_note(&t, 0, 0, 0.1, 1, 0);
+    sap_rebuild_note(&t, 0, 0, 0.1, 2, 0);
+    sap_rebuild_note(&t, 0, 0, 0.1, 8, 5);
+    assert_true(t.fresh[0] == 1 && t.fresh[5] == 8 && t.build == 0.5 && t.refresh == 0.1);
+    assert_true(t.n == 5 && t.seconds == 2 + 2 + 1 + 1 + 8);
+    assert_true(t.growth[0] == 1 && t.growth[1] == 1.5 && t.growth[2] == 1 && t.growth[3] == 2 && t.growth[4] == 1);
+    sap_rebuild_note(&t, 1, 1, 0.5, 7, 0); /* before the middle of the life nothing counts */
+    assert_true(t.n == 0 && t.seconds == 0 && t.early == 1 && t.fresh[0] == 1);
+    sap_rebuild_note(&t, 0, 0, 0.1, 4, 0);
+    assert_true(t.n == 1 && t.fresh[0] == 4 && t.growth[0] == 1);
+}
+
 /* The number of steps after which the mean time is least, by trying all. */
 static int best_interval(growth_law *law, double build)
 {
@@ -144,6 +177,8 @@ static void unknown(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(finds_the_law), cmocka_unit_test(stops_at_the_best),
-                                       cmocka_unit_test(stays), cmocka_unit_test(classes), cmocka_unit_test(unknown)};
+                                       cmocka_unit_test(stays),         cmocka_unit_test(classes),
+                                       cmocka_unit_test(unknown),       cmocka_unit_test(noise),
+                                       cmocka_unit_test(faster_forces)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

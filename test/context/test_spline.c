@@ -11,6 +11,7 @@
 
 #include "model.h"
 #include "reference.h"
+#include "worst.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -128,9 +129,6 @@ static void make(struct problem *p, double eps2)
     p->soft = SOFT_TARGETS | SOFT_BODIES;
 }
 
-/* Returns the larger of two numbers; a NaN is larger than all. */
-static double larger(double a, double b) { return isnan(a) || isnan(b) ? INFINITY : fmax(a, b); }
-
 /* Relative errors that are allowed: of a pair, and of a sum of many. */
 static double allowed(const struct engine *e)
 {
@@ -159,11 +157,11 @@ static void sums_are_right(const struct engine *e, int kind, double eps2, int no
     compute(c, &p, kind, 0, 0, NI, f);
     for (int i = 0; i < NI; i++) {
         const struct want w = solve(&p, kind, i);
-        pot = larger(pot, (double)fabsl((f->pot[i] - w.pot) / w.pot));
-        acc = larger(acc, acc_error(f->acc[i], &w));
+        pot = worst_of(pot, (double)fabsl((f->pot[i] - w.pot) / w.pot));
+        acc = worst_of(acc, acc_error(f->acc[i], &w));
     }
     /* one word of a coordinate: 2^-25 of it, over the shortest distances */
-    const double bound = e->precision == SAPPORO_SP ? fmax(allowed(e), 1e-5) : allowed(e);
+    const double bound = e->precision == SAPPORO_SP ? larger_of(allowed(e), 1e-5) : allowed(e);
     if (!(pot <= bound && acc <= bound))
         fail_msg("%s, softening %d, eps2 %g: errors of potential %.1e, acceleration %.1e", e->name, kind, eps2, pot,
                  acc);

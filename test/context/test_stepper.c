@@ -14,6 +14,7 @@
 
 #include "stepper_places.h"
 #include "tree_cases.h"
+#include "worst.h"
 
 enum { N = 500, LONG = 50 };
 
@@ -298,7 +299,7 @@ static void tuned_at(const struct place *p)
     }
     print_message("%s: %lld steps, %lld builds, groups of at most %g\n", p->name, f.steps, f.builds, f.group_extent);
     assert_true(f.group_searches == 1 && had_limit);
-    assert_true(fabs(energy(s) - before) < 1e-3 * fabs(before));
+    assert_true(fabs(energy(s) - before) < 3e-4 * fabs(before)); /* measured: 4e-5 */
     sapporo_stepper_destroy(s);
     tree.group_extent = 0.25;
     s = cluster(&o);
@@ -345,13 +346,6 @@ static void frozen(void **state)
 
 /* ---- orbits ------------------------------------------------------------------------------------------- */
 
-static const sapporo_field FIELDS[6] = {{SAPPORO_FIELD_POINT, 1, 0, 0, {0, 0, 0}},
-                                        {SAPPORO_FIELD_PLUMMER, 1, 0.5, 0, {0.1, 0, 0}},
-                                        {SAPPORO_FIELD_HERNQUIST, 2, 0.7, 0, {0, 0.1, 0}},
-                                        {SAPPORO_FIELD_NFW, 3, 1.5, 0, {0, 0, 0.1}},
-                                        {SAPPORO_FIELD_MIYAMOTO_NAGAI, 1, 0.8, 0.2, {0, 0, 0}},
-                                        {SAPPORO_FIELD_LOGARITHMIC, 0.9, 0.3, 0.8, {0, 0, 0}}};
-
 /* The position of a particle of mass 0 in a field, or of a star of two that orbit each other (field -1), at time 2. */
 static void orbit(const struct place *p, int field, double dt, int block, double *at)
 {
@@ -365,7 +359,7 @@ static void orbit(const struct place *p, int field, double dt, int block, double
         memcpy(x[0], place, sizeof place);
         memcpy(v[0], speed, sizeof speed);
         o.nfields = 1;
-        o.fields = &FIELDS[field];
+        o.fields = &stepper_fields[field];
     }
     if (block) {
         o.scheme = SAPPORO_STEPS_BLOCK;
@@ -426,7 +420,7 @@ static void same_bits_at(const struct place *p)
     bodies b = tree_model(CLUSTER_PLUMMER, N);
     o.criterion = SAPPORO_STEP_BY_ACCELERATION;
     o.nfields = 6;
-    o.fields = FIELDS;
+    o.fields = stepper_fields;
     for (int i = 0; i < N; i++) b.mass[i] = 0;
     sapporo_stepper *stepper = stepper_make(&o, N);
     stepper_put(stepper, N, b.x, b.v, b.mass, 0);
@@ -477,7 +471,98 @@ static void reversible(void **state)
     stepper_everywhere(reversible_at, 0);
 }
 
+/* ---- outputs at other times --------------------------------------------------------------------------------- */
+
+/* Compares positions and velocities at a time with those that own, at their own times, predict. */
+static void compare_later(const struct place *p, const struct stepper_state *own, const struct stepper_state *later,
+                          double time)
+{
+    double worst = 0;
+    for (int i = 0; i < N; i++) {
+        const long double s = (long double)time - own->own_time[i];
+        for (int c = 0; c < 3; c++) {
+            const long double x = own->x[i][c], v = own->v[i][c], a = own->acc[i][c];
+            worst =
+                worst_of(worst, (double)fabsl(later->x[i][c] - (x + v * s + a * s * s / 2)) / (1 + fabs(own->x[i][c])));
+            worst = worst_of(worst, (double)fabsl(later->v[i][c] - (v + a * s)) / (1 + fabs(own->v[i][c])));
+        }
+    }
+    if (!(worst < 5e-16)) fail_msg("%s: at %.17g off by %g", p->name, time, worst); /* measured: 1e-16 */
+}
+
+/* Outputs at later times are predicted from each particle's own time; at the present time they are those of now. */
+static void later_at(const struct place *p)
+{
+    static struct stepper_state own, now, later;
+    static const double part[] = {0, 0.28125, 0.5, 1};
+    const sapporo_tree_options tree = stepper_tree_at(p, 0.02);
+    const sapporo_stepper_options o = blocks_at(p, &tree, 3);
+    sapporo_stepper *s = cluster(&o);
+    stepper_advance(s, INFINITY, 5);
+    assert_true(stepper_figures(s).active < N);
+    const double time = sapporo_stepper_get_time(s);
+    sapporo_stepper_output out = {.size = sizeof out, .n = N, .when = SAPPORO_STEP_AT_TIME, .x = later.x, .v = later.v};
+    stepper_get(s, SAPPORO_STEP_OWN, N, &own);
+    stepper_get(s, SAPPORO_STEP_NOW, N, &now);
+    compare_later(p, &own, &now, time);
+    for (int k = 0; k < 4; k++) {
+        out.time = time + part[k] * o.dt;
+        if (sapporo_stepper_get(s, &out)) fail_msg("%s: %s", p->name, sapporo_stepper_last_error(s));
+        compare_later(p, &own, &later, out.time);
+        if (k == 0) assert_memory_equal(later.x, now.x, sizeof now.x);
+    }
+    sapporo_stepper_destroy(s);
+}
+
+static void later(void **state)
+{
+    (void)state;
+    stepper_everywhere(later_at, 0);
+}
+
 /* ---- energy ---------------------------------------------------------------------------------------------- */
+
+/* The sums of a stepper's totals, but for the potential energy of pairs, in extended precision. */
+struct exact_totals {
+    long double kinetic, field, vector[9]; /* momentum, angular momentum, moment */
+};
+
+/* Adds particle i; at: the centre of the field `f`, a Plummer sphere. */
+static void add_exact(struct exact_totals *t, const struct stepper_state *a, int i, const sapporo_field *f)
+{
+    const double *const x = a->x[i], *const v = a->v[i];
+    const long double m = a->mass[i];
+    long double r2 = (long double)f->a * f->a;
+    for (int c = 0; c < 3; c++) {
+        const int y = (c + 1) % 3, z = (c + 2) % 3;
+        const long double d = x[c] - (long double)f->centre[c];
+        r2 += d * d;
+        t->kinetic += 0.5L * m * v[c] * v[c];
+        t->vector[c] += m * v[c];
+        t->vector[3 + c] += m * ((long double)x[y] * v[z] - (long double)x[z] * v[y]);
+        t->vector[6 + c] += m * x[c];
+    }
+    t->field -= m * f->strength / sqrtl(r2);
+}
+
+/* Compares all totals with sums over the particles of `a`; potential: of the pairs. */
+static void compare_totals(const struct place *p, const sapporo_stepper_totals *t, const struct stepper_state *a,
+                           long double potential)
+{
+    struct exact_totals exact = {0};
+    double vector[9], off = 0;
+    memcpy(vector, t->momentum, sizeof t->momentum);
+    memcpy(vector + 3, t->angular_momentum, sizeof t->angular_momentum);
+    memcpy(vector + 6, t->moment, sizeof t->moment);
+    for (int i = 0; i < N; i++) add_exact(&exact, a, i, &stepper_fields[1]);
+    for (int k = 0; k < 9; k++) off = worst_of(off, (double)fabsl(vector[k] - exact.vector[k]));
+    const double kinetic = (double)fabsl(t->kinetic - exact.kinetic), field = (double)fabsl(t->field - exact.field),
+                 of_pairs = (double)fabsl(t->potential / potential - 1);
+    /* measured: 7e-17, 8e-16, 7e-17; of pairs 2e-16 in double, and the error of a tree, 3e-6 */
+    const double most = p->method == SAPPORO_STEP_TREE ? 2e-5 : 2e-15;
+    if (!(kinetic < 5e-16 && field < 3e-15 && off < 3e-16 && of_pairs < most))
+        fail_msg("%s: kinetic %g, field %g, vectors %g, pairs %g off", p->name, kinetic, field, off, of_pairs);
+}
 
 /* Totals of a moment at which few particles end a step, against sums in extended precision. */
 static void totals_at(const struct place *p)
@@ -485,8 +570,9 @@ static void totals_at(const struct place *p)
     static struct stepper_state a;
     const sapporo_tree_options tree = stepper_tree_at(p, 0.05);
     sapporo_stepper_options o = blocks_at(p, &tree, 3);
+    long double potential = 0;
     o.nfields = 1;
-    o.fields = &FIELDS[1];
+    o.fields = &stepper_fields[1];
     sapporo_stepper *s = cluster(&o);
     stepper_advance(s, INFINITY, 5);
     assert_true(stepper_figures(s).active < N);
@@ -495,18 +581,8 @@ static void totals_at(const struct place *p)
     bodies b = tree_model(CLUSTER_PLUMMER, N);
     memcpy(b.x, a.x, N * sizeof *a.x);
     struct tree_rows exact = tree_exact(&b, tree.eps2, 1);
-    long double kinetic = 0, potential = 0, field = 0, momentum = 0, angular = 0;
-    for (int i = 0; i < N; i++) {
-        const long double dx = a.x[i][0] - 0.1L, y = a.x[i][1], z = a.x[i][2];
-        for (int c = 0; c < 3; c++) kinetic += 0.5L * a.mass[i] * a.v[i][c] * a.v[i][c];
-        potential += 0.5L * a.mass[i] * exact.pot[i];
-        field -= a.mass[i] / sqrtl(dx * dx + y * y + z * z + 0.25L);
-        momentum += (long double)a.mass[i] * a.v[i][1];
-        angular += a.mass[i] * ((long double)a.x[i][0] * a.v[i][1] - (long double)a.x[i][1] * a.v[i][0]);
-    }
-    assert_true(fabsl(t.kinetic - kinetic) < 1e-13L && fabsl(t.field - field) < 1e-13L);
-    assert_true(fabsl(t.momentum[1] - momentum) < 1e-14L && fabsl(t.angular_momentum[2] - angular) < 1e-14L);
-    assert_true(fabsl(t.potential - potential) < 1e-3L * fabsl(potential)); /* the error of a tree */
+    for (int i = 0; i < N; i++) potential += 0.5L * a.mass[i] * exact.pot[i];
+    compare_totals(p, &t, &a, potential);
     assert_true(t.time == sapporo_stepper_get_time(s));
     tree_rows_free(&exact);
     bodies_free(&b);
@@ -535,7 +611,7 @@ static void hernquist_at(const struct place *p)
         const double before = energy(s);
         stepper_advance(s, 0.5, 0);
         const double error = fabs(energy(s) / before - 1);
-        if (!(error < (block ? 1e-3 : 5e-4))) fail_msg("%s, block %d: energy is off by %g", p->name, block, error);
+        if (!(error < (block ? 1e-3 : 2e-4))) fail_msg("%s, block %d: energy is off by %g", p->name, block, error);
         if (block) assert_true(stepper_figures(s).particle_steps < stepper_figures(s).steps * STARS / 2);
         sapporo_stepper_destroy(s);
     }
@@ -676,77 +752,6 @@ static void stale(void **state)
     bodies_free(&b);
 }
 
-/* ---- fields ------------------------------------------------------------------------------------------ */
-
-/* Potentials of the fields, in extended precision, from the formulas of the header. */
-static long double potential(const sapporo_field *f, const double *at)
-{
-    const long double x = at[0] - (long double)f->centre[0], y = at[1] - (long double)f->centre[1],
-                      z = at[2] - (long double)f->centre[2], across2 = x * x + y * y, r = sqrtl(across2 + z * z),
-                      a = f->a, b = f->b;
-    switch (f->kind) {
-    case SAPPORO_FIELD_POINT:
-        return -f->strength / r;
-    case SAPPORO_FIELD_PLUMMER:
-        return -f->strength / sqrtl(r * r + a * a);
-    case SAPPORO_FIELD_HERNQUIST:
-        return -f->strength / (r + a);
-    case SAPPORO_FIELD_NFW:
-        return -f->strength * log1pl(r / a) / r;
-    case SAPPORO_FIELD_MIYAMOTO_NAGAI:
-        return -f->strength / sqrtl(across2 + (a + sqrtl(z * z + b * b)) * (a + sqrtl(z * z + b * b)));
-    default:
-        return 0.5L * f->strength * logl(a * a + across2 + z * z / (b * b));
-    }
-}
-
-/* Accelerations are gradients of these potentials, from the middle of a field to far outside. */
-static void field_at(const struct place *p, const sapporo_field *f)
-{
-    enum { RADII = 9 };
-    static const double radius[RADII] = {1e-4, 1e-2, 0.1, 0.5, 0.6, 1, 3, 30, 1e4};
-    sapporo_tree_options tree = stepper_tree_at(p, 0.1);
-    sapporo_stepper_options o = options_at(p, &tree, 1);
-    double x[RADII][3], v[RADII][3] = {{0}}, mass[RADII] = {0}, acc[RADII][3];
-    for (int k = 0; k < RADII; k++)
-        for (int c = 0; c < 3; c++) x[k][c] = f->centre[c] + radius[k] * (0.3 + 0.4 * c);
-    o.nfields = 1;
-    o.fields = f;
-    sapporo_stepper *s = stepper_make(&o, RADII);
-    stepper_put(s, RADII, x, v, mass, 0);
-    const sapporo_stepper_output out = {.size = sizeof out, .n = RADII, .acc = acc};
-    assert_int_equal(sapporo_stepper_get(s, &out), SAPPORO_OK);
-    for (int k = 0; k < RADII; k++)
-        for (int c = 0; c < 3; c++) {
-            const double h = radius[k] * 0x1p-13;
-            double up[3], down[3];
-            memcpy(up, x[k], sizeof up);
-            memcpy(down, x[k], sizeof down);
-            up[c] += h;
-            down[c] -= h;
-            const double slope = (double)((potential(f, down) - potential(f, up)) / (up[c] - (long double)down[c]));
-            const double size = distance(acc[k], (const double[3]){0, 0, 0});
-            if (!(fabs(acc[k][c] - slope) < 1e-6 * size))
-                fail_msg("field %d, radius %g: %.12g, not %.12g", (int)f->kind, radius[k], acc[k][c], slope);
-        }
-    for (int k = 0; k < RADII; k++) {
-        mass[k] = 1e-30; /* the potential at one point after the other */
-        stepper_put(s, RADII, x, v, mass, 0);
-        const double phi = stepper_totals(s).field / 1e-30, exact = (double)potential(f, x[k]);
-        if (!(fabs(phi - exact) < 1e-13 * (1 + fabs(exact))))
-            fail_msg("field %d, radius %g: potential %.17g, not %.17g", (int)f->kind, radius[k], phi, exact);
-        mass[k] = 0;
-    }
-    sapporo_stepper_destroy(s);
-}
-
-static void fields(void **state)
-{
-    (void)state;
-    if (!stepper_place_usable(&places[0])) skip();
-    for (int k = 0; k < 6; k++) field_at(&places[0], &FIELDS[k]);
-}
-
 /* ---- bad input ----------------------------------------------------------------------------------------- */
 
 static void refused(sapporo_stepper_options o, const char *word)
@@ -763,7 +768,7 @@ static void bad_options(void **state)
     (void)state;
     const sapporo_tree_options tree = {.size = sizeof tree, .backend = SAPPORO_BACKEND_CPU};
     const sapporo_stepper_options good = {.size = sizeof good, .tree = &tree, .dt = 1};
-    sapporo_field field = FIELDS[3];
+    sapporo_field field = stepper_fields[3];
     sapporo_stepper_options o;
     sapporo_stepper *s = NULL;
     assert_int_equal(sapporo_stepper_create(NULL, 3, &s), SAPPORO_ERR_ARGUMENT);
@@ -790,10 +795,10 @@ static void bad_options(void **state)
     refused(o, "lengths");
     field.kind = (sapporo_field_kind)7;
     refused(o, "kind");
-    field = FIELDS[3];
+    field = stepper_fields[3];
     field.strength = -1;
     refused(o, "strength");
-    field = FIELDS[3];
+    field = stepper_fields[3];
     field.centre[1] = INFINITY;
     refused(o, "centre");
 }
@@ -849,6 +854,45 @@ static void bad_calls(void **state)
     assert_int_equal(sapporo_stepper_restore(s, "x"), SAPPORO_ERR_CLOSED);
     assert_true(isnan(a.x[3][1]) && sapporo_stepper_kind_text(s)[0] == '\0');
     bodies_free(&set);
+}
+
+/* A number that is not finite is refused with the particle and the column, wherever it is; the particles stay. */
+static void refused_particles_at(const struct place *p)
+{
+    static struct stepper_state before, after;
+    static const double wrong[] = {NAN, INFINITY, -INFINITY};
+    static const char *const words[] = {"position of particle", "velocity of particle", "mass of particle"};
+    const sapporo_tree_options tree = stepper_tree_at(p, 0.05);
+    const sapporo_stepper_options o = options_at(p, &tree, 1.0 / 8);
+    bodies b = tree_model(CLUSTER_PLUMMER, N);
+    sapporo_stepper *s = cluster(&o);
+    const sapporo_stepper_particles given = {
+        .size = sizeof given, .n = N, .x = {b.x, 0}, .v = {b.v, 0}, .mass = {b.mass, 0}, .time = 7};
+    stepper_advance(s, INFINITY, 1);
+    stepper_get(s, SAPPORO_STEP_OWN, N, &before);
+    for (int k = 0; k < 27; k++) {
+        const int row[] = {0, N / 2, N - 1}, i = row[k / 3 % 3], column = k / 9;
+        double *const at = column == 0 ? &b.x[i][k % 3] : column == 1 ? &b.v[i][k % 3] : &b.mass[i], kept = *at;
+        char told[64];
+        (void)snprintf(told, sizeof told, "%s %d ", words[column], i);
+        *at = wrong[k % 3];
+        assert_int_equal(sapporo_stepper_set(s, &given), SAPPORO_ERR_NOT_FINITE);
+        if (!strstr(sapporo_stepper_last_error(s), told))
+            fail_msg("\"%s\", not %s", sapporo_stepper_last_error(s), told);
+        *at = kept;
+        stepper_get(s, SAPPORO_STEP_OWN, N, &after); /* the old particles */
+        assert_memory_equal(&before, &after, sizeof before);
+        assert_true(sapporo_stepper_get_time(s) == 1.5 + 1.0 / 8);
+    }
+    assert_int_equal(sapporo_stepper_set(s, &given), SAPPORO_OK);
+    sapporo_stepper_destroy(s);
+    bodies_free(&b);
+}
+
+static void refused_particles(void **state)
+{
+    (void)state;
+    stepper_everywhere(refused_particles_at, 0);
 }
 
 /* A particle that leaves the range of numbers ends the run; all particles stay where they were. */
@@ -912,12 +956,12 @@ static void bad_files(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(leapfrog),    cmocka_unit_test(one_level),    cmocka_unit_test(division),
-        cmocka_unit_test(convergence), cmocka_unit_test(same_bits),    cmocka_unit_test(reversible),
-        cmocka_unit_test(conserved),   cmocka_unit_test(hernquist),    cmocka_unit_test(beside),
-        cmocka_unit_test(stale),       cmocka_unit_test(fields),       cmocka_unit_test(bad_options),
-        cmocka_unit_test(bad_calls),   cmocka_unit_test(out_of_range), cmocka_unit_test(bad_files),
-        cmocka_unit_test(timed),       cmocka_unit_test(tuned),        cmocka_unit_test(frozen),
-        cmocka_unit_test(power)};
+        cmocka_unit_test(leapfrog),     cmocka_unit_test(one_level),        cmocka_unit_test(division),
+        cmocka_unit_test(convergence),  cmocka_unit_test(same_bits),        cmocka_unit_test(reversible),
+        cmocka_unit_test(conserved),    cmocka_unit_test(hernquist),        cmocka_unit_test(beside),
+        cmocka_unit_test(stale),        cmocka_unit_test(bad_options),      cmocka_unit_test(bad_calls),
+        cmocka_unit_test(out_of_range), cmocka_unit_test(bad_files),        cmocka_unit_test(timed),
+        cmocka_unit_test(tuned),        cmocka_unit_test(frozen),           cmocka_unit_test(power),
+        cmocka_unit_test(later),        cmocka_unit_test(refused_particles)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

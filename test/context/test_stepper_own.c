@@ -17,6 +17,7 @@
 
 #include "stepper_places.h"
 #include "tree_cases.h"
+#include "worst.h"
 
 enum { N = 1200, STEPS = 3 };
 
@@ -42,7 +43,7 @@ static double error_of(const sapporo_stepper_options *o, sapporo_stepper *s)
             d2 += (at.acc[i][c] - host - own[c]) * (at.acc[i][c] - host - own[c]);
             a2 += own[c] * own[c];
         }
-        worst = fmax(worst, (double)sqrtl(d2 / a2));
+        worst = worst_of(worst, (double)sqrtl(d2 / a2));
     }
     return worst;
 }

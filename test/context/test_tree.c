@@ -11,6 +11,7 @@
 
 #include "sapporo_experiments.h"
 #include "tree_cases.h"
+#include "worst.h"
 
 enum { N = 2000, STRIDE = 7, SEEDS = 2 };
 
@@ -106,6 +107,13 @@ static const struct bound {
      {9.7e-6, 5.0e-5, 2.7e-4, 7.3e-4, 2.3e-5}}};
 enum { NBOUNDS = sizeof BOUNDS / sizeof BOUNDS[0] };
 
+/* What 99 % of the potentials and all of them are below, of octrees and of kd-trees: the largest of the cases below. */
+static const double POTENTIALS[NBOUNDS][2][2] = {
+    {{4.8e-3, 7.5e-3}, {3.0e-3, 4.7e-3}}, {{3.0e-4, 5.2e-4}, {2.4e-4, 5.4e-4}}, {{1.7e-5, 4.1e-5}, {1.5e-5, 2.3e-5}},
+    {{3.4e-3, 7.7e-3}, {3.9e-3, 5.2e-3}}, {{2.3e-4, 7.3e-4}, {2.9e-4, 6.4e-4}}, {{2.3e-5, 4.0e-5}, {6.5e-5, 1.7e-4}},
+    {{2.4e-3, 4.1e-3}, {2.1e-3, 3.3e-3}}, {{2.9e-4, 4.5e-4}, {7.7e-4, 1.2e-3}}, {{2.3e-4, 4.0e-4}, {2.1e-4, 4.6e-4}},
+    {{1.4e-5, 2.3e-5}, {7.9e-5, 1.2e-4}}};
+
 /* The size of the sum of all forces over the sum of their sizes. */
 static double net_force(const bodies *b, const struct tree_rows *rows)
 {
@@ -133,12 +141,17 @@ static void check_bound(const struct engine *e, const bodies *b, const char *mod
     double *error = tree_errors(&rows, exact, 1);
     const double found[MEASURED] = {error[b->n / 2], error[b->n * 99 / 100], error[b->n * 999 / 1000], error[b->n - 1],
                                     net_force(b, &rows)};
-    const double *most = tree_kind == SAPPORO_TREE_KDTREE ? bound->kdtree : bound->octree;
+    const double *most = tree_kind == SAPPORO_TREE_KDTREE ? bound->kdtree : bound->octree,
+                 *of_pot = POTENTIALS[bound - BOUNDS][tree_kind == SAPPORO_TREE_KDTREE];
     for (int k = 0; k < MEASURED; k++)
         if (!(found[k] <= MOST_OVER_MEASURED[k] * most[k]))
             fail_msg("%s, %s, criterion %d, accuracy %g, order %d: number %d is %g, more than %g times %g", e->name,
                      model, (int)bound->mac, bound->accuracy, bound->order, k, found[k], MOST_OVER_MEASURED[k],
                      most[k]);
+    double *pot = tree_pot_errors(&rows, exact, 1);
+    tree_below("potentials of 99 %", pot[b->n * 99 / 100], 2 * of_pot[0]);
+    tree_below("largest error of potentials", pot[b->n - 1], 2 * of_pot[1]);
+    free(pot);
     free(error);
     tree_rows_free(&rows);
     sapporo_tree_destroy(t);
@@ -181,8 +194,12 @@ static void direct(void **state)
             struct tree_rows rows = tree_rows_of(t, NULL, b.n);
             double *error = tree_errors(&rows, &exact, 1);
             const int dp = o.precision == SAPPORO_DP;
-            assert_true(error[b.n / 2] < (dp ? 1e-14 : 1e-6) && error[b.n - 1] < (dp ? 1e-12 : 1e-3));
-            for (int i = 0; i < b.n; i++) assert_true(fabs(rows.pot[i] / exact.pot[i] - 1) < (dp ? 1e-13 : 1e-4));
+            double *pot = tree_pot_errors(&rows, &exact, 1);
+            /* measured on CPUs: 1.9e-16 and 2.5e-15, 5.7e-16; in sp 1.0e-7 and 4.4e-6, 2.8e-7 */
+            tree_below("median of direct sums", error[b.n / 2], dp ? 1e-15 : 6e-7);
+            tree_below("largest of direct sums", error[b.n - 1], dp ? 1.5e-14 : 3e-5);
+            tree_below("potential of direct sums", pot[b.n - 1], dp ? 4e-15 : 2e-6);
+            free(pot);
             free(error);
             tree_rows_free(&rows);
             tree_rows_free(&exact);
@@ -259,7 +276,7 @@ static void stackless(void **state)
         sapporo_tree *t = tree_of(&b, &o);
         struct tree_rows rows = tree_rows_of(t, NULL, N);
         double *error = tree_errors(&rows, &exact, STRIDE);
-        assert_true(error[exact.n * 99 / 100] < 3e-2);
+        tree_below("particles alone", error[exact.n * 99 / 100], 3e-2);
         free(error);
         tree_rows_free(&rows);
         sapporo_tree_destroy(t);
@@ -267,7 +284,7 @@ static void stackless(void **state)
         t = tree_of(&b, &o);
         rows = tree_rows_of(t, NULL, N);
         error = tree_errors(&rows, &exact, STRIDE);
-        assert_true(error[exact.n - 1] < 1e-9);
+        tree_below("particles alone, no cells", error[exact.n - 1], 4e-14); /* measured: 4.7e-15 */
         free(error);
         tree_rows_free(&rows);
         sapporo_tree_destroy(t);
@@ -297,7 +314,7 @@ static void refreshed(void **state)
     assert_int_equal(sapporo_tree_refresh(t), SAPPORO_OK);
     struct tree_rows rows = tree_rows_of(t, NULL, N), exact = tree_exact(&b, o.eps2, STRIDE);
     double *error = tree_errors(&rows, &exact, STRIDE);
-    assert_true(error[exact.n * 99 / 100] < 1e-2);
+    tree_below("refreshed", error[exact.n * 99 / 100], 1e-2);
     free(error);
     tree_rows_free(&same);
     tree_rows_free(&again);
@@ -372,15 +389,18 @@ static void places(void **state)
         struct tree_rows own = tree_rows_of(t, NULL, N), at = tree_rows_of(t, NULL, N);
         sapporo_tree_request request = {.size = sizeof request, .ni = N, .x = {b.x, 0}};
         assert_int_equal(sapporo_tree_force(t, &request, at.acc, at.pot), SAPPORO_OK);
+        double pot = 0, acc = 0;
         for (int i = 0; i < N; i++) {
-            assert_true(fabs(at.pot[i] + b.mass[i] / 1e-2 - own.pot[i]) < 1e-3 * fabs(own.pot[i]));
+            pot = worst_of(pot, fabs((at.pot[i] + b.mass[i] / 1e-2) / own.pot[i] - 1));
             double d2 = 0, a2 = 0;
             for (int c = 0; c < 3; c++) {
                 d2 += pow(at.acc[i][c] - own.acc[i][c], 2);
                 a2 += pow(own.acc[i][c], 2);
             }
-            assert_true(d2 < 1e-2 * a2);
+            acc = worst_of(acc, sqrt(d2 / a2));
         }
+        tree_below("potential at places", pot, 1e-3);
+        tree_below("acceleration at places", acc, 1.5e-2); /* measured: 3.2e-4 and 2.4e-3 */
         tree_rows_free(&own);
         tree_rows_free(&at);
         sapporo_tree_destroy(t);

@@ -20,6 +20,7 @@
 #include "physics/scalars.h"
 #include "sapporo_experiments.h"
 #include "tree_cases.h"
+#include "worst.h"
 
 enum { N = 4500 }; /* more than accelerators sum in bunches of one particle */
 
@@ -80,7 +81,7 @@ static struct seen see(sapporo_tree *t, const bodies *b, const sapporo_tree_opti
     assert_int_equal(sapporo_tree_part_structure(t, &v.s), SAPPORO_OK);
     for (int k = 0; k < v.s.n; k++) v.first[v.s.group[k] + 1] = k + 1;
     const struct sap_cell *const root = &v.s.cell[0];
-    for (int c = 0; c < 3; c++) v.size = fmaxl(v.size, root->high[c] - root->low[c]);
+    for (int c = 0; c < 3; c++) v.size = larger_of_long(v.size, root->high[c] - root->low[c]);
     v.accuracy = o->accuracy * (v.s.bound[0].radius > 0 ? 1 : (real)SAP_BOX_PART);
     v.tolerance = o->accuracy * (real)pull_of(b, root->weight);
     return v;
@@ -106,10 +107,10 @@ static real distance_from(const struct sap_bound *b, const double *x)
 {
     real d2 = 0;
     for (int c = 0; c < 3; c++) {
-        const real d = fmaxl(fabsl((real)x[c] - b->centre[c]) - b->extent[c], 0);
+        const real d = larger_of_long(fabsl((real)x[c] - b->centre[c]) - b->extent[c], 0);
         d2 += d * d;
     }
-    return fmaxl(sqrtl(d2) - b->radius, 0);
+    return larger_of_long(sqrtl(d2) - b->radius, 0);
 }
 
 /* A bound holds its particles; a box is no larger than they need. */
@@ -121,7 +122,7 @@ static void check_bound(const struct seen *v, int g)
     for (int k = v->first[g]; k < v->first[g + 1]; k++) {
         const double *const x = place(v, k);
         assert_true(distance_from(bound, x) <= 1e-13L * v->size);
-        for (int c = 0; c < 3; c++) low[c] = fmin(low[c], x[c]), high[c] = fmax(high[c], x[c]);
+        for (int c = 0; c < 3; c++) low[c] = fmin(low[c], x[c]), high[c] = larger_of(high[c], x[c]);
     }
     if (bound->radius > 0 || v->first[g + 1] == v->first[g] + 1) return;
     for (int c = 0; c < 3; c++) assert_true(2 * bound->extent[c] - (high[c] - low[c]) <= 1e-13L * v->size);
@@ -150,21 +151,21 @@ static void find_reach(const struct seen *v, const struct sap_cell *c, real *rea
     real edge = 0, offset2 = 0, far2 = 0;
     for (int k = 0; k < 3; k++) {
         const real low = (real)c->centre[k] - c->low[k], high = (real)c->high[k] - c->centre[k];
-        edge = fmaxl(edge, low + high);
+        edge = larger_of_long(edge, low + high);
         offset2 += (low - high) * (low - high) / 4;
-        far2 += fmaxl(low, high) * fmaxl(low, high);
+        far2 += larger_of_long(low, high) * larger_of_long(low, high);
     }
     reach[0] = edge + sqrtl(offset2);
     reach[1] = v->o->mac == SAPPORO_MAC_ACCELERATION ? sqrtl(sqrtl(c->mass * edge * edge)) : 0;
     if (v->o->mac == SAPPORO_MAC_OPENING) reach[0] = edge / v->o->accuracy + sqrtl(offset2);
     if (v->o->mac == SAPPORO_MAC_MULTIPOLE) reach[0] = multipole_reach(v, c, sqrtl(far2));
-    if (v->o->softening) reach[0] = fmaxl(reach[0], sqrtl(far2) + sqrtl(v->o->eps2));
+    if (v->o->softening) reach[0] = larger_of_long(reach[0], sqrtl(far2) + sqrtl(v->o->eps2));
 }
 
 /* Returns the distance beyond which a particle with acceleration a accepts node k. */
 static real reach_of(const struct seen *v, int k, double a)
 {
-    return fmaxl(v->reach[k][0], v->reach[k][1] / sqrtl(sqrtl(v->accuracy * a)));
+    return larger_of_long(v->reach[k][0], v->reach[k][1] / sqrtl(sqrtl(v->accuracy * a)));
 }
 
 /* Returns the distance from a bound within which no cell is accepted: float does not resolve it. */
@@ -198,7 +199,7 @@ static struct range walk(const struct seen *v, int g, double a, int k)
     const struct sap_tree_node *const node = &v->s.node[k];
     const struct sap_cell *const cell = &v->s.cell[k];
     const real d = distance_from(&v->s.bound[g], cell->centre),
-               reach = fmaxl(reach_of(v, k, a), close_to(&v->s.bound[g]));
+               reach = larger_of_long(reach_of(v, k, a), close_to(&v->s.bound[g]));
     const int accepted = d > reach + 1e-13L * v->size, surely = d > reach + 0x1p-17L * (reach + v->size);
     const int alone = !node->children && node->count <= 2 ? node->count : 1;
     struct range open = {node->count, node->count};

@@ -11,6 +11,7 @@
 
 #include "sapporo_experiments.h"
 #include "tree_cases.h"
+#include "worst.h"
 
 enum { N = 8000, STRIDE = 80, ROWS = (N + STRIDE - 1) / STRIDE };
 

@@ -11,6 +11,7 @@
 
 #include "sapporo_experiments.h"
 #include "tree_cases.h"
+#include "worst.h"
 
 static sapporo_tree_options options(void)
 {
@@ -78,7 +79,7 @@ static void extremes(void **state)
         bodies b = plummer(200);
         for (int i = 0; i < b.n; i++)
             for (int c = 0; c < 3; c++) b.x[i][c] = i % 7 == c ? -SIZES[k] * (i % 3) : SIZES[k] * (i % 5);
-        expect_finite(&b, fmax(1e-8, 1e-8 * SIZES[k] * SIZES[k]));
+        expect_finite(&b, larger_of(1e-8, 1e-8 * SIZES[k] * SIZES[k]));
         bodies_free(&b);
     }
 }
@@ -203,21 +204,78 @@ static void overflow_beside(void **state)
     sapporo_tree_destroy(t);
 }
 
+/* Two particles nearer to each other than the least box that has cells: the force is that of the pair, unsoftened. */
+static void pair_at_a_point(void **state)
+{
+    (void)state;
+    static const double NEAR[] = {1e-99, 1e-101, 1e-120, 1e-140};
+    for (int k = 0; k < 4; k++)
+        for (int walk = 0; walk < 4; walk++)
+            for (int n = 2; n < 4; n++) {
+                sapporo_tree_options o = options();
+                double x[3][3] = {{0}}, mass[3] = {2, 3, 0}, acc[3][3], pot[3];
+                const sapporo_tree_particles p = {.size = sizeof p, .n = n, .x = {x, 0}, .mass = {mass, 0}};
+                const sapporo_tree_request r = {.size = sizeof r, .ni = n};
+                const double at[1][3] = {{0, NEAR[k] / 4, 0}}; /* a position alone, between them */
+                const sapporo_tree_request one = {.size = sizeof one, .ni = 1, .x = {at, 0}};
+                double one_acc[1][3], one_pot[1];
+                sapporo_tree *t = NULL;
+                x[1][1] = NEAR[k];
+                x[2][1] = NEAR[k]; /* a massless one upon the second */
+                o.experiments = SAPPORO_EXPERIMENTS(0, walk / 2 ? SAPPORO_WALK_STACKLESS : SAPPORO_WALK_GROUPS, 0);
+                o.precision = walk % 2 ? SAPPORO_DP : SAPPORO_SP;
+                assert_int_equal(sapporo_tree_create(&o, n, &t), SAPPORO_OK);
+                assert_int_equal(sapporo_tree_set(t, &p), SAPPORO_OK);
+                assert_int_equal(sapporo_tree_build(t), SAPPORO_OK);
+                const int status = sapporo_tree_force(t, &r, acc, pot);
+                if (status && o.backend != SAPPORO_BACKEND_CPU &&
+                    strstr(sapporo_tree_last_error(t), "use a direct sum")) {
+                    assert_true(isnan(pot[0]) && isnan(acc[n - 1][1])); /* accelerators may refuse what is so near */
+                    sapporo_tree_destroy(t);
+                    continue;
+                }
+                if (status) fail_msg("%g, walk %d: status %d", NEAR[k], walk, status);
+                for (int i = 0; i < n; i++) {
+                    const double other = i ? -2 : 3, far = NEAR[k];
+                    const double off =
+                        worst_of(fabs(acc[i][1] * far * far / other - 1), fabs(pot[i] * far / fabs(other) + 1));
+                    const double most = k == 0 && walk == 0 ? 2e-7 : 4e-15; /* a box with cells, in float */
+                    if (!(worst_of(off, fabs(acc[i][0] * far * far)) < most))
+                        fail_msg("%g, walk %d, particle %d: %g %g", NEAR[k], walk, i, acc[i][1], pot[i]);
+                }
+                const double far = NEAR[k], of_first = 2 * 16, of_second = 3 * 16 / 9.0;
+                if (sapporo_tree_force(t, &one, one_acc, one_pot)) {
+                    assert_true(o.backend != SAPPORO_BACKEND_CPU && isnan(one_pot[0]) &&
+                                strstr(sapporo_tree_last_error(t), "use a direct sum"));
+                    sapporo_tree_destroy(t);
+                    continue;
+                }
+                const double off = worst_of(fabs(one_acc[0][1] * far * far / (of_second - of_first) - 1),
+                                            fabs(one_pot[0] * far / (8 + 4) + 1));
+                if (!(off < (k == 0 && walk == 0 ? 2e-7 : 4e-15)))
+                    fail_msg("%g, walk %d, position: %g %g", far, walk, one_acc[0][1], one_pot[0]);
+                sapporo_tree_destroy(t);
+            }
+}
+
 /* Masses whose moments are beyond double are refused by build and refresh, and the tree stays. */
 static void masses_beyond(void **state)
 {
     (void)state;
-    static const double MASSES[] = {1.7e308, 1e290, -1e290};
+    static const double MASSES[] = {1.7e308, 1e290, -1e290, 1e150};
     bodies b = plummer(100);
     sapporo_tree_options o = options();
     sapporo_tree *t = tree_of(&b, &o);
     struct tree_rows before = tree_rows_of(t, NULL, 100);
-    for (int k = 0; k < 3; k++) {
+    for (int k = 0; k < 4; k++) {
         double mass[100], x[100][3];
         for (int i = 0; i < 100; i++) {
             mass[i] = MASSES[k];
             for (int c = 0; c < 3; c++) x[i][c] = b.x[i][c] * 1e30;
         }
+        if (k == 3) /* first moments are within the range, second ones are not */
+            for (int i = 0; i < 100; i++)
+                for (int c = 0; c < 3; c++) x[i][c] = (i + c) % 2 ? -1e90 : 1e90;
         const sapporo_tree_particles p = {.size = sizeof p, .n = 100, .x = {x, 0}, .mass = {mass, 0}};
         assert_int_equal(sapporo_tree_set(t, &p), SAPPORO_OK);
         for (int again = 0; again < 2; again++) {
@@ -238,7 +296,7 @@ static void expect_right(sapporo_tree *t, const bodies *b, const char *what, int
 {
     struct tree_rows exact = tree_exact(b, 0, 1), rows = tree_rows_of(t, NULL, b->n);
     double *error = tree_errors(&rows, &exact, 1);
-    if (!(error[b->n * 99 / 100] <= 2e-2 && isfinite(error[b->n - 1])))
+    if (!(error[b->n * 99 / 100] <= 2e-2 && error[b->n - 1] <= 5e-2)) /* measured: 1.4e-2 and 2.2e-2 */
         fail_msg("%s, walk %d: errors %g and %g", what, k, error[b->n * 99 / 100], error[b->n - 1]);
     free(error);
     tree_rows_free(&rows);
@@ -294,8 +352,8 @@ static void tiny_clump(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {TREE_TEST(extremes),       TREE_TEST(places_beyond), TREE_TEST(masses_beyond),
-                                       TREE_TEST(tiny_softening), TREE_TEST(large_radii),   TREE_TEST(overflow_beside),
-                                       TREE_TEST(shrunken),       TREE_TEST(tiny_clump)};
+    const struct CMUnitTest tests[] = {TREE_TEST(extremes),        TREE_TEST(places_beyond), TREE_TEST(masses_beyond),
+                                       TREE_TEST(tiny_softening),  TREE_TEST(large_radii),   TREE_TEST(overflow_beside),
+                                       TREE_TEST(pair_at_a_point), TREE_TEST(shrunken),      TREE_TEST(tiny_clump)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

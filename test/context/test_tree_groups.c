@@ -14,6 +14,7 @@
 #include "cpu/tree/cpu_tree.h"
 #include "sapporo.h"
 #include "tree_cases.h"
+#include "worst.h"
 
 /* Memory for the groups of n particles; every element behind the last group keeps a mark. */
 enum { MARK = -77, SPARE = 4 };
@@ -152,7 +153,7 @@ static double diagonal(const bodies *b, const struct sap_tree_structure *s, int 
         high[c] = -INFINITY;
         for (int k = first; k < first + n; k++) {
             low[c] = fmin(low[c], b->x[s->address[k]][c]);
-            high[c] = fmax(high[c], b->x[s->address[k]][c]);
+            high[c] = larger_of(high[c], b->x[s->address[k]][c]);
         }
         r2 += (high[c] - low[c]) * (high[c] - low[c]);
     }

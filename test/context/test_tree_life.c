@@ -169,9 +169,53 @@ static void neighbours_pass(void **state)
     stepper_everywhere(neighbours_pass_at, 1);
 }
 
+/* ---- changes that stay ------------------------------------------------------------------------------ */
+
+/* One build for a force of class 2, and that force, at its tree's best time or a step from it. */
+static void build_and_force(struct sap_tree_life *life, double interactions, int is_best)
+{
+    const struct sap_life_force f = {
+        .class = 2, .active = 100, .interactions = interactions, .price = 1e9, .step = 16, .ticks = 16};
+    sap_life_begin(life, is_best ? 0 : 64, &f);
+    sap_life_note(life, &f);
+}
+
+/* Forces that need twice as many interactions from now on: what they need when fresh is forgotten, for their class
+ * alone. */
+static void dearer_forces(void **state)
+{
+    struct sap_tree_life life = {.age = 0};
+    (void)state;
+    life.fresh[2] = life.fresh[5] = 100;
+    for (int k = 0; k < 1000; k++) build_and_force(&life, 200, 0);
+    if (!(life.fresh[2] > 190 && life.fresh[2] < 201)) fail_msg("fresh is %g, not 200", life.fresh[2]);
+    assert_true(life.fresh[5] == 100);
+    life.fresh[2] = 100;
+    for (int k = 0; k < 20; k++) build_and_force(&life, 200, 1);
+    if (!(life.fresh[2] > 195 && life.fresh[2] < 201)) fail_msg("fresh is %g after best forces", life.fresh[2]);
+}
+
+/*
+ * Forces that need a fifth less from now on.  Trees differ by a sixteenth, so a cheap one does not make the forces of
+ * an equal tree seem dear; after some forces they are as they were before.
+ */
+static void cheaper_forces(void **state)
+{
+    struct sap_tree_life life = {.age = 0};
+    (void)state;
+    life.fresh[2] = 100;
+    build_and_force(&life, 80, 1);
+    const double fresh = (100 * (1 + 0x1p-8) + 80) / 2;
+    assert_true(fabs(life.fresh[2] - fresh) < 1e-9 && life.base == 1 - 0.0625);
+    assert_true(fabs(life.last - (80 - 0.9375 * fresh) * 100) < 1e-9);
+    for (int k = 0; k < 40; k++) build_and_force(&life, 80, 1);
+    assert_true(fabs(life.fresh[2] - 80) < 1 && life.base >= 0.9375 && life.base <= 1.0625);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(classes), cmocka_unit_test(near_the_best),
-                                       cmocka_unit_test(stays), cmocka_unit_test(neighbours_pass)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(classes),       cmocka_unit_test(near_the_best),
+                                       cmocka_unit_test(stays),         cmocka_unit_test(neighbours_pass),
+                                       cmocka_unit_test(dearer_forces), cmocka_unit_test(cheaper_forces)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -16,6 +16,7 @@
 #include "reference.h"
 #include "sapporo_experiments.h"
 #include "tree_cases.h"
+#include "worst.h"
 
 enum { N = 400, PLACES = 90, LARGER = SAPPORO_SOFTENING_SPLINE_LARGER, MEAN = SAPPORO_SOFTENING_SPLINE_MEAN };
 
@@ -162,16 +163,13 @@ static void on_each(void (*test)(const struct engine *e))
     if (done == 0) skip();
 }
 
-/* Returns the larger of two numbers; a NaN is larger than all. */
-static double larger(double a, double b) { return isnan(a) || isnan(b) ? INFINITY : fmax(a, b); }
-
 /* Largest errors of a row, relative to the sums of the sizes of the terms. */
 static double error_of(const struct want *w, const double *acc, double pot)
 {
     double worst = w->depth > 0 ? (double)(fabsl(pot - w->pot) / w->depth) : fabs(pot);
     for (int c = 0; c < 3; c++)
-        worst = larger(worst, w->size > 0 ? (double)(fabsl(acc[c] - w->acc[c]) / w->size) : fabs(acc[c]));
-    return larger(worst, 0);
+        worst = worst_of(worst, w->size > 0 ? (double)(fabsl(acc[c] - w->acc[c]) / w->size) : fabs(acc[c]));
+    return worst_of(worst, 0);
 }
 
 /* Of all rows, and of half of them: coordinates relative to the group limit close pairs in float. */
@@ -245,7 +243,8 @@ static void cells_on(const struct engine *e)
                     sapporo_tree *t = plant(p, o);
                     struct tree_rows rows = tree_rows_of(t, NULL, N);
                     double worst = 0;
-                    for (int i = 0; i < N; i++) worst = larger(worst, error_of(&p->want[i], rows.acc[i], rows.pot[i]));
+                    for (int i = 0; i < N; i++)
+                        worst = worst_of(worst, error_of(&p->want[i], rows.acc[i], rows.pot[i]));
                     if (!(worst <= (alone ? of_alone : BOUNDS[m].most)))
                         fail_msg("%s, %s, softening %d, angle %g, order %d, walk %d: error %.1e", e->name,
                                  CASES[k].name, softening, BOUNDS[m].accuracy, BOUNDS[m].order, alone, worst);
@@ -304,7 +303,8 @@ static void active_on(const struct engine *e)
             struct tree_rows some = tree_rows_of(t, active, n);
             for (int k = 0; k < n; k++) {
                 const double error = error_of(&p->want[active[k]], some.acc[k], some.pot[k]);
-                if (!(error <= 2e-2))
+                /* measured: 3.5e-4 to 8.3e-4; on accelerators, whose groups are wider, up to 5.3e-3 */
+                if (!(error <= (e->backend == SAPPORO_BACKEND_CPU ? 4e-3 : 1.5e-2)))
                     fail_msg("%s, criterion %d, every %d: error %.1e", e->name, (int)mac, step, error);
                 if (e->backend == SAPPORO_BACKEND_CPU && mac != SAPPORO_MAC_ACCELERATION)
                     assert_true(same_doubles(some.acc[k], all.acc[active[k]], 3));
@@ -363,6 +363,91 @@ static void places(void **state)
     on_each(places_on);
 }
 
+/* The largest error of the forces at places, one call for each if `alone`. */
+static double worst_of_places(sapporo_tree *t, const struct problem_of_tree *p, const double (*at)[3], const double *h,
+                              int n, int alone)
+{
+    double worst = 0;
+    for (int from = 0; from < n; from += alone ? 1 : n) {
+        double acc[PLACES][3], pot[PLACES];
+        const int rows = alone ? 1 : n;
+        const sapporo_tree_request r = {.size = sizeof r, .ni = rows, .x = {at + from, 0}, .h = {h + from, 0}};
+        if (sapporo_tree_force(t, &r, acc, pot)) fail_msg("%s", sapporo_tree_last_error(t));
+        for (int i = 0; i < rows; i++) {
+            const struct want w = solve(&p->b, p->h, p->softening, at[from + i], h[from + i], -1);
+            worst = worst_of(worst, error_of(&w, acc[i], pot[i]));
+        }
+    }
+    return worst;
+}
+
+/*
+ * Places whose lengths are much larger than those of the particles: of a cell that reaches into such a length, some
+ * particles are softened and others are not, so it is opened.
+ */
+static void long_places_on(const struct engine *e)
+{
+    for (int softening = LARGER; softening <= MEAN; softening++) {
+        struct problem_of_tree *const p = problem_make(3, softening);
+        double at[PLACES][3], h[PLACES];
+        sapporo_tree_options o = tree_on(e);
+        o.accuracy = 0.7;
+        sapporo_tree *t = plant(p, o);
+        for (int i = 0; i < PLACES; i++) {
+            h[i] = 0.25 * (1 + i % 6);
+            for (int c = 0; c < 3; c++) at[i][c] = p->b.x[i * 4][c] * (1 + 0.25 * (i % 5));
+        }
+        for (int alone = 0; alone < 2; alone++) {
+            const double worst = worst_of_places(t, p, (const double(*)[3])at, h, PLACES, alone);
+            /* measured: 3.0e-3; 7.3e-3 if cells are taken for a quarter as large */
+            if (!(worst < 4.5e-3)) fail_msg("%s, softening %d, alone %d: error %.2e", e->name, softening, alone, worst);
+        }
+        sapporo_tree_destroy(t);
+        problem_drop(p);
+    }
+}
+
+static void long_places(void **state)
+{
+    (void)state;
+    on_each(long_places_on);
+}
+
+/* Places at 1e-14 to 1e-30 of a particle, with lengths whose inverse cubes are about the end of the range of float. */
+static void short_lengths_on(const struct engine *e)
+{
+    static const double near[] = {0, 1e-30, 1e-20, 1e-14, 1e-13, 5e-13},
+                        lengths[] = {1e-16, 1e-14, 1e-13, 3e-13, 8e-13, 2e-12};
+    for (int softening = LARGER; softening <= MEAN; softening++) {
+        struct problem_of_tree *const p = problem_make(5, softening);
+        double at[36][3], h[36];
+        sapporo_tree_options o = tree_on(e);
+        o.accuracy = 1e-9;
+        for (int c = 0; c < 3; c++) p->b.x[17][c] = 0; /* where such differences have digits */
+        for (int k = 0; k < 6; k++) {
+            p->h[17] = lengths[k];
+            sapporo_tree *t = plant(p, o);
+            for (int i = 0; i < 36; i++) {
+                h[i] = lengths[i / 6];
+                at[i][0] = near[i % 6], at[i][1] = -0.5 * near[i % 6], at[i][2] = 0;
+            }
+            for (int alone = 0; alone < 2; alone++) {
+                const double worst = worst_of_places(t, p, (const double(*)[3])at, h, 36, alone);
+                const double most = e->precision == SAPPORO_DP ? 3e-15 : 1e-6; /* measured on CPUs: 5e-16 in both */
+                if (!(worst < most)) fail_msg("%s, length %g: error %.1e", e->name, lengths[k], worst);
+            }
+            sapporo_tree_destroy(t);
+        }
+        problem_drop(p);
+    }
+}
+
+static void short_lengths(void **state)
+{
+    (void)state;
+    on_each(short_lengths_on);
+}
+
 /* ---- refresh ---- */
 
 static void check_exact(const struct engine *e, sapporo_tree *t, const struct problem_of_tree *p, const char *what)
@@ -371,7 +456,7 @@ static void check_exact(const struct engine *e, sapporo_tree *t, const struct pr
     for (int i = 0; i < N; i += 3) {
         const struct want w = solve(&p->b, p->h, p->softening, p->b.x[i], p->h[i], i);
         const double error = error_of(&w, rows.acc[i], rows.pot[i]);
-        if (!(error <= 4e-3)) fail_msg("%s, %s: error %.1e of row %d", e->name, what, error, i);
+        if (!(error <= 4e-4)) fail_msg("%s, %s: error %.1e of row %d", e->name, what, error, i); /* measured: 6e-5 */
     }
     tree_rows_free(&rows);
 }
@@ -474,7 +559,8 @@ static void refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TREE_TEST(pairs),  TREE_TEST(cells),   TREE_TEST(points), TREE_TEST(active_particles),
-        TREE_TEST(places), TREE_TEST(refresh), TREE_TEST(refused)};
+        TREE_TEST(pairs),  TREE_TEST(cells),       TREE_TEST(points),        TREE_TEST(active_particles),
+        TREE_TEST(places), TREE_TEST(long_places), TREE_TEST(short_lengths), TREE_TEST(refresh),
+        TREE_TEST(refused)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

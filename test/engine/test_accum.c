@@ -13,6 +13,7 @@
 #include "engine/engine.h"
 #include "engine/options.h"
 #include "model.h"
+#include "worst.h"
 
 #include <float.h>
 #include <math.h>
@@ -142,7 +143,7 @@ static void check_sum(double *x, int n, uint64_t seed)
     double largest = 0;
     for (int k = 0; k < n; k++) {
         exact_add(&exact, x[k]);
-        if (fabs(x[k]) > largest) largest = fabs(x[k]);
+        largest = larger_of(largest, fabs(x[k]));
     }
     const double got = sum_any_way(x, n, seed);
     const double lost = n * (ldexp(largest, -97) + 0x1p-960);
@@ -225,6 +226,32 @@ static void specials(void **state)
     assert_true(sum_any_way(beyond, 2, 1) == INFINITY);
     assert_true(sum_any_way(below, 2, 1) == -INFINITY);
     assert_true(sum_any_way(last, 2, 1) == -0x1.fffffffffffffp992);
+}
+
+/* What an accumulator holds that is no number survives a merge, whichever of the two has it and whatever their units.
+ */
+static void merged_specials(void **state)
+{
+    static const double what[] = {INFINITY, -INFINITY, NAN, 0x1p993, -DBL_MAX}, beside[] = {0, 1, 1e200, 1e-200};
+    (void)state;
+    for (int k = 0; k < 5; k++)
+        for (int b = 0; b < 4; b++)
+            for (int way = 0; way < 4; way++) {
+                struct sap_accum one, other;
+                sap_accum_clear(&one);
+                sap_accum_clear(&other);
+                sap_accum_add(&one, beside[b]);
+                sap_accum_add(&other, way & 1 ? beside[b] : 1e-3);
+                sap_accum_add(way & 2 ? &one : &other, what[k]);
+                sap_accum_merge(&one, &other);
+                const double sum = sap_accum_round(&one), want = k < 3 ? what[k] : copysign(INFINITY, what[k]);
+                if (isnan(want) ? !isnan(sum) : !(sum == want))
+                    fail_msg("%g beside %g, way %d: %g", what[k], beside[b], way, sum);
+                sap_accum_clear(&other);
+                sap_accum_add(&other, -INFINITY); /* infinities of both signs, and NaN, have no sum */
+                sap_accum_merge(&one, &other);
+                assert_true(want == -INFINITY ? sap_accum_round(&one) == want : isnan(sap_accum_round(&one)));
+            }
 }
 
 /* Below 2^-959 values count as zero or as 2^-959, whichever is nearer. */
@@ -472,9 +499,10 @@ static void halves_of_a_force(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(random_sums),  cmocka_unit_test(cancellation),      cmocka_unit_test(zeros),
-        cmocka_unit_test(specials),     cmocka_unit_test(small_values),      cmocka_unit_test(many_deposits),
-        cmocka_unit_test(rising_units), cmocka_unit_test(halves_of_a_force), cmocka_unit_test(one_value),
+        cmocka_unit_test(random_sums),   cmocka_unit_test(cancellation),    cmocka_unit_test(zeros),
+        cmocka_unit_test(specials),      cmocka_unit_test(merged_specials), cmocka_unit_test(small_values),
+        cmocka_unit_test(many_deposits), cmocka_unit_test(rising_units),    cmocka_unit_test(halves_of_a_force),
+        cmocka_unit_test(one_value),
     };
     return cmocka_run_group_tests_name("accum", tests, NULL, NULL);
 }

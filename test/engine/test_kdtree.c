@@ -15,6 +15,7 @@
 #include "physics/tree_split.h"
 #include "sapporo.h"
 #include "tree_cases.h"
+#include "worst.h"
 
 /* A tree under test. */
 struct grown {
@@ -63,7 +64,7 @@ static long double side_cost(const struct grown *g, const struct sap_kd_node *f,
         const double *const x = place_of(g, k);
         if ((x[axis] >= plane) != high) continue;
         mass += g->kd.point[k].weight;
-        for (int c = 0; c < 3; c++) low[c] = fmin(low[c], x[c]), upper[c] = fmax(upper[c], x[c]);
+        for (int c = 0; c < 3; c++) low[c] = fmin(low[c], x[c]), upper[c] = larger_of(upper[c], x[c]);
     }
     for (int c = 0; c < 3; c++) volume *= (long double)upper[c] - low[c];
     return volume * mass;
@@ -82,7 +83,7 @@ static int axis_of(const struct grown *g, const struct sap_kd_node *f, double *l
     for (int k = f->first; k < f->first + f->count; k++)
         for (int c = 0; c < 3; c++) {
             low[c] = fmin(low[c], place_of(g, k)[c]);
-            high[c] = fmax(high[c], place_of(g, k)[c]);
+            high[c] = larger_of(high[c], place_of(g, k)[c]);
         }
     for (int c = 1; c < 3; c++)
         if (high[c] - low[c] > high[axis] - low[axis]) axis = c;
@@ -95,7 +96,7 @@ static void range_of(const struct grown *g, const struct sap_kd_node *f, int axi
     *high = -INFINITY;
     for (int k = f->first; k < f->first + f->count; k++) {
         *low = fmin(*low, place_of(g, k)[axis]);
-        *high = fmax(*high, place_of(g, k)[axis]);
+        *high = larger_of(*high, place_of(g, k)[axis]);
     }
 }
 

@@ -13,6 +13,7 @@
 #include "engine/pull.h"
 #include "physics/scalars.h"
 #include "tree_cases.h"
+#include "worst.h"
 
 enum { N = 5000 };
 
@@ -88,7 +89,7 @@ static struct sap_cube cube_of(const bodies *b)
     double low[3], high[3];
     for (int c = 0; c < 3; c++) {
         low[c] = high[c] = b->x[0][c];
-        for (int i = 0; i < b->n; i++) low[c] = fmin(low[c], b->x[i][c]), high[c] = fmax(high[c], b->x[i][c]);
+        for (int i = 0; i < b->n; i++) low[c] = fmin(low[c], b->x[i][c]), high[c] = larger_of(high[c], b->x[i][c]);
     }
     const int m = take_sample(b);
     return sap_tree_cube(low, high, sample, m);

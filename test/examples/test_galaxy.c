@@ -14,6 +14,7 @@
 #include "mean_field.h"
 #include "model_checks.h"
 #include "sanitized.h"
+#include "worst.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -38,7 +39,7 @@ static void check_distribution(double *value, int n, double (*wanted)(double), c
     qsort(value, (size_t)n, sizeof *value, ascending);
     for (int k = 0; k < n; k++) {
         const double below = wanted(value[k]);
-        largest = fmax(largest, fmax(fabs(below - (double)k / n), fabs(below - (double)(k + 1) / n)));
+        largest = worst_of(largest, worst_of(fabs(below - (double)k / n), fabs(below - (double)(k + 1) / n)));
     }
     if (largest * sqrt(n) > 2) fail_msg("%s: the distribution is off by %.3g", what, largest);
 }

@@ -11,6 +11,7 @@
 #include "noise.h"
 #include "report.h"
 #include "schedule.h"
+#include "worst.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -43,7 +44,7 @@ static void check_distribution(int n, double (*wanted)(double, double), double p
     double largest = 0;
     for (int k = 0; k < n; k++) {
         double below = wanted(sorted[k], parameter);
-        largest = fmax(largest, fmax(fabs(below - (double)k / n), fabs(below - (double)(k + 1) / n)));
+        largest = worst_of(largest, worst_of(fabs(below - (double)k / n), fabs(below - (double)(k + 1) / n)));
     }
     if (largest * sqrt(n) > 2) fail_msg("%s: distribution is off by %.3g", what, largest);
 }

@@ -9,6 +9,7 @@
 
 #include "cluster.h"
 #include "model_checks.h"
+#include "worst.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -45,7 +46,7 @@ static double distance(void)
     double largest = 0;
     for (int k = 0; k < STARS; k++) {
         const double inside = mass_within(sorted[k]) / mass_within(CUT);
-        largest = fmax(largest, fmax(fabs(inside - (double)k / STARS), fabs(inside - (double)(k + 1) / STARS)));
+        largest = worst_of(largest, worst_of(fabs(inside - (double)k / STARS), fabs(inside - (double)(k + 1) / STARS)));
     }
     return largest * sqrt(STARS);
 }

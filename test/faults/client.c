@@ -15,6 +15,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "../support/worst.h"
 #include "alloc_faults.h"
 
 /* Seconds of three sessions.  The first ones may have to compile the kernels of OpenCL, beside other tests. */
@@ -69,7 +70,7 @@ int client_told(const char *what, int status)
 void client_check(const char *what, int status, const double *got, const double *want, int n, double tolerance)
 {
     double largest = 0;
-    for (int k = 0; k < n; k++) largest = fmax(largest, fabs(want[k]));
+    for (int k = 0; k < n; k++) largest = larger_of(largest, fabs(want[k]));
     for (int k = 0; k < n; k++) {
         const int is_nan = isnan(got[k]), is_right = fabs(got[k] - want[k]) <= tolerance * largest;
         report->missing += is_nan;

@@ -1,5 +1,6 @@
 /* oracle.c - forces and neighbours by looking at every pair. */
 #include "oracle.h"
+#include "../support/worst.h"
 #include "series.h"
 
 #include <limits.h>
@@ -310,7 +311,7 @@ static void note_range(const struct force *f, const struct target *t, double h2,
     row->any_nearest |= row->nearest != -1 && !(row->r2 < INFINITY); /* squares beyond double */
     row->any_list |= h2 > 1e290;                                     /* squares beyond double */
     if (f->precision == SAPPORO_DP || row->any_nearest) return;
-    for (int c = 0; c < 3; c++) most = fmax(most, fabs(t->d[0][c]));
+    for (int c = 0; c < 3; c++) most = larger_of(most, fabs(t->d[0][c]));
     row->any_nearest = most > 1e37 || row->r2 > 1e37;
     row->any_list = h2 > 0 && (most > 1e37 || h2 > 1e36);
 }

@@ -8,6 +8,7 @@
  */
 #include <stddef.h>
 
+#include "../support/worst.h"
 #include "calls.h"
 #include "interface.h"
 
@@ -126,8 +127,8 @@ static double extent_of(const struct set *s)
 {
     double low[3] = {INFINITY, INFINITY, INFINITY}, high[3] = {-INFINITY, -INFINITY, -INFINITY}, most = 0;
     for (int k = 0; k < s->n; k++)
-        for (int c = 0; c < 3; c++) low[c] = fmin(low[c], s->x[k][c]), high[c] = fmax(high[c], s->x[k][c]);
-    for (int c = 0; c < 3; c++) most = fmax(most, high[c] - low[c]);
+        for (int c = 0; c < 3; c++) low[c] = fmin(low[c], s->x[k][c]), high[c] = larger_of(high[c], s->x[k][c]);
+    for (int c = 0; c < 3; c++) most = larger_of(most, high[c] - low[c]);
     return most;
 }
 
@@ -137,8 +138,9 @@ static int direct(const struct model_tree *t, const double *x, int own, double e
     const struct set *const s = &t->built;
     const double unit = t->precision == SAPPORO_DP ? 0x1p-53 : 0x1p-24;
     double size[2] = {0, 0}, by_x[2] = {0, 0}, off = 0;
-    for (int c = 0; c < 3; c++) extent = fmax(extent, fabs(x[c] - (s->n > 0 ? s->x[0][c] : 0)));
-    for (int c = 0; c < 3; c++) off = fmax(off, fabs(x[c])); /* differences of doubles, of which both are rounded */
+    for (int c = 0; c < 3; c++) extent = larger_of(extent, fabs(x[c] - (s->n > 0 ? s->x[0][c] : 0)));
+    for (int c = 0; c < 3; c++)
+        off = larger_of(off, fabs(x[c])); /* differences of doubles, of which both are rounded */
     off = 2 * extent * unit + 4 * off * 0x1p-53;
     memset(sum, 0, 4 * sizeof *sum);
     if (t->softening) return 0;
@@ -241,7 +243,7 @@ static void run_force(const struct op *op)
     const int expected = expected_of_force(t, op), rows = ni > 0 ? ni : 0;
     double extent = t->is_open ? extent_of(&t->built) : 0;
     for (int i = 0; i < rows && places; i++) /* places make groups of their own */
-        for (int c = 0; c < 3; c++) extent = fmax(extent, fabs(batch[op->i[3]].x[i][c] - batch[op->i[3]].x[0][c]));
+        for (int c = 0; c < 3; c++) extent = larger_of(extent, fabs(batch[op->i[3]].x[i][c] - batch[op->i[3]].x[0][c]));
     make_call(op, rows, 0);
     if (!(expected == SAPPORO_PARTIAL && rc == SAPPORO_OK && !wanted)) check_int("rc", rc, expected);
     if (expected == SAPPORO_ERR_CLOSED) return;

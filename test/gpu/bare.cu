@@ -17,6 +17,8 @@
 #include <cstring>
 #include <vector>
 
+#include "../support/worst.h"
+
 #define CHECK(call) check(call, #call)
 
 static void check(cudaError_t error, const char *what)
@@ -290,8 +292,8 @@ static void look_at(bench &b, int switches)
     for (const truth &t : b.truths) {
         double got[SUMS];
         for (int q = 0; q < SUMS; q++) got[q] = sum[(size_t)q * b.n + t.i];
-        b.acc_error = fmax(b.acc_error, relative(got + 1, t.acc));
-        b.jerk_error = fmax(b.jerk_error, relative(got + 4, t.jerk));
+        b.acc_error = worst_of(b.acc_error, relative(got + 1, t.acc));
+        b.jerk_error = worst_of(b.jerk_error, relative(got + 4, t.jerk));
         b.wrong_near += (switches & NEAREST) != 0 && near[t.i] != t.near;
     }
 }

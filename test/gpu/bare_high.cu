@@ -12,6 +12,8 @@
 #include <cstdlib>
 #include <vector>
 
+#include "../support/worst.h"
+
 #define CHECK(call) check(call, #call)
 
 static void check(cudaError_t error, const char *what)
@@ -190,8 +192,8 @@ static void look_at(bench &b, int order)
         double got[MOST_SUMS];
         solve(b.all, order, i, acc, last);
         for (int q = 0; q < sums; q++) got[q] = sum[(size_t)q * b.n + i];
-        b.acc_error = fmax(b.acc_error, relative(got + 1, acc));
-        b.last_error = fmax(b.last_error, relative(got + sums - 3, last));
+        b.acc_error = worst_of(b.acc_error, relative(got + 1, acc));
+        b.last_error = worst_of(b.last_error, relative(got + sums - 3, last));
     }
 }
 

@@ -318,21 +318,28 @@ static void force_of(sapporo_tree *t, const sapporo_tree_request *given, struct 
     assert_int_equal(status, SAPPORO_OK);
 }
 
-/* Largest difference of accelerations over their root mean square; the same of potentials if it is larger. */
+/*
+ * Largest difference of accelerations over their root mean square; the same of potentials if it is larger.  Infinity if
+ * a row is not finite, as rows are that no kernel wrote.
+ */
 static double difference(const struct forces *a, const struct forces *b, int n)
 {
     double acc = 0, pot = 0, most_acc = 0, most_pot = 0;
     for (int i = 0; i < n; i++) {
+        const double off_pot = fabs(a->pot[i] - b->pot[i]);
         double d2 = 0;
         for (int c = 0; c < 3; c++) {
             d2 += (a->acc[i][c] - b->acc[i][c]) * (a->acc[i][c] - b->acc[i][c]);
             acc += b->acc[i][c] * b->acc[i][c];
         }
-        most_acc = fmax(most_acc, sqrt(d2));
-        most_pot = fmax(most_pot, fabs(a->pot[i] - b->pot[i]));
+        if (!isfinite(d2 + off_pot)) return INFINITY;
+        most_acc = d2 > most_acc * most_acc ? sqrt(d2) : most_acc;
+        most_pot = off_pot > most_pot ? off_pot : most_pot;
         pot += b->pot[i] * b->pot[i];
     }
-    return pot > 0 ? fmax(most_acc / sqrt(acc / n), most_pot / sqrt(pot / n)) : fmax(most_acc, most_pot);
+    if (!(pot > 0)) return most_acc > most_pot ? most_acc : most_pot;
+    const double of_acc = most_acc / sqrt(acc / n), of_pot = most_pot / sqrt(pot / n);
+    return of_acc > of_pot ? of_acc : of_pot;
 }
 
 /* The direct sum, in double. */

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../support/worst.h"
 #include "tree_problem.h"
 
 enum { N = 4000 };
@@ -266,7 +267,7 @@ static double apart(const struct numbers *a, const struct numbers *b, int n)
 {
     double worst = 0;
     for (int k = 0; k < n; k++)
-        for (int c = 0; c < 3; c++) worst = fmax(worst, fabs(a[k].of[c] - b[k].of[c]));
+        for (int c = 0; c < 3; c++) worst = worst_of(worst, fabs(a[k].of[c] - b[k].of[c]));
     return worst;
 }
 

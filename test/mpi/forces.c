@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../support/worst.h"
 #include "problem.h"
 
 enum { NJ = 7000, NI = 90 }; /* four blocks of addresses, the last one not full */
@@ -76,7 +77,7 @@ static double worst_error(const struct problem *p, const struct answers *a)
             size += acc[k] * acc[k];
             error += (acc[k] - a->acc[i][k]) * (acc[k] - a->acc[i][k]);
         }
-        if (sqrtl(error / size) > worst) worst = (double)sqrtl(error / size);
+        worst = worst_of(worst, (double)sqrtl(error / size));
     }
     return worst;
 }

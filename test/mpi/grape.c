@@ -6,6 +6,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "../support/worst.h"
 #include "ranks.h"
 #include "sapporo_g6.h"
 
@@ -71,9 +72,9 @@ int main(int argc, char **argv)
     failed |= partial_force(p, 0, N, whole);
     double worst = 0;
     for (int i = 0; i < ACTIVE; i++) {
-        worst = fmax(worst, difference(whole[i].acc, sum[i].acc));
-        worst = fmax(worst, difference(whole[i].jerk, sum[i].jerk));
-        worst = fmax(worst, fabs(sum[i].pot / whole[i].pot - 1));
+        worst = worst_of(worst, difference(whole[i].acc, sum[i].acc));
+        worst = worst_of(worst, difference(whole[i].jerk, sum[i].jerk));
+        worst = worst_of(worst, fabs(sum[i].pot / whole[i].pot - 1));
     }
     /* packets of a part hold other particles than those of the whole: pair terms are added in float, in another order
      */

@@ -213,7 +213,7 @@ static int run_ranks(const struct bodies *b, const struct way *w, double dt, str
               sapporo_mpi_stepper_advance(s, 0.5 + END, 0) || sapporo_mpi_stepper_energy(s, &told->end);
     if (bad) report(0, "%s: %s", w->name, sapporo_mpi_stepper_last_error(s));
     bad |= sapporo_mpi_stepper_get(s, &out) || sapporo_mpi_stepper_get_statistics(s, &told->s);
-    bad |= fabs(sapporo_mpi_stepper_get_time(s) - (0.5 + END)) > 1e-12;
+    bad |= !(fabs(sapporo_mpi_stepper_get_time(s) - (0.5 + END)) <= 1e-12);
     sapporo_mpi_stepper_destroy(s);
     join_states(to);
     return bad;

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../support/worst.h"
 #include "tree_problem.h"
 
 enum { N = 4000, PARTS = 6 };
@@ -210,8 +211,8 @@ static void test_few(void)
     for (int r = 0; r < ranks; r++) {
         const int active[1] = {mine.n / 2}, n = rank == r && mine.n > 0;
         bad |= sapporo_mpi_tree_force_active(t, n, active, acc, pot) || sapporo_mpi_tree_get_statistics(t, &s);
-        rows = fmax(rows, fabs(total(s.rows) - total(n)));
-        if (n) worst = fmax(worst, fabs(pot[0] / exact.pot[mine.number[mine.n / 2]] - 1));
+        rows = worst_of(rows, fabs(total(s.rows) - total(n)));
+        if (n) worst = worst_of(worst, fabs(pot[0] / exact.pot[mine.number[mine.n / 2]] - 1));
     }
     bad |= sapporo_mpi_tree_force_active(t, 0, NULL, NULL, NULL);
     bad |= sapporo_mpi_tree_get_statistics(t, &s) || s.sent_cells + s.sent_particles + s.rows != 0;

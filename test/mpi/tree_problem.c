@@ -1,5 +1,6 @@
 /* tree_problem.c - models, exact forces and errors (tree_problem.h). */
 #include "tree_problem.h"
+#include "../support/worst.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -96,7 +97,7 @@ double error_below(double part, const struct rows *r, const struct rows *exact, 
     double *const error = calloc((size_t)n + 1, sizeof *error);
     double deepest = 0;
     int k = 0, finite = 1;
-    for (int i = 0; i < n; i++) deepest = fmax(deepest, fabs(exact->pot[i]));
+    for (int i = 0; i < n; i++) deepest = larger_of(deepest, fabs(exact->pot[i]));
     for (int i = 0; i < n; i++) {
         double d[3];
         for (int c = 0; c < 3; c++) d[c] = r->acc[i][c] - exact->acc[i][c];
@@ -122,8 +123,8 @@ double absolute_error_of(const struct rows *r, const struct rows *exact, int n)
             d2 += (r->acc[i][c] - exact->acc[i][c]) * (r->acc[i][c] - exact->acc[i][c]);
             a2 += exact->acc[i][c] * exact->acc[i][c];
         }
-        most = fmax(most, sqrt(a2));
-        worst = isfinite(d2) ? fmax(worst, sqrt(d2)) : INFINITY;
+        most = larger_of(most, sqrt(a2));
+        worst = isfinite(d2) ? worst_of(worst, sqrt(d2)) : INFINITY;
     }
     return most > 0 ? worst / most : worst;
 }

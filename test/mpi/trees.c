@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../support/worst.h"
 #include "tree_problem.h"
 
 enum { N = 4000 };
@@ -154,7 +155,7 @@ static void test_odd_models(int fewer)
                 absolute ? absolute_error_of : error_of;
             const double one = measure(&alone, &exact, m.n), all = measure(&found, &exact, m.n);
             bad |= !isfinite(one);
-            error = fmax(error, all / (one + 4e-5));
+            error = worst_of(error, all / (one + 4e-5));
             sapporo_mpi_tree_destroy(t);
         }
         report(!bad && error <= MORE, "%s: error %.2f times that of one tree", odd_names[what], error);
@@ -175,7 +176,7 @@ static void test_given(const struct model *m, const struct rows *exact)
     int bad = 0;
     for (int how = 0; how < SPLITS; how++) {
         bad |= compute(t, m, (enum split)how, &found) != SAPPORO_OK;
-        error = fmax(error, error_of(&found, exact, m->n));
+        error = worst_of(error, error_of(&found, exact, m->n));
     }
     report(!bad && error < 1.5e-3, "given in other ways: error %.2e", error);
     struct particles_of_rank mine = model_pick(m, IN_TURN);

@@ -24,6 +24,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "../support/worst.h"
+
 enum { PORTS_MOST = 16, ROOM = 4096, PACKET = 2048, DESTINATION = 16 /* in an IP header */ };
 static const double ahead = 1e-2; /* seconds of sending that a port takes from the kernel at once */
 
@@ -81,10 +83,10 @@ static int take(struct port *from, double t)
     if (n <= 0) return 0;
     const int to = n >= 20 && byte[0] >> 4 == 4 ? byte[DESTINATION + 3] - 1 : -1;
     const double length = second_per_byte * (double)n;
-    from->sends = fmax(from->sends, t) + length;
+    from->sends = larger_of(from->sends, t) + length;
     if (to < 0 || to >= ports || port[to].last - port[to].first == ROOM) return 1; /* lost, as on a network */
     struct port *const p = port + to;
-    p->receives = fmax(p->receives, from->sends + delay - length) + length;
+    p->receives = larger_of(p->receives, from->sends + delay - length) + length;
     struct packet *const at = p->way + p->last++ % ROOM;
     at->due = p->receives;
     at->bytes = n;
@@ -115,7 +117,7 @@ static void turn(void)
         if (!wait[k].events) next = fmin(next, port[k].sends - ahead);
     }
     for (int k = 0; k < ports; k++) next = fmin(next, deliver(port + k, t));
-    const double left = fmax(next - now(), 0);
+    const double left = larger_of(next - now(), 0);
     const struct timespec limit = {.tv_sec = (time_t)left, .tv_nsec = (long)(1e9 * (left - floor(left)))};
     if (ppoll(wait, (nfds_t)ports, &limit, NULL) < 0 && errno != EINTR) fail("ppoll");
 }

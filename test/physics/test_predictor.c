@@ -150,7 +150,7 @@ static void check_kernel(sapporo *c, const struct engine *e, const struct body *
         const double v_off = (double)fabsl(got[k] - v[k]), far = x_word[e->precision] * x_size;
         /* jerk also has - 3 (dx.v) dx, which a misplaced target makes */
         const double most = v_word[e->precision] * v_size + 9 * far * far * v_size;
-        if (fabs(dx[k]) > 2 * far || v_off > most)
+        if (!(fabs(dx[k]) <= 2 * far && v_off <= most))
             fail_msg("%s, dt %g, %s: off by %g in x (%g at most), by %g in v (%g)", e->name, time - b->time,
                      many ? "many" : "few", dx[k], 2 * far, v_off, most);
     }

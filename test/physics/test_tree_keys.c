@@ -12,6 +12,7 @@
 #include "engine/cube.h"
 #include "physics/scalars.h"
 #include "rng.h"
+#include "worst.h"
 
 enum { LEVEL = 4, SIDE = 1 << LEVEL, CELLS = SIDE * SIDE * SIDE, SHIFT = SAP_KEY_LEVELS - LEVEL };
 
@@ -69,7 +70,7 @@ static struct sap_cube cube_of(double (*x)[3], int n)
         low[c] = high[c] = x[0][c];
         for (int i = 0; i < n; i++) {
             low[c] = fmin(low[c], x[i][c]);
-            high[c] = fmax(high[c], x[i][c]);
+            high[c] = larger_of(high[c], x[i][c]);
         }
         for (int k = 0; k < m; k++) sample[c][k] = x[sap_cube_member(n, k)][c];
     }

@@ -31,6 +31,7 @@ typedef int VM;
 
 #include "physics/tree_local.h"
 #include "sapporo.h"
+#include "worst.h"
 
 typedef long double real;
 
@@ -126,8 +127,8 @@ static struct errors errors_of(double size, double eps2)
         sap_local_at(all, y, sum);
         for (int k = 0; k < 3; k++)
             off += (sum[SAP_ACC + k] - acc[k]) * (sum[SAP_ACC + k] - acc[k]), size2 += acc[k] * acc[k];
-        worst.pot = fmax(worst.pot, (double)fabsl(sum[SAP_POT] / pot - 1));
-        worst.acc = fmax(worst.acc, (double)sqrtl(off / size2));
+        worst.pot = worst_of(worst.pot, (double)fabsl(sum[SAP_POT] / pot - 1));
+        worst.acc = worst_of(worst.acc, (double)sqrtl(off / size2));
     }
     return worst;
 }
@@ -232,7 +233,7 @@ static void check_kernel(const struct sap_tree_kernel *kernel, int cells, int or
         double y[3], want[SAP_SUMS2] = {0}, size = 0;
         for (int c = 0; c < 3; c++) y[c] = problem.x[k][c] - group_middle[c];
         sap_local_at(problem.all, y, want);
-        for (int c = 0; c < 3; c++) size = fmax(size, fabs(want[SAP_ACC + c]));
+        for (int c = 0; c < 3; c++) size = larger_of(size, fabs(want[SAP_ACC + c]));
         /* accelerations of cells in all directions cancel */
         assert_true(fabs(sums.sum[SAP_POT][k] * kernel->pot_scale - want[SAP_POT]) < error * want[SAP_POT]);
         for (int c = 0; c < 3; c++)

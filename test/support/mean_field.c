@@ -9,6 +9,7 @@
 #include <cmocka.h>
 
 #include "mean_field.h"
+#include "worst.h"
 
 #include <math.h>
 #include <sapporo_tree.h>
@@ -58,7 +59,7 @@ static spot spot_of(int p)
     const int k = p % AZIMUTHS;
     at.r = radius_of(at.i);
     at.sine = sine_of(at.j);
-    at.cosine = sqrt(fmax(0, 1 - at.sine * at.sine));
+    at.cosine = sqrt(larger_of(0, 1 - at.sine * at.sine));
     at.angle = 2 * PI * (k + 0.5) / AZIMUTHS;
     at.side = k % 2 ? -1 : 1;
     return at;
@@ -146,7 +147,7 @@ static double mixed(const double table[RADII][LATITUDES], int i, int j, double r
 static int node_of(double place, int n, double *part)
 {
     const int k = place < 0 ? 0 : place < n - 2 ? (int)place : n - 2;
-    *part = fmax(0, fmin(1, place - k));
+    *part = larger_of(0, fmin(1, place - k));
     return k;
 }
 

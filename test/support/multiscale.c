@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "rng.h"
+#include "worst.h"
 
 enum { DEPTH = 21 }; /* levels of keys */
 
@@ -104,7 +105,7 @@ static void box_of(const struct multiscale *s, const double *low, const double *
         for (int c = 0; c < 3; c++) inside &= s->x[k][c] >= low[c] && s->x[k][c] <= high[c];
         for (int c = 0; c < 3 && inside; c++) {
             to_low[c] = fmin(to_low[c], s->x[k][c]);
-            to_high[c] = fmax(to_high[c], s->x[k][c]);
+            to_high[c] = larger_of(to_high[c], s->x[k][c]);
         }
     }
 }
@@ -141,7 +142,7 @@ static void to_plane(struct work *w, int axes, double *x)
     double low[3], high[3], extent = 0;
     int exponent;
     box_of(w->s, least, most, low, high);
-    for (int c = 0; c < 3; c++) extent = fmax(extent, high[c] - low[c]);
+    for (int c = 0; c < 3; c++) extent = larger_of(extent, high[c] - low[c]);
     (void)frexp(extent, &exponent);
     for (int c = 0; c < 3; c++) {
         const double cell = ldexp(1, exponent - 1 - draw(w, DEPTH)),

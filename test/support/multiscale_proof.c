@@ -1,5 +1,6 @@
 /* multiscale_proof.c - see multiscale_proof.h. */
 #include "multiscale_proof.h"
+#include "worst.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -51,8 +52,8 @@ static void add_pair(struct proof_row *row, struct pair p, double mass, const re
     for (int c = 0; c < 3; c++) row->acc[c] += mass * p.acc * d[c];
     row->size[0] += acc;
     row->size[1] += pot;
-    row->most[0] = fmax(row->most[0], acc);
-    row->most[1] = fmax(row->most[1], pot);
+    row->most[0] = larger_of(row->most[0], acc);
+    row->most[1] = larger_of(row->most[1], pot);
 }
 
 /* The particle that target i is; -1: a position. */
@@ -111,7 +112,7 @@ static void fail(struct proof *p, const char *precision, int i, const char *what
 static void check(struct proof *p, const char *precision, int i, int is_pot, double error, double bound)
 {
     const double part = error <= bound ? (bound > 0 ? error / bound : 0) : error < INFINITY ? error / bound : INFINITY;
-    p->v->worst = fmax(p->v->worst, part);
+    p->v->worst = worst_of(p->v->worst, part);
     if (!(error <= bound)) fail(p, precision, i, is_pot ? "potential" : "acceleration", error, bound);
 }
 
@@ -136,7 +137,7 @@ static double distance_from(const struct multiscale *s, const double *from, int 
     const double(*const x)[3] = multiscale_positions(s);
     double *const size = calloc((size_t)s->n + 1, sizeof *size);
     for (int k = 0; k < s->n && size; k++)
-        for (int c = 0; c < 3; c++) size[k] = fmax(size[k], fabs(x[k][c] - from[c]));
+        for (int c = 0; c < 3; c++) size[k] = larger_of(size[k], fabs(x[k][c] - from[c]));
     if (size) qsort(size, (size_t)s->n, sizeof *size, by_size);
     const double found = size ? size[at] : 0;
     free(size);
@@ -179,7 +180,7 @@ static double coordinate_of(const struct proof *p, int i)
 {
     const double *const x = position_of(p->s, i);
     double size = p->scale;
-    for (int c = 0; c < 3; c++) size = fmax(size, fabs(x[c]));
+    for (int c = 0; c < 3; c++) size = larger_of(size, fabs(x[c]));
     return size;
 }
 
@@ -211,7 +212,7 @@ static void check_wide(struct proof *p)
         errors_of(p->wide, i, row->acc, row->pot, error);
         for (int q = 0; q < 2; q++) {
             check(p, "dp", i, q, error[q], (cells + rounding) * row->size[q] + pull * (q ? p->scale : 1));
-            if (row->size[q] > 0) p->v->criterion = fmax(p->v->criterion, error[q] / row->size[q]);
+            if (row->size[q] > 0) p->v->criterion = worst_of(p->v->criterion, error[q] / row->size[q]);
         }
     }
 }

@@ -23,6 +23,13 @@ const struct place stepper_places[STEPPER_PLACES] = {
     {"cuda kd-tree", SAPPORO_BACKEND_CUDA, SAPPORO_STEP_TREE, SAPPORO_TREE_KDTREE},
     {"cuda direct", SAPPORO_BACKEND_CUDA, SAPPORO_STEP_DIRECT, SAPPORO_TREE_OCTREE}};
 
+const sapporo_field stepper_fields[STEPPER_FIELDS] = {{SAPPORO_FIELD_POINT, 1, 0, 0, {0, 0, 0}},
+                                                      {SAPPORO_FIELD_PLUMMER, 1, 0.5, 0, {0.1, 0, 0}},
+                                                      {SAPPORO_FIELD_HERNQUIST, 2, 0.7, 0, {0, 0.1, 0}},
+                                                      {SAPPORO_FIELD_NFW, 3, 1.5, 0, {0, 0, 0.1}},
+                                                      {SAPPORO_FIELD_MIYAMOTO_NAGAI, 1, 0.8, 0.2, {0, 0, 0}},
+                                                      {SAPPORO_FIELD_LOGARITHMIC, 0.9, 0.3, 0.8, {0, 0, 0}}};
+
 int stepper_place_usable(const struct place *p)
 {
     static const char *const names[] = {"auto", "cuda", "opencl", "cpu"};

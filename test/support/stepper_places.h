@@ -18,6 +18,10 @@ struct place {
 enum { STEPPER_PLACES = 9 };
 extern const struct place stepper_places[STEPPER_PLACES];
 
+/* A field of each kind. */
+enum { STEPPER_FIELDS = 6 };
+extern const sapporo_field stepper_fields[STEPPER_FIELDS];
+
 /* Whether the engine of a place has a device, and the run does not exclude it. */
 int stepper_place_usable(const struct place *p);
 

@@ -13,6 +13,7 @@
 
 #include "context/tree.h"
 #include "engine/engine.h"
+#include "worst.h"
 
 sapporo_tree_kind tree_kind = SAPPORO_TREE_OCTREE;
 
@@ -132,6 +133,20 @@ static int by_size(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
+double *tree_pot_errors(const struct tree_rows *rows, const struct tree_rows *exact, int stride)
+{
+    double *error = zeroed((size_t)exact->n, sizeof *error);
+    for (int i = 0; i < exact->n; i++)
+        error[i] = worst_of(fabs(rows->pot[i * stride] - exact->pot[i]) / fabs(exact->pot[i]), 0);
+    qsort(error, (size_t)exact->n, sizeof *error, by_size);
+    return error;
+}
+
+void tree_below(const char *what, double found, double most)
+{
+    if (!(found < most)) fail_msg("%s: %g, not below %g", what, found, most);
+}
+
 double *tree_errors(const struct tree_rows *rows, const struct tree_rows *exact, int stride)
 {
     double *error = zeroed((size_t)exact->n, sizeof *error);
@@ -198,8 +213,8 @@ static void check_node(const struct sap_tree_structure *s, const bodies *b, int 
         for (int c = 0; c < 3; c++) {
             centre[c] += (long double)b->mass[i] * b->x[i][c];
             low[c] = fmin(low[c], b->x[i][c]);
-            high[c] = fmax(high[c], b->x[i][c]);
-            size = fmaxl(size, fabsl(b->x[i][c]));
+            high[c] = larger_of(high[c], b->x[i][c]);
+            size = larger_of_long(size, fabsl(b->x[i][c]));
         }
     }
     assert_true(fabsl(s->mass[k] - mass) <= 1e-14L * mass);

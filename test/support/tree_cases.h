@@ -58,6 +58,12 @@ struct tree_rows tree_exact(const bodies *b, double eps2, int stride);
 /* Returns the relative errors of accelerations against exact ones, ascending; the caller frees them. */
 double *tree_errors(const struct tree_rows *rows, const struct tree_rows *exact, int stride);
 
+/* Returns the same of potentials. */
+double *tree_pot_errors(const struct tree_rows *rows, const struct tree_rows *exact, int stride);
+
+/* Fails the test unless a number that was found, such as an error, is below a bound; NaN is not. */
+void tree_below(const char *what, double found, double most);
+
 /* Checks all properties of a tree of these particles. */
 void tree_check_structure(sapporo_tree *t, const bodies *b, int leaf_size);
 

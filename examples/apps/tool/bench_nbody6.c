@@ -150,7 +150,8 @@ static void check(session *on)
             error += (both - sum[c]) * (both - sum[c]);
             size += sum[c] * sum[c];
         }
-        on->error = fmax(on->error, sqrt(error / size));
+        const double off = sqrt(error / size);
+        if (!(off <= on->error)) on->error = isnan(off) ? INFINITY : off;
     }
     if (!(on->error <= GOOD_ENOUGH)) snprintf(on->failure, sizeof on->failure, "forces are off by %.1e", on->error);
 }

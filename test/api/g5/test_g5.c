@@ -12,6 +12,23 @@
 #include "g5_forms.h"
 #include "reference.h"
 
+/* Potentials of particles without mass are 0, not -0, which clients print. */
+static void potential_of_nothing(void **state)
+{
+    double no_mass[3] = {0, 0, 0};
+    struct g5_batch b;
+    (void)state;
+    const int id = g5_new_device();
+    assert_int_equal(g5->set_xmj(id, 0, 3, g5_three_x, no_mass), 0);
+    assert_int_equal(g5->set_n(id, 3), 0);
+    g5->eps_to_all(1);
+    assert_int_equal(g5_force(id, 3, &b), 0);
+    for (int i = 0; i < 3; i++) assert_true(b.p[i] == 0 && !signbit(b.p[i]));
+    assert_int_equal(g5->set_n(id, 0), 0);
+    assert_int_equal(g5_force(id, 3, &b), 0);
+    for (int i = 0; i < 3; i++) assert_true(b.p[i] == 0 && !signbit(b.p[i]));
+}
+
 /* ---- softening (6.1, 6.2) --------------------------------------------------------- */
 
 static void potential_is_positive_with_self(void **state)
@@ -388,6 +405,7 @@ int main(void)
 {
     static const struct CMUnitTest tests[] = {
         G5_BOTH(potential_is_positive_with_self),
+        G5_BOTH(potential_of_nothing),
         G5_BOTH(softening_is_of_the_process),
         G5_BOTH(softening_of_pipes),
         G5_BOTH(counts),

@@ -17,6 +17,7 @@
 #include "gpu/gpu_engine.h"
 #include "gpu/gpu_kernels.h"
 #include "tree_cases.h"
+#include "worst.h"
 
 enum { N = 2000 };
 
@@ -208,7 +209,7 @@ static void same_orbits(void **state)
         }
     }
     for (int i = 0; i < BODIES; i++)
-        for (int c = 0; c < 3; c++) worst = fmax(worst, fabs(b[0].x[i][c] - b[1].x[i][c]));
+        for (int c = 0; c < 3; c++) worst = worst_of(worst, fabs(b[0].x[i][c] - b[1].x[i][c]));
     assert_true(worst > 0 && worst < 0.01 * 0.5 * 0.25 * 0.25 * 10); /* 1 % of a force of 10, for t = 1/4 */
     g5->eps_to_all(0);
     bodies_free(&b[0]);

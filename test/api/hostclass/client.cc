@@ -6,6 +6,8 @@
  */
 #include "sapporohostclass.h"
 
+#include "../../support/worst.h"
+
 static const int N = 300, NI = 7;
 static int failures;
 
@@ -107,9 +109,9 @@ static void forces(sapporo &grav, const char *what, int order, double t, double 
     for (int i = 0; i < NI; i++) {
         const sums s = solve(i, order == GRAPE5 ? 0 : t, 1e-3, h2[i]);
         int list[N], n = -1;
-        worst = max(worst, max(off(&pot[i], &s.pot, 1), off(acc[i], s.acc, 3)));
-        if (order > GRAPE5) worst = max(worst, off(jerk[i], s.jerk, 3));
-        wrong += near[i] != s.nearest || fabs(r2[i] - s.r2) > 1e-12;
+        worst = worst_of(worst, worst_of(off(&pot[i], &s.pot, 1), off(acc[i], s.acc, 3)));
+        if (order > GRAPE5) worst = worst_of(worst, off(jerk[i], s.jerk, 3));
+        wrong += near[i] != s.nearest || !(fabs(r2[i] - s.r2) <= 1e-12);
         wrong += grav.get_ngb_list(0, i, N, n, list) != 0 || n != (int)s.list.size();
         for (int k = 0; k < n && k < (int)s.list.size(); k++) wrong += list[k] != s.list[(size_t)k];
         wrong += n > 1 && (grav.get_ngb_list(0, i, 1, n, list) != 1 || n != (int)s.list.size());

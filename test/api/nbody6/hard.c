@@ -256,6 +256,19 @@ static void try_integers(void)
         soil();
         irregular(1, &end, 0);
         check(all_nan(1), "a force on none of the particles", end);
+        if (end == -1) { /* as long as there is room for, and one longer */
+            int most[LMAX + 2] = {LMAX};
+            for (int n = 1; n < LMAX + 2; n++) most[n] = n + 2;
+            set_list(2, most);
+            soil();
+            irregular(1, &(int){2}, 0);
+            check(isfinite(acc[0][0]) && acc[0][0] != 7, "the longest list", LMAX);
+            most[0] = LMAX + 1;
+            set_list(2, most);
+            soil();
+            irregular(1, &(int){2}, 0);
+            check(all_nan(1), "a list of one too many", LMAX + 1);
+        }
         if (end <= 0) irregular(end, &end, 0);
         if (end <= 0) regular_of(end, LMAX, LMAX - 1, list[0]);
         soil();
@@ -274,6 +287,12 @@ static void try_integers(void)
         soil();
         potential(1, 1, end <= 0 ? end : -end);
         check(isnan(pot[0]), "potential among none", end);
+        soil();
+        potential(N - 1, 2, N);
+        check(isfinite(pot[0]) && pot[1] > 0 && pot[1] != 7, "potential of the last two", N);
+        soil();
+        potential(N, 2, N);
+        check(isnan(pot[0]) && isnan(pot[1]) && pot[2] == 7, "potential of one beyond the last", N + 1);
 #endif
         if (end < 0) {
             send(end);

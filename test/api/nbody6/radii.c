@@ -13,6 +13,7 @@
  */
 #define _POSIX_C_SOURCE        200809L
 #define SAPPORO_NBODY6_AARSETH 1
+#include "../../support/worst.h"
 #include "sapporo_nbody6.h"
 
 #include <math.h>
@@ -134,7 +135,7 @@ static int list_is(int n, int i, enum kind kind, int most)
     return good && list[i][0] == (length <= most ? length : -length);
 }
 
-static double largest(const double *at) { return fmax(fabs(at[0]), fmax(fabs(at[1]), fabs(at[2]))); }
+static double largest(const double *at) { return larger_of(fabs(at[0]), larger_of(fabs(at[1]), fabs(at[2]))); }
 
 /*
  * Whether acceleration i is that by all stars that are not in list i.  Bound: sp rounds each coordinate by half a unit

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../../support/worst.h"
 #include "sapporo_sphgrav.h"
 
 enum { N = 1500 };
@@ -66,9 +67,6 @@ static double field(int kernel, double r, double h, double *acc)
     return (double)(-(integral(kernel, 2, 0, low) / low + integral(kernel, 1, low, 1)) / h);
 }
 
-/* Returns the larger of two numbers; a NaN is larger than all. */
-static double larger(double a, double b) { return isnan(a) || isnan(b) ? INFINITY : fmax(a, b); }
-
 /*
  * Largest error of particles first .. first + n - 1, relative to the sums of the sizes of the terms: of all with the
  * spline, of each seventh with other kernels, and of the compact particle.
@@ -89,8 +87,8 @@ static double error(int kernel, int first, int n)
             for (int k = 0; k < 3; k++) want[k] += m[j] / 2 * (acc[0] + acc[1]) * d[k];
             size += m[j] / 2 * (acc[0] + acc[1]) * sqrt(r2);
         }
-        for (int k = 0; k < 3; k++) worst = larger(worst, fabs(a[k][i] - want[k]) / size);
-        worst = larger(worst, fabs(pot[i] / phi - 1));
+        for (int k = 0; k < 3; k++) worst = worst_of(worst, fabs(a[k][i] - want[k]) / size);
+        worst = worst_of(worst, fabs(pot[i] / phi - 1));
     }
     return worst;
 }
