@@ -103,6 +103,15 @@ void sap_warn_once(struct sap_notes *notes, enum sap_warning which, const char *
     put_counted(notes, SAPPORO_LOG_WARNING, text);
 }
 
+/* Records an error of a context, whose text has the length of notes->error. */
+static void record(struct sap_notes *notes, int status, const char *text)
+{
+    sap_lock(&sap_messages.lock);
+    memcpy(notes->error, text, sizeof notes->error);
+    sap_unlock(&sap_messages.lock);
+    notes->status = status;
+}
+
 int sap_error(struct sap_notes *notes, int status, const char *format, ...)
 {
     char text[sizeof notes->error] = "";
@@ -110,11 +119,21 @@ int sap_error(struct sap_notes *notes, int status, const char *format, ...)
     va_start(args, format);
     format_line(text, sizeof text, format, args);
     va_end(args);
-    sap_lock(&sap_messages.lock);
-    memcpy(notes->error, text, sizeof text);
-    sap_unlock(&sap_messages.lock);
-    notes->status = status;
+    record(notes, status, text);
     put_counted(notes, SAPPORO_LOG_ERROR, text);
+    return status;
+}
+
+int sap_error_once(struct sap_notes *notes, enum sap_warning which, int status, const char *format, ...)
+{
+    char text[sizeof notes->error] = "";
+    va_list args;
+    va_start(args, format);
+    format_line(text, sizeof text, format, args);
+    va_end(args);
+    record(notes, status, text);
+    if (!(notes->warned >> which & 1)) put_counted(notes, SAPPORO_LOG_WARNING, text);
+    notes->warned |= 1U << which;
     return status;
 }
 

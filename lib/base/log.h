@@ -31,6 +31,8 @@ enum sap_warning {
     SAP_WARN_TREE_ENGINE, /* an engine that has no trees */
     SAP_WARN_TREE_BATCH,  /* small batches of i-particles with a tree */
     SAP_WARN_NEIGHBOUR,   /* a device that failed in a neighbour force */
+    SAP_WARN_NO_SOURCES,  /* a force from no particle at all */
+    SAP_WARN_NO_MASS,     /* particles that were given without masses */
     SAP_WARN_COUNT
 };
 
@@ -82,6 +84,10 @@ void sap_warn_once(struct sap_notes *notes, enum sap_warning which, const char *
 
 /* Records and prints an error; returns status. */
 int sap_error(struct sap_notes *notes, int status, const char *format, ...) __attribute__((format(printf, 3, 4)));
+
+/* Like sap_error, but prints the error only the first time that this context gives the warning `which`. */
+int sap_error_once(struct sap_notes *notes, enum sap_warning which, int status, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
 
 /* A copy of the last error's text; valid until the calling thread has called this function eight more times. */
 const char *sap_error_text(const struct sap_notes *notes);

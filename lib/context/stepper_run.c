@@ -528,7 +528,7 @@ int sapporo_stepper_energy(sapporo_stepper *stepper, sapporo_stepper_totals *tot
         return SAPPORO_ERR_CLOSED;
     }
     const sap_fpenv callers = sap_fp_enter();
-    int status = !sized      ? fail(s, SAPPORO_ERR_ARGUMENT, "size of sapporo_stepper_totals is not set")
+    int status = !sized ? sap_struct_error(&s->object.notes, SAPPORO_ERR_ARGUMENT, "sapporo_stepper_totals", totals)
                  : !s->ready ? sap_stepper_empty(s)
                              : measure(s, &whole);
     if (status) whole = none;

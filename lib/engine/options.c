@@ -303,9 +303,7 @@ static int copy_options(sapporo_options *to, const sapporo_options *from, struct
     memset(to, 0, sizeof *to);
     if (from == NULL) return SAPPORO_OK;
     const int status = sap_struct_copy(to, sizeof *to, from, sizeof from->size);
-    if (status == SAPPORO_ERR_ARGUMENT) return sap_error(notes, status, "size of sapporo_options is not set");
-    if (status) return sap_error(notes, status, "sapporo_options of a newer version of the library");
-    return SAPPORO_OK;
+    return status ? sap_struct_error(notes, status, "sapporo_options", from) : SAPPORO_OK;
 }
 
 int sap_settings_read(struct sap_settings *out, const sapporo_options *options, struct sap_notes *notes)
