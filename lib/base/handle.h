@@ -38,7 +38,7 @@ enum {
     SAP_HANDLE_SLOT_BITS = sizeof(uintptr_t) > 4 ? 22 : 13,
     SAP_HANDLE_LIFE_SHIFT = SAP_HANDLE_KIND_BITS + SAP_HANDLE_SLOT_BITS,
     SAP_HANDLE_SLOTS = 1 << SAP_HANDLE_SLOT_BITS, /* of each kind */
-    SAP_HANDLE_CHUNK = 256 /* number of slots that are allocated at a time */
+    SAP_HANDLE_CHUNK = 256                        /* number of slots that are allocated at a time */
 };
 
 /* The first member of every object that has a handle. */

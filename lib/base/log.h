@@ -33,6 +33,7 @@ enum sap_warning {
     SAP_WARN_NEIGHBOUR,   /* a device that failed in a neighbour force */
     SAP_WARN_NO_SOURCES,  /* a force from no particle at all */
     SAP_WARN_NO_MASS,     /* particles that were given without masses */
+    SAP_WARN_THREADS,     /* more threads than the library uses */
     SAP_WARN_COUNT
 };
 

@@ -6,7 +6,8 @@ int sap_struct_error(struct sap_notes *notes, int status, const char *name, cons
     size_t size;
     if (!given) return sap_error(notes, status, "%s is NULL", name);
     if (status == SAPPORO_ERR_UNSUPPORTED)
-        return sap_error(notes, status, "%s of a newer version of the library: it has a member that is not known", name);
+        return sap_error(notes, status, "%s of a newer version of the library: it has a member that is not known",
+                         name);
     memcpy(&size, given, sizeof size);
     return sap_error(notes, status, "size of %s is %zu: it must be sizeof(%s)", name, size, name);
 }

@@ -155,8 +155,8 @@ int sapporo_force_batch_begin(sapporo *context, int nlists, const sapporo_small_
     int status = sap_batch_prepare(c, &m, "sapporo_force_batch_begin");
     if (!status) {
         sapporo_batch *const b = new_batch(c);
-        status = b ? start(c, b, &m)
-                   : sap_fail(c, SAPPORO_ERR_MEMORY, "no batch: %s", sap_handle_lack(SAP_HANDLE_BATCH));
+        status =
+            b ? start(c, b, &m) : sap_fail(c, SAPPORO_ERR_MEMORY, "no batch: %s", sap_handle_lack(SAP_HANDLE_BATCH));
         if (!status)
             *batch = sap_handle_give(&b->self);
         else if (b)

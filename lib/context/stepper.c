@@ -301,8 +301,8 @@ int sapporo_stepper_get(sapporo_stepper *stepper, const sapporo_stepper_output *
         return SAPPORO_ERR_CLOSED;
     }
     const sap_fpenv callers = sap_fp_enter();
-    int status = known ? sap_struct_error(&s->object.notes, known, "sapporo_stepper_output", output)
-                       : check_output(s, &o);
+    int status =
+        known ? sap_struct_error(&s->object.notes, known, "sapporo_stepper_output", output) : check_output(s, &o);
     if (!status) status = give_all(s, &o);
     if (status) erase(&o);
     return sap_stepper_leave(s, callers, status);

@@ -386,8 +386,8 @@ int sapporo_tree_force(sapporo_tree *tree, const sapporo_tree_request *request, 
         return SAPPORO_ERR_CLOSED;
     }
     const sap_fpenv callers = sap_fp_enter();
-    int status = known ? sap_struct_error(&t->object.notes, known, "sapporo_tree_request", request)
-                       : check_request(t, &r);
+    int status =
+        known ? sap_struct_error(&t->object.notes, known, "sapporo_tree_request", request) : check_request(t, &r);
     if (!status && r.ni > 0 && (acc || pot)) {
         warn_of_nothing(t);
         status = t->ops->force(t->tree, &r, acc, pot);

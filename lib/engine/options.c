@@ -10,6 +10,7 @@
 #include "base/file.h"
 #include "base/log.h"
 #include "base/structs.h"
+#include "base/team.h"
 #include "base/variable_check.h"
 #include "engine/config.h"
 
@@ -212,7 +213,14 @@ static int read_isa(struct sap_settings *out, const sapporo_options *options, st
 static int read_threads(struct sap_settings *out, const sapporo_options *options, struct sap_notes *notes)
 {
     out->threads = options->threads;
-    if (out->threads < 0) return sap_error(notes, SAPPORO_ERR_ARGUMENT, "threads is %d", out->threads);
+    if (out->threads < 0)
+        return sap_error(notes, SAPPORO_ERR_ARGUMENT, "threads is %d; it may be 0, the default, to %d", out->threads,
+                         (int)SAP_TEAM_MOST);
+    if (out->threads > SAP_TEAM_MOST) {
+        sap_warn_once(notes, SAP_WARN_THREADS, "threads is %d; the library uses at most %d", out->threads,
+                      (int)SAP_TEAM_MOST);
+        out->threads = SAP_TEAM_MOST;
+    }
     return SAPPORO_OK;
 }
 

@@ -147,7 +147,7 @@ static void contexts_and_forces(void **state)
 {
     const sapporo_options options = {.size = sizeof options, .backend = SAPPORO_BACKEND_CPU, .threads = 1};
     const double x[1][3] = {{0, 0, 0}};
-    const sapporo_request request = {.size = sizeof request, .ni = 1, .x = {x, 0}};
+    const sapporo_request request = {.size = sizeof request, .ni = 1, .x = {x, 0}, .want = SAPPORO_ALLOW_EMPTY};
     int slots = 0;
     (void)state;
     for (int turn = 0; turn < 2000; turn++) {
@@ -171,8 +171,10 @@ static void full_kind(void **state)
     const sapporo_options options = {.size = sizeof options, .backend = SAPPORO_BACKEND_CPU, .order = 2, .threads = 1};
     const sapporo_small_force list = {.size = sizeof list};
     struct sap_handle_slots *const of = &sap_handles.of[SAP_HANDLE_BATCH];
+    const double x[1][3] = {{0, 0, 0}};
+    const sapporo_request request = {.size = sizeof request, .ni = 1, .x = {x, 0}, .want = SAPPORO_ALLOW_EMPTY};
     sapporo_batch *batch;
-    sapporo_tree *tree;
+    sapporo_job *job;
     sapporo *c, *other;
     (void)state;
     assert_int_equal(sapporo_open(&options, &c), SAPPORO_OK);
@@ -181,14 +183,13 @@ static void full_kind(void **state)
     assert_int_equal(sapporo_force_batch_begin(c, 0, &list, &batch), SAPPORO_ERR_MEMORY);
     assert_non_null(strstr(sapporo_last_error(c), "handles of this kind are in use"));
     assert_int_equal(sapporo_open(&options, &other), SAPPORO_OK);
-    assert_int_equal(sapporo_tree_create(NULL, 1, &tree), SAPPORO_OK);
+    assert_int_equal(sapporo_force_begin(other, &request, &job), SAPPORO_OK);
     of->used = used;
     assert_int_equal(sapporo_force_batch_begin(c, 0, &list, &batch), SAPPORO_OK);
     sapporo_force_batch_free(batch);
     of->used = SAP_HANDLE_SLOTS;
     assert_int_equal(sapporo_force_batch_begin(c, 0, &list, &batch), SAPPORO_OK);
     of->used = used + 1;
-    sapporo_tree_destroy(tree);
     sapporo_close(other);
     sapporo_close(c);
 }
