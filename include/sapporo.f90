@@ -252,6 +252,11 @@ module sapporo
             type(c_ptr), value :: user
         end subroutine sapporo_set_log
 
+        subroutine sapporo_print_errors(printed) bind(c)
+            import
+            integer(c_int), value :: printed
+        end subroutine sapporo_print_errors
+
         subroutine sapporo_log(level, text) bind(c)         ! text ends with c_null_char
             import :: c_int, c_char
             integer(c_int), value :: level

@@ -111,6 +111,13 @@ typedef void (*sapporo_log_function)(void *user, int level, const char *text);
  */
 SAPPORO_API void sapporo_set_log(sapporo_log_function log, void *user);
 
+/*
+ * printed 0: errors of calls that return them, or keep them for sapporo_last_error, are no longer printed to stderr, in
+ * the whole process: for callers that raise them as exceptions.  A log function gets them all the same, and
+ * SAPPORO_VERBOSE of 2 or more prints them.  1, the default: they are printed.
+ */
+SAPPORO_API void sapporo_print_errors(int printed);
+
 /* Sends a message where those of the library go, if SAPPORO_VERBOSE wants its level: for libraries built on this one.
  */
 SAPPORO_API void sapporo_log(int level, const char *text);

@@ -80,10 +80,20 @@ void sap_log(int level, const char *format, ...)
     put(level, text);
 }
 
+/* Whether an error is kept for its caller alone: the caller raises it, and prints it if nothing handles it. */
+static int is_kept(int level)
+{
+    if (level != SAPPORO_LOG_ERROR || !atomic_load(&sap_messages.keeps_errors) || sap_verbosity() >= 2) return 0;
+    sap_lock(&sap_messages.lock);
+    const int to_stderr = sap_messages.function == NULL;
+    sap_unlock(&sap_messages.lock);
+    return to_stderr;
+}
+
 /* Prints one line of a context; at the default verbosity only the first SAP_LINES_MAX lines. */
 static void put_counted(struct sap_notes *notes, int level, const char *text)
 {
-    if (!wanted(level)) return;
+    if (!wanted(level) || is_kept(level)) return;
     notes->lines++;
     if (notes->lines < SAP_LINES_MAX || sap_verbosity() >= 2)
         put(level, text);
@@ -164,6 +174,8 @@ void sapporo_set_log(sapporo_log_function log, void *user)
     sap_messages.user = user;
     sap_unlock(&sap_messages.lock);
 }
+
+void sapporo_print_errors(int printed) { atomic_store(&sap_messages.keeps_errors, !printed); }
 
 void sapporo_log(int level, const char *text)
 {

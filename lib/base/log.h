@@ -64,6 +64,7 @@ struct sap_messages {
     sapporo_log_function function; /* NULL: stderr */
     void *user;
     atomic_int verbosity;       /* SAPPORO_VERBOSE; -1: not read yet */
+    atomic_int keeps_errors;    /* 1: errors that a call returns are not printed to stderr; see sapporo_print_errors */
     atomic_uint complained;     /* bit sap_complaint: the complaint has been made */
     struct sap_lock notes_lock; /* guards notes */
     struct sap_notes notes;     /* of messages that belong to no context */

@@ -432,9 +432,12 @@ int sap_stepper_start(sapporo_stepper *s)
 
 /* ---- advance ----------------------------------------------------------------------------------- */
 
+/* Times that differ by so much are equal: 2^-10 of the shortest step. */
+static double slack_of(const sapporo_stepper *s) { return ldexp(s->signature.dt, -s->signature.levels - 9); }
+
 static int run(sapporo_stepper *s, double time, long long steps)
 {
-    const double slack = ldexp(s->signature.dt, -s->signature.levels - 9); /* 2^-10 of the shortest step */
+    const double slack = slack_of(s);
     struct sap_step_active active;
     int status = SAPPORO_OK;
     for (long long done = 0; !status && (steps == 0 || done < steps); done++) {
@@ -456,6 +459,9 @@ int sapporo_stepper_advance(sapporo_stepper *stepper, double time, long long ste
     else if (isnan(time) || steps < 0 || (steps == 0 && isinf(time)))
         status =
             fail(s, SAPPORO_ERR_ARGUMENT, "time is %g and steps %lld; without end, steps must be > 0", time, steps);
+    else if (time < sap_stepper_time(s, s->clock.long_step, s->clock.tick) - slack_of(s))
+        status = fail(s, SAPPORO_ERR_ARGUMENT, "time is %.17g, before the present time %.17g: steps go forward alone",
+                      time, sap_stepper_time(s, s->clock.long_step, s->clock.tick));
     else
         status = run(s, time, steps);
     return sap_stepper_leave(s, callers, status);
