@@ -87,7 +87,7 @@ def test_forces_of_nothing(context):
 def test_labels_beyond_64_bits():
     with sapporo.Stepper(2, 0.25, eps2=0.01) as s:
         args = np.eye(3)[:2], np.zeros((2, 3)), 1.0
-        for label in ([2**64 - 1, 0], np.array([0, 2**63], np.uint64)):
+        for label in (np.array([2**64 - 1, 0], np.uint64), np.array([0, 2**63], np.uint64)):
             with pytest.raises(ValueError, match="label has numbers outside the range of 64 bits"):
                 s.set(*args, label=label)
         for label in ([1.5, 2.5], [2**64, 0], ["a", "b"]):
@@ -114,7 +114,7 @@ def test_texts_with_nul(tmp_path):
 def test_times_at_which_no_step_ends(scheme):
     with sapporo.Stepper(2, 0.3, eps2=0.01, scheme=scheme) as s:
         s.set(np.eye(3)[:2], np.zeros((2, 3)), 1.0, time=0.1)
-        with pytest.raises(sapporo.ArgumentError, match="end at 1 and 1.3"):
+        with pytest.raises(sapporo.ArgumentError, match="exact=False"):
             s.advance(1.1)
         assert s.time == 0.1
         assert s.advance(1.0) == pytest.approx(1.0, abs=1e-12)
