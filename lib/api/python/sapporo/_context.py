@@ -305,7 +305,6 @@ class Context(Handle):
         """
         targets = vectors(x, "x")
         ni = len(targets)
-        warn_if_empty(nj is None and self._nj == 0 and ni > 0, "the context")
         request = new("sapporo_request", ni=ni, nj=self._nj if nj is None else nj, eps2=eps2)
         keep: list[Any] = [targets]
         set_column(request.x, targets)
@@ -327,7 +326,9 @@ class Context(Handle):
         request.softening = choose("softening", softening, SOFTENINGS)
         job = ffi.new("sapporo_job **")
         self._check(lib.sapporo_force_begin(self._handle, request, job))
-        return Job(self, job[0], ni)
+        begun = Job(self, job[0], ni)
+        warn_if_empty(nj is None and self._nj == 0 and ni > 0, "the context")
+        return begun
 
     def force(
         self,
