@@ -164,8 +164,8 @@ include cpu_sse/instances.mk
 include lib/mpi/mpi.mk
 # Objects that take longest come first.
 LIB_OBJECTS := $(INSTANCE_OBJECTS) $(call objects,$(LIB_SOURCES)) $(B)/lib/embedded_cuda.o $(B)/lib/embedded_opencl.o
-DOORS       := sapporo6th yebisug6 nbody6pp_gpu nbody6_gpu nbody7_gpu sphgrav_sapporo $(MPI_LIBRARY)
-LIBRARIES   := sapporo g6 $(DOORS)
+DOORS       := sapporo6th nbody6pp_gpu nbody6_gpu nbody7_gpu sphgrav_sapporo $(MPI_LIBRARY)
+LIBRARIES   := sapporo g6 yebisug6 $(DOORS)
 PROGRAMS    := $(call built,$(EXAMPLES) $(APPS) $(FORTRAN)) $(if $(TOOL),examples/sapporo) $(if $(MPI_ID),$(call built,$(MPI_APPS)))
 PUBLISHED   := $(foreach l,$(LIBRARIES),lib/$(call SO_FILE,$l) lib/lib$l.a) $(PROGRAMS)
 LINKS       := $(foreach l,$(LIBRARIES),lib/$(call SO_NAME,$l) lib/$(call SO_LINK,$l)) lib/$(call SO_LINK,pg5) lib/libpg5.a
@@ -215,10 +215,11 @@ include kernels_ocl/opencl.mk
 
 OBJECTS_sapporo := $(LIB_OBJECTS)
 OBJECTS_g6      := $(LIB_OBJECTS:%/npipes.o=%/npipes_48.o)
+# Codes link libyebisug6 for GRAPE-6 calls alone, and take its static library apart: it contains all of libsapporo.
+OBJECTS_yebisug6 := $(LIB_OBJECTS) $(call objects,lib/api/sixth/sixth.c lib/api/sixth/api_yebisu.c lib/api/sixth/api_yebisu_cxx.c)
 
 # Front doors that are libraries of their own, on libsapporo, which lies beside them.
 OBJECTS_sapporo6th := $(call objects,lib/api/sixth/sixth.c lib/api/sixth/api_sixth.c)
-OBJECTS_yebisug6   := $(call objects,lib/api/sixth/sixth.c lib/api/sixth/api_yebisu.c lib/api/sixth/api_yebisu_cxx.c)
 NBODY6_PARTS       := lib/api/nbody6/device.c lib/api/nbody6/radii.c lib/api/nbody6/regular.c lib/api/nbody6/potential.c lib/api/nbody6/irregular.c lib/api/nbody6/waiting.c \
                       lib/base/environment.c lib/base/variable_table.c
 OBJECTS_nbody6pp_gpu := $(call objects,$(NBODY6_PARTS) lib/api/nbody6/api_nbody6pp.c)
@@ -230,11 +231,19 @@ SAPPORO_LINKED     := $(B)/lib/$(call SO_NAME,sapporo) $(B)/lib/$(call SO_LINK,s
 $(foreach l,$(DOORS),$(B)/lib/$(call SO_FILE,$l)): | $(SAPPORO_LINKED)
 $(foreach l,$(DOORS),$(eval ON_$l := -L$(B)/lib -lsapporo $(BESIDE)))
 
+# Members of a static library have different names, for programs that take it apart (ar x): an object whose name another
+# one has is a member by the name of its path.
+namesakes    = $(foreach o,$1,$(if $(word 2,$(filter %/$(notdir $o),$1)),$o))
+by_path      = $(B)/members/$(subst /,_,$(1:$(B)/%=%))
+link_by_path = mkdir -p $(B)/members && $(foreach o,$1,ln -f $o $(call by_path,$o) &&) true
+members      = $(foreach o,$1,$(if $(filter $o,$2),$(call by_path,$o),$o))
+
 define library_rules
 $(B)/lib/lib$1.a: $$(OBJECTS_$1)
 	$$(call say,AR,lib/lib$1.a)
 	@rm -f $$@
-	$$(Q)$(AR) qcs $$@ $$^
+	$$(Q)$$(call link_by_path,$$(call namesakes,$$^))
+	$$(Q)$(AR) qcs $$@ $$(call members,$$^,$$(call namesakes,$$^))
 
 $(B)/lib/$(call SO_FILE,$1): $$(OBJECTS_$1) lib/build/sapporo.map
 	$$(call say,LINK,lib/$(call SO_FILE,$1))

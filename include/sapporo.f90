@@ -33,7 +33,7 @@ module sapporo
         SAPPORO_BACKEND_CPU = 3
     integer(c_int), parameter :: SAPPORO_PRECISION_DEFAULT = 0, SAPPORO_SP = 1, SAPPORO_DS = 2, SAPPORO_DP = 3
     integer(c_int), parameter :: SAPPORO_ROOT_DEFAULT = 0, SAPPORO_ROOT_FULL = 1, SAPPORO_ROOT_FAST = 2
-    integer(c_int), parameter :: SAPPORO_WANT_NEAREST = 1, SAPPORO_WANT_LISTS = 2
+    integer(c_int), parameter :: SAPPORO_WANT_NEAREST = 1, SAPPORO_WANT_LISTS = 2, SAPPORO_ALLOW_EMPTY = 8
     integer(c_int), parameter :: SAPPORO_PAIRS_ALL = 0, SAPPORO_PAIRS_OUTSIDE = 1
     integer(c_int), parameter :: SAPPORO_SOFTENING_PLUMMER = 0, SAPPORO_SOFTENING_SPLINE_LARGER = 1, &
         SAPPORO_SOFTENING_SPLINE_MEAN = 2
@@ -251,6 +251,11 @@ module sapporo
             type(c_funptr), value :: log
             type(c_ptr), value :: user
         end subroutine sapporo_set_log
+
+        subroutine sapporo_print_errors(printed) bind(c)
+            import
+            integer(c_int), value :: printed
+        end subroutine sapporo_print_errors
 
         subroutine sapporo_log(level, text) bind(c)         ! text ends with c_null_char
             import :: c_int, c_char

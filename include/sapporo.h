@@ -34,8 +34,9 @@
  * that was closed or freed is closed for ever, whatever was opened since: calls
  * with it return SAPPORO_ERR_CLOSED (functions without a status give "", 0 or
  * what their comment says), and closing it once more does nothing.  No handle
- * is ever given twice (where pointers have 32 bits: not before 65,536 others of
- * its kind).  Up to 4,194,304 handles are open at a time (32 bits: 16,384).
+ * is ever given twice (where pointers have 32 bits: not before 65,535 others of
+ * its kind).  Up to 4,194,304 handles of each kind are open at a time (32 bits:
+ * 8,192).
  *
  * Threads: different contexts are independent.  Calls on one context from
  * several threads are serialised; a thread that waits sleeps.  Any thread may
@@ -109,6 +110,13 @@ typedef void (*sapporo_log_function)(void *user, int level, const char *text);
  * warnings, 2 also the choices made, 3 also every call.
  */
 SAPPORO_API void sapporo_set_log(sapporo_log_function log, void *user);
+
+/*
+ * printed 0: errors of calls that return them, or keep them for sapporo_last_error, are no longer printed to stderr, in
+ * the whole process: for callers that raise them as exceptions.  A log function gets them all the same, and
+ * SAPPORO_VERBOSE of 2 or more prints them.  1, the default: they are printed.
+ */
+SAPPORO_API void sapporo_print_errors(int printed);
 
 /* Sends a message where those of the library go, if SAPPORO_VERBOSE wants its level: for libraries built on this one.
  */
@@ -316,7 +324,8 @@ typedef struct sapporo_job sapporo_job; /* handle of a force on a set of i-parti
 
 enum sapporo_want {
     SAPPORO_WANT_NEAREST = 1, /* nearest neighbour of each i-particle */
-    SAPPORO_WANT_LISTS = 2    /* neighbour lists: all j with |r|^2 < h2, unsoftened, strict */
+    SAPPORO_WANT_LISTS = 2,   /* neighbour lists: all j with |r|^2 < h2, unsoftened, strict */
+    SAPPORO_ALLOW_EMPTY = 8   /* no output: nj = 0 is meant, also if the context holds particles */
 };
 
 /* Which pairs make a force. */
@@ -357,7 +366,7 @@ typedef enum sapporo_softening {
 typedef struct sapporo_request {
     size_t size; /* sizeof(sapporo_request) */
     /* sources */
-    int nj; /* addresses 0 .. nj-1 take part; empty addresses contribute nothing */
+    int nj; /* addresses 0 .. nj-1 take part; empty addresses contribute nothing.  0: see SAPPORO_ALLOW_EMPTY */
     /* targets */
     int ni;               /* number of i-particles, any number >= 0 */
     sapporo_column x;     /* double[3] */
@@ -396,7 +405,8 @@ typedef struct sapporo_result {
 /*
  * Starts a force.  All inputs are copied before it returns; the j-particles are those set up to now,
  * predicted to the time set last.  *job must be freed by sapporo_force_free.  On error *job is NULL.
- * SAPPORO_ERR_MEMORY also if a particle below nj was lost.
+ * SAPPORO_ERR_MEMORY also if a particle below nj was lost.  SAPPORO_ERR_ARGUMENT also if nj is 0 with ni > 0, the
+ * context holds particles, and want lacks SAPPORO_ALLOW_EMPTY: a request that forgets nj would get forces of 0.
  */
 SAPPORO_API int sapporo_force_begin(sapporo *context, const sapporo_request *request, sapporo_job **job);
 
@@ -414,8 +424,8 @@ SAPPORO_API int sapporo_force_end(sapporo_job *job, int ni, const sapporo_result
  * |r|^2 < h2, ascending, each once, without the particle itself.  *n is the number of entries written,
  * at most `room`; SAPPORO_TRUNCATED if there are more.  *total, if not NULL, is the full length.
  * If the force was begun without lists, they are computed now from the j-particles of that force; this
- * must happen before the next sapporo_force_begin of the context (else SAPPORO_ERR_GONE).  After an error *n and *total
- * are 0.
+ * must happen before the next force, neighbour force or batch of the context begins (else SAPPORO_ERR_GONE, unless no
+ * particle has been set since).  After an error *n and *total are 0.
  */
 SAPPORO_API int sapporo_force_neighbours(sapporo_job *job, int i, int room, int *n, int *list, int *total);
 

@@ -143,8 +143,10 @@ SAPPORO_API int sapporo_stepper_set(sapporo_stepper *stepper, const sapporo_step
 
 /*
  * Moves the particles to the last step that ends at or before `time`, by at most `steps` steps (of block steps:
- * blocks); 0: no limit.  time may be INFINITY if steps > 0.  SAPPORO_ERR_ARGUMENT, with time and step: the next step is
- * so short that it does not change the time; count time from a start nearer to 0.  SAPPORO_ERR_NOT_FINITE: a force or a
+ * blocks); 0: no limit.  time may be INFINITY if steps > 0.  With a time that is no whole number of steps after the
+ * start, the particles stop before it: sapporo_stepper_get_time tells where, and sapporo_stepper_get predicts to the
+ * time itself.  SAPPORO_ERR_ARGUMENT: the time is before the present one, or, with time and step, the next step is so
+ * short that it does not change the time; count time from a start nearer to 0.  SAPPORO_ERR_NOT_FINITE: a force or a
  * position of the next step is not finite, or a massless particle is farther from the tree than a force reaches (2^300
  * times the size of the tree or its softening); its error names the particle.
  */

@@ -55,7 +55,12 @@ struct sapporo {
     int open(std::string kernelFile, int *devices, int nprocs = 1, int order = FOURTH, int precision = -1)
     {
         (void)kernelFile;
-        if (context_ || order < GRAPE5 || order > EIGHT || precision < -1 || precision > DOUBLE) return -1;
+        if (context_) return refuse("open", "the object is open already; close it first");
+        if (order < GRAPE5 || order > EIGHT)
+            return refuse("open", "order is " + text_of(order) + "; it may be 0 to 3: GRAPE5, FOURTH, SIXTH, EIGHT");
+        if (precision < -1 || precision > DOUBLE)
+            return refuse("open", "precision is " + text_of(precision) +
+                                      "; it may be 0 to 2: FLOAT, DOUBLESINGLE, DOUBLE; or -1, the default");
         sapporo_options options = sapporo_options();
         std::vector<int> first;
         for (int k = 0; k < -nprocs && k < 1024; k++) first.push_back(k);
@@ -101,7 +106,9 @@ struct sapporo {
                        double a2[3], double v[3], double x[3], double snp[3], double crk[3], double eps)
     {
         (void)dtj;
-        if (!context_ || address < 0 || address >= 1 << 30) return -1;
+        if (!context_) return refuse("set_j_particle", not_open());
+        if (address < 0 || address >= 1 << 30)
+            return refuse("set_j_particle", "address is " + text_of(address) + "; it may be 0 to 1073741823");
         const bool full = order_ > 4;
         const double *const from[6] = {x, v, a2, j6, full ? snp : k18, full ? crk : NULL};
         const double factor[6] = {1, 1, 2, 6, 18, 1};
@@ -143,7 +150,11 @@ struct sapporo {
         r.eps2 = eps2;
         r.eps2_i.base = eps2_i;
         r.h2.base = h2;
-        if (context_) sapporo_force_begin(context_, &r, &job_);
+        r.want = SAPPORO_ALLOW_EMPTY;
+        if (context_)
+            sapporo_force_begin(context_, &r, &job_);
+        else
+            refuse("startGravCalc", not_open());
     }
 
     /*
@@ -220,6 +231,20 @@ struct sapporo {
     sapporo(const sapporo &);
     sapporo &operator=(const sapporo &);
 
+    /* Prints why a call does nothing, where the library prints its errors; returns -1. */
+    static int refuse(const char *call, const std::string &why)
+    {
+        sapporo_log(SAPPORO_LOG_ERROR, ("sapporo::" + (call + (": " + why))).c_str());
+        return -1;
+    }
+    static const char *not_open() { return "the object is not open"; }
+    static std::string text_of(int number)
+    {
+        char text[16];
+        snprintf(text, sizeof text, "%d", number);
+        return text;
+    }
+
     int send(int address, const kept &own)
     {
         sapporo_particle p = own.particle;
@@ -229,7 +254,7 @@ struct sapporo {
 
     int rest(bool at_rest)
     {
-        if (!context_) return -1;
+        if (!context_) return refuse("set_time", not_open());
         const bool other = at_rest != at_rest_;
         int status = 0;
         at_rest_ = at_rest;

@@ -94,10 +94,20 @@ void sap_log(int level, const char *format, ...)
     put(level, text);
 }
 
+/* Whether an error is kept for its caller alone: the caller raises it, and prints it if nothing handles it. */
+static int is_kept(int level)
+{
+    if (level != SAPPORO_LOG_ERROR || !atomic_load(&sap_messages.keeps_errors) || sap_verbosity() >= 2) return 0;
+    sap_lock(&sap_messages.lock);
+    const int to_stderr = sap_messages.function == NULL;
+    sap_unlock(&sap_messages.lock);
+    return to_stderr;
+}
+
 /* Prints one line of a context; at the default verbosity only the first SAP_LINES_MAX lines. */
 static void put_counted(struct sap_notes *notes, int level, const char *text)
 {
-    if (!wanted(level)) return;
+    if (!wanted(level) || is_kept(level)) return;
     notes->lines++;
     if (notes->lines < SAP_LINES_MAX || sap_verbosity() >= 2)
         put(level, text);
@@ -117,6 +127,15 @@ void sap_warn_once(struct sap_notes *notes, enum sap_warning which, const char *
     put_counted(notes, SAPPORO_LOG_WARNING, text);
 }
 
+/* Records an error of a context, whose text has the length of notes->error. */
+static void record(struct sap_notes *notes, int status, const char *text)
+{
+    sap_lock(&sap_messages.lock);
+    memcpy(notes->error, text, sizeof notes->error);
+    sap_unlock(&sap_messages.lock);
+    notes->status = status;
+}
+
 int sap_error(struct sap_notes *notes, int status, const char *format, ...)
 {
     char text[sizeof notes->error] = "";
@@ -124,11 +143,21 @@ int sap_error(struct sap_notes *notes, int status, const char *format, ...)
     va_start(args, format);
     format_line(text, sizeof text, format, args);
     va_end(args);
-    sap_lock(&sap_messages.lock);
-    memcpy(notes->error, text, sizeof text);
-    sap_unlock(&sap_messages.lock);
-    notes->status = status;
+    record(notes, status, text);
     put_counted(notes, SAPPORO_LOG_ERROR, text);
+    return status;
+}
+
+int sap_error_once(struct sap_notes *notes, enum sap_warning which, int status, const char *format, ...)
+{
+    char text[sizeof notes->error] = "";
+    va_list args;
+    va_start(args, format);
+    format_line(text, sizeof text, format, args);
+    va_end(args);
+    record(notes, status, text);
+    if (!(notes->warned >> which & 1)) put_counted(notes, SAPPORO_LOG_WARNING, text);
+    notes->warned |= 1U << which;
     return status;
 }
 
@@ -159,6 +188,8 @@ void sapporo_set_log(sapporo_log_function log, void *user)
     sap_messages.user = user;
     sap_unlock(&sap_messages.lock);
 }
+
+void sapporo_print_errors(int printed) { atomic_store(&sap_messages.keeps_errors, !printed); }
 
 void sapporo_log(int level, const char *text)
 {

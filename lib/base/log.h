@@ -35,6 +35,9 @@ enum sap_warning {
     SAP_WARN_SPAN,        /* coordinates whose ratios single precision cannot hold */
     SAP_WARN_SOFTENING,   /* a softening beside which single precision loses all positions */
     SAP_WARN_FAINT,       /* a force that is below the range of single precision */
+    SAP_WARN_NO_SOURCES,  /* a force from no particle at all */
+    SAP_WARN_NO_MASS,     /* particles that were given without masses */
+    SAP_WARN_THREADS,     /* more threads than the library uses */
     SAP_WARN_COUNT
 };
 
@@ -65,6 +68,7 @@ struct sap_messages {
     sapporo_log_function function; /* NULL: stderr */
     void *user;
     atomic_int verbosity;       /* SAPPORO_VERBOSE; -1: not read yet */
+    atomic_int keeps_errors;    /* 1: errors that a call returns are not printed to stderr; see sapporo_print_errors */
     atomic_uint complained;     /* bit sap_complaint: the complaint has been made */
     struct sap_lock notes_lock; /* guards notes */
     struct sap_notes notes;     /* of messages that belong to no context */
@@ -86,6 +90,10 @@ void sap_warn_once(struct sap_notes *notes, enum sap_warning which, const char *
 
 /* Records and prints an error; returns status. */
 int sap_error(struct sap_notes *notes, int status, const char *format, ...) __attribute__((format(printf, 3, 4)));
+
+/* Like sap_error, but prints the error only the first time that this context gives the warning `which`. */
+int sap_error_once(struct sap_notes *notes, enum sap_warning which, int status, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
 
 /* A copy of the last error's text; valid until the calling thread has called this function eight more times. */
 const char *sap_error_text(const struct sap_notes *notes);

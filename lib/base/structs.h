@@ -5,6 +5,7 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "base/log.h"
 #include "sapporo.h"
 
 /* Structs of all versions are shorter; a greater size means that the caller has not set it. */
@@ -37,6 +38,12 @@ static inline int sap_struct_copy(void *to, size_t room, const void *from, size_
         if (((const unsigned char *)from)[k] != 0) return SAPPORO_ERR_UNSUPPORTED;
     return SAPPORO_OK;
 }
+
+/*
+ * Sets the error of a struct that sap_struct_copy refused, or that is NULL, and returns status.  The message names the
+ * struct's member size, its value and what it must be.
+ */
+int sap_struct_error(struct sap_notes *notes, int status, const char *name, const void *given);
 
 /*
  * Copies a struct of `room` bytes, which begins with its size, to a caller whose struct may be shorter.  The caller has

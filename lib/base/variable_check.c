@@ -6,6 +6,7 @@
 
 #include "base/environment.h"
 #include "base/log.h"
+#include "base/team.h"
 
 extern char **environ;
 
@@ -97,11 +98,23 @@ static void warn_of_ignored(void)
             sap_log(SAPPORO_LOG_WARNING, "%s; the value is ignored", wrong);
 }
 
+/* OMP_NUM_THREADS may ask for more threads than the library uses. */
+static void warn_of_many_threads(void)
+{
+    char wrong[SAP_WRONG_ROOM];
+    int told = 0;
+    (void)sap_env_number(SAP_VAR_NUM_THREADS, &told, wrong);
+    if (told > SAP_TEAM_MOST)
+        sap_log(SAPPORO_LOG_WARNING, "%s is %d; the library uses at most %d threads",
+                sap_variables[SAP_VAR_NUM_THREADS].name, told, (int)SAP_TEAM_MOST);
+}
+
 void sap_variable_check(void)
 {
     if (atomic_load_explicit(&checked, memory_order_relaxed) || atomic_exchange(&checked, 1)) return;
     warn_of_unknown();
     warn_of_ignored();
+    warn_of_many_threads();
 }
 
 void sap_variable_check_again(void) { atomic_store(&checked, 0); }

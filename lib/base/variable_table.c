@@ -28,6 +28,13 @@
         .about = "If it is set, in a program that has an OpenMP run time, threads may use all places of that run time" \
     }
 
+#define DRIVERS(text)                                                                                                  \
+    {                                                                                                                  \
+        .name = text, .type = SAP_TYPE_TEXT, .bad = SAP_BAD_NONE, .audience = SAPPORO_FOR_OTHERS,                      \
+        .values = "as OpenCL reads it", .usual = "`auto` does not load OpenCL if PoCL is its only driver",             \
+        .about = "If it is set, `auto` loads OpenCL and asks its drivers for devices"                                  \
+    }
+
 const struct sap_variable_row sap_variables[SAP_VARIABLES] = {
     [SAP_VAR_BACKEND] = {.name = "SAPPORO_BACKEND",
                          .type = SAP_TYPE_WORD,
@@ -190,6 +197,10 @@ const struct sap_variable_row sap_variables[SAP_VARIABLES] = {
     [SAP_VAR_PROC_BIND] = PLACES("OMP_PROC_BIND"),
     [SAP_VAR_GOMP_AFFINITY] = PLACES("GOMP_CPU_AFFINITY"),
     [SAP_VAR_KMP_AFFINITY] = PLACES("KMP_AFFINITY"),
+    [SAP_VAR_ICD_VENDORS] = DRIVERS("OCL_ICD_VENDORS"),
+    [SAP_VAR_ICD_FILENAMES] = DRIVERS("OCL_ICD_FILENAMES"),
+    [SAP_VAR_VENDOR_PATH] = DRIVERS("OPENCL_VENDOR_PATH"),
+    [SAP_VAR_POCL_DEVICES] = DRIVERS("POCL_DEVICES"),
     [SAP_VAR_RANK_OPENMPI] = RANK("OMPI_COMM_WORLD_LOCAL_RANK", "Open MPI"),
     [SAP_VAR_RANK_MVAPICH] = RANK("MV2_COMM_WORLD_LOCAL_RANK", "MVAPICH2"),
     [SAP_VAR_RANK_INTEL] = RANK("MPI_LOCALRANKID", "MPICH and Intel MPI"),

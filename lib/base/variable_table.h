@@ -62,6 +62,10 @@ enum sap_variable {
     SAP_VAR_PROC_BIND,
     SAP_VAR_GOMP_AFFINITY,
     SAP_VAR_KMP_AFFINITY,
+    SAP_VAR_ICD_VENDORS, /* OCL_ICD_VENDORS; the variables of OpenCL's loader and of PoCL follow each other */
+    SAP_VAR_ICD_FILENAMES,
+    SAP_VAR_VENDOR_PATH,
+    SAP_VAR_POCL_DEVICES,
     SAP_VAR_RANK_OPENMPI, /* the variables of local ranks follow each other; the first that is set counts */
     SAP_VAR_RANK_MVAPICH,
     SAP_VAR_RANK_INTEL,

@@ -14,8 +14,8 @@
 /* Whether both arrays are given with their sizes, so that the address of every element is known. */
 static int has_rows(const struct sap_batch *m)
 {
-    return m->lists && m->results && m->lists->size >= SAP_SMALL_FORCE_LEAST &&
-           m->results->size >= sizeof m->results->size;
+    return m->lists && m->results && m->lists->size >= SAP_SMALL_FORCE_LEAST && m->lists->size <= SAP_STRUCT_MOST &&
+           m->results->size >= sizeof m->results->size && m->results->size <= SAP_STRUCT_MOST;
 }
 
 /* Writes NaN and -1 into every array of every result, including arrays that a batch cannot compute. */
@@ -148,7 +148,7 @@ struct list_check {
     const struct sap_batch *m;
     int left;         /* 1: without addresses */
     atomic_int first; /* the first list that is bad; nlists: none */
-    atomic_int more, soft_own;
+    atomic_int more, soft_own, massless;
     atomic_llong by_address, own, targets;
 };
 
@@ -164,7 +164,7 @@ static void check_lists(void *argument, ptrdiff_t from, ptrdiff_t to)
 {
     struct list_check *const check = argument;
     long long by_address = 0, own = 0, targets = 0;
-    int more = 0, soft_own = 0;
+    int more = 0, soft_own = 0, massless = 0;
     for (int k = (int)from; k < to; k++) {
         const sapporo_small_force *const l = sap_batch_force(check->m, k);
         int first = atomic_load_explicit(&check->first, memory_order_relaxed);
@@ -176,6 +176,7 @@ static void check_lists(void *argument, ptrdiff_t from, ptrdiff_t to)
         *(l->address ? &by_address : &own) += l->nj;
         targets += l->ni;
         more |= wants_more(check->m, k);
+        massless |= !l->address && l->ni > 0 && l->nj > 0 && !l->mass_j.base && !wants_more(check->m, k);
         soft_own |= !l->address && l->eps2_j.base;
     }
     atomic_fetch_add_explicit(&check->by_address, by_address, memory_order_relaxed);
@@ -183,13 +184,14 @@ static void check_lists(void *argument, ptrdiff_t from, ptrdiff_t to)
     atomic_fetch_add_explicit(&check->targets, targets, memory_order_relaxed);
     atomic_fetch_or_explicit(&check->more, more, memory_order_relaxed);
     atomic_fetch_or_explicit(&check->soft_own, soft_own, memory_order_relaxed);
+    atomic_fetch_or_explicit(&check->massless, massless, memory_order_relaxed);
 }
 
 /*
  * Returns the number of the first faulty list, or nlists, and completes *m.  Long batches are checked by several
  * threads.  left: addresses are not looked at.
  */
-static int first_bad(const sapporo *c, struct sap_batch *m, int left)
+static int first_bad(sapporo *c, struct sap_batch *m, int left)
 {
     enum { LISTS_PER_THREAD = 128 };
     const int threads = sap_threads_few(m->nlists / LISTS_PER_THREAD);
@@ -201,6 +203,9 @@ static int first_bad(const sapporo *c, struct sap_batch *m, int left)
     m->own = atomic_load(&check.own);
     m->targets = atomic_load(&check.targets);
     m->below = left ? c->host.upper : 0;
+    if (atomic_load(&check.massless))
+        sap_warn_once(&c->notes, SAP_WARN_NO_MASS,
+                      "a list of a batch has sources without masses (mass_j.base is NULL): they exert no force");
     return atomic_load(&check.first);
 }
 
@@ -222,13 +227,23 @@ static int tell_fault(sapporo *c, const struct sap_batch *m, int k, const char *
     return sap_fail(c, SAPPORO_ERR_UNSUPPORTED, "%s gives acc, pot and count only (list %d)", caller, k);
 }
 
+/* Fails if lists or results tell no valid size, which is also the distance of the elements of an array. */
+static int check_sizes(sapporo *c, const struct sap_batch *m)
+{
+    const sapporo_result *const r = m->results;
+    if (!m->lists || m->lists->size < SAP_SMALL_FORCE_LEAST || m->lists->size > SAP_STRUCT_MOST)
+        return sap_struct_error(&c->notes, SAPPORO_ERR_ARGUMENT, "sapporo_small_force", m->lists);
+    if (r && (r->size < SAP_RESULT_LEAST || r->size > SAP_STRUCT_MOST))
+        return sap_struct_error(&c->notes, SAPPORO_ERR_ARGUMENT, "sapporo_result", r);
+    return SAPPORO_OK;
+}
+
 static int check(sapporo *c, struct sap_batch *m, const char *caller)
 {
     const int n = m->nlists;
     if (n < 0) return sap_fail(c, SAPPORO_ERR_ARGUMENT, "%s: nlists is %d", caller, n);
-    if (n > 0 &&
-        (!m->lists || m->lists->size < SAP_SMALL_FORCE_LEAST || (m->results && m->results->size < SAP_RESULT_LEAST)))
-        return sap_fail(c, SAPPORO_ERR_ARGUMENT, "%s: no lists or results, or their size is not set", caller);
+    const int sizes = n > 0 ? check_sizes(c, m) : SAPPORO_OK;
+    if (sizes) return sizes;
     if (c->settings.order != 2)
         return sap_fail(c, SAPPORO_ERR_UNSUPPORTED, "%s needs a context of order 2, this one has %d", caller,
                         c->settings.order);

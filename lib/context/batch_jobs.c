@@ -128,7 +128,10 @@ static int start(sapporo *c, sapporo_batch *b, const struct sap_batch *m)
     rows = 0;
     for (int k = 0; k < m->nlists; k++) {
         b->ni[k] = sap_batch_force(m, k)->ni;
-        b->result[k] = (sapporo_result){.size = sizeof *b->result, .acc = b->acc + rows, .pot = b->pot + rows};
+        b->result[k] = (sapporo_result){.size = sizeof *b->result};
+        if (b->ni[k] == 0) continue; /* a batch without targets has no arrays */
+        b->result[k].acc = b->acc + rows;
+        b->result[k].pot = b->pot + rows;
         if (m->more) b->result[k].count = b->count + rows;
         rows += (size_t)b->ni[k];
     }
@@ -153,7 +156,8 @@ int sapporo_force_batch_begin(sapporo *context, int nlists, const sapporo_small_
     int status = sap_batch_prepare(c, &m, "sapporo_force_batch_begin");
     if (!status) {
         sapporo_batch *const b = new_batch(c);
-        status = b ? start(c, b, &m) : sap_fail(c, SAPPORO_ERR_MEMORY, "out of memory for a batch");
+        status =
+            b ? start(c, b, &m) : sap_fail(c, SAPPORO_ERR_MEMORY, "no batch: %s", sap_handle_lack(SAP_HANDLE_BATCH));
         if (!status)
             *batch = sap_handle_give(&b->self);
         else if (b)
@@ -208,8 +212,9 @@ static int check_end(sapporo *c, const sapporo_batch *b, const struct delivery *
     const int n = d->to.nlists;
     if (n < 0 || n > b->work.nlists)
         return sap_fail(c, SAPPORO_ERR_ARGUMENT, "%s: %d lists of a batch of %d", me, n, b->work.nlists);
+    if (n > 0 && !d->ni) return sap_fail(c, SAPPORO_ERR_ARGUMENT, "%s: ni is NULL", me);
     if (n > 0 && !has_rows(d))
-        return sap_fail(c, SAPPORO_ERR_ARGUMENT, "%s: no ni or results, or their size is not set", me);
+        return sap_struct_error(&c->notes, SAPPORO_ERR_ARGUMENT, "sapporo_result", d->to.results);
     for (int k = 0; k < n; k++) {
         sapporo_result r;
         if (d->ni[k] < 0 || d->ni[k] > b->ni[k])
@@ -231,6 +236,7 @@ static void deliver(void *argument, ptrdiff_t from, ptrdiff_t to)
         const sapporo_result *const own = &d->b->result[k];
         sapporo_result r;
         (void)sap_result_copy(&r, sap_batch_result(&d->to, k));
+        if (d->ni[k] == 0) continue; /* a batch without targets has no arrays */
         if (r.acc) memcpy(r.acc, own->acc, (size_t)d->ni[k] * sizeof *r.acc);
         if (r.pot) memcpy(r.pot, own->pot, (size_t)d->ni[k] * sizeof *r.pot);
         if (r.count) memcpy(r.count, own->count, (size_t)d->ni[k] * sizeof *r.count);

@@ -306,7 +306,8 @@ int sapporo_open(const sapporo_options *options, sapporo **context)
     *context = NULL;
     sapporo *const c = sap_handle_object(SAP_HANDLE_CONTEXT, sizeof *c, make_lock);
     if (!c) {
-        (void)snprintf(sap_open_error, sizeof sap_open_error, "%s", sapporo_status_text(SAPPORO_ERR_MEMORY));
+        (void)snprintf(sap_open_error, sizeof sap_open_error, "a context needs a handle and %zu bytes of memory: %s",
+                       sizeof *c, sap_handle_lack(SAP_HANDLE_CONTEXT));
         return SAPPORO_ERR_MEMORY;
     }
     const int cancel = sap_cancel_forbid(); /* reading files is a cancellation point */

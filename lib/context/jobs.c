@@ -209,18 +209,33 @@ static int copy_dtr(sapporo *c, sapporo_job *j, const sapporo_request *r, const 
     return SAPPORO_OK;
 }
 
-static int check_request(sapporo *c, sapporo_request *r, const sapporo_request *given)
+/*
+ * Checks the sources of a force whose nj is 0.  A request that forgets nj would get forces of 0 without a message, so a
+ * context that holds particles refuses it, and one that holds none warns, unless the request has SAPPORO_ALLOW_EMPTY.
+ */
+static int check_no_sources(sapporo *c, const sapporo_request *r)
 {
-    const int known = given ? sap_struct_copy(r, sizeof *r, given, SAP_REQUEST_LEAST) : -1;
-    if (known == SAPPORO_ERR_UNSUPPORTED)
-        return sap_fail(c, known, "sapporo_request of a newer version of the library");
-    if (known) return sap_fail(c, SAPPORO_ERR_ARGUMENT, "sapporo_force_begin: no request");
+    if (r->nj > 0 || r->ni == 0 || r->want & SAPPORO_ALLOW_EMPTY || c->given) return SAPPORO_OK;
+    if (c->host.count > 0 || c->nstaged > 0)
+        return sap_fail(c, SAPPORO_ERR_ARGUMENT,
+                        "sapporo_force_begin: nj is 0, and the context holds particles: set nj to the number of "
+                        "addresses that take part, or want to SAPPORO_ALLOW_EMPTY for a force of none");
+    sap_warn_once(&c->notes, SAP_WARN_NO_SOURCES, "a force of no particles: the context holds none, so forces are 0");
+    return SAPPORO_OK;
+}
+
+/* all: as of sap_job_begin. */
+static int check_request(sapporo *c, sapporo_request *r, const sapporo_request *given, int all)
+{
+    const int known = given ? sap_struct_copy(r, sizeof *r, given, SAP_REQUEST_LEAST) : (int)SAPPORO_ERR_ARGUMENT;
+    if (known) return sap_struct_error(&c->notes, known, "sapporo_request", given);
     if (r->nj < 0 || r->ni < 0)
         return sap_fail(c, SAPPORO_ERR_ARGUMENT, "sapporo_force_begin: nj is %d, ni is %d", r->nj, r->ni);
     if (r->ni > 0 && !r->x.base) return sap_fail(c, SAPPORO_ERR_ARGUMENT, "sapporo_force_begin: no positions");
     if (!(r->eps2 >= 0 && isfinite(r->eps2)))
         return sap_fail(c, SAPPORO_ERR_ARGUMENT, "sapporo_force_begin: eps2 is %g", r->eps2);
-    int status = c->settings.order == 2 ? SAPPORO_OK : sap_context_check_time(c, "sapporo_force_begin");
+    int status = all < 0 ? check_no_sources(c, r) : SAPPORO_OK;
+    if (!status && c->settings.order != 2) status = sap_context_check_time(c, "sapporo_force_begin");
     if (!status) status = check_pairs(c, r);
     if (!status) status = check_softening(c, r);
     if (status) return status;
@@ -349,7 +364,7 @@ int sap_job_begin(sapporo *context, const sapporo_request *request, int all, uns
     sapporo *const c = sap_context_hold(context);
     if (!c) return SAPPORO_ERR_CLOSED;
     const sap_fpenv caller = sap_fp_enter();
-    int sent = 0, status = check_request(c, r, request);
+    int sent = 0, status = check_request(c, r, request, all);
     if (!status && !c->chosen && !needed && r->ni > 0 && r->nj > 0) sap_context_choose(c, r->nj);
     const int few = !status && sap_context_is_few(c, all < 0 ? r->nj : all);
     if (few) status = sap_context_open_few(c);
@@ -361,7 +376,9 @@ int sap_job_begin(sapporo *context, const sapporo_request *request, int all, uns
     sap_jstore_finish(&c->host);
     if (!status) {
         sapporo_job *j = new_job(c, r->ni, few);
-        if (!j || reserve(j, r->ni))
+        if (!j)
+            status = sap_fail(c, SAPPORO_ERR_MEMORY, "no force: %s", sap_handle_lack(SAP_HANDLE_JOB));
+        else if (reserve(j, r->ni))
             status = sap_fail(c, SAPPORO_ERR_MEMORY, "out of memory for %d i-particles", r->ni);
         else
             status = start(c, j, r, needed);
@@ -422,9 +439,9 @@ int sap_job_supply(sapporo *c, sapporo_job *j, unsigned extra)
     if (!j->needs_store && j->failed)
         return sap_fail(c, j->failed, "neighbours of a force of %d on %d particles: they failed before", j->nj, j->ni);
     if (!j->needs_store) {
-        sap_warn_once(&c->notes, SAP_WARN_LISTS_GONE,
-                      "neighbours of a force were asked for after the next one began: ask before");
-        return SAPPORO_ERR_GONE;
+        return sap_error_once(&c->notes, SAP_WARN_LISTS_GONE, SAPPORO_ERR_GONE,
+                              "neighbours of a force were asked for after its particles had changed: ask before the "
+                              "next force or batch begins, or begin the force with the want");
     }
     const int status = sap_job_extra(c, j, extra);
     if (status) return status;
@@ -485,11 +502,10 @@ static int deliver(sapporo *c, sapporo_job *j, int ni, const sapporo_result *r)
 }
 
 /* Checks the arguments of sapporo_force_end; fails if the force cannot give what is asked for. */
-static int check_end(sapporo *c, const sapporo_job *j, int ni, const sapporo_result *r, int known)
+static int check_end(sapporo *c, const sapporo_job *j, int ni, const sapporo_result *r)
 {
     if (ni < 0 || ni > j->ni)
         return sap_fail(c, SAPPORO_ERR_ARGUMENT, "sapporo_force_end: %d rows of a force on %d", ni, j->ni);
-    if (known) return sap_fail(c, known, "sapporo_force_end: sapporo_result of a newer version of the library");
     if (j->rule == SAP_PAIRS_OUTSIDE && (r->nearest || r->nearest_r2))
         return sap_fail(c, SAPPORO_ERR_UNSUPPORTED, "SAPPORO_PAIRS_OUTSIDE has no nearest neighbours");
     if (r->count)
@@ -506,15 +522,15 @@ int sapporo_force_end(sapporo_job *job, int ni, const sapporo_result *result)
 {
     sapporo_result r;
     const int known = sap_result_copy(&r, result);
-    if (known == SAPPORO_ERR_ARGUMENT) return known;
     sapporo_job *const j = sap_job_hold(job);
     if (!j) {
+        if (known == SAPPORO_ERR_ARGUMENT) return known;
         sap_rows_write_failed(ni, &r);
         return job ? SAPPORO_ERR_CLOSED : SAPPORO_ERR_ARGUMENT;
     }
     sapporo *const c = j->context;
     const sap_fpenv caller = sap_fp_enter();
-    int status = check_end(c, j, ni, &r, known);
+    int status = known ? sap_struct_error(&c->notes, known, "sapporo_result", result) : check_end(c, j, ni, &r);
     if (!status) status = deliver(c, j, ni, &r);
     if (status < 0) sap_rows_write_failed(ni, &r);
     sap_fp_leave(caller);

@@ -9,13 +9,16 @@
 #include "context/context_units.h"
 #include "context/job_rows.h"
 
-static int check(sapporo *c, const sapporo_neighbour_request *l, const sapporo_result *r, int known)
+/* Sets the error of structs without a valid size, or of a newer version; known: what copying them returned. */
+static int check_structs(sapporo *c, const sapporo_neighbour_request *l, int known, const sapporo_result *r,
+                         int known_result)
 {
-    if (known)
-        return sap_fail(
-            c, known,
-            "sapporo_neighbour_force: sapporo_neighbour_request or sapporo_result of a newer version of the "
-            "library");
+    if (known) return sap_struct_error(&c->notes, known, "sapporo_neighbour_request", l);
+    return known_result ? sap_struct_error(&c->notes, known_result, "sapporo_result", r) : SAPPORO_OK;
+}
+
+static int check(sapporo *c, const sapporo_neighbour_request *l, const sapporo_result *r)
+{
     if (c->settings.order != 4)
         return sap_fail(c, SAPPORO_ERR_UNSUPPORTED,
                         "sapporo_neighbour_force needs a context of order 4, this one has %d", c->settings.order);
@@ -115,23 +118,25 @@ int sapporo_neighbour_force(sapporo *context, const sapporo_neighbour_request *g
     sapporo_neighbour_request l = {.ni = 0};
     sapporo_result r;
     const int known_result = sap_result_copy(&r, result);
-    const int known = given ? sap_struct_copy(&l, sizeof l, given, sizeof l) : SAPPORO_ERR_ARGUMENT;
-    if (context && (known == SAPPORO_ERR_ARGUMENT || known_result == SAPPORO_ERR_ARGUMENT))
-        return SAPPORO_ERR_ARGUMENT; /* without a valid size the number of rows, or the arrays, are unknown */
+    const int known = given ? sap_struct_copy(&l, sizeof l, given, sizeof l) : (int)SAPPORO_ERR_ARGUMENT;
+    const int unsized = known == SAPPORO_ERR_ARGUMENT || known_result == SAPPORO_ERR_ARGUMENT;
     sapporo *const c = sap_context_hold(context);
     if (!c) {
+        if (context && unsized) return SAPPORO_ERR_ARGUMENT;
         sap_rows_write_failed(l.ni, &r);
         return SAPPORO_ERR_CLOSED;
     }
     const sap_fpenv caller = sap_fp_enter();
     if (c->nstaged) sap_context_settle(c);
     sap_jstore_finish(&c->host);
-    int status = check(c, &l, &r, known ? known : known_result);
+    int status = check_structs(c, given, known, result, known_result);
+    if (!status) status = check(c, &l, &r);
     if (!status && l.ni > 0)
         sap_context_take_units(c, c->host.upper, (struct sap_targets){l.eps2, l.eps2, NULL, NULL, 0},
                                sap_context_is_few(c, c->host.upper));
     if (!status && l.ni > 0) status = run(c, &l, &r);
-    if (status < 0) sap_rows_write_failed(l.ni, &r);
+    /* without a valid size the number of rows, or the arrays, are unknown */
+    if (status < 0 && !unsized) sap_rows_write_failed(l.ni, &r);
     sap_fp_leave(caller);
     sap_unlock(&c->busy);
     return status;

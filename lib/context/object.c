@@ -15,8 +15,8 @@ void *sap_object_make(enum sap_handle_kind kind, size_t size, const char *what)
     if (o)
         sap_lock(&o->busy);
     else
-        (void)snprintf(sap_open_error, sizeof sap_open_error, "a %s needs %zu bytes of memory for its handle", what,
-                       size);
+        (void)snprintf(sap_open_error, sizeof sap_open_error, "a %s needs a handle and %zu bytes of memory: %s", what,
+                       size, sap_handle_lack(kind));
     return o;
 }
 

@@ -248,11 +248,17 @@ static int put_runs(sapporo *c, int first, int n, const sapporo_particles *all)
 
 static int check_particles(sapporo *c, int first, int n, sapporo_particles *all, const sapporo_particles *given)
 {
-    const int known = given ? sap_struct_copy(all, sizeof *all, given, sizeof *all) : -1;
-    if (known == SAPPORO_ERR_UNSUPPORTED)
-        return sap_fail(c, known, "sapporo_particles of a newer version of the library");
-    if (known || !all->derivative[0].base || n < 0 || first < 0 || first > SAP_ADDRESSES - n)
-        return sap_fail(c, SAPPORO_ERR_ARGUMENT, "sapporo_set_particles: no positions, or addresses out of range");
+    const int known = given ? sap_struct_copy(all, sizeof *all, given, sizeof *all) : (int)SAPPORO_ERR_ARGUMENT;
+    if (known) return sap_struct_error(&c->notes, known, "sapporo_particles", given);
+    if (n < 0 || first < 0 || first > SAP_ADDRESSES - n)
+        return sap_fail(c, SAPPORO_ERR_ARGUMENT,
+                        "sapporo_set_particles: first is %d and n is %d; addresses are 0 to %d", first, n,
+                        SAP_ADDRESSES - 1);
+    if (!all->derivative[0].base)
+        return sap_fail(c, SAPPORO_ERR_ARGUMENT, "sapporo_set_particles: no positions: derivative[0].base is NULL");
+    if (!all->mass.base && n > 0)
+        sap_warn_once(&c->notes, SAP_WARN_NO_MASS,
+                      "sapporo_set_particles: particles without masses (mass.base is NULL) exert no force");
     return SAPPORO_OK;
 }
 

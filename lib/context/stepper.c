@@ -158,8 +158,8 @@ static int check_memory(sapporo_stepper *s, sapporo_memory memory)
 
 static int check_particles(sapporo_stepper *s, const sapporo_stepper_particles *given, sapporo_stepper_particles *p)
 {
-    if (!given || sap_struct_copy(p, sizeof *p, given, sizeof given->size))
-        return fail(s, SAPPORO_ERR_ARGUMENT, "size of sapporo_stepper_particles is not set");
+    const int known = given ? sap_struct_copy(p, sizeof *p, given, sizeof given->size) : (int)SAPPORO_ERR_ARGUMENT;
+    if (known) return sap_struct_error(&s->object.notes, known, "sapporo_stepper_particles", given);
     const int least = s->is_part ? 0 : 1;
     if (p->n < least || p->n > s->room)
         return fail(s, SAPPORO_ERR_ARGUMENT, "%d particles; the stepper was created for %d to %d", p->n, least,
@@ -212,12 +212,9 @@ int sapporo_stepper_set(sapporo_stepper *stepper, const sapporo_stepper_particle
 
 /* ---- outputs -------------------------------------------------------------------------------- */
 
-static int check_output(sapporo_stepper *s, const sapporo_stepper_output *o, int known)
+static int check_output(sapporo_stepper *s, const sapporo_stepper_output *o)
 {
     const double ahead = o->time - sap_stepper_time(s, s->clock.long_step, s->clock.tick);
-    if (known == SAPPORO_ERR_UNSUPPORTED)
-        return fail(s, known, "sapporo_stepper_output of a newer version of the library");
-    if (known) return fail(s, known, "size of sapporo_stepper_output is not set");
     if (!s->ready) return sap_stepper_empty(s);
     if (o->n != s->n) return fail(s, SAPPORO_ERR_ARGUMENT, "n is %d; the stepper has %d particles", o->n, s->n);
     if ((int)o->when < 0 || o->when > SAPPORO_STEP_AT_TIME)
@@ -305,7 +302,8 @@ int sapporo_stepper_get(sapporo_stepper *stepper, const sapporo_stepper_output *
         return SAPPORO_ERR_CLOSED;
     }
     const sap_fpenv callers = sap_fp_enter();
-    int status = check_output(s, &o, known);
+    int status =
+        known ? sap_struct_error(&s->object.notes, known, "sapporo_stepper_output", output) : check_output(s, &o);
     if (!status) status = give_all(s, &o);
     if (status) erase(&o);
     return sap_stepper_leave(s, callers, status);
@@ -340,12 +338,16 @@ static void fill_statistics(const sapporo_stepper *s, sapporo_stepper_statistics
 int sapporo_stepper_get_statistics(sapporo_stepper *stepper, sapporo_stepper_statistics *statistics)
 {
     sapporo_stepper_statistics whole = {.size = sizeof whole};
-    if (!statistics || statistics->size < sizeof statistics->size) return SAPPORO_ERR_ARGUMENT;
+    const int sized = statistics && statistics->size >= sizeof statistics->size;
+    int status = SAPPORO_OK;
     sapporo_stepper *const s = sap_stepper_hold(stepper);
     if (s) {
-        fill_statistics(s, &whole);
+        if (sized)
+            fill_statistics(s, &whole);
+        else
+            status = sap_struct_error(&s->object.notes, SAPPORO_ERR_ARGUMENT, "sapporo_stepper_statistics", statistics);
         sap_unlock(&s->object.busy);
     }
-    sap_struct_return(statistics, &whole, sizeof whole);
-    return s ? SAPPORO_OK : SAPPORO_ERR_CLOSED;
+    if (sized) sap_struct_return(statistics, &whole, sizeof whole);
+    return s ? status : sized ? SAPPORO_ERR_CLOSED : SAPPORO_ERR_ARGUMENT;
 }

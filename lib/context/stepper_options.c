@@ -126,7 +126,8 @@ static int sum_directly(void *of, const struct sap_step_rows *r)
 {
     struct sap_stepper_direct *const d = of;
     sapporo_particles all = {.size = sizeof all};
-    sapporo_request request = {.size = sizeof request, .nj = r->n, .ni = r->ni, .eps2 = d->eps2};
+    sapporo_request request = {
+        .size = sizeof request, .nj = r->n, .ni = r->ni, .eps2 = d->eps2, .want = SAPPORO_ALLOW_EMPTY};
     const sapporo_result result = {.size = sizeof result, .acc = r->acc, .pot = r->pot};
     sapporo_job *job = NULL;
     all.derivative[0].base = r->x;
@@ -224,9 +225,7 @@ static int open_part(sapporo_stepper *s)
 static int read_options(sapporo_stepper *s, const sapporo_stepper_options *given, sapporo_stepper_options *o)
 {
     const int status = given ? sap_struct_copy(o, sizeof *o, given, sizeof given->size) : (int)SAPPORO_ERR_ARGUMENT;
-    if (status == SAPPORO_ERR_UNSUPPORTED)
-        return fail(s, status, "sapporo_stepper_options of a newer version of the library");
-    return status ? fail(s, status, "size of sapporo_stepper_options is not set") : SAPPORO_OK;
+    return status ? sap_struct_error(&s->object.notes, status, "sapporo_stepper_options", given) : SAPPORO_OK;
 }
 
 /* Decides what is measured; extent: of groups, as the options say. */

@@ -442,9 +442,12 @@ int sap_stepper_check_step(sapporo_stepper *s, double from, double to, double st
         step, from);
 }
 
+/* Times that differ by so much are equal: 2^-10 of the shortest step. */
+static double slack_of(const sapporo_stepper *s) { return ldexp(s->signature.dt, -s->signature.levels - 9); }
+
 static int run(sapporo_stepper *s, double time, long long steps)
 {
-    const double slack = ldexp(s->signature.dt, -s->signature.levels - 9); /* 2^-10 of the shortest step */
+    const double slack = slack_of(s);
     struct sap_step_active active;
     int status = SAPPORO_OK;
     for (long long done = 0; !status && (steps == 0 || done < steps); done++) {
@@ -469,6 +472,9 @@ int sapporo_stepper_advance(sapporo_stepper *stepper, double time, long long ste
     else if (isnan(time) || steps < 0 || (steps == 0 && isinf(time)))
         status =
             fail(s, SAPPORO_ERR_ARGUMENT, "time is %g and steps %lld; without end, steps must be > 0", time, steps);
+    else if (time < sap_stepper_time(s, s->clock.long_step, s->clock.tick) - slack_of(s))
+        status = fail(s, SAPPORO_ERR_ARGUMENT, "time is %.17g, before the present time %.17g: steps go forward alone",
+                      time, sap_stepper_time(s, s->clock.long_step, s->clock.tick));
     else
         status = run(s, time, steps);
     return sap_stepper_leave(s, callers, status);
@@ -541,7 +547,7 @@ int sapporo_stepper_energy(sapporo_stepper *stepper, sapporo_stepper_totals *tot
         return SAPPORO_ERR_CLOSED;
     }
     const sap_fpenv callers = sap_fp_enter();
-    int status = !sized      ? fail(s, SAPPORO_ERR_ARGUMENT, "size of sapporo_stepper_totals is not set")
+    int status = !sized ? sap_struct_error(&s->object.notes, SAPPORO_ERR_ARGUMENT, "sapporo_stepper_totals", totals)
                  : !s->ready ? sap_stepper_empty(s)
                              : measure(s, &whole);
     if (status) whole = none;

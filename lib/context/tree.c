@@ -208,8 +208,8 @@ static int no_lengths(sapporo_tree *t, const char *of)
 
 static int check_particles(sapporo_tree *t, const sapporo_tree_particles *given, sapporo_tree_particles *p)
 {
-    if (!given || sap_struct_copy(p, sizeof *p, given, sizeof given->size))
-        return fail(t, SAPPORO_ERR_ARGUMENT, "size of sapporo_tree_particles is not set");
+    const int known = given ? sap_struct_copy(p, sizeof *p, given, sizeof given->size) : (int)SAPPORO_ERR_ARGUMENT;
+    if (known) return sap_struct_error(&t->object.notes, known, "sapporo_tree_particles", given);
     if (p->n < 0 || p->n > t->room)
         return fail(t, SAPPORO_ERR_ARGUMENT, "%d particles; the tree was created for 0 to %d", p->n, t->room);
     if (p->n > 0 && !p->x.base) return fail(t, SAPPORO_ERR_ARGUMENT, "particles without positions");
@@ -236,6 +236,7 @@ int sapporo_tree_set(sapporo_tree *tree, const sapporo_tree_particles *particles
             (void)sap_tree_failed(t, status, "particles", "");
         else {
             t->has_lengths = p.h.base || (t->has_lengths && p.n == t->given);
+            t->has_masses |= p.mass.base != NULL;
             t->given = p.n;
         }
     }
@@ -350,11 +351,8 @@ static int check_active(sapporo_tree *t, const sapporo_tree_request *r)
     return SAPPORO_OK;
 }
 
-static int check_request(sapporo_tree *t, const sapporo_tree_request *r, int known)
+static int check_request(sapporo_tree *t, const sapporo_tree_request *r)
 {
-    if (known == SAPPORO_ERR_UNSUPPORTED)
-        return fail(t, known, "sapporo_tree_request of a newer version of the library");
-    if (known) return fail(t, known, "size of sapporo_tree_request is not set");
     const int n = particles_of(t);
     if (n < 0) return no_tree(t);
     if (r->ni < 0) return fail(t, SAPPORO_ERR_ARGUMENT, "ni is %d", r->ni);
@@ -368,6 +366,16 @@ static int check_request(sapporo_tree *t, const sapporo_tree_request *r, int kno
     return check_active(t, r);
 }
 
+/* Warns once of forces that are 0 because the tree has no particles, or because they were set without masses. */
+static void warn_of_nothing(sapporo_tree *t)
+{
+    if (particles_of(t) == 0)
+        sap_warn_once(&t->object.notes, SAP_WARN_NO_SOURCES, "a force of a tree without particles is 0");
+    else if (!t->has_masses)
+        sap_warn_once(&t->object.notes, SAP_WARN_NO_MASS,
+                      "the particles of the tree were set without masses: they exert no force");
+}
+
 int sapporo_tree_force(sapporo_tree *tree, const sapporo_tree_request *request, double (*acc)[3], double *pot)
 {
     sapporo_tree_request r = {.ni = 0};
@@ -378,8 +386,10 @@ int sapporo_tree_force(sapporo_tree *tree, const sapporo_tree_request *request, 
         return SAPPORO_ERR_CLOSED;
     }
     const sap_fpenv callers = sap_fp_enter();
-    int status = check_request(t, &r, known);
+    int status =
+        known ? sap_struct_error(&t->object.notes, known, "sapporo_tree_request", request) : check_request(t, &r);
     if (!status && r.ni > 0 && (acc || pot)) {
+        warn_of_nothing(t);
         status = t->ops->force(t->tree, &r, acc, pot);
         if (status < 0)
             (void)sap_tree_failed(t, status, "force of the tree", "");
@@ -446,13 +456,15 @@ int sapporo_tree_get_statistics(sapporo_tree *tree, sapporo_tree_statistics *sta
     static const sapporo_tree_statistics none = {.seconds = {NAN, NAN, NAN, NAN}};
     sapporo_tree_statistics whole = none;
     const int sized = statistics && statistics->size >= sizeof statistics->size;
-    if (tree && !sized) return SAPPORO_ERR_ARGUMENT;
     sapporo_tree *const t = hold(tree);
     if (!t) {
         if (sized) give_statistics(statistics, &whole);
-        return SAPPORO_ERR_CLOSED;
+        return sized || !tree ? SAPPORO_ERR_CLOSED : SAPPORO_ERR_ARGUMENT;
     }
     const sap_fpenv callers = sap_fp_enter();
+    if (!sized)
+        return leave(t, callers,
+                     sap_struct_error(&t->object.notes, SAPPORO_ERR_ARGUMENT, "sapporo_tree_statistics", statistics));
     memset(whole.seconds, 0, sizeof whole.seconds);
     const int status = t->ops->statistics(t->tree, &whole);
     whole.first_interactions = t->pace.first;

@@ -170,6 +170,12 @@ extern const struct sap_driver sap_driver_opencl;
 /* Returns how many devices of the OpenCL driver `auto` may take: GPUs and accelerators, which come first. */
 int sap_opencl_automatic(void);
 
+/*
+ * Why `auto` does not load OpenCL: its drivers compute on CPUs, as files tell.  NULL: it is loaded and asked, or it was
+ * loaded already for another reason.
+ */
+const char *sap_opencl_left(void);
+
 /* Replacements of the drivers for tests; NULL: no replacement. */
 struct sap_driver_replaced {
     const struct sap_driver *cuda, *opencl;

@@ -10,6 +10,7 @@
 #include "base/file.h"
 #include "base/log.h"
 #include "base/structs.h"
+#include "base/team.h"
 #include "base/variable_check.h"
 #include "engine/config.h"
 
@@ -212,7 +213,14 @@ static int read_isa(struct sap_settings *out, const sapporo_options *options, st
 static int read_threads(struct sap_settings *out, const sapporo_options *options, struct sap_notes *notes)
 {
     out->threads = options->threads;
-    if (out->threads < 0) return sap_error(notes, SAPPORO_ERR_ARGUMENT, "threads is %d", out->threads);
+    if (out->threads < 0)
+        return sap_error(notes, SAPPORO_ERR_ARGUMENT, "threads is %d; it may be 0, the default, to %d", out->threads,
+                         (int)SAP_TEAM_MOST);
+    if (out->threads > SAP_TEAM_MOST) {
+        sap_warn_once(notes, SAP_WARN_THREADS, "threads is %d; the library uses at most %d", out->threads,
+                      (int)SAP_TEAM_MOST);
+        out->threads = SAP_TEAM_MOST;
+    }
     return SAPPORO_OK;
 }
 
@@ -303,9 +311,7 @@ static int copy_options(sapporo_options *to, const sapporo_options *from, struct
     memset(to, 0, sizeof *to);
     if (from == NULL) return SAPPORO_OK;
     const int status = sap_struct_copy(to, sizeof *to, from, sizeof from->size);
-    if (status == SAPPORO_ERR_ARGUMENT) return sap_error(notes, status, "size of sapporo_options is not set");
-    if (status) return sap_error(notes, status, "sapporo_options of a newer version of the library");
-    return SAPPORO_OK;
+    return status ? sap_struct_error(notes, status, "sapporo_options", from) : SAPPORO_OK;
 }
 
 int sap_settings_read(struct sap_settings *out, const sapporo_options *options, struct sap_notes *notes)

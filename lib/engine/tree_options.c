@@ -103,8 +103,7 @@ int sap_tree_options_read(const sapporo_tree_options *options, struct sap_settin
     sapporo_tree_options o = {.size = sizeof o};
     if (options) {
         const int status = sap_struct_copy(&o, sizeof o, options, sizeof options->size);
-        if (status == SAPPORO_ERR_ARGUMENT) return sap_error(notes, status, "size of sapporo_tree_options is not set");
-        if (status) return sap_error(notes, status, "sapporo_tree_options of a newer version of the library");
+        if (status) return sap_struct_error(notes, status, "sapporo_tree_options", options);
     }
     int status = check(&o, notes);
     if (status) return status;

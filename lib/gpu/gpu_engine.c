@@ -324,6 +324,8 @@ static int opencl_automatic(void)
 
 static const char *opencl_absent(void)
 {
+    const char *const left = sap_driver_replaced.opencl ? NULL : sap_opencl_left();
+    if (left) return left;
     return opencl_count() > 0 ? "OpenCL's only devices are CPUs" : sap_driver_for_opencl()->describe();
 }
 

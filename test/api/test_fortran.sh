@@ -34,6 +34,19 @@ for underscore in "" -fsecond-underscore; do
     runs "Fortran 2008 with threads $underscore" -std=f2008 -fopenmp $underscore test/fortran/free.f90 -lsapporo
 done
 
+# Options that change the kinds of numbers: the same numbers, or the compiler refuses the program.
+runs "module sapporo, no option" -Iinclude examples/first_force.f90 -lsapporo
+cp "$work/out" "$work/usual"
+for option in -fdefault-real-8 "-fdefault-real-8 -fdefault-double-8"; do
+    # shellcheck disable=SC2086
+    runs "module sapporo, $option" $option -Iinclude examples/first_force.f90 -lsapporo
+    cmp "$work/usual" "$work/out" >"$work/log" 2>&1
+    verdict $? "the same numbers with $option"
+done
+try $fc -J "$work" -fdefault-integer-8 -Iinclude examples/first_force.f90 -Llib -lsapporo -o "$work/program"
+grep -q 'Type mismatch' "$work/log" || { LD_LIBRARY_PATH=lib "$work/program" | cmp - "$work/usual"; } >>"$work/log" 2>&1
+verdict $? "the compiler refuses integers of 8 bytes, or the numbers are the same"
+
 SAPPORO_VERBOSE=0 # some of its calls are wrong on purpose
 export SAPPORO_VERBOSE
 # shellcheck disable=SC2086

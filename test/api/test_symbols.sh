@@ -64,7 +64,7 @@ for name in sapporo g6; do
     none "lib$name.so has no text relocations, run paths or executable stack"
 done
 
-# Front doors of their own: what their header declares, on libsapporo beside them.
+# Front doors of their own: what their header declares, on libsapporo beside them; libyebisug6 contains libsapporo.
 sed -n 's/^SAPPORO_API void \([a-z0-9_]*\)(.*/\1/p' include/sapporo_hermite6.h | sort -u >"$work/sixth"
 sed -n 's/.*CXX("\(_Z[0-9A-Za-z_]*\)").*/\1/p' lib/api/sixth/api_yebisu_cxx.c >>"$work/sixth" # Yebisu's own, in C++
 sed -n 's/^SAPPORO_API void \([a-z0-9_]*\)(.*/\1/p' include/sapporo_nbody6.h | sort -u >"$work/nbody6"
@@ -75,17 +75,27 @@ for name in sapporo6th yebisug6 nbody6pp_gpu nbody6_gpu nbody7_gpu sphgrav_sappo
     case $name in
         nbody*) declared=$work/nbody6 ;;
         sphgrav*) declared=$work/sphgrav least=3 ;;
+        yebisug6)
+            declared=$work/sixth_and_sapporo least=100
+            nm -D --defined-only lib/libsapporo.so | awk '{ sub(/@.*/, "", $NF); print $NF }' |
+                cat - "$work/sixth" >"$declared"
+            ;;
         *) declared=$work/sixth ;;
     esac
     nm -D --defined-only $so | awk '{ sub(/@.*/, "", $NF); print $NF }' | sort >"$work/$name"
     sort "$work/$name" "$declared" "$declared" | uniq -u >"$work/log"
     [ "$(wc -l <"$work/$name")" -ge $least ] || echo "few names" >>"$work/log"
     none "lib$name.so exports only its interface"
-    readelf -dW $so | sed -n 's/.*(NEEDED).*\[\(.*\)\]/\1/p' | grep -Ev '^(libsapporo|libc|libm|libpthread)\.so' >"$work/log"
+    readelf -dW $so | sed -n 's/.*(NEEDED).*\[\(.*\)\]/\1/p' | grep -Ev '^(libsapporo|libc|libm|libpthread|ld-linux.*)\.so' >"$work/log"
     none "lib$name.so needs nothing but libsapporo and the C library"
 done
 
 # ---- static libraries
+
+for a in lib/*.a; do
+    ar t "$a" | sort | uniq -d >"$work/log"
+    none "$a: no two members have one name, so that ar x loses none"
+done
 
 for name in sapporo g6; do
     a=lib/lib$name.a

@@ -11,6 +11,7 @@
 #include "model.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 /* In the place of trees, of which this program opens none. */
 struct thing {
@@ -64,7 +65,7 @@ static void many_lives(void **state)
     uintptr_t last = 0;
     (void)state;
     close_thing(new_thing()); /* there is one to be used again */
-    const int slots = sap_handles.slots;
+    const int slots = sap_handles.of[SAP_HANDLE_TREE].used;
     for (int k = 0; k < LIVES; k++) {
         struct thing *const t = new_thing();
         void *const handle = sap_handle_give(&t->self);
@@ -73,7 +74,7 @@ static void many_lives(void **state)
         if (k % (LIVES / KEPT) == 0) old[k / (LIVES / KEPT)] = handle;
         close_thing(t);
     }
-    assert_int_equal(sap_handles.slots, slots);
+    assert_int_equal(sap_handles.of[SAP_HANDLE_TREE].used, slots);
     struct thing *const t = new_thing();
     (void)sap_handle_give(&t->self);
     for (int k = 0; k < KEPT; k++) assert_null(sap_handle_find(SAP_HANDLE_TREE, old[k]));
@@ -114,7 +115,8 @@ static void worn_out(void **state)
     for (int k = 0; k < 10; k++) assert_ptr_not_equal(new_thing(), t);
     free(t); /* its slot goes on pointing to it */
     const uintptr_t slot = first >> SAP_HANDLE_KIND_BITS;
-    atomic_store(&atomic_load(&sap_handles.chunk[slot / SAP_HANDLE_CHUNK])->object[slot % SAP_HANDLE_CHUNK], NULL);
+    struct sap_handle_slots *const of = &sap_handles.of[SAP_HANDLE_TREE];
+    atomic_store(&atomic_load(&of->chunk[slot / SAP_HANDLE_CHUNK])->object[slot % SAP_HANDLE_CHUNK], NULL);
 }
 
 /* Whatever is asked for, nothing is read but the table. */
@@ -133,12 +135,19 @@ static void any_value(void **state)
     }
 }
 
+static int slots_used(void)
+{
+    int n = 0;
+    for (int kind = 0; kind < SAP_HANDLE_KINDS; kind++) n += sap_handles.of[kind].used;
+    return n;
+}
+
 /* Contexts and forces that are opened and closed for ever take the same slots. */
 static void contexts_and_forces(void **state)
 {
     const sapporo_options options = {.size = sizeof options, .backend = SAPPORO_BACKEND_CPU, .threads = 1};
     const double x[1][3] = {{0, 0, 0}};
-    const sapporo_request request = {.size = sizeof request, .ni = 1, .x = {x, 0}};
+    const sapporo_request request = {.size = sizeof request, .ni = 1, .x = {x, 0}, .want = SAPPORO_ALLOW_EMPTY};
     int slots = 0;
     (void)state;
     for (int turn = 0; turn < 2000; turn++) {
@@ -151,9 +160,38 @@ static void contexts_and_forces(void **state)
         for (int k = 0; k < turn % 6; k++) sapporo_force_free(job[k]);
         sapporo_close(c);
         assert_null(sap_context_of(c));
-        if (turn == 0) slots = sap_handles.slots;
+        if (turn == 0) slots = slots_used();
     }
-    assert_int_equal(sap_handles.slots, slots);
+    assert_int_equal(slots_used(), slots);
+}
+
+/* Handles of one kind that are all in use leave those of other kinds; the message says so, and a free one is taken. */
+static void full_kind(void **state)
+{
+    const sapporo_options options = {.size = sizeof options, .backend = SAPPORO_BACKEND_CPU, .order = 2, .threads = 1};
+    const sapporo_small_force list = {.size = sizeof list};
+    struct sap_handle_slots *const of = &sap_handles.of[SAP_HANDLE_BATCH];
+    const double x[1][3] = {{0, 0, 0}};
+    const sapporo_request request = {.size = sizeof request, .ni = 1, .x = {x, 0}, .want = SAPPORO_ALLOW_EMPTY};
+    sapporo_batch *batch;
+    sapporo_job *job;
+    sapporo *c, *other;
+    (void)state;
+    assert_int_equal(sapporo_open(&options, &c), SAPPORO_OK);
+    const int used = of->used;
+    of->used = SAP_HANDLE_SLOTS;
+    assert_int_equal(sapporo_force_batch_begin(c, 0, &list, &batch), SAPPORO_ERR_MEMORY);
+    assert_non_null(strstr(sapporo_last_error(c), "handles of this kind are in use"));
+    assert_int_equal(sapporo_open(&options, &other), SAPPORO_OK);
+    assert_int_equal(sapporo_force_begin(other, &request, &job), SAPPORO_OK);
+    of->used = used;
+    assert_int_equal(sapporo_force_batch_begin(c, 0, &list, &batch), SAPPORO_OK);
+    sapporo_force_batch_free(batch);
+    of->used = SAP_HANDLE_SLOTS;
+    assert_int_equal(sapporo_force_batch_begin(c, 0, &list, &batch), SAPPORO_OK);
+    of->used = used + 1;
+    sapporo_close(other);
+    sapporo_close(c);
 }
 
 int main(void)
@@ -161,6 +199,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(contexts_and_forces), cmocka_unit_test(lives),    cmocka_unit_test(many_lives),
         cmocka_unit_test(many_at_once),        cmocka_unit_test(worn_out), cmocka_unit_test(any_value),
+        cmocka_unit_test(full_kind),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -57,6 +57,18 @@ static void expect_refusal(const char *first, const char *second)
     if (!strstr(said, first) || !strstr(said, second)) fail_msg("'%s' does not say '%s' and '%s'", said, first, second);
 }
 
+/* More threads than the library uses: one warning per process, and no error. */
+static void many_threads(void **state)
+{
+    struct sap_notes notes = {0};
+    (void)state;
+    assert_int_equal(setenv("OMP_NUM_THREADS", "100000", 1), 0);
+    messages = 0;
+    for (int k = 0; k < 3; k++) assert_int_equal(sap_settings_read(&got, NULL, &notes), SAPPORO_OK);
+    assert_int_equal(messages, 1);
+    if (!strstr(said, "OMP_NUM_THREADS is 100000; the library uses at most 1023 threads")) fail_msg("'%s'", said);
+}
+
 /* Blanks around a value do not count, nor does the case of words; what is blank is not set. */
 static void blanks_and_cases(void **state)
 {
@@ -333,6 +345,7 @@ int main(void)
         cmocka_unit_test_setup(unknown_variables, clean),
         cmocka_unit_test_setup(lists_and_accuracies_that_cannot_be, clean),
         cmocka_unit_test_setup(lines_in_values, clean),
+        cmocka_unit_test_setup(many_threads, clean),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

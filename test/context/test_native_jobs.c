@@ -70,7 +70,7 @@ static sapporo_job *begin(sapporo *c, int from, int n, unsigned want)
 {
     sapporo_request request = problem_request(&problem, from, n);
     sapporo_job *job = NULL;
-    request.want = want;
+    request.want |= want;
     assert_int_equal(sapporo_force_begin(c, &request, &job), SAPPORO_OK);
     assert_non_null(job);
     return job;

@@ -37,6 +37,31 @@ else
     echo "ok - no platform # SKIP no libOpenCL.so.1"
 fi
 
+# `auto` does not load PoCL where it is the only driver and there is no GPU; a variable of OpenCL makes it ask.
+# loads NAME=VALUE...: whether a program that names no backend loads PoCL
+loads() { env "$@" LD_DEBUG=files examples/first_force 2>&1 | grep 'calling init: .*libpocl' >"$work/log"; }
+others=$(for file in /etc/OpenCL/vendors/*.icd; do grep -L libpocl "$file"; done 2>/dev/null)
+if [ -f /etc/OpenCL/vendors/pocl.icd ] && [ -z "$others" ] && [ -x examples/first_force ] &&
+    ! ls /dev/dri/renderD* /dev/nvidia* /dev/kfd /dev/dxg /dev/accel >/dev/null 2>&1; then
+    (
+        forget_settings
+        unset OCL_ICD_VENDORS OCL_ICD_FILENAMES OPENCL_VENDOR_PATH POCL_DEVICES
+        ! loads A=1
+        verdict $? "PoCL alone is not loaded to be left"
+        loads POCL_DEVICES=
+        verdict $? "PoCL is loaded and asked if a variable of OpenCL is set"
+        SAPPORO_VERBOSE=2 examples/first_force >"$work/log" 2>&1
+        grep -q "opencl is not used: .*PoCL" "$work/log"
+        verdict $? "a message says why"
+        (ulimit -v 300000 && examples/first_force) >"$work/log" 2>&1
+        verdict $? "forces with 300 MB of address space"
+        exit $((failures > 0))
+    )
+    failures=$((failures + $?))
+else
+    echo "ok - PoCL alone is not loaded to be left # SKIP PoCL is not the only driver, or there is a GPU"
+fi
+
 export SAPPORO_TEST_ENGINES=opencl SAPPORO_OPENCL_SPLIT=2
 CMOCKA_TEST_FILTER=table "$program" >"$work/log" 2>&1
 if grep -q '# 2 devices, 0 of them' "$work/log"; then

@@ -122,6 +122,16 @@ json_lines 1 version arithmetic devices absent cpu_isas environment variables ch
 isas=$(sed 's/.*"cpu_isas": \[\([^]]*\)\].*/\1/; s/[" ]//g' "$work/out")
 [ -n "$isas" ] || fail "no instruction path of the CPU engine runs here"
 
+# a variable whose value is not valid is no reason why a machine lacks devices or instruction paths
+SAPPORO_PRECISION=double SAPPORO_ROOT=square "$tool" info >"$work/out" 2>"$work/err"
+contains out 'SAPPORO_PRECISION  *double'
+contains out 'not possible; .*SAPPORO_PRECISION is .double.'
+contains out 'engine that run here: scalar'
+! grep -q 'none;.*SAPPORO_' "$work/out" || fail "a backend is said to lack devices because of a variable"
+SAPPORO_PRECISION=double "$tool" info --json >"$work/out" 2>"$work/err"
+contains out '"cpu_isas": .*scalar'
+! grep -q '"absent": .*SAPPORO_.*"cpu_isas"' "$work/out" || fail "the same as JSON"
+
 expect 0 info --markdown
 contains out '^| .SAPPORO_PRECISION. | .sp., .ds. or .dp. |'
 contains out '^| .OMP_PLACES. |'

@@ -207,7 +207,7 @@ static inline sapporo_request native_request(int nj, int ni, int b, int from, in
                              .index = COLUMN(GIVEN_INDEX, batch[b].index),
                              .h2 = COLUMN(GIVEN_H2, batch[b].h2),
                              .eps2 = eps2,
-                             .want = (unsigned)want,
+                             .want = (unsigned)want | SAPPORO_ALLOW_EMPTY,
                              .eps2_i = COLUMN(GIVEN_EPS2, batch[b].eps2),
                              .pairs = pairs & 1,
                              .h2_by_mass = pairs >> 1 & 1,
@@ -386,7 +386,7 @@ static inline void share_native(struct share *s)
                                      .index = {given & GIVEN_INDEX ? batch[b].index + from : NULL, 0},
                                      .h2 = {given & GIVEN_H2 ? batch[b].h2 + from : NULL, 0},
                                      .eps2 = s->eps2,
-                                     .want = (unsigned)s->want};
+                                     .want = (unsigned)s->want | SAPPORO_ALLOW_EMPTY};
     const sapporo_result result = {.size = sizeof result,
                                    .acc = s->wanted & OUT_ACC ? out.acc + from : NULL,
                                    .jerk = s->wanted & OUT_JERK ? out.jerk + from : NULL,

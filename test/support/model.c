@@ -190,6 +190,7 @@ sapporo_request problem_request(const struct problem *p, int from, int n)
     return (sapporo_request){.size = sizeof(sapporo_request),
                              .nj = p->nj,
                              .ni = n,
+                             .want = SAPPORO_ALLOW_EMPTY,
                              .x = {t->x, stride},
                              .v = {t->v, stride},
                              .a = {t->a, stride},

@@ -62,7 +62,7 @@ static choice try_precision(sapporo_precision precision)
     return found;
 }
 
-/* Writes why a backend has no devices. */
+/* Writes why a backend has no devices.  Variables of users are hidden. */
 static void why_absent(sapporo_backend backend, char *why, size_t room)
 {
     const settings what = {.backend = backend};
@@ -71,7 +71,7 @@ static void why_absent(sapporo_backend backend, char *why, size_t room)
     if (why[0] == '\0') snprintf(why, room, "no device is counted, yet it opens");
 }
 
-/* Returns 1 if the CPU engine runs this instruction path on this machine. */
+/* Returns 1 if the CPU engine runs this instruction path on this machine.  Variables of users are hidden. */
 static int isa_runs(const char *isa)
 {
     const settings what = {.backend = SAPPORO_BACKEND_CPU, .isa = isa};
@@ -135,6 +135,7 @@ static void print_device(sapporo_backend backend, int number)
 
 static void print_devices(void)
 {
+    hide_variables();
     printf("\ndevices\n");
     for (int b = SAPPORO_BACKEND_CUDA; b <= SAPPORO_BACKEND_CPU; b++) {
         const sapporo_backend backend = (sapporo_backend)b;
@@ -149,6 +150,7 @@ static void print_devices(void)
     for (int k = 0; CPU_ISAS[k] != NULL; k++)
         if (isa_runs(CPU_ISAS[k])) printf(" %s", CPU_ISAS[k]);
     printf("\n");
+    show_variables();
 }
 
 static void print_choice(const choice *found)
@@ -213,6 +215,7 @@ static void json_device(sapporo_backend backend, int number)
 
 static void json_devices(void)
 {
+    hide_variables();
     json_begin("devices", '[');
     for (int b = SAPPORO_BACKEND_CUDA; b <= SAPPORO_BACKEND_CPU; b++)
         for (int k = 0; k < sapporo_device_count((sapporo_backend)b); k++) json_device((sapporo_backend)b, k);
@@ -229,6 +232,7 @@ static void json_devices(void)
     for (int k = 0; CPU_ISAS[k] != NULL; k++)
         if (isa_runs(CPU_ISAS[k])) json_text(NULL, CPU_ISAS[k]);
     json_end(']');
+    show_variables();
 }
 
 static void json_choice(const choice *found)

@@ -45,6 +45,31 @@ static int is_unknown(const char *name, size_t n)
     return 1;
 }
 
+/* ---- hiding ---------------------------------------------------------------------- */
+
+/* Values of hidden variables by number; NULL: the variable was not set. */
+static char *hidden[64];
+
+void hide_variables(void)
+{
+    sapporo_variable v;
+    for (int k = 0; k < (int)(sizeof hidden / sizeof hidden[0]) && describe(k, &v); k++) {
+        const char *const value = v.audience == FOR_USERS ? getenv(v.name) : NULL;
+        hidden[k] = value != NULL ? strdup(value) : NULL;
+        if (hidden[k] != NULL) unsetenv(v.name);
+    }
+}
+
+void show_variables(void)
+{
+    sapporo_variable v;
+    for (int k = 0; k < (int)(sizeof hidden / sizeof hidden[0]) && describe(k, &v); k++) {
+        if (hidden[k] != NULL) setenv(v.name, hidden[k], 1);
+        free(hidden[k]);
+        hidden[k] = NULL;
+    }
+}
+
 /* ---- text ------------------------------------------------------------------------ */
 
 /* Prints a text without its back quotes. */

@@ -11,6 +11,13 @@ void print_variables(const char *verbose);
 /* The variables that are set, by name; then the description of each variable. */
 void json_variables(const char *verbose);
 
+/*
+ * Hides the variables of users from the library until show_variables: what a machine has does not depend on them, and a
+ * value that is not valid would make every backend fail to open.
+ */
+void hide_variables(void);
+void show_variables(void);
+
 /* The tables of README.md. */
 void print_variables_markdown(void);
 

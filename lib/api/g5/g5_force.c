@@ -162,7 +162,8 @@ static void begin(struct sap_g5_device *device, enum sap_g5_memory memory, const
     const int n = count_of_j(device, memory, caller);
     if (n < 0) return;
     if (device->by_tree) sap_g5_tree_not_here(device, memory, caller);
-    sapporo_request request = {.size = sizeof request, .nj = n, .ni = set->ni, .eps2 = set->common};
+    sapporo_request request = {
+        .size = sizeof request, .nj = n, .ni = set->ni, .eps2 = set->common, .want = SAPPORO_ALLOW_EMPTY};
     request.x.base = set->x;
     request.eps2_i.base = set->eps2;
     if (sapporo_force_begin(context, &request, job) == SAPPORO_ERR_DEVICE) device->lost = 1;

@@ -184,7 +184,7 @@ static void begin(struct sap_g6_cluster *cluster, const struct sap_g6_force *for
     request.v.base = force->v;
     request.index.base = force->index;
     request.h2.base = force->h2;
-    request.want = want;
+    request.want = want | SAPPORO_ALLOW_EMPTY; /* clients ask with nj = 0 on purpose: a rank without particles */
     sapporo_force_begin(context, &request, &begun->job);
 }
 

@@ -30,7 +30,8 @@ static int is_open(int rank)
 static int compute(int first, int ni, int n, const double *mass, const double (*x)[3], double *pot)
 {
     const sapporo_particles all = {.size = sizeof all, .derivative = {{x, 0}}, .mass = {mass, 0}};
-    const sapporo_request request = {.size = sizeof request, .nj = n, .ni = ni, .x = {x + first, 0}};
+    const sapporo_request request = {
+        .size = sizeof request, .nj = n, .ni = ni, .x = {x + first, 0}, .want = SAPPORO_ALLOW_EMPTY};
     const sapporo_result result = {.size = sizeof result, .pot = pot};
     sapporo_job *job;
     int status = sapporo_set_particles(kept, 0, n, &all);

@@ -152,7 +152,7 @@ static int begin(const struct sap_regular_force *f, int ni, int by_mass, sapporo
                                      .x = {f->x, 0},
                                      .v = {f->v, 0},
                                      .h2 = {f->h2, 0},
-                                     .want = SAPPORO_WANT_LISTS,
+                                     .want = SAPPORO_WANT_LISTS | SAPPORO_ALLOW_EMPTY,
                                      .pairs = SAPPORO_PAIRS_OUTSIDE,
                                      .h2_by_mass = by_mass,
                                      .dtr = {f->dtr, 0}};

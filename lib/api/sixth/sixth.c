@@ -283,7 +283,7 @@ static int compute(sapporo *context, const struct sap_sixth_force *f)
                                      .a = f->a,
                                      .index = f->index,
                                      .eps2_i = f->eps2,
-                                     .want = SAPPORO_WANT_NEAREST};
+                                     .want = SAPPORO_WANT_NEAREST | SAPPORO_ALLOW_EMPTY};
     const int begun = sapporo_force_begin(context, &request, &job);
     if (begun < 0) return begun;
     const int status = sapporo_force_end(job, f->ni, &f->result);

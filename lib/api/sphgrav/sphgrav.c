@@ -129,6 +129,7 @@ static void start(void)
                                      .x = {grav.x + grav.first, 0},
                                      .index = {grav.index + grav.first, 0},
                                      .eps2_i = {grav.eps2 + grav.first, 0},
+                                     .want = SAPPORO_ALLOW_EMPTY,
                                      .softening = SAPPORO_SOFTENING_SPLINE_MEAN};
     (void)sapporo_force_begin(grav.context, &request, &grav.job);
 }

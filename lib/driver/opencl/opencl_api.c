@@ -214,6 +214,7 @@ static void load(void)
         o->devices = o->automatic = 0;
     }
     o->usable = !why;
+    atomic_store(&o->tried, 1);
 }
 
 int sap_opencl_ready(void)

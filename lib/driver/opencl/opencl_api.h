@@ -139,6 +139,7 @@ struct sap_cl_seen {
 /* The state of OpenCL in this process: determined once and then constant, except for contexts. */
 struct sap_opencl {
     pthread_once_t once;
+    atomic_int tried; /* 1: OpenCL has been loaded, or this has failed */
     int usable;
     int devices, automatic; /* number of devices; number of GPUs and accelerators, which come first */
     char reason[256];       /* why there are no devices, or the name of the driver */

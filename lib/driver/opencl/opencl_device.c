@@ -34,7 +34,10 @@ void *sap_opencl_room(size_t bytes)
 
 int sap_opencl_count(void) { return sap_opencl_ready() == SAP_DRIVER_OK ? sap_opencl.devices : 0; }
 
-int sap_opencl_automatic(void) { return sap_opencl_ready() == SAP_DRIVER_OK ? sap_opencl.automatic : 0; }
+int sap_opencl_automatic(void)
+{
+    return !sap_opencl_left() && sap_opencl_ready() == SAP_DRIVER_OK ? sap_opencl.automatic : 0;
+}
 
 const char *sap_opencl_describe(void)
 {

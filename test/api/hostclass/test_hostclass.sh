@@ -39,6 +39,26 @@ built static lib/libsapporo.a -lm -lpthread -ldl -lrt
 for backend in cpu cuda opencl; do runs shared $backend; done
 runs static cpu
 
+# what the class refuses has a message on stderr
+cat >"$work/refused.cc" <<'END_OF_CODE'
+#include "sapporohostclass.h"
+int main()
+{
+    sapporo g;
+    double zero[3] = {0, 0, 0};
+    int n = g.open("", NULL, 0, FOURTH, 3) == -1;
+    n += g.open("", NULL, 0, 4) == -1;
+    n += g.set_j_particle(0, 0, 0, 0, 1, zero, zero, zero, zero, zero, NULL, NULL, 0) == -1;
+    n += g.set_time(1) == -1;
+    return n != 4;
+}
+END_OF_CODE
+$cxx -std=c++11 -Wall -Wextra -Wpedantic -Werror -Iinclude -Iinclude/compat "$work/refused.cc" -o "$work/refused" \
+    -Llib -lsapporo >"$work/log" 2>&1 && LD_LIBRARY_PATH=lib SAPPORO_BACKEND=cpu "$work/refused" >"$work/log" 2>&1 &&
+    grep -q 'precision is 3; it may be' "$work/log" && grep -q 'order is 4; it may be' "$work/log" &&
+    [ "$(grep -c 'the object is not open' "$work/log")" = 2 ]
+verdict $? "each refusal of the class has a message"
+
 # both headers in either order, and twice
 printf '#include "sapporo.h"\n#include "sapporohostclass.h"\n#include "sapporo_g6.h"\n' >"$work/one.cc"
 printf '#include "sapporohostclass.h"\n#include "sapporohostclass.h"\n#include "sapporo.h"\n' >"$work/two.cc"

@@ -76,7 +76,7 @@ def test_moments_radii_and_a_floor(tree_code):
     quad[:, 0] = 0.1
     moments = context.force_batch(lists)
     assert (moments.pot != force.pot).all()
-    assert context.force_batch([sapporo.SmallForce(x[:7], x_j=x)]).count is None
+    assert context.force_batch([sapporo.SmallForce(x[:7], x_j=x, mass_j=1)]).count is None
     for wrong in ({"quad_j": quad[:, :5]}, {"quad_j": quad[:59]}, {"h2_j": h2[:59]}):
         with pytest.raises(ValueError, match=r"quad_j|h2_j"):
             context.force_batch([sapporo.SmallForce(x[:7], address=at, **wrong)])
@@ -112,4 +112,4 @@ def test_what_is_wrong_is_told(tree_code):
         batch = context.force_batch([sapporo.SmallForce([[0, 0, np.nan], [1, 1, 1]], address=[0])])
     assert np.isnan(batch.acc[0]).all() and np.isfinite(batch.acc[1]).all()
     with sapporo.Context(order=4) as other, pytest.raises(sapporo.UnsupportedError, match="order"):
-        other.force_batch([sapporo.SmallForce(x, x_j=x)])
+        other.force_batch([sapporo.SmallForce(x, x_j=x, mass_j=1)])

@@ -26,7 +26,7 @@ def test_each_status_has_a_class():
 
 def test_arguments(context):
     raised(sapporo.ArgumentError, ValueError, "order", lambda: sapporo.Context(order=3))
-    raised(sapporo.ArgumentError, ValueError, "addresses", lambda: context.set_particles(np.zeros((1, 3)), first=-1))
+    raised(sapporo.ArgumentError, ValueError, "addresses", lambda: context.set_particles(np.eye(3), mass=1, first=-1))
     raised(sapporo.ArgumentError, ValueError, "eps2", lambda: context.force(np.zeros((1, 3)), eps2=-1.0))
     raised(sapporo.ArgumentError, ValueError, "nj", lambda: context.force(np.zeros((1, 3)), nj=-1))
     for options in ({"precision": "half"}, {"backend": "abacus"}, {"root": "square"}, {"devices": "some"}):
@@ -54,7 +54,7 @@ def test_data_that_are_not_finite(context):
     x[1, 2] = np.nan
     raised(sapporo.NotFiniteError, ValueError, "1", lambda: context.set_particles(x, mass=1))
     assert context.nj == 3  # stored all the same
-    raised(sapporo.NotFiniteError, ValueError, ".", lambda: context.set_particles(x, address=[5, 3, 9]))
+    raised(sapporo.NotFiniteError, ValueError, ".", lambda: context.set_particles(x, mass=1, address=[5, 3, 9]))
     assert (context.get_particles([5, 9]).x == 0).all() and np.isnan(context.get_particles(3).x[0, 2])
     context.clear()
     raised(sapporo.NotFiniteError, ValueError, "1", lambda: context.set_particles(x, mass=1))
@@ -65,7 +65,7 @@ def test_data_that_are_not_finite(context):
     assert force.partial and np.isnan(force.acc[1]).all() and np.isfinite(force.acc[[0, 2]]).all()
     addresses = np.zeros(3, np.int32)
     tree = sapporo.Tree(1)
-    tree.set(np.zeros((1, 3)))
+    tree.set(np.zeros((1, 3)), 1.0)
     tree.build()
     for call in (
         lambda: context.force(x),

@@ -33,6 +33,22 @@ client "client of libsapporo6th.a" lib/libsapporo6th.a lib/libsapporo.a -lm -lpt
 client "client of libyebisug6.a" -DSAPPORO_YEBISU=1 lib/libyebisug6.a lib/libsapporo.a -lm \
     -lpthread -ldl -lrt
 
+# Codes link libyebisug6 for GRAPE-6 calls, without libsapporo; some take the static library apart, as here.
+g6="test/api/sixth/g6.c -Iinclude"
+mkdir "$work/members" && (cd "$work/members" && ar x "$OLDPWD/lib/libyebisug6.a")
+for way in "-Llib -lyebisug6" "lib/libyebisug6.a -lm -lpthread -ldl -lrt" "$work/members/*.o -lm -lpthread -ldl -lrt"; do
+    rm -f "$work/program"
+    # shellcheck disable=SC2086 # lists of words, and a pattern
+    if $cc -std=c11 -Wall -Wextra -Werror $g6 $way -o "$work/program" >"$work/log" 2>&1 &&
+        LD_LIBRARY_PATH=lib SAPPORO_BACKEND=cpu timeout 60 "$work/program" >"$work/log" 2>&1; then
+        echo "ok - GRAPE-6 client of ${way%% -lm*}" | sed "s|$work/||"
+    else
+        echo "not ok - GRAPE-6 client of ${way%% -lm*}" | sed "s|$work/||"
+        head -n 12 "$work/log" | sed 's/^/#   /'
+        failures=$((failures + 1))
+    fi
+done
+
 # Yebisu's own programs are in C++ and declare these calls as such.
 cxx=${CXX:-$(command -v g++ || command -v clang++)}
 if [ -n "$cxx" ] && echo 'int main() { return 0; }' | $cxx -x c++ - -o "$work/program" 2>/dev/null; then

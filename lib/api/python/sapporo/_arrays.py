@@ -19,7 +19,6 @@ Ints = npt.NDArray[np.int32]
 ArrayLike = npt.ArrayLike
 ScalarOrArray = Union[float, npt.ArrayLike]
 
-_INT32 = np.iinfo(np.int32)
 
 
 def _shown(array: Any) -> str:
@@ -38,11 +37,15 @@ def host_array(value: Any, name: str) -> Any:
 def _converted(value: Any, name: str, kind: Any) -> Any:
     """The array with the type `kind`, if no digits are lost but those beyond a double."""
     array = host_array(value, name)
-    if kind is np.int32:
+    if np.dtype(kind).kind == "i":
+        range_ = np.iinfo(kind)
         if array.dtype.kind not in "iu" and array.size > 0:
-            raise TypeError(f"{name} is {_shown(array)}; it must be of whole numbers")
-        if array.size > 0 and array.dtype != np.int32 and not (_INT32.min <= array.min() and array.max() <= _INT32.max):
-            raise ValueError(f"{name} has numbers outside the range of 32 bits")
+            raise TypeError(f"{name} is {_shown(array)}; it must be of whole numbers, {range_.min} to {range_.max}")
+        if array.size > 0 and not (range_.min <= int(array.min()) and int(array.max()) <= range_.max):
+            raise ValueError(
+                f"{name} has numbers outside the range of {range_.bits} bits, {range_.min} to {range_.max}: "
+                f"its least is {array.min()}, its greatest {array.max()}"
+            )
     elif array.dtype.kind not in "fiub":
         raise TypeError(f"{name} is {_shown(array)}; it must be of real numbers")
     # `=`: in the byte order of the machine

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ._arrays import ArrayLike, Floats, Ints, ScalarOrArray, address, indices, pointer, scalars, set_column, vectors
+from ._errors import ArgumentError
 from ._job import warn_if_partial
 from ._library import Handle, ffi, lib
 
@@ -23,7 +24,8 @@ class SmallForce:
 
     x: (ni, 3): positions of the targets
     address: (nj,) of whole numbers: addresses of the sources in the context; or own sources instead:
-    x_j, mass_j, eps2_j: (nj, 3); (nj,) or one number: position, mass, squared softening of each own source
+    x_j, mass_j, eps2_j: (nj, 3); (nj,) or one number: position, mass, squared softening of each own source. mass_j must
+        be given, unless there are quad_j or h2_j: sources without mass exert no force
     eps2: squared softening length, common
     eps2_i: (ni,) or one number: squared softening of each target, added to eps2
     quad_j: (nj, 6): second moments of each source: sums of m x x, m y y, m z z, m x y, m x z, m y z, trace not removed
@@ -120,6 +122,8 @@ def _fill(small: Any, force: SmallForce, keep: list[Any]) -> int:
         x_j = vectors(force.x_j, "x_j")
         small.nj = len(x_j)
         put(small.x_j, x_j)
+        if force.mass_j is None and len(x_j) > 0 and force.quad_j is None and force.h2_j is None:
+            raise ArgumentError("a small force has x_j and no mass_j; mass_j=0 is for sources that exert no force")
         if force.mass_j is not None:
             put(small.mass_j, scalars(force.mass_j, "mass_j", len(x_j)))
         if force.eps2_j is not None:

@@ -12,8 +12,8 @@ import numpy.typing as npt
 
 from ._arrays import ArrayLike, Floats, Ints, ScalarOrArray, host_array, indices, pointer, scalars, set_column, vectors
 from ._batch import Batch, BatchForce, SmallForce, begin_batch, compute_batch
-from ._errors import NotFiniteError, OutOfMemoryError
-from ._job import NEAREST, SUMS, Force, Job, NeighbourLists, Out, result_struct, warn_if_partial
+from ._errors import ArgumentError, NotFiniteError, OutOfMemoryError
+from ._job import NEAREST, SUMS, Force, Job, NeighbourLists, Out, result_struct, warn_if_empty, warn_if_partial
 from ._library import (
     BACKENDS,
     PRECISIONS,
@@ -202,7 +202,8 @@ class Context(Handle):
         """Stores n j-particles at the addresses first, first + 1, ... or at those of `address`.
 
         x, v, a, jerk, snap, crackle, pop, dpop: (n, 3): the position and its derivatives, without factors; absent: 0
-        mass, time, eps2: (n,) or one number: mass; time of the derivatives; squared softening as a source; absent: 0
+        mass: (n,) or one number; must be given: particles without mass exert no force, which mass=0 says
+        time, eps2: (n,) or one number: time of the derivatives; squared softening as a source; absent: 0
         index: (n,) of whole numbers: labels; absent: the addresses
         address: (n,) of whole numbers, in place of `first`; runs of consecutive addresses are stored at once
 
@@ -211,6 +212,8 @@ class Context(Handle):
         """
         derivatives: dict[str, Floats] = {"x": vectors(x, "x")}
         n = len(derivatives["x"])
+        if mass is None and n > 0:
+            raise ArgumentError("set_particles: mass is missing; mass=0 is for particles that exert no force")
         for name, value in zip(DERIVATIVES[1:], (v, a, jerk, snap, crackle, pop, dpop)):
             if value is not None:
                 derivatives[name] = vectors(value, name, n)
@@ -318,11 +321,14 @@ class Context(Handle):
             set_column(request.index, keep[-1])
         request.pairs = choose("pairs", pairs, PAIRS)
         request.want = (lib.SAPPORO_WANT_NEAREST if nearest else 0) | (lib.SAPPORO_WANT_LISTS if lists else 0)
+        request.want |= lib.SAPPORO_ALLOW_EMPTY  # nj = 0 was asked for, or warned of
         request.h2_by_mass = int(h2_by_mass)
         request.softening = choose("softening", softening, SOFTENINGS)
         job = ffi.new("sapporo_job **")
         self._check(lib.sapporo_force_begin(self._handle, request, job))
-        return Job(self, job[0], ni)
+        begun = Job(self, job[0], ni)
+        warn_if_empty(nj is None and self._nj == 0 and ni > 0, "the context")
+        return begun
 
     def force(
         self,
@@ -363,7 +369,8 @@ class Context(Handle):
         out: arrays by the names of results, which the library writes in place of new ones: C-contiguous, of float64
 
         Raises ArgumentError, UnsupportedError, NotFiniteError, OutOfMemoryError or DeviceError.  Warns with
-        PartialWarning if i-particles are not finite.  Other Python threads run meanwhile.
+        PartialWarning if i-particles are not finite, with EmptyWarning if the context has no particles and nj is absent.
+        Other Python threads run meanwhile.
         """
         with self.begin(
             x,

@@ -68,6 +68,10 @@ class GoneError(SapporoError, RuntimeError):
     status = Status.ERR_GONE
 
 
+class EmptyWarning(UserWarning):
+    """A force of no particles: it is 0."""
+
+
 class PartialWarning(UserWarning):
     """Some i-particles are not finite.  Their rows are NaN; all other rows are right."""
 

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ._arrays import Floats, Ints, pointer, result_array
-from ._errors import PartialWarning
+from ._errors import EmptyWarning, PartialWarning
 from ._library import Handle, ffi, lib, new
 
 if TYPE_CHECKING:
@@ -36,12 +36,21 @@ _VECTORS = ("acc", "jerk", "snap", "crackle")
 
 def warn_if_partial(partial: bool) -> None:
     """Warns of rows that are NaN because their i-particles are not finite."""
-    if not partial:
-        return
+    if partial:
+        _warn_caller("some i-particles are not finite; their rows are NaN", PartialWarning)
+
+
+def warn_if_empty(empty: bool, what: str) -> None:
+    """Warns of forces that are 0 because a context or a tree has no particles."""
+    if empty:
+        _warn_caller(f"{what} has no particles; its forces are 0", EmptyWarning)
+
+
+def _warn_caller(text: str, kind: type[Warning]) -> None:
     level, frame = 1, sys._getframe()
     while frame.f_back is not None and frame.f_code.co_filename.startswith(_FOLDER):  # the caller's own line
         level, frame = level + 1, frame.f_back
-    warnings.warn("some i-particles are not finite; their rows are NaN", PartialWarning, stacklevel=level)
+    warnings.warn(text, kind, stacklevel=level)
 
 
 def result_struct(ni: int, names: Sequence[str], out: Out) -> tuple[dict[str, Any], Any]:

@@ -17,6 +17,7 @@ from ._native import ffi as _ffi
 
 ffi: Any = _ffi
 lib: Any = ffi.dlopen(str(Path(__file__).with_name("libsapporo" + (".dylib" if sys.platform == "darwin" else ".so"))))
+lib.sapporo_print_errors(0)  # they are raised
 
 BACKENDS = {"auto": 0, "cuda": 1, "opencl": 2, "cpu": 3}
 PRECISIONS = {"sp": 1, "ds": 2, "dp": 3}
@@ -26,6 +27,13 @@ ROOTS = {"full": 1, "fast": 2}
 def text_of(pointer: Any) -> str:
     """A text of the library."""
     return str(ffi.string(pointer).decode("utf-8", "replace"))
+
+
+def c_text(text: bytes, name: str) -> bytes:
+    """The text, if C can read all of it: a text of C ends at the first NUL."""
+    if 0 in text:
+        raise ValueError(f"{name} is {text!r}; it must not contain NUL")
+    return text
 
 
 def choose(what: str, value: str | None, names: dict[str, int]) -> int:
@@ -72,7 +80,7 @@ def set_device_options(
     options.preferred_device = preferred_device
     options.threads = threads
     if cpu_isa is not None:
-        keep.append(ffi.new("char[]", cpu_isa.encode()))
+        keep.append(ffi.new("char[]", c_text(cpu_isa.encode(), "cpu_isa")))
         options.cpu_isa = keep[-1]
 
 

@@ -13,8 +13,9 @@ import numpy as np
 from ._arrays import ArrayLike, Floats, pointer, result_array, scalars, set_column, vectors
 from ._context import Memory
 from ._device import DeviceArray, all_in_device, complete, require
+from ._errors import ArgumentError
 from ._job import Out
-from ._library import BACKENDS, Handle, check, choose, ffi, lib, new, text_of, word_of
+from ._library import BACKENDS, Handle, c_text, check, choose, ffi, lib, new, text_of, word_of
 from ._tree import tree_options
 
 METHODS = {"tree": 1, "direct": 2}
@@ -230,6 +231,9 @@ class Stepper(Handle):
             lambda: text_of(lib.sapporo_stepper_last_error(ffi.NULL)),
         )
         super().__init__(handle[0], lib.sapporo_stepper_destroy)
+        self._dt = float(dt)
+        self._is_shared = options.scheme != SCHEMES["block"]
+        self._start: float | None = None  # a time at which all steps end, None: unknown
 
     def __repr__(self) -> str:
         """What computes, and the time."""
@@ -258,7 +262,7 @@ class Stepper(Handle):
 
         x, v: (n, 3); mass: (n,), in host memory also one number.  All three in host memory or, for a stepper on a CUDA
             device, all in the memory of that device
-        label: (n,) of whole numbers in host memory, which get returns; absent: the addresses
+        label: (n,) of whole numbers of 64 bits with a sign, in host memory, which get returns; absent: the addresses
         """
         given = {"x": x, "v": v, "mass": mass}
         arrays = all_in_device(given)
@@ -267,7 +271,9 @@ class Stepper(Handle):
         if label is not None:
             keep.append(scalars(label, "label", particles.n, np.int64))
             set_column(particles.label, keep[-1])
+        self._start = None
         self._check(lib.sapporo_stepper_set(self._handle, particles))
+        self._start = self.time
 
     def _device_columns(self, particles: Any, arrays: dict[str, DeviceArray]) -> list[Any]:
         n = particles.n = arrays["x"].shape[0] if arrays["x"].shape else 0
@@ -278,14 +284,35 @@ class Stepper(Handle):
         complete(arrays, self.backend)
         return [arrays]
 
-    def advance(self, time: float, steps: int = 0) -> float:
-        """Moves the particles to the last step that ends at or before `time`; returns its time.
+    def _landing(self, time: float) -> float:
+        """The time of the step that ends at `time`; raises ArgumentError if none surely does."""
+        start = self.time if self._is_shared else self._start
+        if start is None or not math.isfinite(start):
+            return time
+        steps = (time - start) / self._dt
+        if abs(steps - round(steps)) > 1e-6:
+            before, after = (start + end(steps) * self._dt for end in (math.floor, math.ceil))
+            raise ArgumentError(
+                f"advance: time is {time:.17g}, and steps of {self._dt:.17g} end at {before:.17g} and {after:.17g}; "
+                "exact=False stops at the last step that ends before, and get(time) then predicts"
+            )
+        return start + round(steps) * self._dt
+
+    def advance(self, time: float, steps: int = 0, *, exact: bool = True) -> float:
+        """Moves the particles to `time`; returns the time of the last step.
 
         steps: at most so many steps (of block steps: blocks); 0: no limit.  Signals such as Ctrl-C are handled between
-        steps.
+            steps.
+        exact: the time must be one at which the longest step ends, a whole number of dt after the start, within 1e-6
+            dt.  False, or with a number of steps: any time; the particles move to the last step that ends at or before
+            it, and get(time) predicts them to the time itself.
+
+        Raises ArgumentError if the time is before the present one, or if no step ends there.  Nothing has moved then.
         """
         if steps < 0 or (steps == 0 and not math.isfinite(time)):
             raise ValueError(f"time is {time} and steps {steps}; without end, steps must be above 0")
+        if exact and steps == 0:
+            time = self._landing(time)
         left = steps if steps else math.inf
         while left > 0:
             slice_ = int(min(left, 16))
@@ -340,11 +367,12 @@ class Stepper(Handle):
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Writes the particles to a new file, which replaces `path` when it is complete."""
-        self._check(lib.sapporo_stepper_save(self._handle, os.fsencode(path)))
+        self._check(lib.sapporo_stepper_save(self._handle, c_text(os.fsencode(path), "path")))
 
     def restore(self, path: str | os.PathLike[str]) -> None:
         """Reads particles that a stepper of the same options has saved; the run continues with the same bytes."""
-        self._check(lib.sapporo_stepper_restore(self._handle, os.fsencode(path)))
+        self._start = None
+        self._check(lib.sapporo_stepper_restore(self._handle, c_text(os.fsencode(path), "path")))
 
     def statistics(self) -> StepperStatistics:
         """What the stepper is, and what it did since its particles were set."""

@@ -11,7 +11,8 @@ import numpy as np
 from ._arrays import ArrayLike, ScalarOrArray, indices, pointer, result_array, scalars, set_column, vectors
 from ._context import SOFTENINGS, Memory
 from ._device import DeviceArray, all_in_device, complete, require
-from ._job import Force, NeighbourLists, Out, warn_if_partial
+from ._errors import ArgumentError
+from ._job import Force, NeighbourLists, Out, warn_if_empty, warn_if_partial
 from ._library import BACKENDS, Handle, check, choose, ffi, lib, new, set_device_options, text_of, word_of
 
 KINDS = {"octree": 1, "kdtree": 2}
@@ -145,6 +146,7 @@ class Tree(Handle):
         super().__init__(handle[0], lib.sapporo_tree_destroy)
         self._given = 0
         self._built = 0
+        self._has_masses = False
 
     def __repr__(self) -> str:
         """What computes, and the number of particles."""
@@ -174,7 +176,7 @@ class Tree(Handle):
         """Takes all particles, by copy.  The tree stays as it is until the next build or refresh.
 
         x: (n, 3): positions
-        mass: (n,), in host memory also one number; absent: as before, at first 0
+        mass: (n,), in host memory also one number; absent: as before.  Forces need masses, neighbours do not
         a: (n,): size of the acceleration, for mac="acceleration"; absent: of the last force
         h: (n,), in host memory also one number: lengths of the spline; absent: as before, at first the root of eps2
 
@@ -202,6 +204,7 @@ class Tree(Handle):
             complete(columns, self.backend)
         self._check(lib.sapporo_tree_set(self._handle, particles))
         self._given = int(particles.n)
+        self._has_masses = self._has_masses or mass is not None
 
     def build(self) -> None:
         """Makes a new tree of the particles set last."""
@@ -254,12 +257,16 @@ class Tree(Handle):
         out: arrays for the results by name, as of Context.force.  If `active` or `out` is in device memory, all arrays
             must be, and `out` must hold every result that is wanted
 
-        Warns with PartialWarning if positions are not finite or too far away; their rows are NaN.
+        Warns with PartialWarning if positions are not finite or too far away; their rows are NaN.  Warns with
+        EmptyWarning if the tree has no particles.  Raises ArgumentError if they were set without masses.
         """
         if x is not None and active is not None:
             raise ValueError("either active or x may be given")
         if h is not None and x is None:
             raise ValueError("h without x: particles of the tree have their own lengths")
+        if self._built > 0 and not self._has_masses:
+            raise ArgumentError("the particles were set without mass; mass=0 is for particles that exert no force")
+        warn_if_empty(self._built == 0 and x is not None and not self.closed, "the tree")
         names = [name for name, wanted in (("acc", acc), ("pot", pot)) if wanted]
         for name in out or {}:
             if name not in names:
