@@ -368,7 +368,7 @@ int sapporo_mpi_stepper_restore(sapporo_mpi_stepper *stepper, const char *path)
     static const char *const name[] = {NULL};
     sapporo_mpi_stepper *const h = sap_mpi_stepper_find(stepper);
     if (!h) return SAPPORO_ERR_CLOSED;
-    sap_mpi_stepper_start(h, "sapporo_mpi_stepper_restore");
+    sap_mpi_stepper_start(h, SAP_CALL_STEPPER_RESTORE);
     struct load *const l = calloc(1, sizeof *l);
     if (l) l->file = -1;
     const double room = h->room;
