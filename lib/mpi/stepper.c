@@ -260,6 +260,7 @@ int sapporo_mpi_stepper_set(sapporo_mpi_stepper *stepper, const sapporo_stepper_
     static const char *const name[1] = {"time"};
     sapporo_mpi_stepper *const h = sap_mpi_stepper_find(stepper);
     if (!h) return SAPPORO_ERR_CLOSED;
+    if (h->link.broken) return h->link.broken;
     sap_mpi_stepper_start(h, SAP_CALL_STEPPER_SET);
     sapporo_stepper_particles p = {.n = 0};
     int status = SAPPORO_OK;
@@ -277,6 +278,7 @@ int sapporo_mpi_stepper_advance(sapporo_mpi_stepper *stepper, double time, long 
     static const char *const name[2] = {"time", "steps"};
     sapporo_mpi_stepper *const h = sap_mpi_stepper_find(stepper);
     if (!h) return SAPPORO_ERR_CLOSED;
+    if (h->link.broken) return h->link.broken;
     sap_mpi_stepper_start(h, SAP_CALL_STEPPER_ADVANCE);
     int status = SAPPORO_OK;
     if (isnan(time) || steps < 0 || (steps == 0 && isinf(time)))
@@ -294,6 +296,7 @@ int sapporo_mpi_stepper_energy(sapporo_mpi_stepper *stepper, sapporo_stepper_tot
     int status = SAPPORO_OK;
     (void)sapporo_stepper_energy(NULL, totals); /* numbers of a call that fails */
     if (!h) return SAPPORO_ERR_CLOSED;
+    if (h->link.broken) return h->link.broken;
     sap_mpi_stepper_start(h, SAP_CALL_STEPPER_ENERGY);
     if (!totals || totals->size < sizeof totals->size || totals->size > SAP_STRUCT_MOST)
         status = bad_option(h, SAPPORO_ERR_ARGUMENT, "size of sapporo_stepper_totals is not set");
