@@ -242,6 +242,8 @@ static void destroy(sapporo_mpi *h)
     sap_share_free(h);
     sap_room_free(&h->targets);
     sap_kept_free(&h->kept);
+    sap_room_free(&h->parcel.outs);
+    sap_room_free(&h->parcel.ins);
     sap_room_free(&h->places);
     sap_room_free(&h->trial_bytes);
     sap_cargo_close(&h->trial);

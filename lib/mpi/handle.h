@@ -41,7 +41,8 @@ struct sap_parcel {
     int *sent, *sent_at; /* [ranks] number and first one for each rank */
     int *got, *got_at;   /* [ranks] of those that are received */
     int *at;             /* places of the records of parts, while threads sort them */
-    double *out, *in;    /* records */
+    double *out, *in;    /* records, of the next two */
+    struct sap_room outs, ins;
 };
 
 struct sap_nccl;

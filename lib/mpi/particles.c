@@ -17,16 +17,20 @@ struct tail {
     int32_t address, index;
 };
 
-/* Frees the memory of a parcel, unless MPI may still use it. */
+/*
+ * Frees the memory of a parcel, unless MPI may still use it.  Records stay for the next parcel if they are not too
+ * many, because touching new pages takes longer than copying particles.
+ */
 static void free_parcel(sapporo_mpi *h)
 {
+    enum { STAYS = 1 << 25 }; /* bytes */
     struct sap_parcel *const p = &h->parcel;
     if (h->link.broken) return;
     free(p->sent);
     free(p->at);
-    free(p->out);
-    free(p->in);
-    memset(p, 0, sizeof *p);
+    if (p->outs.bytes > STAYS) sap_room_free(&p->outs);
+    if (p->ins.bytes > STAYS) sap_room_free(&p->ins);
+    *p = (struct sap_parcel){.outs = p->outs, .ins = p->ins};
 }
 
 static size_t record_doubles(const sapporo_mpi *h)
@@ -135,7 +139,7 @@ static int reserve(sapporo_mpi *h, int parts)
     struct sap_parcel *const p = &h->parcel;
     p->sent = calloc(4 * ranks, sizeof *p->sent);
     p->at = malloc((size_t)parts * ranks * sizeof *p->at);
-    p->out = malloc(((size_t)p->n + 1) * record_doubles(h) * sizeof *p->out);
+    p->out = sap_room_array(&p->outs, (size_t)p->n + 1, record_doubles(h) * sizeof *p->out);
     if (!p->sent || !p->at || !p->out)
         return sap_link_fail(&h->link, SAPPORO_ERR_MEMORY, "sapporo_mpi_set_particles: out of memory for %d particles",
                              p->n);
@@ -182,7 +186,7 @@ static int announce(sapporo_mpi *h)
     if (status) return status;
     const int64_t sum = sap_link_places(p->got, p->got_at, h->link.size);
     p->arrived = (int)sum;
-    if (sum < INT32_MAX) p->in = malloc(((size_t)sum + 1) * record_doubles(h) * sizeof *p->in);
+    if (sum < INT32_MAX) p->in = sap_room_array(&p->ins, (size_t)sum + 1, record_doubles(h) * sizeof *p->in);
     if (!p->in || sap_kept_reserve(&h->kept))
         status =
             sap_link_fail(&h->link, SAPPORO_ERR_MEMORY,
@@ -206,30 +210,30 @@ static struct tail tail_of(const sapporo_mpi *h, int k)
     return tail;
 }
 
-/* Which numbers of n records have a bit that is set: a column of zeros is as good as none. */
-static void find_columns(const sapporo_mpi *h, int from, int n, uint64_t *bits)
+/* Whether no bit of `count` numbers, from number `at` on, is set in n records: a column of zeros is as good as none. */
+static int are_zeros(const sapporo_mpi *h, int from, int n, size_t at, size_t count)
 {
-    const int doubles = (int)record_doubles(h);
-    const double *record = h->parcel.in + (size_t)from * (size_t)doubles;
-    memset(bits, 0, (size_t)doubles * sizeof *bits);
-    for (int k = 0; k < n; k++, record += doubles)
-        for (int q = 0; q < doubles; q++) {
+    const size_t doubles = record_doubles(h);
+    const double *record = h->parcel.in + (size_t)from * doubles + at;
+    uint64_t bits = 0;
+    for (int k = 0; k < n && !bits; k++, record += doubles)
+        for (size_t q = 0; q < count; q++) {
             uint64_t word;
             memcpy(&word, record + q, sizeof word);
-            bits[q] |= word;
+            bits |= word;
         }
+    return !bits;
 }
 
 /* Leaves out columns of zeros, because contexts store particles faster that have few columns. */
 static void drop_columns(const sapporo_mpi *h, int from, int n, sapporo_particles *c)
 {
-    uint64_t bits[3 * SAPPORO_DERIVATIVES + sizeof(struct tail) / sizeof(double)];
-    const uint64_t *const tail = bits + 3 * (ptrdiff_t)h->terms;
-    find_columns(h, from, n, bits);
+    const size_t tail = 3 * (size_t)h->terms, time = offsetof(struct tail, time) / sizeof(double),
+                 eps2 = offsetof(struct tail, eps2) / sizeof(double);
     for (int d = 2; d < h->terms; d++)
-        if (!(bits[3 * d] | bits[3 * d + 1] | bits[3 * d + 2])) c->derivative[d].base = NULL;
-    if (!tail[offsetof(struct tail, time) / sizeof(double)]) c->time.base = NULL;
-    if (!tail[offsetof(struct tail, eps2) / sizeof(double)]) c->eps2.base = NULL;
+        if (are_zeros(h, from, n, 3 * (size_t)d, 3)) c->derivative[d].base = NULL;
+    if (are_zeros(h, from, n, tail + time, 1)) c->time.base = NULL;
+    if (are_zeros(h, from, n, tail + eps2, 1)) c->eps2.base = NULL;
 }
 
 /* Stores n received particles whose addresses follow each other. */
