@@ -1,6 +1,7 @@
 /*
- * ended.c - calls after MPI_Finalize: each returns an error or does nothing, and none ends the process.  With the word
- * `bound` the process first binds itself to one core, as MPI may do, and opens objects: the shell counts the warnings.
+ * ended.c - calls after MPI_Finalize: each returns an error or does nothing, and none ends the process.  With a word
+ * the program opens objects and closes them, and the shell counts the warnings; with the word `bound` it first binds
+ * itself to one core, as MPI may do.
  */
 #define _GNU_SOURCE /* sched_setaffinity */
 #include <math.h>
@@ -130,7 +131,12 @@ int main(int argc, char **argv)
     source = points_new(N);
     int bad = open_all(SAPPORO_MPI_WAY_SOURCES);
     if (!bad && argc > 1) report(1, "objects are open, and filled: %d", fill_all());
-    if (argc > 1) return 0 * MPI_Finalize();
+    if (argc > 1) { /* the shell looks at what is printed */
+        sapporo_mpi_close(sums);
+        sapporo_mpi_tree_destroy(tree);
+        sapporo_mpi_stepper_destroy(stepper);
+        return ranks_end();
+    }
     bad = bad || fill_all();
     report(!bad, "a force is under way");
     const int status = ranks_end();
