@@ -33,7 +33,7 @@ const char *sapporo_mpi_status_text(int status)
     case SAPPORO_MPI_ERR_NCCL:
         return "NCCL reported an error";
     case SAPPORO_MPI_ERR_DIFFERENT:
-        return "the ranks gave different options or arguments";
+        return "the ranks made different calls, or gave different options or arguments";
     default:
         return sapporo_status_text(status);
     }
