@@ -63,12 +63,12 @@ struct sapporo_mpi {
     sapporo_mpi_way last_way; /* of the last force */
     sapporo_mpi_costs costs;  /* given or measured; size 0: neither */
     double cost_mine[SAP_COSTS], cost_all[SAP_COSTS]; /* of this rank and of all ranks, while they are measured */
-    int upper;                /* one above the highest address at which this rank keeps a particle, over all ranks */
-    int terms, vectors, sums; /* x and derivatives per j-particle; vectors per i-particle; sums per i-particle */
-    double time;              /* of sapporo_mpi_set_time */
-    uint64_t version;         /* of the particles: number of calls that changed them */
-    int lost;                 /* 1: this rank could not store particles: forces fail until they are stored again */
-    struct sap_kept kept;     /* blocks in which this rank keeps particles */
+    int upper;                   /* one above the highest address at which this rank keeps a particle, over all ranks */
+    int terms, vectors, sums;    /* x and derivatives per j-particle; vectors per i-particle; sums per i-particle */
+    double time;                 /* of sapporo_mpi_set_time */
+    uint64_t version;            /* of the particles: number of calls that changed them */
+    int lost;                    /* 1: this rank could not store particles: forces fail until they are stored again */
+    struct sap_kept_blocks kept; /* blocks in which this rank keeps particles */
     sapporo_mpi_transport transport; /* how j-particles travel; not SAPPORO_MPI_TRANSPORT_AUTO */
     struct sap_nccl *nccl;           /* NULL: it is not used */
     size_t unit_bytes;               /* of a superpacket that travels from device memory */

@@ -12,32 +12,32 @@
 enum { SAP_KEPT_BITS = 64, SAP_KEPT_WORDS = SAP_ADDRESSES / SAP_BLOCK / SAP_KEPT_BITS };
 
 /* All zeros: no block. */
-struct sap_kept {
+struct sap_kept_blocks {
     uint64_t *bits; /* [SAP_KEPT_WORDS] NULL: no block */
     int words;      /* words that may have a bit */
 };
 
 /* Makes room for all blocks, which is 64 KiB; -1: out of memory. */
-static inline int sap_kept_reserve(struct sap_kept *kept)
+static inline int sap_kept_reserve(struct sap_kept_blocks *kept)
 {
     if (!kept->bits) kept->bits = calloc(SAP_KEPT_WORDS, sizeof *kept->bits);
     return kept->bits ? 0 : -1;
 }
 
-static inline void sap_kept_clear(struct sap_kept *kept)
+static inline void sap_kept_clear(struct sap_kept_blocks *kept)
 {
     if (kept->bits) memset(kept->bits, 0, (size_t)kept->words * sizeof *kept->bits);
     kept->words = 0;
 }
 
-static inline void sap_kept_free(struct sap_kept *kept)
+static inline void sap_kept_free(struct sap_kept_blocks *kept)
 {
     free(kept->bits);
-    *kept = (struct sap_kept){0};
+    *kept = (struct sap_kept_blocks){0};
 }
 
 /* Marks the blocks of n > 0 addresses of the context from `first` on. */
-static inline void sap_kept_mark(struct sap_kept *kept, int first, int n)
+static inline void sap_kept_mark(struct sap_kept_blocks *kept, int first, int n)
 {
     const int last = (first + (n - 1)) / SAP_BLOCK;
     for (int b = first / SAP_BLOCK; b <= last; b++) kept->bits[b / SAP_KEPT_BITS] |= UINT64_C(1) << b % SAP_KEPT_BITS;
@@ -45,7 +45,7 @@ static inline void sap_kept_mark(struct sap_kept *kept, int first, int n)
 }
 
 /* The word of blocks below `blocks`. */
-static inline uint64_t sap_kept_word(const struct sap_kept *kept, int word, int blocks)
+static inline uint64_t sap_kept_word(const struct sap_kept_blocks *kept, int word, int blocks)
 {
     const int left = blocks - word * SAP_KEPT_BITS;
     const uint64_t all = left >= SAP_KEPT_BITS ? UINT64_MAX : (UINT64_C(1) << left) - 1;
@@ -53,7 +53,7 @@ static inline uint64_t sap_kept_word(const struct sap_kept *kept, int word, int 
 }
 
 /* Number of marked blocks below `blocks`. */
-static inline int sap_kept_count(const struct sap_kept *kept, int blocks)
+static inline int sap_kept_count(const struct sap_kept_blocks *kept, int blocks)
 {
     int n = 0;
     for (int w = 0; w < kept->words && w * SAP_KEPT_BITS < blocks; w++)
@@ -62,7 +62,7 @@ static inline int sap_kept_count(const struct sap_kept *kept, int blocks)
 }
 
 /* Writes the marked blocks below `blocks`, in order. */
-static inline void sap_kept_list(const struct sap_kept *kept, int blocks, int *list)
+static inline void sap_kept_list(const struct sap_kept_blocks *kept, int blocks, int *list)
 {
     for (int w = 0; w < kept->words && w * SAP_KEPT_BITS < blocks; w++)
         for (uint64_t word = sap_kept_word(kept, w, blocks); word; word &= word - 1)
