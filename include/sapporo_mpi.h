@@ -175,9 +175,9 @@ SAPPORO_API int sapporo_mpi_get_costs(const sapporo_mpi *handle, sapporo_mpi_cos
  * ranks that keep them: blocks of 2,048 addresses belong to the ranks in turn, so that each rank keeps about as many
  * particles.  SAPPORO_ERR_NOT_FINITE: all were stored, as by sapporo_set_particles.  SAPPORO_ERR_ARGUMENT: an
  * address is not 0 to 2^30 - 1 (with several ranks 2^31 - 2), or an eps2 is negative or not finite; no particle of any
- * rank was stored.  After SAPPORO_ERR_MEMORY some may be lost: forces that take in their addresses fail with that
- * status until particles are stored there, or sapporo_mpi_clear_particles.  A force takes the time of its particles:
- * blocks of 2,048 addresses without a particle are not sent.
+ * rank was stored.  After SAPPORO_ERR_MEMORY forces fail with that status until a call succeeds, and forces that
+ * take in a particle which was lost, until one is stored there; or until sapporo_mpi_clear_particles.  A force takes
+ * the time of its particles: blocks of 2,048 addresses without a particle are not sent.
  */
 SAPPORO_API int sapporo_mpi_set_particles(sapporo_mpi *handle, int n, const int *address,
                                           const sapporo_particles *particles);

@@ -65,6 +65,11 @@ static int check_softening(sapporo_mpi *h, const sapporo_request *r)
 /* Fails if a particle below nj could not be stored on this rank, and was not stored since. */
 static int check_lost(sapporo_mpi *h, int nj)
 {
+    if (h->unset)
+        return sap_link_fail(
+            &h->link, SAPPORO_ERR_MEMORY,
+            "sapporo_mpi_force_begin: there was no memory for particles: forces fail until they are set "
+            "again, or all addresses are emptied");
     if (h->lost && sapporo_partial_first_lost(h->context, INT_MAX) < 0) h->lost = 0;
     if (!h->lost) return SAPPORO_OK;
     const int address = sapporo_partial_first_lost(h->context, sap_block_count(nj, h->link.rank, h->link.size));

@@ -67,6 +67,7 @@ struct sapporo_mpi {
     int terms, vectors, sums;    /* x and derivatives per j-particle; vectors per i-particle; sums per i-particle */
     double time;                 /* of sapporo_mpi_set_time */
     uint64_t version;            /* of the particles: number of calls that changed them */
+    int unset;                   /* 1: the last call that set particles had no memory: forces fail until one succeeds */
     int lost;                    /* 1: this rank could not store particles: forces fail until they are stored again */
     struct sap_kept_blocks kept; /* blocks in which this rank keeps particles */
     sapporo_mpi_transport transport; /* how j-particles travel; not SAPPORO_MPI_TRANSPORT_AUTO */

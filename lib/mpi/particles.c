@@ -296,6 +296,8 @@ int sapporo_mpi_set_particles(sapporo_mpi *handle, int n, const int *address, co
     int status = check(h, n, address, particles, &all);
     h->parcel.n = n;
     status = exchange(h, status, address, &all);
+    if (!h->link.broken)
+        h->unset = status == SAPPORO_ERR_MEMORY || (h->unset && status && status != SAPPORO_ERR_NOT_FINITE);
     free_parcel(h);
     return status;
 }
@@ -314,6 +316,6 @@ int sapporo_mpi_clear_particles(sapporo_mpi *handle)
     status = sapporo_clear_particles(h->context);
     if (status) status = sap_link_note(&h->link, status, sapporo_last_error(h->context));
     status = sap_link_agree(&h->link, status);
-    if (!status) h->lost = 0;
+    if (!status) h->lost = h->unset = 0;
     return status;
 }

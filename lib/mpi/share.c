@@ -494,7 +494,7 @@ int sap_share_prepare(sapporo_mpi *h)
     if (!s) return -1;
     s->by = sap_transport_of(h, is_sparse(h) ? 0 : j->asked);
     s->parts = sap_share_parts(h);
-    if (h->link.size == 1 || (s->here > j->nj_all && sap_share_is_here(h, j->nj_all))) s->nj = j->nj_all;
+    if (h->link.size == 1 || (!s->block && sap_share_is_here(h, j->nj_all))) s->nj = j->nj_all;
     s->failed = s->partial = 0;
     if (reserve_parts(h)) return -1;
     if (s->parts == 1) return 0;
