@@ -12,7 +12,10 @@
  * Collective calls: all ranks of the communicator make the same collective calls in the same order.  Each comment below
  * begins with "Collective" or "Local".  A collective call returns the same status on every rank.  If it fails on one
  * rank, it fails on all: sapporo_mpi_last_error names the rank and tells what failed there, and all outputs on all
- * ranks are what sapporo.h says of errors.  A rank that has no handle to give cannot take part: a collective call with
+ * ranks are what sapporo.h says of errors.  If ranks make different calls on an object, all of them get
+ * SAPPORO_MPI_ERR_DIFFERENT, and the error names two of the calls; nothing was changed, except that a call which begins
+ * with forgetting a tree has forgotten it, and that an object which one rank closes cannot be used on the others.  A
+ * rank that has no handle to give cannot take part: a collective call with
  * a NULL or closed handle fails at once on this rank, and the other ranks wait for it until their timeout.
  *
  * Timeout: a collective call gives up with SAPPORO_MPI_ERR_TIMEOUT if it waits for other ranks longer than the timeout
@@ -21,7 +24,11 @@
  *
  * MPI: version 3.0 or later, initialised by the caller.  All communication is on a copy of the caller's communicator,
  * from the thread that calls.  Calls on one handle come from one thread at a time; with calls on several handles from
- * several threads, MPI must be initialised with MPI_THREAD_MULTIPLE.  Handles are closed before MPI_Finalize.
+ * several threads, MPI must be initialised with MPI_THREAD_MULTIPLE.  Handles are closed before MPI_Finalize:
+ * afterwards collective calls return SAPPORO_MPI_ERR_MPI, and closing frees what does not need MPI.
+ *
+ * Cores: MPI may bind a rank to one core, where the library has one thread and transfers wait.  Opening then warns
+ * once, on one rank, with the option of the launcher (mpirun --bind-to none).
  */
 #ifndef SAPPORO_MPI_H
 #define SAPPORO_MPI_H
@@ -38,7 +45,8 @@ extern "C" {
 enum sapporo_mpi_status {
     SAPPORO_MPI_ERR_MPI = -101,       /* MPI reported an error */
     SAPPORO_MPI_ERR_TIMEOUT = -102,   /* other ranks did not take part in a collective call in time */
-    SAPPORO_MPI_ERR_DIFFERENT = -103, /* the ranks gave different options or arguments where they must be the same */
+    SAPPORO_MPI_ERR_DIFFERENT = -103, /* the ranks made different calls, or gave different options or
+                                         arguments where they must be the same */
     SAPPORO_MPI_ERR_NCCL = -104       /* NCCL reported an error; forces of the handle fail with it from now on */
 };
 
@@ -99,8 +107,9 @@ typedef struct sapporo_mpi_options {
     const sapporo_mpi_costs *costs; /* copied, the same on all ranks; NULL: measured once, by the first force that needs
                                        them, in less than a second */
     sapporo_mpi_way way;            /* the same on all ranks */
-    int sources; /* of SAPPORO_MPI_WAY_SOURCES: j-particles in a part, > 0, rounded up to a multiple of 2048; 0: 32768.
-                    Each rank keeps two parts in memory */
+    int sources; /* of SAPPORO_MPI_WAY_SOURCES: j-particles in a part, > 0, rounded up to a multiple of 2048, of which
+                    each rank keeps two in memory; 0: all in one part, or where that takes more than an eighth of the
+                    memory of a machine or its devices, in parts of half as much.  Bits do not depend on it */
     sapporo_mpi_transport transport; /* the same on all ranks; SAPPORO_ERR_UNSUPPORTED if some rank cannot use it */
 } sapporo_mpi_options;
 
@@ -164,8 +173,11 @@ SAPPORO_API int sapporo_mpi_get_costs(const sapporo_mpi *handle, sapporo_mpi_cos
  * most once per call (of an address that several ranks give, the highest rank's particle remains).  n may be 0 and may
  * differ.  Columns are those of sapporo_set_particles; an absent index is the address.  The particles are sent to the
  * ranks that keep them: blocks of 2,048 addresses belong to the ranks in turn, so that each rank keeps about as many
- * particles.  SAPPORO_ERR_NOT_FINITE: all were stored, as by sapporo_set_particles.  After SAPPORO_ERR_MEMORY forces
- * fail with that status until sapporo_mpi_clear_particles.
+ * particles.  SAPPORO_ERR_NOT_FINITE: all were stored, as by sapporo_set_particles.  SAPPORO_ERR_ARGUMENT: an
+ * address is not 0 to 2^30 - 1 (with several ranks 2^31 - 2), or an eps2 is negative or not finite; no particle of any
+ * rank was stored.  After SAPPORO_ERR_MEMORY forces fail with that status until a call succeeds, and forces that
+ * take in a particle which was lost, until one is stored there; or until sapporo_mpi_clear_particles.  A force takes
+ * the time of its particles: blocks of 2,048 addresses without a particle are not sent.
  */
 SAPPORO_API int sapporo_mpi_set_particles(sapporo_mpi *handle, int n, const int *address,
                                           const sapporo_particles *particles);

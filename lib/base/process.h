@@ -23,7 +23,7 @@
  *   list, last_number, spare    mpi/registry.c                   objects over MPI; those of ranks without memory
  *   open_error                  mpi/handle.c                     why opening a handle over MPI failed, per thread
  *   nccl                        mpi/nccl.c                       the functions of NCCL
- *   said                        mpi/transport.c                  1: that `auto` passes over NCCL has been said
+ *   said                        mpi/transport.c, mpi/node.c      1: a warning of objects over MPI has been printed
  *   create_error                mpi/tree.c, mpi/stepper.c        why creating an object over MPI failed, per thread
  *   sap_cuda_error, sap_opencl_error   driver/cuda, driver/opencl   the last failed call, per thread
  */

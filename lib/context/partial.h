@@ -63,6 +63,12 @@ struct sap_partial_tail {
     int32_t index, occupied; /* occupied is 0: the address holds no particle, and all else has no meaning */
 };
 
+/*
+ * The first address below nj whose particle could not be stored, and was not stored since; -1: there is none.
+ * sapporo_partial_read reads such an address as one that holds no particle.
+ */
+SAPPORO_API int sapporo_partial_first_lost(sapporo *context, int nj);
+
 /* Writes the rows of n addresses from `first` on. */
 SAPPORO_API int sapporo_partial_read(sapporo *context, int first, int n, double *rows);
 

@@ -22,6 +22,16 @@ int sapporo_partial_keep_engine(sapporo *context)
     return SAPPORO_OK;
 }
 
+int sapporo_partial_first_lost(sapporo *context, int nj)
+{
+    sapporo *const c = sap_context_hold(context);
+    if (!c) return -1;
+    if (c->nstaged) sap_context_settle(c);
+    const int address = sap_jstore_any_lost(&c->host) ? sap_jstore_first_lost(&c->host, nj) : -1;
+    sap_unlock(&c->busy);
+    return address;
+}
+
 static void read_row(const sapporo *c, int address, double *row)
 {
     double derivative[SAP_DERIVATIVES_MOST][3];

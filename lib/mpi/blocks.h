@@ -9,9 +9,16 @@
 #ifndef SAP_MPI_BLOCKS_H
 #define SAP_MPI_BLOCKS_H
 
+#include <limits.h>
+#include <stdint.h>
+
+#include "base/ranges.h"
 #include "physics/arithmetic.h"
 
 enum { SAP_BLOCK = SAP_CPU_SUPERPACKET };
+
+/* The highest address: that of a context, or with several ranks the highest one that a force can take in. */
+static inline int sap_block_highest(int ranks) { return ranks > 1 ? INT_MAX - 1 : SAP_ADDRESSES - 1; }
 
 /* The rank that keeps an address. */
 static inline int sap_block_rank(int address, int ranks) { return address / SAP_BLOCK % ranks; }
@@ -27,6 +34,9 @@ static inline int sap_block_outer(int inner, int rank, int ranks)
 {
     return (inner / SAP_BLOCK * ranks + rank) * SAP_BLOCK + inner % SAP_BLOCK;
 }
+
+/* Number of blocks that have addresses below nj. */
+static inline int sap_block_number(int nj) { return nj > 0 ? (nj - 1) / SAP_BLOCK + 1 : 0; }
 
 /* Number of addresses below nj that `rank` keeps: the nj of its part of a force. */
 static inline int sap_block_count(int nj, int rank, int ranks)

@@ -6,6 +6,7 @@
  */
 #include "mpi/force.h"
 
+#include <limits.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -61,6 +62,24 @@ static int check_softening(sapporo_mpi *h, const sapporo_request *r)
     return SAPPORO_OK;
 }
 
+/* Fails if a particle below nj could not be stored on this rank, and was not stored since. */
+static int check_lost(sapporo_mpi *h, int nj)
+{
+    if (h->unset)
+        return sap_link_fail(
+            &h->link, SAPPORO_ERR_MEMORY,
+            "sapporo_mpi_force_begin: there was no memory for particles: forces fail until they are set "
+            "again, or all addresses are emptied");
+    if (h->lost && sapporo_partial_first_lost(h->context, INT_MAX) < 0) h->lost = 0;
+    if (!h->lost) return SAPPORO_OK;
+    const int address = sapporo_partial_first_lost(h->context, sap_block_count(nj, h->link.rank, h->link.size));
+    if (address < 0) return SAPPORO_OK;
+    return sap_link_fail(&h->link, SAPPORO_ERR_MEMORY,
+                         "sapporo_mpi_force_begin: the j-particle at address %d could not be stored: forces fail until "
+                         "it is stored again",
+                         sap_block_outer(address, h->link.rank, h->link.size));
+}
+
 /* Copies the request of a caller and checks it as far as one rank can. */
 static int check_request(sapporo_mpi *h, sapporo_request *r, const sapporo_request *given)
 {
@@ -69,10 +88,6 @@ static int check_request(sapporo_mpi *h, sapporo_request *r, const sapporo_reque
     if (known) return sap_link_fail(&h->link, known, "sapporo_mpi_force_begin: no request of this version");
     if (h->job)
         return sap_link_fail(&h->link, SAPPORO_ERR_ARGUMENT, "sapporo_mpi_force_begin: the last job was not freed");
-    if (h->lost)
-        return sap_link_fail(&h->link, SAPPORO_ERR_MEMORY,
-                             "sapporo_mpi_force_begin: there was no memory for particles; "
-                             "sapporo_mpi_clear_particles empties all addresses");
     if (r->nj < 0 || r->ni < 0)
         return sap_link_fail(&h->link, SAPPORO_ERR_ARGUMENT, "sapporo_mpi_force_begin: nj is %d, ni is %d", r->nj,
                              r->ni);
@@ -83,12 +98,13 @@ static int check_request(sapporo_mpi *h, sapporo_request *r, const sapporo_reque
                              "sapporo_mpi_force_begin: the time is %g: set one with sapporo_mpi_set_time", h->time);
     if (!(r->eps2 >= 0 && isfinite(r->eps2)))
         return sap_link_fail(&h->link, SAPPORO_ERR_ARGUMENT, "sapporo_mpi_force_begin: eps2 is %g", r->eps2);
-    const int status = check_supported(h, r);
-    return status ? status : check_softening(h, r);
+    int status = check_supported(h, r);
+    if (!status) status = check_softening(h, r);
+    return status ? status : check_lost(h, r->nj);
 }
 
 /* Fields of a request that the ranks exchange; those with a name must be the same. */
-enum { NI, NJ, EPS2, WANT, TIME, TIME_SET, INDEXED, SOFT, SOFTENING, UPPER, TERMS, SOFT_J, UNFIT, REQUEST_FIELDS };
+enum { NI, NJ, EPS2, WANT, TIME, TIME_SET, INDEXED, SOFT, SOFTENING, UPPER, TERMS, SOFT_J, UNFIT, BLOCKS, REQUEST_FIELDS };
 static const char *const request_names[REQUEST_FIELDS] = {[NJ] = "nj",
                                                           [EPS2] = "eps2",
                                                           [WANT] = "want",
@@ -101,6 +117,7 @@ static const char *const request_names[REQUEST_FIELDS] = {[NJ] = "nj",
 static int compare_requests(sapporo_mpi *h, int status, const sapporo_request *r)
 {
     struct sap_travel_facts facts = {.terms = 1};
+    const int own = status ? 0 : sap_block_count(r->nj, h->link.rank, h->link.size);
     h->by_host = 0;
     if (sap_transport_of(h, r->nj)->on_device) (void)sapporo_travel_facts(h->context, r->eps2, &facts);
     double field[REQUEST_FIELDS] = {[NI] = r->ni,
@@ -115,7 +132,8 @@ static int compare_requests(sapporo_mpi *h, int status, const sapporo_request *r
                                     [UPPER] = h->upper,
                                     [TERMS] = facts.terms,
                                     [SOFT_J] = facts.soft,
-                                    [UNFIT] = facts.unfit};
+                                    [UNFIT] = facts.unfit,
+                                    [BLOCKS] = sap_kept_count(&h->kept, sap_block_number(own))};
     return sap_link_compare(&h->link, status, REQUEST_FIELDS, field, request_names);
 }
 
@@ -165,6 +183,9 @@ static void learn(sapporo_mpi *h, sapporo_mpi_job *j, int nj)
         h->facts.terms = (int)fmax(h->facts.terms, sap_link_field(&h->link, r, TERMS));
         h->facts.soft = fmax(h->facts.soft, sap_link_field(&h->link, r, SOFT_J));
         h->by_host |= sap_link_field(&h->link, r, UNFIT) > 0;
+        j->kept[r] = (int)sap_link_field(&h->link, r, BLOCKS);
+        j->blocks += j->kept[r];
+        if (j->kept[r] > j->most_blocks) j->most_blocks = j->kept[r];
         if (sap_link_field(&h->link, r, UPPER) > upper) upper = (int)sap_link_field(&h->link, r, UPPER);
     }
     j->nj_all = nj < upper ? nj : upper;
@@ -184,9 +205,10 @@ static int make_job(sapporo_mpi *h, const sapporo_request *r)
     j->softening = r->softening;
     j->eps2 = r->eps2;
     j->version = h->version;
-    j->rows = malloc((size_t)h->link.size * sizeof *j->rows);
+    j->rows = malloc(2 * (size_t)h->link.size * sizeof *j->rows);
     j->target = sap_room_reserve(&h->targets, (size_t)r->ni * (size_t)h->width * sizeof *j->target);
     if (!j->rows || !j->target) return sap_link_fail(&h->link, short_of, words, h->link.size);
+    j->kept = j->rows + h->link.size;
     learn(h, j, r->nj);
     struct target_rows t = {h, r, j->target};
     sapporo_partial_loop(sapporo_get_threads(h->context), r->ni, write_targets, &t);
@@ -261,6 +283,7 @@ int sapporo_mpi_force_begin(sapporo_mpi *handle, const sapporo_request *request,
     sapporo_mpi *const h = sap_mpi_find(handle);
     if (!h) return SAPPORO_ERR_CLOSED;
     if (h->link.broken) return h->link.broken;
+    (void)sap_link_begin(&h->link, SAP_CALL_FORCE_BEGIN);
     int status = check_request(h, &r, request);
     if (!job) status = sap_link_fail(&h->link, SAPPORO_ERR_ARGUMENT, "sapporo_mpi_force_begin: job is NULL");
     status = compare_requests(h, status, &r);
@@ -349,7 +372,10 @@ int sapporo_mpi_force_end(sapporo_mpi_job *job, int ni, const sapporo_result *re
     const int known = copy_result(&r, result);
     sapporo_mpi *const h = job ? sap_mpi_find_job(job) : NULL;
     int status = !job ? SAPPORO_ERR_ARGUMENT : !h ? SAPPORO_ERR_CLOSED : h->link.broken;
-    if (!status) status = sap_link_agree(&h->link, check_end(h, ni, known, &r));
+    if (!status) {
+        (void)sap_link_begin(&h->link, SAP_CALL_FORCE_END);
+        status = sap_link_agree(&h->link, check_end(h, ni, known, &r));
+    }
     if (!status) status = deliver(h, ni, &r);
     if (status < 0) sap_answer_write_failed(0, ni, &r);
     return status;

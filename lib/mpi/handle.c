@@ -1,4 +1,5 @@
 /* handle.c - opens and closes handles over a communicator, and answers queries about them. */
+#define _DEFAULT_SOURCE /* _SC_PHYS_PAGES */
 #include "mpi/handle.h"
 
 #include <limits.h>
@@ -6,16 +7,18 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/structs.h"
 #include "context/partial.h"
 #include "mpi/blocks.h"
 #include "mpi/force.h"
+#include "mpi/node.h"
 #include "mpi/share.h"
 #include "mpi/slab.h"
 #include "mpi/transport.h"
 
-enum { DEFAULT_ROWS = 16384, DEFAULT_SOURCES = 32768 };
+enum { DEFAULT_ROWS = 16384, LEAST_PART = 32768 };
 
 /* State of the process (base/process.h). */
 static _Thread_local char open_error[SAP_LINK_TEXT];
@@ -30,7 +33,7 @@ const char *sapporo_mpi_status_text(int status)
     case SAPPORO_MPI_ERR_NCCL:
         return "NCCL reported an error";
     case SAPPORO_MPI_ERR_DIFFERENT:
-        return "the ranks gave different options or arguments";
+        return "the ranks made different calls, or gave different options or arguments";
     default:
         return sapporo_status_text(status);
     }
@@ -38,7 +41,12 @@ const char *sapporo_mpi_status_text(int status)
 
 /* ----------------------------------------------------------------- handles */
 
-sapporo_mpi *sap_mpi_find(const sapporo_mpi *handle) { return sap_listed_find(SAP_LISTED_SUMS, handle); }
+sapporo_mpi *sap_mpi_find(const sapporo_mpi *handle)
+{
+    sapporo_mpi *const h = sap_listed_find(SAP_LISTED_SUMS, handle);
+    if (h) sap_link_look(&h->link);
+    return h;
+}
 
 static int has_job(const struct sap_listed *listed, uintptr_t number)
 {
@@ -48,7 +56,9 @@ static int has_job(const struct sap_listed *listed, uintptr_t number)
 
 sapporo_mpi *sap_mpi_find_job(const sapporo_mpi_job *job)
 {
-    return sap_listed_search(SAP_LISTED_SUMS, has_job, (uintptr_t)job);
+    sapporo_mpi *const h = sap_listed_search(SAP_LISTED_SUMS, has_job, (uintptr_t)job);
+    if (h) sap_link_look(&h->link);
+    return h;
 }
 
 /* ----------------------------------------------------------------- opening */
@@ -133,8 +143,7 @@ static int prepare(sapporo_mpi *h, const sapporo_mpi_options *given, struct all_
         return sap_link_fail(link, SAPPORO_ERR_MEMORY, "sapporo_mpi_open: out of memory for %d ranks", link->size);
     h->order = o->context.order ? o->context.order : 4;
     h->rows = o->own.rows > 0 ? o->own.rows : DEFAULT_ROWS;
-    const int sources = o->own.sources > 0 ? o->own.sources : DEFAULT_SOURCES;
-    h->part = ((sources - 1) / SAP_BLOCK + (sources < INT_MAX - SAP_BLOCK)) * SAP_BLOCK;
+    h->sources = o->own.sources;
     h->way = o->own.way;
     h->costs = o->costs;
     return SAPPORO_OK;
@@ -159,7 +168,7 @@ static int compare_options(sapporo_mpi *h, const struct all_options *o)
                                   h->rows,
                                   sapporo_arith_version(),
                                   h->way,
-                                  h->part,
+                                  h->sources,
                                   h->costs.size > 0,
                                   h->costs.message,
                                   h->costs.byte,
@@ -216,24 +225,25 @@ static int make_types(sapporo_mpi *h)
 static void free_types(sapporo_mpi *h)
 {
     MPI_Datatype *const type[] = {&h->particle, &h->target, &h->answer, &h->answer_near};
-    for (int k = 0; k < 4; k++)
-        if (*type[k] != MPI_DATATYPE_NULL) (void)MPI_Type_free(type[k]);
+    for (int k = 0; k < 4; k++) sap_link_free_type(&h->link, type[k]);
 }
 
 /* Frees an object.  Memory that MPI may still use stays. */
 static void destroy(sapporo_mpi *h)
 {
-    const int broken = h->link.broken;
+    const int keeps = sap_link_keeps(&h->link);
     sap_force_destroy(h);
     sap_transport_close(h);
-    if (!broken || h->transport <= SAPPORO_MPI_TRANSPORT_HOST)
-        sapporo_close(h->context); /* else MPI may use its hold */
+    if (!keeps || h->transport <= SAPPORO_MPI_TRANSPORT_HOST) sapporo_close(h->context); /* else MPI may use its hold */
     free_types(h);
     sap_link_close(&h->link);
-    if (broken) return;
+    if (keeps) return;
     sap_slab_free(h);
     sap_share_free(h);
     sap_room_free(&h->targets);
+    sap_kept_free(&h->kept);
+    sap_room_free(&h->parcel.outs);
+    sap_room_free(&h->parcel.ins);
     sap_room_free(&h->places);
     sap_room_free(&h->trial_bytes);
     sap_cargo_close(&h->trial);
@@ -242,16 +252,71 @@ static void destroy(sapporo_mpi *h)
     sap_listed_free(&h->listed);
 }
 
+/* ------------------------------------------------------------------- parts */
+
+/* A number of j-particles, rounded up to blocks as far as it can be. */
+static int round_to_blocks(int n) { return ((n - 1) / SAP_BLOCK + (n < INT_MAX - SAP_BLOCK)) * SAP_BLOCK; }
+
+/* The memory of the smallest device of the context's backend, and the number of these devices. */
+static double device_memory(const sapporo_mpi *h, int *devices)
+{
+    const sapporo_backend backend = sapporo_get_backend(h->context);
+    double least = INFINITY;
+    *devices = sapporo_device_count(backend);
+    for (int k = 0; k < *devices; k++) {
+        sapporo_device d = {.size = sizeof d};
+        if (sapporo_device_describe(backend, k, &d) || d.memory <= 0) continue;
+        least = fmin(least, (double)d.memory);
+    }
+    return least;
+}
+
+/*
+ * The number of j-particles for whose exchange this rank has memory, if no other rank were on its machine: an eighth of
+ * the host's and of the devices' memory.
+ */
+static double sources_in_memory(const sapporo_mpi *h)
+{
+    enum { SAMPLE = 1 << 20, PART_OF_MEMORY = 8 };
+    int devices;
+    size_t on_device = 0;
+    const double row = 3.0 * h->terms * sizeof(double) + sizeof(struct sap_partial_tail);
+    const double each = (double)sapporo_memory_needed(h->context, SAMPLE, &on_device) / SAMPLE + row;
+    const double host = (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE) / each;
+    const double memory = device_memory(h, &devices);
+    const double held = h->unit_addresses > 0 ? (double)h->unit_bytes / h->unit_addresses : 0;
+    const double there = on_device > 0 ? memory * devices / ((double)on_device / SAMPLE + held) : INFINITY;
+    return fmin(host, there) / PART_OF_MEMORY;
+}
+
+/*
+ * Collective.  Chooses how many j-particles travel at a time.  Parts cost: their sums are merged.  So there are several
+ * only if the options say so, or if all particles do not fit into memory; then two parts, which a rank keeps at a time,
+ * take the memory of one.
+ */
+static int choose_parts(sapporo_mpi *h)
+{
+    double most = 0;
+    const int on_cpu = sapporo_get_backend(h->context) == SAPPORO_BACKEND_CPU;
+    const int status = sap_node_meet(&h->link, on_cpu, sources_in_memory(h), &most);
+    const double whole = fmin(fmax(most, 2 * LEAST_PART), INT_MAX);
+    h->whole = round_to_blocks(h->sources > 0 ? h->sources : (int)whole);
+    h->part = h->sources > 0 ? h->whole : round_to_blocks(h->whole / 2);
+    return status;
+}
+
 /* Opens everything behind the link. */
 static int open_parts(sapporo_mpi *h, const sapporo_mpi_options *options)
 {
     struct all_options o = {.own = {0}};
+    (void)sap_link_begin(&h->link, SAP_CALL_OPEN);
     int status = sap_link_agree(&h->link, prepare(h, options, &o));
     if (!status) status = compare_options(h, &o);
     if (!status) status = open_context(h);
     if (!status) status = compare_kinds(h);
     if (!status) status = make_types(h);
-    return status ? status : sap_transport_open(h, o.transport);
+    if (!status) status = sap_transport_open(h, o.transport);
+    return status ? status : choose_parts(h);
 }
 
 /* The timeout of options that may be wrong in other ways. */
@@ -294,6 +359,7 @@ void sapporo_mpi_close(sapporo_mpi *handle)
     sapporo_mpi *const h = sap_mpi_find(handle);
     if (!h) return;
     sap_listed_withdraw(&h->listed);
+    (void)sap_link_begin(&h->link, SAP_CALL_CLOSE);
     (void)sap_link_agree(&h->link, SAPPORO_OK); /* MPI_Comm_free has no timeout */
     destroy(h);
 }

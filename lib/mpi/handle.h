@@ -6,6 +6,7 @@
 
 #include "engine/travel_ops.h"
 #include "mpi/cargo.h"
+#include "mpi/kept.h"
 #include "mpi/link.h"
 #include "mpi/registry.h"
 #include "mpi/room.h"
@@ -16,6 +17,8 @@ struct sapporo_mpi_job {
     int ni;              /* i-particles of this rank */
     int nj;              /* addresses of j-particles of this rank */
     int nj_all;          /* of all ranks: nj of the request, or one above the highest address that was set */
+    int blocks;          /* of all ranks: blocks with addresses below nj_all in which a particle was stored */
+    int most_blocks;     /* of the rank that has most of them */
     int asked;           /* nj of the request, which chooses the precision where none was named */
     int nearest;         /* 1: nearest neighbours are wanted */
     int indexed;         /* 1: pairs of equal index are skipped */
@@ -24,11 +27,11 @@ struct sapporo_mpi_job {
     double eps2;         /* squared softening, common */
     uint64_t version;    /* of the particles */
     sapporo_mpi_way way; /* not SAPPORO_MPI_WAY_AUTO */
-    int slabs;      /* number of parts in which the i-particles are computed; of SAPPORO_MPI_WAY_TARGETS the same on
-                       all ranks */
-    int delivered;  /* 1: sapporo_mpi_force_end was called */
-    double *target; /* [ni][width] the i-particles of this rank */
-    int *rows;      /* [ranks] ni of each rank */
+    int slabs;        /* number of parts in which the i-particles are computed; of SAPPORO_MPI_WAY_TARGETS the same on
+                         all ranks */
+    int delivered;    /* 1: sapporo_mpi_force_end was called */
+    double *target;   /* [ni][width] the i-particles of this rank */
+    int *rows, *kept; /* [ranks] ni of each rank; its blocks with addresses below nj_all that are not empty */
 };
 
 /* Particles on their way to the ranks that keep them. */
@@ -38,7 +41,8 @@ struct sap_parcel {
     int *sent, *sent_at; /* [ranks] number and first one for each rank */
     int *got, *got_at;   /* [ranks] of those that are received */
     int *at;             /* places of the records of parts, while threads sort them */
-    double *out, *in;    /* records */
+    double *out, *in;    /* records, of the next two */
+    struct sap_room outs, ins;
 };
 
 struct sap_nccl;
@@ -53,17 +57,20 @@ struct sapporo_mpi {
     sapporo_options context_options; /* with copies of what its pointers point to */
     char *kept_text;                 /* these copies */
     int *kept_devices;
-    int order, rows, part;    /* of the options, with defaults filled in; part: j-particles in a part */
+    int order, rows, sources; /* of the options, with defaults filled in; sources: 0: memory decides */
+    int whole, part;          /* j-particles that are sent in one part, and else in each of several parts */
     sapporo_mpi_way way;      /* of the options */
     sapporo_mpi_way last_way; /* of the last force */
     sapporo_mpi_costs costs;  /* given or measured; size 0: neither */
     double cost_mine[SAP_COSTS], cost_all[SAP_COSTS]; /* of this rank and of all ranks, while they are measured */
-    int upper;                /* one above the highest address at which this rank keeps a particle, over all ranks */
-    int terms, vectors, sums; /* x and derivatives per j-particle; vectors per i-particle; sums per i-particle */
-    double time;              /* of sapporo_mpi_set_time */
-    int by_host;              /* 1: particles of the present force travel over the hosts (travel_ops.h: unfit) */
-    uint64_t version;         /* of the particles: number of calls that changed them */
-    int lost;                 /* 1: particles could not be stored, so forces fail until all addresses are emptied */
+    int upper;                   /* one above the highest address at which this rank keeps a particle, over all ranks */
+    int terms, vectors, sums;    /* x and derivatives per j-particle; vectors per i-particle; sums per i-particle */
+    double time;                 /* of sapporo_mpi_set_time */
+    int by_host;                 /* 1: particles of the present force travel over the hosts (travel_ops.h: unfit) */
+    uint64_t version;            /* of the particles: number of calls that changed them */
+    int unset;                   /* 1: the last call that set particles had no memory: forces fail until one succeeds */
+    int lost;                    /* 1: this rank could not store particles: forces fail until they are stored again */
+    struct sap_kept_blocks kept; /* blocks in which this rank keeps particles */
     sapporo_mpi_transport transport; /* how j-particles travel; not SAPPORO_MPI_TRANSPORT_AUTO */
     struct sap_nccl *nccl;           /* NULL: it is not used */
     size_t unit_bytes;               /* of a superpacket that travels from device memory */

@@ -11,9 +11,58 @@
 #include <string.h>
 #include <time.h>
 
-enum { RECORD = 1 + SAP_LINK_FIELDS };
+enum { RECORD = SAP_LINK_HEAD + SAP_LINK_FIELDS, STATUS = 0, CALL = 1 };
 
 static const double default_timeout = 3600;
+
+/* ------------------------------------------------------------------- calls */
+
+static const char *const call_names[SAP_CALLS] = {
+    [SAP_CALL_NONE] = "none",
+    [SAP_CALL_OPEN] = "sapporo_mpi_open",
+    [SAP_CALL_TREE_CREATE] = "sapporo_mpi_tree_create",
+    [SAP_CALL_STEPPER_CREATE] = "sapporo_mpi_stepper_create",
+    [SAP_CALL_CLOSE] = "sapporo_mpi_close",
+    [SAP_CALL_TREE_DESTROY] = "sapporo_mpi_tree_destroy",
+    [SAP_CALL_STEPPER_DESTROY] = "sapporo_mpi_stepper_destroy",
+    [SAP_CALL_SET_PARTICLES] = "sapporo_mpi_set_particles",
+    [SAP_CALL_CLEAR_PARTICLES] = "sapporo_mpi_clear_particles",
+    [SAP_CALL_FORCE_BEGIN] = "sapporo_mpi_force_begin",
+    [SAP_CALL_FORCE_END] = "sapporo_mpi_force_end",
+    [SAP_CALL_TREE_BUILD] = "sapporo_mpi_tree_build",
+    [SAP_CALL_TREE_REFRESH] = "sapporo_mpi_tree_refresh",
+    [SAP_CALL_TREE_REFRESH_OR_BUILD] = "sapporo_mpi_tree_refresh_or_build",
+    [SAP_CALL_TREE_FORCE] = "sapporo_mpi_tree_force",
+    [SAP_CALL_TREE_FORCE_ACTIVE] = "sapporo_mpi_tree_force_active",
+    [SAP_CALL_TREE_EXCHANGE] = "sapporo_mpi_tree_exchange",
+    [SAP_CALL_STEPPER_SET] = "sapporo_mpi_stepper_set",
+    [SAP_CALL_STEPPER_ADVANCE] = "sapporo_mpi_stepper_advance",
+    [SAP_CALL_STEPPER_ENERGY] = "sapporo_mpi_stepper_energy",
+    [SAP_CALL_STEPPER_EXCHANGE] = "sapporo_mpi_stepper_exchange",
+    [SAP_CALL_STEPPER_SAVE] = "sapporo_mpi_stepper_save",
+    [SAP_CALL_STEPPER_RESTORE] = "sapporo_mpi_stepper_restore",
+};
+
+const char *sap_link_begin(struct sap_link *l, enum sap_call call)
+{
+    l->call = call;
+    return call_names[call];
+}
+
+static int is_creation(int call) { return call >= SAP_CALL_OPEN && call <= SAP_CALL_STEPPER_CREATE; }
+
+static int is_end(int call) { return call >= SAP_CALL_CLOSE && call <= SAP_CALL_STEPPER_DESTROY; }
+
+/* Fails on all ranks, with the same text: two ranks make different calls.  No rank waits for one that has closed. */
+static int fail_by_calls(struct sap_link *l, int rank, int call, int other, int others)
+{
+    const int first = rank < other; /* the lower rank comes first */
+    (void)snprintf(l->error, sizeof l->error, "the ranks make different calls: rank %d %s, rank %d %s",
+                   first ? rank : other, call_names[first ? call : others], first ? other : rank,
+                   call_names[first ? others : call]);
+    if (l->rank == 0) sapporo_log(SAPPORO_LOG_ERROR, l->error);
+    return SAPPORO_MPI_ERR_DIFFERENT;
+}
 
 /* ------------------------------------------------------------------ errors */
 
@@ -148,12 +197,27 @@ int sap_link_open(struct sap_link *l, MPI_Comm communicator)
     return status ? status : sap_link_judge(l, MPI_Comm_set_errhandler(l->communicator, MPI_ERRORS_RETURN));
 }
 
+void sap_link_look(struct sap_link *l)
+{
+    int ended = 0;
+    (void)MPI_Finalized(&ended);
+    if (!ended || l->ended) return;
+    l->ended = 1;
+    l->broken = SAPPORO_MPI_ERR_MPI;
+    (void)snprintf(l->error, sizeof l->error, "MPI was finalised: objects over ranks are closed before MPI_Finalize");
+}
+
+void sap_link_free_type(const struct sap_link *l, MPI_Datatype *type)
+{
+    if (*type != MPI_DATATYPE_NULL && !l->ended) (void)MPI_Type_free(type);
+}
+
 void sap_link_close(struct sap_link *l)
 {
-    if (l->broken) return;
+    if (sap_link_keeps(l)) return;
     free(l->records);
     l->records = NULL;
-    if (l->communicator != MPI_COMM_NULL) (void)MPI_Comm_free(&l->communicator);
+    if (l->communicator != MPI_COMM_NULL && !l->ended) (void)MPI_Comm_free(&l->communicator);
 }
 
 /* --------------------------------------------------------------- agreement */
@@ -169,14 +233,21 @@ static int share_error(struct sap_link *l, int rank)
 
 int sap_link_agree(struct sap_link *l, int status)
 {
+    const int call = l->call;
     if (l->broken) return l->broken;
-    l->mine = (struct sap_link_status){badness(status), l->rank};
-    int bad =
-        sap_link_finish(l, MPI_Iallreduce(&l->mine, &l->worst, 1, MPI_2INT, MPI_MINLOC, l->communicator, &l->request));
+    if (call && !is_creation(call)) return sap_link_compare(l, status, 0, NULL, NULL);
+    l->call = SAP_CALL_NONE;
+    l->mine[0] = (struct sap_link_status){badness(status), l->rank};
+    l->mine[1] = (struct sap_link_status){call, l->rank};
+    l->mine[2] = (struct sap_link_status){-call, l->rank};
+    int bad = sap_link_finish(
+        l, MPI_Iallreduce(l->mine, l->worst, call ? 3 : 1, MPI_2INT, MPI_MINLOC, l->communicator, &l->request));
     if (bad) return bad;
-    if (l->worst.status >= 0) return l->worst.status ? SAPPORO_OK : SAPPORO_PARTIAL;
-    const int agreed = l->worst.status;
-    bad = share_error(l, l->worst.rank);
+    const struct sap_link_status *const w = l->worst;
+    if (call && w[1].status != -w[2].status) return fail_by_calls(l, w[1].rank, w[1].status, w[2].rank, -w[2].status);
+    if (w->status >= 0) return w->status ? SAPPORO_OK : SAPPORO_PARTIAL;
+    const int agreed = w->status;
+    bad = share_error(l, w->rank);
     return bad ? bad : agreed;
 }
 
@@ -184,13 +255,29 @@ int sap_link_agree(struct sap_link *l, int status)
 
 static const double *record_of(const struct sap_link *l, int rank) { return l->records + (size_t)rank * RECORD; }
 
+/* Fails if the ranks make different calls. */
+static int compare_calls(struct sap_link *l)
+{
+    const int first = (int)record_of(l, 0)[CALL];
+    int ends = is_end(first), other = 0;
+    for (int r = l->size - 1; r > 0; r--) {
+        const int call = (int)record_of(l, r)[CALL];
+        if (call != first) other = r;
+        ends |= is_end(call);
+    }
+    if (other == 0) return SAPPORO_OK;
+    const int status = fail_by_calls(l, 0, first, other, (int)record_of(l, other)[CALL]);
+    if (ends) l->broken = status;
+    return status;
+}
+
 /* Returns the worst status of all records, after it has shared the error text. */
 static int worst_record(struct sap_link *l)
 {
     int rank = 0;
     for (int r = 1; r < l->size; r++)
-        if (record_of(l, r)[0] < record_of(l, rank)[0]) rank = r;
-    const int status = (int)record_of(l, rank)[0];
+        if (record_of(l, r)[STATUS] < record_of(l, rank)[STATUS]) rank = r;
+    const int status = (int)record_of(l, rank)[STATUS];
     if (status >= 0) return SAPPORO_OK;
     const int bad = share_error(l, rank);
     return bad ? bad : status;
@@ -223,10 +310,13 @@ int sap_link_compare(struct sap_link *l, int status, int fields, const double *f
 {
     if (l->broken) return l->broken;
     memset(l->record, 0, sizeof l->record);
-    l->record[0] = status;
-    memcpy(l->record + 1, field, (size_t)fields * sizeof *field);
+    l->record[STATUS] = status;
+    l->record[CALL] = l->call;
+    l->call = SAP_CALL_NONE;
+    for (int k = 0; k < fields; k++) l->record[SAP_LINK_HEAD + k] = field[k];
     int bad = sap_link_finish(
         l, MPI_Iallgather(l->record, RECORD, MPI_DOUBLE, l->records, RECORD, MPI_DOUBLE, l->communicator, &l->request));
+    if (!bad) bad = compare_calls(l);
     if (!bad) bad = worst_record(l);
     for (int k = 0; k < fields && !bad; k++)
         if (name[k]) bad = compare_field(l, k, name[k]);

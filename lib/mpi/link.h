@@ -12,7 +12,39 @@
 
 #include "sapporo_mpi.h"
 
-enum { SAP_LINK_TEXT = 320, SAP_LINK_FIELDS = 20 };
+/* SAP_LINK_HEAD: numbers of a record in front of its fields: a status, and a collective call. */
+enum { SAP_LINK_TEXT = 320, SAP_LINK_FIELDS = 24, SAP_LINK_HEAD = 2 };
+
+/*
+ * The collective calls of sapporo_mpi.h.  The first message of a call has its number, and the same length for all
+ * calls, so that ranks that make different calls notice it; link.c has the names.
+ */
+enum sap_call {
+    SAP_CALL_NONE, /* the first message has been exchanged */
+    SAP_CALL_OPEN,
+    SAP_CALL_TREE_CREATE,
+    SAP_CALL_STEPPER_CREATE,
+    SAP_CALL_CLOSE,
+    SAP_CALL_TREE_DESTROY,
+    SAP_CALL_STEPPER_DESTROY,
+    SAP_CALL_SET_PARTICLES,
+    SAP_CALL_CLEAR_PARTICLES,
+    SAP_CALL_FORCE_BEGIN,
+    SAP_CALL_FORCE_END,
+    SAP_CALL_TREE_BUILD,
+    SAP_CALL_TREE_REFRESH,
+    SAP_CALL_TREE_REFRESH_OR_BUILD,
+    SAP_CALL_TREE_FORCE,
+    SAP_CALL_TREE_FORCE_ACTIVE,
+    SAP_CALL_TREE_EXCHANGE,
+    SAP_CALL_STEPPER_SET,
+    SAP_CALL_STEPPER_ADVANCE,
+    SAP_CALL_STEPPER_ENERGY,
+    SAP_CALL_STEPPER_EXCHANGE,
+    SAP_CALL_STEPPER_SAVE,
+    SAP_CALL_STEPPER_RESTORE,
+    SAP_CALLS
+};
 
 /* A status and its rank, in the form of MPI_2INT. */
 struct sap_link_status {
@@ -22,13 +54,15 @@ struct sap_link_status {
 struct sap_link {
     MPI_Comm communicator; /* a copy of the caller's */
     int rank, size;
-    double timeout;            /* seconds */
-    int broken;                /* the status that broke the link; 0: it is not broken */
-    char error[SAP_LINK_TEXT]; /* text of the last error */
-    MPI_Request request;       /* of the operation under way that sap_link_finish waits for */
-    struct sap_link_status mine, worst;
-    double record[1 + SAP_LINK_FIELDS]; /* of this rank: its status, then its fields */
-    double *records;                    /* of all ranks: [size][1 + SAP_LINK_FIELDS] */
+    double timeout;                                 /* seconds */
+    int broken;                                     /* the status that broke the link; 0: it is not broken */
+    int ended;                                      /* 1: MPI was finalised, which broke the link */
+    enum sap_call call;                             /* the call whose first message is to be sent */
+    char error[SAP_LINK_TEXT];                      /* text of the last error */
+    MPI_Request request;                            /* of the operation under way that sap_link_finish waits for */
+    struct sap_link_status mine[3], worst[3];       /* of a creation the second and third tell the call */
+    double record[SAP_LINK_HEAD + SAP_LINK_FIELDS]; /* of this rank: its status, its call, then its fields */
+    double *records;                                /* of all ranks: [size][SAP_LINK_HEAD + SAP_LINK_FIELDS] */
 };
 
 /* The communicator of a Fortran integer; MPI_COMM_NULL while MPI does not run. */
@@ -46,7 +80,22 @@ double sap_link_timeout(double asked);
 /* Collective.  Copies a communicator into a link of zeros with a timeout, without memory for records. */
 int sap_link_open(struct sap_link *link, MPI_Comm communicator);
 
-/* Collective.  Frees the communicator, and the records unless the link is broken. */
+/*
+ * Begins a collective call of a caller; returns its name.  The next sap_link_agree or sap_link_compare fails with
+ * SAPPORO_MPI_ERR_DIFFERENT on all ranks if they make different calls.  The link is broken then if a rank closes it.
+ */
+const char *sap_link_begin(struct sap_link *link, enum sap_call call);
+
+/* Breaks the link if MPI was finalised since; every function that finds an object by its handle calls this one. */
+void sap_link_look(struct sap_link *link);
+
+/* Whether memory that operations of the link were given must stay, because MPI may still use it. */
+static inline int sap_link_keeps(const struct sap_link *link) { return link->broken && !link->ended; }
+
+/* Frees a type of MPI, or nothing if there is none or MPI was finalised. */
+void sap_link_free_type(const struct sap_link *link, MPI_Datatype *type);
+
+/* Collective.  Frees the communicator, and the records unless MPI may still use them. */
 void sap_link_close(struct sap_link *link);
 
 /* Sets and prints the error of this rank; returns status.  The next collective function tells the other ranks. */
@@ -92,7 +141,7 @@ int sap_link_same_kind(struct sap_link *link, const char *own, char *kind, size_
 /* A field of a rank, after sap_link_compare. */
 static inline double sap_link_field(const struct sap_link *link, int rank, int field)
 {
-    return link->records[(size_t)rank * (1 + SAP_LINK_FIELDS) + 1 + (size_t)field];
+    return link->records[(size_t)rank * (SAP_LINK_HEAD + SAP_LINK_FIELDS) + SAP_LINK_HEAD + (size_t)field];
 }
 
 /* Turns numbers per rank into first places; returns the sum. */

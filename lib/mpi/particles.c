@@ -1,4 +1,5 @@
 /* particles.c - stores j-particles: sends each particle to the rank that keeps its address. */
+#include <math.h>
 #include <stdatomic.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -8,6 +9,7 @@
 #include "context/partial.h"
 #include "mpi/blocks.h"
 #include "mpi/handle.h"
+#include "mpi/kept.h"
 
 /* The end of a record; in front of it are x and its derivatives. */
 struct tail {
@@ -15,16 +17,20 @@ struct tail {
     int32_t address, index;
 };
 
-/* Frees the memory of a parcel, unless MPI may still use it. */
+/*
+ * Frees the memory of a parcel, unless MPI may still use it.  Records stay for the next parcel if they are not too
+ * many, because touching new pages takes longer than copying particles.
+ */
 static void free_parcel(sapporo_mpi *h)
 {
+    enum { STAYS = 1 << 25 }; /* bytes */
     struct sap_parcel *const p = &h->parcel;
     if (h->link.broken) return;
     free(p->sent);
     free(p->at);
-    free(p->out);
-    free(p->in);
-    memset(p, 0, sizeof *p);
+    if (p->outs.bytes > STAYS) sap_room_free(&p->outs);
+    if (p->ins.bytes > STAYS) sap_room_free(&p->ins);
+    *p = (struct sap_parcel){.outs = p->outs, .ins = p->ins};
 }
 
 static size_t record_doubles(const sapporo_mpi *h)
@@ -71,8 +77,20 @@ struct rank_parts {
     const int *address;
     const sapporo_particles *from;
     int *at;        /* [parts][ranks] number, then next place, of the records of a part for a rank */
-    atomic_int bad; /* the first particle with an address that does not exist, or the number of particles */
+    atomic_int bad; /* the first particle that is refused, or the number of particles */
 };
+
+static int is_address(const sapporo_mpi *h, int address)
+{
+    return address >= 0 && address <= sap_block_highest(h->link.size);
+}
+
+static int is_softening(double eps2) { return eps2 >= 0 && isfinite(eps2); }
+
+static int is_taken(const struct rank_parts *p, int k)
+{
+    return is_address(p->h, p->address[k]) && is_softening(sap_column_double(&p->from->eps2, k));
+}
 
 static void count_part(void *argument, int part, int from, int to)
 {
@@ -81,7 +99,7 @@ static void count_part(void *argument, int part, int from, int to)
     int *const count = p->at + (size_t)part * (size_t)ranks;
     memset(count, 0, (size_t)ranks * sizeof *count);
     int k = from;
-    for (; k < to && p->address[k] >= 0; k++) count[sap_block_rank(p->address[k], ranks)]++;
+    for (; k < to && is_taken(p, k); k++) count[sap_block_rank(p->address[k], ranks)]++;
     int first = atomic_load(&p->bad);
     while (k < to && k < first && !atomic_compare_exchange_weak(&p->bad, &first, k)) continue;
 }
@@ -121,12 +139,25 @@ static int reserve(sapporo_mpi *h, int parts)
     struct sap_parcel *const p = &h->parcel;
     p->sent = calloc(4 * ranks, sizeof *p->sent);
     p->at = malloc((size_t)parts * ranks * sizeof *p->at);
-    p->out = malloc(((size_t)p->n + 1) * record_doubles(h) * sizeof *p->out);
+    p->out = sap_room_array(&p->outs, (size_t)p->n + 1, record_doubles(h) * sizeof *p->out);
     if (!p->sent || !p->at || !p->out)
         return sap_link_fail(&h->link, SAPPORO_ERR_MEMORY, "sapporo_mpi_set_particles: out of memory for %d particles",
                              p->n);
     p->sent_at = p->sent + ranks, p->got = p->sent_at + ranks, p->got_at = p->got + ranks;
     return SAPPORO_OK;
+}
+
+/* Fails because of the first particle that is refused; no particle of any rank is stored then. */
+static int refuse(sapporo_mpi *h, const struct rank_parts *p, int bad)
+{
+    const int address = p->address[bad];
+    if (!is_address(h, address))
+        return sap_link_fail(&h->link, SAPPORO_ERR_ARGUMENT,
+                             "sapporo_mpi_set_particles: address %d of particle %d: it must be 0 to %d", address, bad,
+                             sap_block_highest(h->link.size));
+    return sap_link_fail(&h->link, SAPPORO_ERR_ARGUMENT,
+                         "sapporo_mpi_set_particles: eps2 of particle %d is %g: it must be finite and >= 0", bad,
+                         sap_column_double(&p->from->eps2, bad));
 }
 
 /* Sorts the records of n particles by rank, in the order in which they were given, with any number of threads. */
@@ -140,9 +171,7 @@ static int pack(sapporo_mpi *h, const int *address, const sapporo_particles *fro
     struct rank_parts packing = {.h = h, .address = address, .from = from, .at = p->at, .bad = p->n};
     sapporo_partial_parts(threads, p->n, parts, count_part, &packing);
     const int bad = atomic_load(&packing.bad);
-    if (bad < p->n)
-        return sap_link_fail(&h->link, SAPPORO_ERR_ARGUMENT, "sapporo_mpi_set_particles: address %d of particle %d",
-                             address[bad], bad);
+    if (bad < p->n) return refuse(h, &packing, bad);
     place_parts(p, parts, h->link.size);
     sapporo_partial_parts(threads, p->n, parts, write_part, &packing);
     return SAPPORO_OK;
@@ -157,8 +186,8 @@ static int announce(sapporo_mpi *h)
     if (status) return status;
     const int64_t sum = sap_link_places(p->got, p->got_at, h->link.size);
     p->arrived = (int)sum;
-    if (sum < INT32_MAX) p->in = malloc(((size_t)sum + 1) * record_doubles(h) * sizeof *p->in);
-    if (!p->in)
+    if (sum < INT32_MAX) p->in = sap_room_array(&p->ins, (size_t)sum + 1, record_doubles(h) * sizeof *p->in);
+    if (!p->in || sap_kept_reserve(&h->kept))
         status =
             sap_link_fail(&h->link, SAPPORO_ERR_MEMORY,
                           "sapporo_mpi_set_particles: out of memory for %lld particles of other ranks", (long long)sum);
@@ -181,6 +210,32 @@ static struct tail tail_of(const sapporo_mpi *h, int k)
     return tail;
 }
 
+/* Whether no bit of `count` numbers, from number `at` on, is set in n records: a column of zeros is as good as none. */
+static int are_zeros(const sapporo_mpi *h, int from, int n, size_t at, size_t count)
+{
+    const size_t doubles = record_doubles(h);
+    const double *record = h->parcel.in + (size_t)from * doubles + at;
+    uint64_t bits = 0;
+    for (int k = 0; k < n && !bits; k++, record += doubles)
+        for (size_t q = 0; q < count; q++) {
+            uint64_t word;
+            memcpy(&word, record + q, sizeof word);
+            bits |= word;
+        }
+    return !bits;
+}
+
+/* Leaves out columns of zeros, because contexts store particles faster that have few columns. */
+static void drop_columns(const sapporo_mpi *h, int from, int n, sapporo_particles *c)
+{
+    const size_t tail = 3 * (size_t)h->terms, time = offsetof(struct tail, time) / sizeof(double),
+                 eps2 = offsetof(struct tail, eps2) / sizeof(double);
+    for (int d = 2; d < h->terms; d++)
+        if (are_zeros(h, from, n, 3 * (size_t)d, 3)) c->derivative[d].base = NULL;
+    if (are_zeros(h, from, n, tail + time, 1)) c->time.base = NULL;
+    if (are_zeros(h, from, n, tail + eps2, 1)) c->eps2.base = NULL;
+}
+
 /* Stores n received particles whose addresses follow each other. */
 static int store_run(sapporo_mpi *h, int from, int n)
 {
@@ -193,9 +248,11 @@ static int store_run(sapporo_mpi *h, int from, int n)
                            .eps2 = {tail + offsetof(struct tail, eps2), stride},
                            .index = {tail + offsetof(struct tail, index), stride}};
     for (int d = 0; d < h->terms; d++) c.derivative[d] = (sapporo_column){record + 3 * (ptrdiff_t)d, stride};
+    drop_columns(h, from, n, &c);
     const int first = sap_block_inner(tail_of(h, from).address, h->link.size);
     const int above = tail_of(h, from + n - 1).address + 1;
     if (above > h->upper) h->upper = above;
+    sap_kept_mark(&h->kept, first, n);
     return sapporo_set_particles(h->context, first, n, &c);
 }
 
@@ -209,6 +266,7 @@ static int store_all(sapporo_mpi *h)
         for (to = from + 1; to < p->arrived; to++)
             if (sap_block_inner(tail_of(h, to).address, h->link.size) != first + (to - from)) break;
         const int status = store_run(h, from, to - from);
+        h->lost |= status < 0 && status != SAPPORO_ERR_NOT_FINITE;
         /* the memory that ran out is worse than numbers that are not finite, and a failed engine worse than both */
         if (status == SAPPORO_ERR_NOT_FINITE ? !worst : status < 0)
             worst = sap_link_note(&h->link, status, sapporo_last_error(h->context));
@@ -234,10 +292,12 @@ int sapporo_mpi_set_particles(sapporo_mpi *handle, int n, const int *address, co
     sapporo_mpi *const h = sap_mpi_find(handle);
     if (!h) return SAPPORO_ERR_CLOSED;
     if (h->link.broken) return h->link.broken;
+    (void)sap_link_begin(&h->link, SAP_CALL_SET_PARTICLES);
     int status = check(h, n, address, particles, &all);
     h->parcel.n = n;
     status = exchange(h, status, address, &all);
-    h->lost |= status == SAPPORO_ERR_MEMORY;
+    if (!h->link.broken)
+        h->unset = status == SAPPORO_ERR_MEMORY || (h->unset && status && status != SAPPORO_ERR_NOT_FINITE);
     free_parcel(h);
     return status;
 }
@@ -247,11 +307,15 @@ int sapporo_mpi_clear_particles(sapporo_mpi *handle)
     sapporo_mpi *const h = sap_mpi_find(handle);
     if (!h) return SAPPORO_ERR_CLOSED;
     if (h->link.broken) return h->link.broken;
+    (void)sap_link_begin(&h->link, SAP_CALL_CLEAR_PARTICLES);
+    int status = sap_link_agree(&h->link, SAPPORO_OK);
+    if (status) return status;
     h->version++;
     h->upper = 0;
-    int status = sapporo_clear_particles(h->context);
+    sap_kept_clear(&h->kept);
+    status = sapporo_clear_particles(h->context);
     if (status) status = sap_link_note(&h->link, status, sapporo_last_error(h->context));
     status = sap_link_agree(&h->link, status);
-    if (!status) h->lost = 0;
+    if (!status) h->lost = h->unset = 0;
     return status;
 }

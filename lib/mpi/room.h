@@ -35,7 +35,7 @@ static inline void *sap_room_array(struct sap_room *room, size_t n, size_t each)
 static inline void sap_room_free(struct sap_room *room)
 {
     free(room->at);
-    room->at = NULL;
+    *room = (struct sap_room){0};
 }
 
 #endif

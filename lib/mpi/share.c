@@ -22,6 +22,9 @@ struct half {
 struct sap_share {
     struct half half[2]; /* of part p: element p % 2 */
     int here;            /* half[0] holds all particles below this address, as of version `version` */
+    int nj;              /* addresses of the blocks that are sent, cut at the last address of the force */
+    int *block, *before; /* [blocks] of find_blocks; NULL: no block is empty */
+    struct sap_room blocks;
     uint64_t version;
     /* of the force under way */
     const struct sap_transport_table *by; /* how particles travel */
@@ -84,6 +87,7 @@ void sap_share_free(sapporo_mpi *h)
         sap_cargo_close(&s->half[k].cargo);
         sap_room_free(&s->half[k].numbers);
     }
+    sap_room_free(&s->blocks);
     sap_room_free(&s->sums);
     sap_room_free(&s->totals);
     free(s);
@@ -92,11 +96,25 @@ void sap_share_free(sapporo_mpi *h)
 
 /* ------------------------------------------------------------------- parts */
 
-int sap_share_parts(const sapporo_mpi *h, int nj) { return h->link.size == 1 || nj == 0 ? 1 : (nj - 1) / h->part + 1; }
+/* Whether some block below the last one is empty on all ranks. */
+static int is_sparse(const sapporo_mpi *h)
+{
+    return h->link.size > 1 && h->job->blocks < sap_block_number(h->job->nj_all);
+}
+
+int sap_share_length(const sapporo_mpi *h) { return is_sparse(h) ? h->job->blocks * SAP_BLOCK : h->job->nj_all; }
+
+int sap_share_parts(const sapporo_mpi *h)
+{
+    const int n = sap_share_length(h);
+    return h->link.size == 1 || n <= h->whole ? 1 : (n - 1) / h->part + 1;
+}
 
 int sap_share_is_here(const sapporo_mpi *h, int nj)
 {
-    return h->link.size == 1 || (h->share && h->share->here >= nj && h->share->version == h->version);
+    const struct sap_share *const s = h->share;
+    if (h->link.size == 1) return 1;
+    return s && s->version == h->version && (s->here == nj || (s->here > nj && !s->block));
 }
 
 static struct half *half_of(const sapporo_mpi *h, int part) { return &h->share->half[part % 2]; }
@@ -112,17 +130,30 @@ static size_t row_doubles(const sapporo_mpi *h)
     return 3 * (size_t)h->terms + sizeof(struct sap_partial_tail) / sizeof(double);
 }
 
-/* The first address of a part, and of the part behind the last one: nj. */
+/* The first address of a part, and of the part behind the last one: their number.  Empty blocks do not count. */
 static int part_first(const sapporo_mpi *h, int part)
 {
-    const int64_t first = (int64_t)part * h->part;
-    return first < h->job->nj_all && h->link.size > 1 ? (int)first : part == 0 ? 0 : h->job->nj_all;
+    return part == 0 ? 0 : part < h->share->parts ? part * h->part : h->share->nj;
 }
 
 static int part_length(const sapporo_mpi *h, int part) { return part_first(h, part + 1) - part_first(h, part); }
 
-/* Number of particles in the block that begins at an address, all below `end`. */
-static int block_length(int address, int end) { return end - address < SAP_BLOCK ? end - address : SAP_BLOCK; }
+/* The first block of a part, and of the part behind the last one: the number of blocks. */
+static int part_block(const sapporo_mpi *h, int part) { return sap_block_number(part_first(h, part)); }
+
+/* The block over all ranks, empty ones among them, of block k of those that are sent. */
+static int outer_block(const sapporo_mpi *h, int k) { return h->share->block ? h->share->block[k] : k; }
+
+/* The rank that keeps block k, and its first address in the context there. */
+static int block_keeper(const sapporo_mpi *h, int k) { return outer_block(h, k) % h->link.size; }
+static int block_inner(const sapporo_mpi *h, int k) { return outer_block(h, k) / h->link.size * SAP_BLOCK; }
+
+/* Number of addresses of block k. */
+static int block_length(const sapporo_mpi *h, int k)
+{
+    const int left = h->share->nj - k * SAP_BLOCK;
+    return left < SAP_BLOCK ? left : SAP_BLOCK;
+}
 
 /* Number of units in which so many particles travel. */
 static int units_of(const sapporo_mpi *h, int n)
@@ -133,11 +164,10 @@ static int units_of(const sapporo_mpi *h, int n)
 /* Places the units of each rank; those of a rank are in order of their addresses. */
 static void place_units(const sapporo_mpi *h, int part, struct sap_cargo *c)
 {
-    const int end = part_first(h, part + 1);
+    const int end = part_block(h, part + 1);
     int unit = 0;
     memset(c->count, 0, (size_t)h->link.size * sizeof *c->count);
-    for (int a = part_first(h, part); a < end; a += SAP_BLOCK)
-        c->count[sap_block_rank(a, h->link.size)] += units_of(h, block_length(a, end));
+    for (int k = part_block(h, part); k < end; k++) c->count[block_keeper(h, k)] += units_of(h, block_length(h, k));
     for (int r = 0; r < h->link.size; r++) {
         c->first[r] = unit;
         unit += c->count[r];
@@ -146,18 +176,75 @@ static void place_units(const sapporo_mpi *h, int part, struct sap_cargo *c)
     c->own = c->at + (size_t)c->first[h->link.rank] * c->unit;
 }
 
-/* The first unit of the block at an address of a part. */
-static int block_unit(const sapporo_mpi *h, int part, const struct sap_cargo *c, int address)
+/* The first unit of block k of a part. */
+static int block_unit(const sapporo_mpi *h, int part, const struct sap_cargo *c, int k)
 {
-    const int ranks = h->link.size, before = (address - part_first(h, part)) / SAP_BLOCK / ranks;
-    return c->first[sap_block_rank(address, ranks)] + before * units_of(h, SAP_BLOCK);
+    const struct sap_share *const s = h->share;
+    const int before = s->block ? s->before[k] : (k - part_block(h, part)) / h->link.size;
+    return c->first[block_keeper(h, k)] + before * units_of(h, SAP_BLOCK);
 }
 
 /* The row of the first particle of that block, in host memory. */
-static double *block_row(const sapporo_mpi *h, int part, const struct sap_cargo *c, int address)
+static double *block_row(const sapporo_mpi *h, int part, const struct sap_cargo *c, int k)
 {
-    return (double *)(void *)(c->at + (size_t)block_unit(h, part, c, address) * c->unit);
+    return (double *)(void *)(c->at + (size_t)block_unit(h, part, c, k) * c->unit);
 }
+
+/* --------------------------------------------------- blocks that are not empty */
+
+/* Makes room for the list of blocks that are not empty, and for the own ones; -1: out of memory. */
+static int reserve_blocks(sapporo_mpi *h)
+{
+    struct sap_share *const s = h->share;
+    const size_t blocks = (size_t)h->job->blocks, ranks = (size_t)h->link.size;
+    return sap_room_reserve(&s->blocks, (3 * blocks + ranks) * sizeof(int)) ? 0 : -1;
+}
+
+static int ascending(const void *a, const void *b)
+{
+    const int x = *(const int *)a, y = *(const int *)b;
+    return (x > y) - (x < y);
+}
+
+/* Counts for each block those before it that its rank keeps in the same part. */
+static void count_before(const sapporo_mpi *h, int *block, int *before, int *count)
+{
+    const int ranks = h->link.size, in_part = h->share->parts > 1 ? h->part / SAP_BLOCK : h->job->blocks;
+    for (int k = 0; k < h->job->blocks; k++) {
+        if (k % in_part == 0) memset(count, 0, (size_t)ranks * sizeof *count);
+        before[k] = count[block[k] % ranks]++;
+    }
+}
+
+/* Collective.  Finds the blocks of all ranks that are not empty, if some are. */
+static int find_blocks(sapporo_mpi *h)
+{
+    struct sap_share *const s = h->share;
+    struct sap_link *const l = &h->link;
+    const sapporo_mpi_job *const j = h->job;
+    s->block = s->before = NULL;
+    s->nj = sap_share_length(h);
+    if (!is_sparse(h)) return SAPPORO_OK;
+    int *const block = s->blocks.at, *const before = block + j->blocks, *const own = before + j->blocks,
+               *const first = own + j->blocks;
+    (void)sap_link_places(j->kept, first, l->size);
+    sap_kept_list(&h->kept, sap_block_number(sap_block_count(j->nj_all, l->rank, l->size)), own);
+    for (int k = 0; k < j->kept[l->rank]; k++) own[k] = own[k] * l->size + l->rank;
+    const int status = sap_link_finish(l, MPI_Iallgatherv(own, j->kept[l->rank], MPI_INT, block, j->kept, first,
+                                                          MPI_INT, l->communicator, &l->request));
+    if (status) return status;
+    qsort(block, (size_t)j->blocks, sizeof *block, ascending);
+    count_before(h, block, before, first);
+    s->block = block;
+    s->before = before;
+    const int last = j->blocks - 1;
+    if (last >= 0)
+        s->nj = last * SAP_BLOCK +
+                (j->nj_all - block[last] * SAP_BLOCK < SAP_BLOCK ? j->nj_all - block[last] * SAP_BLOCK : SAP_BLOCK);
+    return SAPPORO_OK;
+}
+
+/* --------------------------------------------------------------------- sending */
 
 /* Records the first error of this rank. */
 static void fail(sapporo_mpi *h, int status, const sapporo *context)
@@ -174,34 +261,30 @@ static int judge(sapporo_mpi *h, int status)
     return SAPPORO_OK;
 }
 
-/* The first address of a part that this rank keeps, or the end of the part. */
-static int own_first(const sapporo_mpi *h, int part)
-{
-    const int end = part_first(h, part + 1);
-    int a = part_first(h, part);
-    while (a < end && sap_block_rank(a, h->link.size) != h->link.rank) a += SAP_BLOCK;
-    return a < end ? a : end;
-}
-
 /* Reads this rank's particles of a part into host memory. */
 static void read_own(sapporo_mpi *h, int part, const struct sap_cargo *c)
 {
-    const int ranks = h->link.size, end = part_first(h, part + 1);
-    for (int a = own_first(h, part); a < end; a += SAP_BLOCK * ranks)
-        fail(
-            h,
-            sapporo_partial_read(h->context, sap_block_inner(a, ranks), block_length(a, end), block_row(h, part, c, a)),
-            h->context);
+    const int end = part_block(h, part + 1);
+    for (int k = part_block(h, part); k < end; k++)
+        if (block_keeper(h, k) == h->link.rank)
+            fail(h, sapporo_partial_read(h->context, block_inner(h, k), block_length(h, k), block_row(h, part, c, k)),
+                 h->context);
 }
 
-/* Packs this rank's particles of a part on its device; they are side by side in its context. */
+/*
+ * Packs this rank's particles of a part on its device; they are side by side in its context.  No block is left out
+ * where particles travel from device memory.
+ */
 static void pack_own(sapporo_mpi *h, int part, const struct sap_cargo *c)
 {
-    const int first = own_first(h, part), end = part_first(h, part + 1);
+    const int first = part_block(h, part), end = part_block(h, part + 1), ranks = h->link.size;
     struct sap_travel_part p = {
-        .block = SAP_BLOCK, .processes = h->link.size, .process = h->link.rank, .before = part_first(h, part)};
-    if (first < end) p.first = sap_block_inner(first, h->link.size);
-    for (int a = first; a < end; a += SAP_BLOCK * h->link.size) p.n += block_length(a, end);
+        .block = SAP_BLOCK, .processes = ranks, .process = h->link.rank, .before = part_first(h, part)};
+    for (int k = first; k < end; k++) {
+        if (block_keeper(h, k) != h->link.rank) continue;
+        if (p.n == 0) p.first = block_inner(h, k);
+        p.n += block_length(h, k);
+    }
     fail(h, sapporo_travel_pack(h->context, c->context, c->first[h->link.rank], &p), h->context);
 }
 
@@ -230,10 +313,11 @@ static int has_holes(const sapporo_mpi *h, int part)
 static int store_rows(sapporo_mpi *h, int part)
 {
     const struct half *const f = half_of(h, part);
-    const int begin = part_first(h, part), end = part_first(h, part + 1);
+    const int first = part_block(h, part), end = part_block(h, part + 1);
     int status = has_holes(h, part) ? sapporo_clear_particles(f->context) : SAPPORO_OK;
-    for (int a = begin; a < end && !status; a += SAP_BLOCK)
-        status = sapporo_partial_store(f->context, a - begin, block_length(a, end), block_row(h, part, &f->cargo, a));
+    for (int k = first; k < end && !status; k++)
+        status = sapporo_partial_store(f->context, (k - first) * SAP_BLOCK, block_length(h, k),
+                                       block_row(h, part, &f->cargo, k));
     return status;
 }
 
@@ -241,15 +325,15 @@ static int store_rows(sapporo_mpi *h, int part)
 static int take_superpackets(sapporo_mpi *h, int part)
 {
     const struct half *const f = half_of(h, part);
-    const int begin = part_first(h, part), end = part_first(h, part + 1);
+    const int first = part_block(h, part), end = part_block(h, part + 1), in_block = SAP_BLOCK / h->unit_addresses;
     int *const number = f->numbers.at;
     int units = 0;
-    for (int a = begin; a < end; a += SAP_BLOCK) {
-        const int n = units_of(h, block_length(a, end)), first = block_unit(h, part, &f->cargo, a);
-        for (int k = 0; k < n; k++) number[first + k] = (a - begin) / h->unit_addresses + k;
+    for (int k = first; k < end; k++) {
+        const int n = units_of(h, block_length(h, k)), at = block_unit(h, part, &f->cargo, k);
+        for (int u = 0; u < n; u++) number[at + u] = (k - first) * in_block + u;
         units += n;
     }
-    return sapporo_travel_take(f->context, number, units, end - begin, &h->facts);
+    return sapporo_travel_take(f->context, number, units, part_length(h, part), &h->facts);
 }
 
 /* Stores a part that has arrived. */
@@ -390,9 +474,11 @@ static void finish_step(sapporo_mpi *h, int step, int ni, const sapporo_result *
 static int reserve_parts(sapporo_mpi *h)
 {
     struct sap_share *const s = h->share;
-    const int nj = h->job->nj_all, units = units_of(h, nj < h->part ? nj : h->part);
+    const int nj = sap_share_length(h), units = units_of(h, s->parts == 1 ? nj : h->part);
     int status = SAPPORO_OK;
-    for (int k = 0; k < 2 && k < s->parts && !status && !sap_share_is_here(h, nj); k++) {
+    if (sap_share_is_here(h, h->job->nj_all)) return SAPPORO_OK;
+    if (is_sparse(h) && reserve_blocks(h)) return SAPPORO_ERR_MEMORY;
+    for (int k = 0; k < 2 && k < s->parts && !status; k++) {
         s->half[k].cargo.unit = s->by->on_device ? h->unit_bytes : row_doubles(h) * sizeof(double);
         status = s->by->allocate(h, &s->half[k].cargo, (size_t)units);
         if (!status && s->by->on_device && !sap_room_reserve(&s->half[k].numbers, (size_t)units * sizeof(int)))
@@ -406,8 +492,9 @@ int sap_share_prepare(sapporo_mpi *h)
     const sapporo_mpi_job *const j = h->job;
     struct sap_share *const s = h->share ? h->share : (h->share = create(h->link.size));
     if (!s) return -1;
-    s->by = sap_transport_of(h, j->asked);
-    s->parts = sap_share_parts(h, j->nj_all);
+    s->by = sap_transport_of(h, is_sparse(h) ? 0 : j->asked);
+    s->parts = sap_share_parts(h);
+    if (h->link.size == 1 || (!s->block && sap_share_is_here(h, j->nj_all))) s->nj = j->nj_all;
     s->failed = s->partial = 0;
     if (reserve_parts(h)) return -1;
     if (s->parts == 1) return 0;
@@ -423,7 +510,8 @@ int sap_share_begin(sapporo_mpi *h)
     if (sap_share_is_here(h, h->job->nj_all)) {
         fail(h, sapporo_set_time(context_of(h, 0), h->time), context_of(h, 0));
     } else {
-        int status = send_part(h, 0);
+        int status = find_blocks(h);
+        if (!status) status = send_part(h, 0);
         if (!status) status = receive_part(h, 0);
         if (status) return status;
     }

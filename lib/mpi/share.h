@@ -2,9 +2,11 @@
  * share.h - the other way of a force: the j-particles of all ranks are sent to all ranks, and each rank computes the
  * force on its own i-particles alone.
  *
- * j-particles are sent in parts of consecutive addresses.  Two contexts hold the particles of two parts: while one part
- * is computed, the next one travels.  If all j-particles are in one part, the forces are those of one context with all
- * particles; else the sums of the parts are merged in reproducible accumulators.  i-particles are computed in slabs.
+ * j-particles are sent in parts of consecutive addresses.  Blocks in which no particle was stored are left out: the
+ * others are numbered anew, in order, so that a force takes the time of its particles and not of their addresses.  Two
+ * contexts hold the particles of two parts: while one part is computed, the next one travels.  If all j-particles are
+ * in one part, the forces are those of one context with all particles; else the sums of the parts are merged in
+ * reproducible accumulators.  i-particles are computed in slabs.
  */
 #ifndef SAP_MPI_SHARE_H
 #define SAP_MPI_SHARE_H
@@ -23,8 +25,11 @@ sapporo *sap_share_scratch(sapporo_mpi *h, int which);
 /* Closes the contexts and frees the memory, which MPI must not use any more. */
 void sap_share_free(sapporo_mpi *h);
 
-/* Number of parts of nj particles. */
-int sap_share_parts(const sapporo_mpi *h, int nj);
+/* Addresses of the blocks that are not empty, at most: those that a force of the handle's job sends and computes. */
+int sap_share_length(const sapporo_mpi *h);
+
+/* Number of parts of the handle's job. */
+int sap_share_parts(const sapporo_mpi *h);
 
 /* 1 if all particles below nj are on all ranks, since a force of these particles began. */
 int sap_share_is_here(const sapporo_mpi *h, int nj);

@@ -15,7 +15,9 @@ static _Thread_local char create_error[SAP_LINK_TEXT];
 
 sapporo_mpi_stepper *sap_mpi_stepper_find(const sapporo_mpi_stepper *handle)
 {
-    return sap_listed_find(SAP_LISTED_STEPPER, handle);
+    sapporo_mpi_stepper *const h = sap_listed_find(SAP_LISTED_STEPPER, handle);
+    if (h) sap_link_look(&h->link);
+    return h;
 }
 
 /* ------------------------------------------------------------------ options */
@@ -181,8 +183,8 @@ static void break_forces(const sapporo_mpi_stepper *h)
 /* Frees an object.  Memory that MPI may still use stays. */
 static void destroy(sapporo_mpi_stepper *h)
 {
-    const int broken = h->link.broken;
-    if (broken) break_forces(h);
+    const int keeps = sap_link_keeps(&h->link);
+    if (h->link.broken) break_forces(h);
     sapporo_stepper_destroy(h->stepper);
     sapporo_mpi_tree_destroy(h->tree);
     sapporo_mpi_close(h->sums);
@@ -193,7 +195,7 @@ static void destroy(sapporo_mpi_stepper *h)
     free(h->address);
     free(h->index);
     sap_link_close(&h->link);
-    if (broken) return;
+    if (keeps) return;
     free(h->all_sums);
     sap_listed_free(&h->listed);
 }
@@ -201,15 +203,14 @@ static void destroy(sapporo_mpi_stepper *h)
 int sapporo_mpi_stepper_create(MPI_Comm communicator, const sapporo_mpi_stepper_options *options, int n,
                                sapporo_mpi_stepper **stepper)
 {
-    static const char call[] = "sapporo_mpi_stepper_create";
     if (!stepper) return SAPPORO_ERR_ARGUMENT;
     *stepper = NULL;
     create_error[0] = '\0';
-    int status = sap_link_check(communicator, call, create_error);
+    int status = sap_link_check(communicator, "sapporo_mpi_stepper_create", create_error);
     if (status) return status;
     sapporo_mpi_stepper *const h = sap_listed_make(SAP_LISTED_STEPPER, sizeof *h);
     if (!h) return SAPPORO_ERR_MEMORY;
-    h->call = call;
+    h->call = sap_link_begin(&h->link, SAP_CALL_STEPPER_CREATE);
     h->link.timeout = timeout_of(options);
     status = sap_link_open(&h->link, communicator);
     if (!status) status = create(h, options, n);
@@ -233,15 +234,16 @@ void sapporo_mpi_stepper_destroy(sapporo_mpi_stepper *stepper)
     sapporo_mpi_stepper *const h = sap_mpi_stepper_find(stepper);
     if (!h) return;
     sap_listed_withdraw(&h->listed);
+    (void)sap_link_begin(&h->link, SAP_CALL_STEPPER_DESTROY);
     (void)sap_link_agree(&h->link, SAPPORO_OK); /* MPI_Comm_free has no timeout */
     destroy(h);
 }
 
 /* --------------------------------------------------------- collective calls */
 
-void sap_mpi_stepper_start(sapporo_mpi_stepper *h, const char *call)
+void sap_mpi_stepper_start(sapporo_mpi_stepper *h, enum sap_call call)
 {
-    h->call = call;
+    h->call = sap_link_begin(&h->link, call);
     h->agreed = 0;
     h->words[0] = '\0';
 }
@@ -258,7 +260,8 @@ int sapporo_mpi_stepper_set(sapporo_mpi_stepper *stepper, const sapporo_stepper_
     static const char *const name[1] = {"time"};
     sapporo_mpi_stepper *const h = sap_mpi_stepper_find(stepper);
     if (!h) return SAPPORO_ERR_CLOSED;
-    sap_mpi_stepper_start(h, "sapporo_mpi_stepper_set");
+    if (h->link.broken) return h->link.broken;
+    sap_mpi_stepper_start(h, SAP_CALL_STEPPER_SET);
     sapporo_stepper_particles p = {.n = 0};
     int status = SAPPORO_OK;
     if (!particles || sap_struct_copy(&p, sizeof p, particles, sizeof particles->size))
@@ -275,7 +278,8 @@ int sapporo_mpi_stepper_advance(sapporo_mpi_stepper *stepper, double time, long 
     static const char *const name[2] = {"time", "steps"};
     sapporo_mpi_stepper *const h = sap_mpi_stepper_find(stepper);
     if (!h) return SAPPORO_ERR_CLOSED;
-    sap_mpi_stepper_start(h, "sapporo_mpi_stepper_advance");
+    if (h->link.broken) return h->link.broken;
+    sap_mpi_stepper_start(h, SAP_CALL_STEPPER_ADVANCE);
     int status = SAPPORO_OK;
     if (isnan(time) || steps < 0 || (steps == 0 && isinf(time)))
         status = sap_link_fail(&h->link, SAPPORO_ERR_ARGUMENT,
@@ -292,7 +296,8 @@ int sapporo_mpi_stepper_energy(sapporo_mpi_stepper *stepper, sapporo_stepper_tot
     int status = SAPPORO_OK;
     (void)sapporo_stepper_energy(NULL, totals); /* numbers of a call that fails */
     if (!h) return SAPPORO_ERR_CLOSED;
-    sap_mpi_stepper_start(h, "sapporo_mpi_stepper_energy");
+    if (h->link.broken) return h->link.broken;
+    sap_mpi_stepper_start(h, SAP_CALL_STEPPER_ENERGY);
     if (!totals || totals->size < sizeof totals->size || totals->size > SAP_STRUCT_MOST)
         status = bad_option(h, SAPPORO_ERR_ARGUMENT, "size of sapporo_stepper_totals is not set");
     status = sap_link_agree(&h->link, status);

@@ -49,7 +49,7 @@ struct sap_stepper_whole sap_mpi_stepper_whole(sapporo_mpi_stepper *h);
 sapporo_mpi_stepper *sap_mpi_stepper_find(const sapporo_mpi_stepper *handle);
 
 /* Begins a collective call. */
-void sap_mpi_stepper_start(sapporo_mpi_stepper *h, const char *call);
+void sap_mpi_stepper_start(sapporo_mpi_stepper *h, enum sap_call call);
 
 /* Ends it: an error that all ranks found together is told by the part of each, in the same words. */
 int sap_mpi_stepper_end(sapporo_mpi_stepper *h, int status);

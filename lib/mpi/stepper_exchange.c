@@ -128,7 +128,8 @@ int sapporo_mpi_stepper_exchange(sapporo_mpi_stepper *stepper)
 {
     sapporo_mpi_stepper *const h = sap_mpi_stepper_find(stepper);
     if (!h) return SAPPORO_ERR_CLOSED;
-    sap_mpi_stepper_start(h, "sapporo_mpi_stepper_exchange");
+    if (h->link.broken) return h->link.broken;
+    sap_mpi_stepper_start(h, SAP_CALL_STEPPER_EXCHANGE);
     struct departure *const d = calloc(1, sizeof *d);
     int status = sap_link_agree(&h->link, prepare(h, d));
     const sapporo_mpi_tree *const tree = sap_saved_tree(h);

@@ -75,18 +75,22 @@ static uint64_t bytes_of(const struct sap_saved_head *head)
            sizeof(uint64_t);
 }
 
-/* Reads the records of the ranks that wrote the file; 0: they do not fit it, or there is no memory. */
-static int read_ranks(struct load *l)
+static const char no_memory[] = "there is no memory for its head";
+
+/* Reads the records of the ranks that wrote the file; NULL: they fit it, else what is wrong. */
+static const char *read_ranks(struct load *l)
 {
+    static const char wrong[] = "its numbers of particles are wrong";
     const size_t ranks = (size_t)l->head.ranks;
     int64_t n = 0;
     l->wrote = calloc(ranks, sizeof *l->wrote);
-    if (!l->wrote || read_at(l->file, l->wrote, ranks * sizeof *l->wrote, sizeof l->head)) return 0;
+    if (!l->wrote) return no_memory;
+    if (read_at(l->file, l->wrote, ranks * sizeof *l->wrote, sizeof l->head)) return wrong;
     for (size_t r = 0; r < ranks; r++) {
-        if (l->wrote[r].n < 0 || l->wrote[r].n > l->head.n - n) return 0;
+        if (l->wrote[r].n < 0 || l->wrote[r].n > l->head.n - n) return wrong;
         n += l->wrote[r].n;
     }
-    return n == l->head.n;
+    return n == l->head.n ? NULL : wrong;
 }
 
 /* Checks a file; NULL: it is good, else what is wrong. */
@@ -104,7 +108,7 @@ static const char *look_at(struct load *l, uint64_t bytes)
     if (bytes_of(head) != bytes) return "its size is wrong";
     if (!is_sound(l, bytes)) return "its checksum is wrong";
     if (head->clock.tick < 0 || head->clock.tick >= SAP_STEP_TICKS) return "its time is wrong";
-    return read_ranks(l) ? NULL : "its numbers of particles are wrong";
+    return read_ranks(l);
 }
 
 static int open_file(sapporo_mpi_stepper *h, struct load *l, const char *path)
@@ -122,8 +126,9 @@ static int open_file(sapporo_mpi_stepper *h, struct load *l, const char *path)
         why = "it is no regular file";
     else
         why = look_at(l, (uint64_t)about.st_size);
-    return why ? sap_link_fail(&h->link, SAPPORO_ERR_ARGUMENT, "%s: %s: %s", h->call, path ? path : "", why)
-               : SAPPORO_OK;
+    if (!why) return SAPPORO_OK;
+    return sap_link_fail(&h->link, why == no_memory ? SAPPORO_ERR_MEMORY : SAPPORO_ERR_ARGUMENT, "%s: %s: %s", h->call,
+                         path ? path : "", why);
 }
 
 /* ---- which rank gets which particles, on rank 0 -------------------------------------------------- */
@@ -368,7 +373,8 @@ int sapporo_mpi_stepper_restore(sapporo_mpi_stepper *stepper, const char *path)
     static const char *const name[] = {NULL};
     sapporo_mpi_stepper *const h = sap_mpi_stepper_find(stepper);
     if (!h) return SAPPORO_ERR_CLOSED;
-    sap_mpi_stepper_start(h, "sapporo_mpi_stepper_restore");
+    if (h->link.broken) return h->link.broken;
+    sap_mpi_stepper_start(h, SAP_CALL_STEPPER_RESTORE);
     struct load *const l = calloc(1, sizeof *l);
     if (l) l->file = -1;
     const double room = h->room;

@@ -213,7 +213,8 @@ int sapporo_mpi_stepper_save(sapporo_mpi_stepper *stepper, const char *path)
 {
     sapporo_mpi_stepper *const h = sap_mpi_stepper_find(stepper);
     if (!h) return SAPPORO_ERR_CLOSED;
-    sap_mpi_stepper_start(h, "sapporo_mpi_stepper_save");
+    if (h->link.broken) return h->link.broken;
+    sap_mpi_stepper_start(h, SAP_CALL_STEPPER_SAVE);
     struct save *const s = calloc(1, sizeof *s);
     int status = sap_link_agree(&h->link, prepare(h, s, path));
     if (!status && s) status = sap_link_agree(&h->link, write_all(h, s));

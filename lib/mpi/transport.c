@@ -309,7 +309,7 @@ static int reserve_trial(sapporo_mpi *h)
 /* Makes the type of units of so many bytes, in place of the last one. */
 static int make_unit(sapporo_mpi *h, size_t bytes)
 {
-    if (h->unit != MPI_DATATYPE_NULL) (void)MPI_Type_free(&h->unit);
+    sap_link_free_type(&h->link, &h->unit);
     const int status = sap_link_judge(&h->link, MPI_Type_contiguous((int)bytes, MPI_BYTE, &h->unit));
     return status ? status : sap_link_judge(&h->link, MPI_Type_commit(&h->unit));
 }
@@ -418,5 +418,5 @@ void sap_transport_close(sapporo_mpi *h)
 {
     sap_nccl_close(h->nccl, &h->link);
     h->nccl = NULL;
-    if (h->unit != MPI_DATATYPE_NULL) (void)MPI_Type_free(&h->unit);
+    sap_link_free_type(&h->link, &h->unit);
 }

@@ -6,8 +6,7 @@
 #include <string.h>
 
 #include "base/structs.h"
-
-static const char call[] = "sapporo_mpi_tree_create";
+#include "mpi/node.h"
 
 /* State of the process (base/process.h). */
 static _Thread_local char create_error[SAP_LINK_TEXT];
@@ -23,13 +22,18 @@ void sap_mpi_tree_release(const sapporo_mpi_tree *h, void *memory)
     if (!h->link.broken) free(memory);
 }
 
-sapporo_mpi_tree *sap_mpi_tree_find(const sapporo_mpi_tree *handle) { return sap_listed_find(SAP_LISTED_TREE, handle); }
+sapporo_mpi_tree *sap_mpi_tree_find(const sapporo_mpi_tree *handle)
+{
+    sapporo_mpi_tree *const h = sap_listed_find(SAP_LISTED_TREE, handle);
+    if (h) sap_link_look(&h->link);
+    return h;
+}
 
 /* ------------------------------------------------------------------ options */
 
 static int bad_option(sapporo_mpi_tree *h, int status, const char *what)
 {
-    return sap_link_fail(&h->link, status, "%s: %s", call, what);
+    return sap_link_fail(&h->link, status, "%s: %s", h->call, what);
 }
 
 /* Copies what the options of a tree point to. */
@@ -133,7 +137,8 @@ static int create(sapporo_mpi_tree *h, const sapporo_mpi_tree_options *options)
     int status = sap_link_agree(&h->link, prepare(h, options));
     if (!status) status = compare_options(h);
     if (!status) status = compare_kinds(h);
-    return status ? status : sap_link_agree(&h->link, make_types(h));
+    if (!status) status = sap_link_agree(&h->link, make_types(h));
+    return status ? status : sap_node_meet(&h->link, !h->selects, 0, NULL);
 }
 
 /* Frees the memory that operations of MPI use, or may use. */
@@ -148,19 +153,18 @@ static void free_shared(sapporo_mpi_tree *h)
 /* Frees an object.  Memory that MPI may still use stays. */
 static void destroy(sapporo_mpi_tree *h)
 {
-    const int broken = h->link.broken;
+    const int keeps = sap_link_keeps(&h->link);
     MPI_Datatype *const type[] = {&h->body, &h->node, &h->point};
     sapporo_tree_destroy(h->tree);
-    for (int k = 0; k < 3; k++)
-        if (*type[k] != MPI_DATATYPE_NULL) (void)MPI_Type_free(type[k]);
+    for (int k = 0; k < 3; k++) sap_link_free_type(&h->link, type[k]);
     for (size_t k = 0; k < sizeof h->nodes.room / sizeof h->nodes.room[0]; k++) sap_room_free(&h->nodes.room[k]);
-    if (!broken) free_shared(h);
+    if (!keeps) free_shared(h);
     free(h->size);
     free(h->work);
     free(h->past_x[0]);
     free(h->past_x[1]);
     sap_link_close(&h->link);
-    if (!broken) sap_listed_free(&h->listed);
+    if (!keeps) sap_listed_free(&h->listed);
 }
 
 int sapporo_mpi_tree_create(MPI_Comm communicator, const sapporo_mpi_tree_options *options, sapporo_mpi_tree **tree)
@@ -168,11 +172,11 @@ int sapporo_mpi_tree_create(MPI_Comm communicator, const sapporo_mpi_tree_option
     if (!tree) return SAPPORO_ERR_ARGUMENT;
     *tree = NULL;
     create_error[0] = '\0';
-    int status = sap_link_check(communicator, call, create_error);
+    int status = sap_link_check(communicator, "sapporo_mpi_tree_create", create_error);
     if (status) return status;
     sapporo_mpi_tree *const h = sap_listed_make(SAP_LISTED_TREE, sizeof *h);
     if (!h) return SAPPORO_ERR_MEMORY;
-    h->call = call;
+    h->call = sap_link_begin(&h->link, SAP_CALL_TREE_CREATE);
     h->link.timeout = timeout_of(options);
     h->body = h->node = h->point = MPI_DATATYPE_NULL;
     status = sap_link_open(&h->link, communicator);
@@ -197,6 +201,7 @@ void sapporo_mpi_tree_destroy(sapporo_mpi_tree *tree)
     sapporo_mpi_tree *const h = sap_mpi_tree_find(tree);
     if (!h) return;
     sap_listed_withdraw(&h->listed);
+    h->call = sap_link_begin(&h->link, SAP_CALL_TREE_DESTROY);
     (void)sap_link_agree(&h->link, SAPPORO_OK); /* MPI_Comm_free has no timeout */
     destroy(h);
 }

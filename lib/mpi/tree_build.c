@@ -224,7 +224,7 @@ int sapporo_mpi_tree_build(sapporo_mpi_tree *tree, const sapporo_tree_particles 
     if (!h) return SAPPORO_ERR_CLOSED;
     if (h->link.broken) return h->link.broken;
     const sap_fpenv callers = sap_fp_enter();
-    h->call = "sapporo_mpi_tree_build";
+    h->call = sap_link_begin(&h->link, SAP_CALL_TREE_BUILD);
     const int status = sap_mpi_tree_build_anew(h, particles, 0);
     sap_fp_leave(callers);
     return status;
@@ -300,7 +300,7 @@ int sapporo_mpi_tree_refresh(sapporo_mpi_tree *tree, const sapporo_tree_particle
     if (!h) return SAPPORO_ERR_CLOSED;
     if (h->link.broken) return h->link.broken;
     const sap_fpenv callers = sap_fp_enter();
-    h->call = "sapporo_mpi_tree_refresh";
+    h->call = sap_link_begin(&h->link, SAP_CALL_TREE_REFRESH);
     const int status = sap_mpi_tree_refresh(h, particles);
     sap_fp_leave(callers);
     return status;

@@ -393,7 +393,7 @@ int sapporo_mpi_tree_force(sapporo_mpi_tree *tree, double (*acc)[3], double *pot
     sapporo_mpi_tree *const h = sap_mpi_tree_find(tree);
     if (!h) return SAPPORO_ERR_CLOSED;
     const struct wish all = {.all = 1, .ni = h->given, .acc = acc, .pot = pot};
-    h->call = "sapporo_mpi_tree_force";
+    h->call = sap_link_begin(&h->link, SAP_CALL_TREE_FORCE);
     return force(h, &all);
 }
 
@@ -403,6 +403,6 @@ int sapporo_mpi_tree_force_active(sapporo_mpi_tree *tree, int ni, const int *act
     sapporo_mpi_tree *const h = sap_mpi_tree_find(tree);
     if (!h) fill_with_nan(&some);
     if (!h) return SAPPORO_ERR_CLOSED;
-    h->call = "sapporo_mpi_tree_force_active";
+    h->call = sap_link_begin(&h->link, SAP_CALL_TREE_FORCE_ACTIVE);
     return force(h, &some);
 }

@@ -132,7 +132,7 @@ int sapporo_mpi_tree_exchange(sapporo_mpi_tree *tree, size_t bytes, const void *
     if (n) *n = 0;
     if (!h) return SAPPORO_ERR_CLOSED;
     if (h->link.broken) return h->link.broken;
-    h->call = "sapporo_mpi_tree_exchange";
+    h->call = sap_link_begin(&h->link, SAP_CALL_TREE_EXCHANGE);
     struct records r = {.h = h, .bytes = bytes, .from = from, .to = to};
     r.stride = (bytes + sizeof(double) - 1) / sizeof(double) * sizeof(double) + sizeof(struct known);
     if (n && h->built) *n = h->route.arrived;

@@ -140,7 +140,7 @@ int sapporo_mpi_tree_refresh_or_build(sapporo_mpi_tree *tree, const sapporo_tree
     if (!h) return SAPPORO_ERR_CLOSED;
     if (h->link.broken) return h->link.broken;
     const sap_fpenv callers = sap_fp_enter();
-    h->call = "sapporo_mpi_tree_refresh_or_build";
+    h->call = sap_link_begin(&h->link, SAP_CALL_TREE_REFRESH_OR_BUILD);
     int status = ask(h, particles, factor == 0 ? SAP_PACE_FACTOR : factor, &p, &d);
     if (!status) status = renew(h, &p, &d);
     if (!status) keep_past(h, &p);

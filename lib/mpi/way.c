@@ -37,7 +37,7 @@ int sap_way_slabs(const sapporo_mpi *h, sapporo_mpi_way way)
     enum { CPU_ROWS = 4096 };
     const int targets = way == SAPPORO_MPI_WAY_TARGETS;
     const int is_cpu = sapporo_get_backend(h->context) == SAPPORO_BACKEND_CPU;
-    const int travels = h->link.size > 1 && (targets || sap_share_parts(h, h->job->nj_all) > 1);
+    const int travels = h->link.size > 1 && (targets || sap_share_parts(h) > 1);
     const int64_t most = travels && is_cpu && h->rows > CPU_ROWS ? CPU_ROWS : h->rows;
     const int64_t all = targets ? (int64_t)loads_of(h).all : h->job->ni;
     return (int)((all + most - 1) / most);
@@ -49,7 +49,8 @@ static double seconds_of_targets(const sapporo_mpi *h)
     const sapporo_mpi_costs *const c = &h->costs;
     const struct loads l = loads_of(h);
     const double slabs = sap_way_slabs(h, SAPPORO_MPI_WAY_TARGETS), ranks = h->link.size;
-    const double nj = sap_block_count(h->job->nj_all, 0, h->link.size); /* rank 0 has most */
+    const double nj = fmin(sap_block_count(h->job->nj_all, 0, h->link.size), /* rank 0 has most */
+                           (double)h->job->most_blocks * SAP_BLOCK);
     const double target = (double)h->width * sizeof(double), answer = (double)sap_answer_bytes(h);
     return slabs * (2 * c->exchange + c->force) + c->pair * l.all * nj + c->row * l.all +
            c->byte * ((l.all - l.least) * target + (ranks - 1) * l.most * answer);
@@ -62,11 +63,12 @@ static int travels_from_device(const sapporo_mpi *h) { return sap_transport_of(h
 static double seconds_of_sources(const sapporo_mpi *h)
 {
     const sapporo_mpi_costs *const c = &h->costs;
-    const double nj = h->job->nj_all, most = loads_of(h).most, parts = sap_share_parts(h, h->job->nj_all);
+    const int length = sap_share_length(h);
+    const double nj = length, most = loads_of(h).most, parts = sap_share_parts(h);
     const double slabs = ceil(most / h->rows);
     const double record = travels_from_device(h) ? (double)h->unit_bytes / h->unit_addresses
                                                  : 3.0 * h->terms * sizeof(double) + sizeof(struct sap_partial_tail);
-    const double away = nj - sap_block_count(h->job->nj_all, h->link.size - 1, h->link.size);
+    const double away = nj - sap_block_count(length, h->link.size - 1, h->link.size);
     const double sent =
         sap_share_is_here(h, h->job->nj_all) ? 0 : parts * c->exchange + c->byte * away * record + c->store * nj;
     return sent + parts * slabs * c->force + c->pair * most * nj + (parts > 1 ? c->row * most * parts : 0);

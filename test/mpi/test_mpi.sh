@@ -20,6 +20,8 @@ trap 'rm -rf "$work"' EXIT
 # reads the memory of another.
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1
 export OMPI_MCA_btl_vader_single_copy_mechanism=none OMPI_MCA_mpi_yield_when_idle=1
+# No rank is bound to a core (mpirun --bind-to none): by default two ranks are, and threads of one rank share it.
+export OMPI_MCA_hwloc_base_binding_policy=none PRTE_MCA_hwloc_default_binding_policy=none
 export OMP_NUM_THREADS=1 SAPPORO_VERBOSE=0 LD_LIBRARY_PATH="$PWD/lib"
 export OMPI_CC="${CC:-cc}" MPICH_CC="${CC:-cc}"
 export TMPDIR="$work" # sockets of Open MPI have short names
@@ -79,7 +81,34 @@ compile_all() {
         compile "$1" tree_memory -Wl,--wrap=malloc,--wrap=calloc $parts &&
         compile "$1" steppers "$work/tree_problem$1.o" $parts && compile "$1" stepper_errors $parts && compile "$1" killed $parts &&
         compile "$1" bounds -Wl,--wrap=malloc,--wrap=calloc,--wrap=free $parts &&
-        compile "$1" stepper_memory -Wl,--wrap=malloc,--wrap=calloc $parts
+        compile "$1" calls $parts && compile "$1" far $parts && compile "$1" ended $parts
+}
+
+# walk SUFFIX: allocations of both libraries fail.  Two ranks make one session per allocation, three of them only if all
+# is tested.
+walk() {
+    # shellcheck disable=SC2086 # a list of files
+    "mpicc$1" -std=c11 -O1 -g1 -ffp-contract=off -Wall -Wextra -Iinclude -Ilib -Itest/mpi -Wl,--wrap=malloc,--wrap=calloc \
+        -Wl,--wrap=realloc,--wrap=aligned_alloc,--wrap=sap_way_measure -o "$work/walk$1" test/mpi/walk.c "$work/ranks$1.o" $mpi_parts \
+        lib/libsapporo.a -lm -ldl -lpthread >"$work/log" 2>&1
+    verdict $? "walk.c links with mpicc$1"
+    if [ "${SAPPORO_TEST_SPARING:-1}" = 0 ]; then ranks "$1" walk 2 3; else words=few ranks "$1" walk 2; fi
+}
+
+# bound SUFFIX: one warning of one rank, with the option, if ranks may use one of several cores
+bound() {
+    if [ "$(getconf _NPROCESSORS_ONLN)" -lt 2 ]; then
+        skipped "ranks of MPI$1 that are bound to one core" "the machine has one core"
+        return
+    fi
+    for how in bound open; do
+        SAPPORO_VERBOSE=1 timeout -k 5 60 "mpirun$1" -n 2 "$work/ended$1" $how >"$work/out" 2>"$work/said" </dev/null
+        look $?
+        expected=0
+        [ $how = open ] || expected=1
+        [ "$(grep -c 'bound rank 0 to one of .* mpirun --bind-to none' "$work/said")" -eq $expected ] || cat "$work/said" >>"$work/log"
+        none "ranks of MPI$1, $how: $expected warnings of one core"
+    done
 }
 
 # transports SUFFIX: how particles travel, on device memory that OpenCL keeps on a CPU, with a double of NCCL.  The
@@ -256,13 +285,15 @@ test_library() {
     verdict $compiled "the library and its tests compile with mpicc$1"
     [ $compiled -eq 0 ] || return
     if [ -n "$checked" ]; then
-        for program in forces ways errors grape trees tree_active tree_near tree_errors exchanges packing steppers stepper_errors; do ranks "$1" $program 2; done
+        for program in forces ways errors grape trees tree_active tree_near tree_errors exchanges packing steppers stepper_errors calls far; do ranks "$1" $program 2; done
         return
     fi
     ranks "$1" memory 2
     ranks "$1" grape 3
     killed "$1"
     transports "$1"
+    for program in calls ended far; do ranks "$1" $program 3; done
+    bound "$1"
     fortran "$1"
     if [ "$1" != "$first" ]; then
         ranks "$1" forces 2 7
@@ -272,7 +303,7 @@ test_library() {
     fi
     is_first "$1" || return
     ranks "$1" tree_memory 2
-    ranks "$1" stepper_memory 2
+    walk "$1"
     ranks "$1" bounds 2 3
     [ "$1" = "$first" ] || return
     for program in forces trees tree_active steppers; do ranks "$1" $program 1 2 3 4 7; done
@@ -282,6 +313,8 @@ test_library() {
     ranks "$1" packing 1 3
     between_namespaces "$1"
     for program in errors tree_errors stepper_errors; do ranks "$1" $program 1 3; done
+    for program in far ended; do ranks "$1" $program 1 2; done
+    ranks "$1" trees 12
 }
 
 found='' first='' running='' wanted=${SAPPORO_TEST_MPI:-both}

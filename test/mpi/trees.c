@@ -3,7 +3,9 @@
  * particles, for both kinds, all criteria, orders and precisions; the same run has the same bits; one rank has the bits
  * of sapporo_tree.h; and particles that are difficult to divide.
  *
- * Any number of ranks will do; 1 to 4 ranks together have all cases.
+ * Any number of ranks will do; 1 to 4 ranks together have all cases.  Errors that few particles exceed are those of one
+ * or two groups, and a rank that has one group more than others has more to do.  So percentiles are of several
+ * reflections of a model, whose trees differ, and interactions are the mean over them; more ranks have more particles.
  */
 #include <math.h>
 #include <stdio.h>
@@ -13,7 +15,10 @@
 #include "../support/worst.h"
 #include "tree_problem.h"
 
-enum { N = 4000 };
+enum { N = 4000, EACH = 500, REFLECTIONS = 3 };
+
+/* Particles of the model: as many on a rank as on eight. */
+static int model_size(void) { return EACH * ranks > N ? EACH * ranks : (int)N; }
 
 /* Builds and computes; returns a status, and the rows of all particles. */
 static int compute(sapporo_mpi_tree *t, const struct model *all, enum split how, struct rows *to)
@@ -46,42 +51,126 @@ static int compute_alone(const struct model *all, const sapporo_tree_options *op
 
 /* ------------------------------------------------------------------ errors */
 
-/* Checks the numbers of particles, the balance of interactions, and the bound of memory. */
+/* Checks the numbers of particles, and the bound of memory. */
 static void check_statistics(sapporo_mpi_tree *t, int n, const char *what)
 {
     sapporo_mpi_tree_statistics s = {.size = sizeof s};
     const int status = sapporo_mpi_tree_get_statistics(t, &s);
-    const double work = (double)(s.particle_particle + s.particle_cell), mean = total(work) / ranks,
-                 most = largest(work);
     const double regions = ranks > 256 ? 64 : 256; /* of fewer than 4,096 particles on each rank */
     const double bound = 56 * (regions + 1) * (ranks + 1) + 1.5 * (152.0 * s.sent_cells + 32.0 * s.sent_particles) +
                          312.0 * s.got_cells + 32.0 * s.got_particles + 4096;
-    report(!status && total(s.n) == n && s.total == n && s.n <= 3.0 * n / ranks + 1 && total(s.given) == n,
+    report(!status && total(s.n) == n && s.total == n && s.n <= 3.0 * n / ranks + 1 && total(s.given) == n &&
+               total(s.sent_cells) == total(s.got_cells) && total(s.sent_particles) == total(s.got_particles),
            "%s: %d of %lld particles on this rank", what, s.n, s.total);
-    report(most <= 1.3 * mean && total(s.sent_cells) == total(s.got_cells) &&
-               total(s.sent_particles) == total(s.got_particles),
-           "%s: interactions are %.3f of the mean", what, mean > 0 ? most / mean : 1);
     report((double)s.halo_bytes <= (ranks > 1 ? bound : 0), "%s: %zu bytes, bound %.0f", what, s.halo_bytes, bound);
 }
 
-/* The tree over ranks against one tree, and against exact forces. */
-static void test_case(const struct model *m, const struct rows *exact, const sapporo_tree_options *o, const char *what)
+/* Interactions of the rank that has most, in units of the mean. */
+static double unevenness(sapporo_mpi_tree *t)
+{
+    sapporo_mpi_tree_statistics s = {.size = sizeof s};
+    const int status = sapporo_mpi_tree_get_statistics(t, &s);
+    const double work = (double)(s.particle_particle + s.particle_cell), mean = total(work) / ranks;
+    return largest(status ? INFINITY : work) / mean;
+}
+
+/* Reflection `which` of vectors: axes in another order, one of them with the other sign. */
+static void reflect(int which, int n, double (*const from)[3], double (*to)[3])
+{
+    for (int i = 0; i < n; i++) {
+        const double *const x = from[i];
+        const double turned[3] = {x[which % 3], x[(which + 1) % 3],
+                                  which % 2 ? -x[(which + 2) % 3] : x[(which + 2) % 3]};
+        memcpy(to[i], turned, sizeof turned);
+    }
+}
+
+/* The rows of reflection `which`, of which there are `looked_at` each. */
+static struct rows part_of(const struct rows *r, int which, int looked_at)
+{
+    return (struct rows){r->acc + (size_t)which * (size_t)looked_at, r->pot + (size_t)which * (size_t)looked_at};
+}
+
+/* Forces on reflections of a model: of one tree, and over ranks by the first and the second division. */
+struct reflections {
+    int looked_at;
+    struct rows exact, alone, found; /* [REFLECTIONS * looked_at], found: twice as many */
+    double uneven;                   /* mean of the second divisions */
+};
+
+static void keep_rows(const struct rows *from, struct rows to, int n)
+{
+    memcpy(to.acc, from->acc, (size_t)n * sizeof *to.acc);
+    memcpy(to.pot, from->pot, (size_t)n * sizeof *to.pot);
+}
+
+/* Computes them; the tree over ranks is built of one reflection after the other. */
+static int compute_reflections(const struct model *m, const struct rows *exact, const sapporo_tree_options *o,
+                               sapporo_mpi_tree *t, struct reflections *to)
+{
+    struct model r = model_new(m->n);
+    struct rows all = rows_new(m->n);
+    const int n = to->looked_at;
+    int bad = 0;
+    memcpy(r.mass, m->mass, (size_t)m->n * sizeof *r.mass);
+    for (int k = 0; k < REFLECTIONS && !bad; k++) {
+        struct rows right = part_of(&to->exact, k, n);
+        reflect(k, m->n, m->x, r.x);
+        reflect(k, n, exact->acc, right.acc);
+        memcpy(right.pot, exact->pot, (size_t)n * sizeof *right.pot);
+        bad = compute_alone(&r, o, &all);
+        keep_rows(&all, part_of(&to->alone, k, n), n);
+        for (int f = 0; f < 2 && !bad; f++) {
+            bad = compute(t, &r, PIECES, &all);
+            keep_rows(&all, part_of(&to->found, 2 * k + f, n), n);
+        }
+        to->uneven += unevenness(t) / REFLECTIONS;
+    }
+    model_free(&r);
+    rows_free(&all);
+    return bad;
+}
+
+/* Percentiles of the errors over ranks against those of one tree. */
+static void test_percentiles(const struct model *m, const struct rows *exact, const sapporo_tree_options *o,
+                             const char *what)
+{
+    const int n = m->n < N ? m->n : (int)N, pooled = REFLECTIONS * n;
+    struct reflections r = {
+        .looked_at = n, .exact = rows_new(pooled), .alone = rows_new(pooled), .found = rows_new(2 * pooled)};
+    struct rows twice = rows_new(2 * pooled); /* the exact ones, for the forces of both divisions */
+    sapporo_mpi_tree *const t = open_tree(o);
+    const int bad = compute_reflections(m, exact, o, t, &r);
+    for (int k = 0; k < 2 * REFLECTIONS; k++) {
+        const struct rows right = part_of(&r.exact, k / 2, n);
+        keep_rows(&right, part_of(&twice, k, n), n);
+    }
+    const double part[] = {0.5, 0.9, 0.99}, more[] = {1.2, 1.25, 1.3};
+    for (int k = 0; k < 3; k++) {
+        const double one = error_below(part[k], &r.alone, &r.exact, pooled),
+                     all = error_below(part[k], &r.found, &twice, 2 * pooled);
+        report(!bad && all <= more[k] * one, "%s: %g %% have errors below %.2e, of one tree %.2e: %.2f", what,
+               100 * part[k], all, one, all / one);
+    }
+    const double uneven = ranks > 4 ? 1.3 + 0.02 * (ranks - 4) : 1.3; /* few groups decide what a rank has to do */
+    report(r.uneven <= uneven, "%s: interactions are %.3f of the mean", what, r.uneven);
+    sapporo_mpi_tree_destroy(t);
+    rows_free(&r.exact);
+    rows_free(&r.alone);
+    rows_free(&r.found);
+    rows_free(&twice);
+}
+
+/* The same run has the same bits; of one rank they are those of one tree. */
+static void test_bits(const struct model *m, const sapporo_tree_options *o, const char *what)
 {
     struct rows alone = rows_new(m->n), first = rows_new(m->n), second = rows_new(m->n), again = rows_new(m->n);
     sapporo_mpi_tree *t = open_tree(o);
     int bad = compute_alone(m, o, &alone) || compute(t, m, PIECES, &first) || compute(t, m, PIECES, &second);
-    const double e1 = error_of(&alone, exact, m->n), e2 = error_of(&first, exact, m->n),
-                 e3 = error_of(&second, exact, m->n);
-    report(!bad && e2 <= MORE * e1 && e3 <= MORE * e1, "%s: errors %.2e, %.2e, one tree %.2e: %s", what, e2, e3, e1,
-           sapporo_mpi_tree_last_error(t));
-    const double m1 = error_below(0.9, &alone, exact, m->n), m2 = error_below(0.9, &first, exact, m->n),
-                 m3 = error_below(0.9, &second, exact, m->n);
-    report(m2 <= MORE_MANY * m1 && m3 <= MORE_MANY * m1, "%s: 90 %% have errors below %.2e, %.2e, one tree %.2e", what,
-           m2, m3, m1);
     check_statistics(t, m->n, what);
     sapporo_mpi_tree_destroy(t);
     t = open_tree(o);
-    bad = compute(t, m, PIECES, &again) || !same_rows(&first, &again, m->n) || compute(t, m, PIECES, &again) ||
+    bad = bad || compute(t, m, PIECES, &again) || !same_rows(&first, &again, m->n) || compute(t, m, PIECES, &again) ||
           !same_rows(&second, &again, m->n);
     report(!bad, "%s: the same run has the same bits", what);
     if (ranks == 1) report(same_rows(&second, &alone, m->n), "%s: one rank has the bits of sapporo_tree.h", what);
@@ -107,7 +196,8 @@ static void test_errors(const struct model *m, const struct rows *exact)
                 o.order = way & 2 ? 1 : 2;
                 (void)snprintf(what, sizeof what, "%s, %s, %s, order %d", kind_names[kind], mac_names[mac],
                                way & 1 ? "dp" : "sp", o.order);
-                test_case(m, exact, &o, what);
+                test_percentiles(m, exact, &o, what);
+                test_bits(m, &o, what);
             }
 }
 
@@ -176,7 +266,7 @@ static void test_given(const struct model *m, const struct rows *exact)
     int bad = 0;
     for (int how = 0; how < SPLITS; how++) {
         bad |= compute(t, m, (enum split)how, &found) != SAPPORO_OK;
-        error = worst_of(error, error_of(&found, exact, m->n));
+        error = worst_of(error, error_of(&found, exact, N));
     }
     report(!bad && error < 1.5e-3, "given in other ways: error %.2e", error);
     struct particles_of_rank mine = model_pick(m, IN_TURN);
@@ -187,7 +277,7 @@ static void test_given(const struct model *m, const struct rows *exact)
     columns.a = (sapporo_column){a, 0};
     bad = sapporo_mpi_tree_build(t, &columns) || sapporo_mpi_tree_force(t, r.acc, r.pot);
     gather(&mine, &r, m->n, &again);
-    report(!bad && error_of(&again, exact, m->n) < error, "small accelerations are given: a smaller error");
+    report(!bad && error_of(&again, exact, N) < error, "small accelerations are given: a smaller error");
     bad = sapporo_mpi_tree_force(t, NULL, NULL) || sapporo_mpi_tree_force(t, NULL, r.pot);
     report(!bad, "forces again, not all of them wanted: %s", sapporo_mpi_tree_last_error(t));
     sapporo_mpi_tree_destroy(t);
@@ -273,8 +363,8 @@ int main(int argc, char **argv)
     ranks_begin(&argc, &argv);
     const int fewer = ranks != 2 || getenv("SAPPORO_TEST_CHECKED") != NULL;
     if (has_device()) {
-        struct model m = clusters(N);
-        struct rows exact = exact_rows(&m, 0x1p-12);
+        struct model m = clusters(model_size());
+        struct rows exact = exact_first(&m, 0x1p-12, N);
         test_errors(&m, &exact);
         test_odd_models(fewer);
         test_given(&m, &exact);
