@@ -11,7 +11,6 @@
 
 #include "sapporo_experiments.h"
 #include "tree_cases.h"
-#include "worst.h"
 
 enum { N = 8000, STRIDE = 80, ROWS = (N + STRIDE - 1) / STRIDE };
 
@@ -47,7 +46,7 @@ static void exact(const bodies *b, int i, double eps2, long double *acc, long do
 }
 
 /* Returns the largest error of the rows of a force, in units of the sum of the sizes of all terms. */
-static double worst_of(const bodies *b, const struct tree_rows *rows, double eps2)
+static double error_of_rows(const bodies *b, const struct tree_rows *rows, double eps2)
 {
     double worst = 0;
     for (int i = 0; i < b->n; i += STRIDE) {
@@ -68,7 +67,7 @@ static struct outcome force_of(const bodies *b, const sapporo_tree_options *o)
 {
     sapporo_tree *t = tree_of(b, o);
     struct tree_rows rows = tree_rows_of(t, NULL, b->n);
-    const struct outcome out = {interactions_of(t), worst_of(b, &rows, o->eps2)};
+    const struct outcome out = {interactions_of(t), error_of_rows(b, &rows, o->eps2)};
     tree_rows_free(&rows);
     sapporo_tree_destroy(t);
     return out;
@@ -161,7 +160,7 @@ static void groups_that_move(void **state)
     tree_set(t, &b);
     assert_int_equal(sapporo_tree_refresh(t), SAPPORO_OK);
     struct tree_rows rows = tree_rows_of(t, NULL, N);
-    const double error = worst_of(&b, &rows, o.eps2);
+    const double error = error_of_rows(&b, &rows, o.eps2);
     if (!(error < 1e-2)) fail_msg("after a refresh: error %g", error);
     tree_rows_free(&rows);
     sapporo_tree_destroy(t);
@@ -214,11 +213,11 @@ static void signs_that_change(void **state)
         tree_set(t, &b);
         assert_int_equal(sapporo_tree_refresh(t), SAPPORO_OK);
         struct tree_rows rows = tree_rows_of(t, NULL, N);
-        assert_true(worst_of(&b, &rows, o.eps2) < 1e-2);
+        assert_true(error_of_rows(&b, &rows, o.eps2) < 1e-2);
         tree_rows_free(&rows);
         assert_int_equal(sapporo_tree_build(t), SAPPORO_OK);
         rows = tree_rows_of(t, NULL, N);
-        assert_true(worst_of(&b, &rows, o.eps2) < 1e-2);
+        assert_true(error_of_rows(&b, &rows, o.eps2) < 1e-2);
         if (!(interactions_of(t) < 3 * one.interactions))
             fail_msg("far %d: %g interactions, one sign %g", far, interactions_of(t), one.interactions);
         tree_rows_free(&rows);

@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include "cases.h"
+#include "worst.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -75,7 +76,7 @@ static struct problem copy_of(const struct problem *p)
 /* Returns whether three numbers are close to others, beside the largest of those. */
 static int are_close(const double *a, const double *b)
 {
-    const double size = fmax(fabs(b[0]), fmax(fabs(b[1]), fabs(b[2])));
+    const double size = larger_of(fabs(b[0]), larger_of(fabs(b[1]), fabs(b[2])));
     for (int k = 0; k < 3; k++)
         if (!(fabs(a[k] - b[k]) <= 1e-10 * size)) return 0;
     return 1;
