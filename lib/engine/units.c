@@ -264,7 +264,7 @@ static int is_plain_at(const struct sap_spread *s, int size)
 int sap_spread_is_plain(const struct sap_spread *s, int order)
 {
     /* of two very different halves, the one that fits stays as it is, and the other one is told of */
-    const int fast = order == 4 ? 45 : 30; /* terms have products of as many as the order has */
+    const int fast = order == 4 ? 45 : 30;     /* terms have products of as many as the order has */
     const int slow = order == 4 ? -90 : -fast; /* a jerk has velocities, a snap their squares */
     return (is_plain_at(s, s->size) || is_plain_at(s, s->inner)) && is_within(rate_of(s, 0, order), slow, fast);
 }

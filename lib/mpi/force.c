@@ -104,7 +104,23 @@ static int check_request(sapporo_mpi *h, sapporo_request *r, const sapporo_reque
 }
 
 /* Fields of a request that the ranks exchange; those with a name must be the same. */
-enum { NI, NJ, EPS2, WANT, TIME, TIME_SET, INDEXED, SOFT, SOFTENING, UPPER, TERMS, SOFT_J, UNFIT, BLOCKS, REQUEST_FIELDS };
+enum {
+    NI,
+    NJ,
+    EPS2,
+    WANT,
+    TIME,
+    TIME_SET,
+    INDEXED,
+    SOFT,
+    SOFTENING,
+    UPPER,
+    TERMS,
+    SOFT_J,
+    UNFIT,
+    BLOCKS,
+    REQUEST_FIELDS
+};
 static const char *const request_names[REQUEST_FIELDS] = {[NJ] = "nj",
                                                           [EPS2] = "eps2",
                                                           [WANT] = "want",
