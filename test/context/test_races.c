@@ -363,7 +363,8 @@ static void large_tree(void **state)
 {
     enum { MANY = 20000, BUILDS = 3 };
     const sapporo_tree_options options = {.size = sizeof options, .backend = SAPPORO_BACKEND_CPU, .threads = THREADS};
-    double(*const at)[3] = calloc(MANY, sizeof *at), *const masses = calloc(MANY, sizeof *masses);
+    double(*const at)[3] = calloc(MANY, sizeof *at);
+    double *const masses = calloc(MANY, sizeof *masses);
     const sapporo_tree_particles all = {.size = sizeof all, .n = MANY, .x = {at, 0}, .mass = {masses, 0}};
     sapporo_tree *t = NULL;
     (void)state;

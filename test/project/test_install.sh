@@ -222,12 +222,13 @@ fi
 # The programs of README.md, as in the first hour of a user.
 sh test/project/first_hour.sh clients "$prefix" || failures=$((failures + 1))
 
-# Every example is an ordinary client.
+# Every example is an ordinary client.  Programs share the writer of files with the library, as a source.
+writer="-Ilib lib/base/saving.c"
 for example in examples/*.c examples/apps/*.c; do
     [ -f "$example" ] || continue
     case $example in *_mpi.c) continue ;; esac
     parts=
-    case $example in examples/apps/*) parts="-Iexamples/apps/common $(echo examples/apps/common/*.c)" ;; esac
+    case $example in examples/apps/*) parts="-Iexamples/apps/common $(echo examples/apps/common/*.c) $writer" ;; esac
     title="$example compiles against the installed library"
     # shellcheck disable=SC2086 # lists of files and words
     try $cc -std=c11 -O1 -I"$prefix/include" "$example" $parts -L"$prefix/lib" -lsapporo -lm -o "$work/example"
@@ -240,7 +241,7 @@ if [ -f "$prefix/include/sapporo_mpi.h" ]; then
     try $cc -std=c11 -O1 -I"$prefix/include" -Iexamples/apps/common -Dmain=hermite4_main \
         -include examples/apps/hermite4_mpi.h -c examples/apps/hermite4.c -o "$work/main.o" &&
         try env OMPI_CC="$cc" MPICH_CC="$cc" mpicc -std=c11 -O1 -I"$prefix/include" -Iexamples/apps/common \
-            examples/apps/hermite4_mpi.c "$work/main.o" examples/apps/common/*.c -L"$prefix/lib" -lsapporo_mpi -lsapporo \
+            examples/apps/hermite4_mpi.c "$work/main.o" examples/apps/common/*.c $writer -L"$prefix/lib" -lsapporo_mpi -lsapporo \
             -lm -o "$work/example"
     verdict $? "$title"
     [ -f "$prefix/lib/pkgconfig/sapporo_mpi.pc" ] && [ -f "$prefix/lib/libsapporo_mpi.a" ] && [ -f "$prefix/include/sapporo_mpi.f90" ]
