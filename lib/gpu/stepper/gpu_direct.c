@@ -53,9 +53,10 @@ int sap_gpu_direct_open(struct sap_gpu_stepper *s, struct sap_device_set *device
     const int status = sap_tree_gpu.create(devices, &never_built, s->room, &tree);
     s->t = (void *)tree;
     if (status) return status;
-    s->direct->store = sap_gpu_store_new(s->t->set, NULL);
+    s->session = &s->t->session;
+    s->direct->store = sap_gpu_store_new(s->session->set, NULL);
     if (!s->direct->store) return SAPPORO_ERR_MEMORY;
-    s->direct->store->share[0].stream = s->t->stream;
+    s->direct->store->share[0].stream = s->session->stream;
     s->direct->store->share[0].valid = 1;
     return SAPPORO_OK;
 }
@@ -67,8 +68,8 @@ void sap_gpu_direct_close(struct sap_gpu_stepper *s)
         s->direct->store->share[0].stream = NULL; /* the stream belongs to the tree */
         sap_gpu_store_free(s->direct->store);
     }
-    if (s->t) sap_gpu_free(s->t->driver, &s->direct->out);
-    if (s->t) sap_gpu_free(s->t->driver, &s->direct->copy);
+    if (s->t) sap_gpu_free(s->session->driver, &s->direct->out);
+    if (s->t) sap_gpu_free(s->session->driver, &s->direct->copy);
     if (s->t) sap_tree_gpu.destroy((void *)s->t);
     free(s->direct);
 }
@@ -81,14 +82,14 @@ void sap_gpu_direct_forget(struct sap_gpu_stepper *s)
 /* Reads the particles at their predicted positions, and chooses units in which they fit. */
 static int choose_units(struct sap_gpu_stepper *s)
 {
-    const struct sap_driver *const driver = s->t->driver;
+    const struct sap_driver *const driver = s->session->driver;
     struct sap_sizes sizes = {0};
     struct sap_spread all, massless;
     const size_t n = (size_t)s->n;
     double *const particle = malloc((4 * n + 1) * sizeof *particle); /* x, y, z, mass of each */
     if (!particle) return SAP_DRIVER_MEMORY;
-    int status = driver->copy_out(s->t->stream, particle, s->t->particle.mem, 0, 4 * n * sizeof *particle);
-    if (!status) status = driver->stream_finish(s->t->stream);
+    int status = driver->copy_out(s->session->stream, particle, s->t->particle.mem, 0, 4 * n * sizeof *particle);
+    if (!status) status = driver->stream_finish(s->session->stream);
     sap_spread_clear(&all);
     sap_spread_clear(&massless);
     for (size_t k = 0; k < n && !status; k++) {
@@ -112,12 +113,12 @@ static int take_units(struct sap_gpu_stepper *s)
     enum { FORCES = 1024 };
     struct sap_gpu_direct *const d = s->direct;
     const int n = s->n;
-    if (s->t->set->precision == SAPPORO_DP) return SAP_DRIVER_OK;
+    if (s->session->set->precision == SAPPORO_DP) return SAP_DRIVER_OK;
     if (d->forces == 0) TRY(choose_units(s));
     d->forces = (d->forces + 1) % FORCES;
     if (sap_units_are_plain(&d->units)) return SAP_DRIVER_OK;
     const double length = sap_scaled(1, d->units.length), mass = sap_scaled(1, d->units.mass);
-    TRY(sap_tree_reserve(s->t, &d->copy, (size_t)n * 4 * sizeof(double)));
+    TRY(sap_session_reserve(s->session, &d->copy, (size_t)n * 4 * sizeof(double)));
     const struct sap_argument a[] = {MEM(s->t->particle), MEM(d->copy), VALUE(length), VALUE(mass), VALUE(n)};
     return sap_stepper_for_each(s, s->f->units, n, a, COUNT(a));
 }
@@ -138,16 +139,16 @@ static int pack_sources(struct sap_gpu_stepper *s, struct sap_gpu_share *h, int 
 {
     const int n = s->order.massive;
     const unsigned groups[2] = {(unsigned)superpackets * (SUPER / 256), 1};
-    TRY(sap_tree_reserve(s->t, &h->predicted, (size_t)superpackets * SUPER * s->t->set->working));
+    TRY(sap_session_reserve(s->session, &h->predicted, (size_t)superpackets * SUPER * s->session->set->working));
     const struct sap_argument a[] = {MEM(*particles_of(s)), MEM(h->predicted), VALUE(n), VALUE(superpackets)};
-    return sap_gpu_launch(h->stream, s->t->driver, h->device->kernels->pack, groups, 256, 0, a, COUNT(a));
+    return sap_gpu_launch(h->stream, s->session->driver, h->device->kernels->pack, groups, 256, 0, a, COUNT(a));
 }
 
 static int list_targets(struct sap_gpu_stepper *s, struct sap_gpu_share *h, int active)
 {
     const int has_active = active < s->n;
     const double eps2 = softening_of(s);
-    TRY(sap_tree_reserve(s->t, &h->i, (size_t)active * sizeof(struct sap_gpu_i)));
+    TRY(sap_session_reserve(s->session, &h->i, (size_t)active * sizeof(struct sap_gpu_i)));
     const struct sap_argument a[] = {MEM(*particles_of(s)), MEM(s->t->active), MEM(h->i),
                                      VALUE(eps2),           VALUE(has_active), VALUE(active)};
     return sap_stepper_for_each(s, s->f->targets, active, a, COUNT(a));
@@ -185,15 +186,15 @@ int sap_gpu_direct_force(struct sap_gpu_stepper *s, int active)
 {
     struct sap_gpu_direct *const d = s->direct;
     struct sap_gpu_share *const h = &d->store->share[0];
-    const struct sap_gpu_set *const set = s->t->set;
+    const struct sap_gpu_set *const set = s->session->set;
     const int nj = s->order.massive, superpackets = (nj + SUPER - 1) / SUPER;
     struct sap_gpu_slab slab = {.store = d->store, .share = h, .part = &d->none};
     TRY(take_units(s));
     TRY(pack_sources(s, h, superpackets));
     TRY(list_targets(s, h, active));
-    TRY(sap_tree_reserve(s->t, &d->out, (size_t)active * SUMS * sizeof(double)));
-    TRY(sap_tree_reserve(s->t, &s->t->acc, (size_t)active * 3 * sizeof(double)));
-    TRY(sap_tree_reserve(s->t, &s->t->pot, (size_t)active * sizeof(double)));
+    TRY(sap_session_reserve(s->session, &d->out, (size_t)active * SUMS * sizeof(double)));
+    TRY(sap_session_reserve(s->session, &s->t->acc, (size_t)active * 3 * sizeof(double)));
+    TRY(sap_session_reserve(s->session, &s->t->pot, (size_t)active * sizeof(double)));
     h->nj = nj;
     slab.i = h->i.mem;
     slab.f = (struct sap_gpu_force){.eps2 = softening_of(s),

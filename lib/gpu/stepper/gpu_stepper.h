@@ -21,7 +21,8 @@ struct sap_gpu_stepper_kernels {
 
 struct sap_gpu_stepper {
     struct sap_stepper_settings settings;
-    struct sap_gpu_host_tree *t; /* device, stream, driver; its particles are the predicted ones */
+    struct sap_gpu_session *session; /* of the tree */
+    struct sap_gpu_host_tree *t;     /* its particles are the predicted ones */
     const struct sap_gpu_stepper_kernels *f;
     struct sap_gpu_direct *direct; /* direct sums; NULL: forces come from the tree */
     int room, n;
@@ -49,12 +50,6 @@ int sap_stepper_for_each(const struct sap_gpu_stepper *s, struct sap_function *f
 /* Resets what kernels tell, and copies it to pinned memory and waits; driver statuses. */
 int sap_stepper_reset(struct sap_gpu_stepper *s);
 int sap_stepper_ask(struct sap_gpu_stepper *s, int *bad);
-
-/*
- * Runs `work` with the device's context current, in the standard floating-point environment; a sapporo_status. After
- * an error the tree has its text.
- */
-int sap_stepper_entered(struct sap_gpu_stepper *s, int (*work)(struct sap_gpu_stepper *s, void *with), void *with);
 
 /* Copies the order of the particles to the device, and puts the predicted particles in that order; a driver status. */
 int sap_stepper_arrange(struct sap_gpu_stepper *s, const double *mass);

@@ -7,14 +7,16 @@
 int sap_tree_past_gpu(struct sap_gpu_host_tree *t, int keeps)
 {
     const size_t each = 4 * sizeof(double);
-    for (int k = 0; k < 2; k++) TRY(sap_tree_reserve(t, &t->past_x[k], ((size_t)t->room + 1) * each));
+    for (int k = 0; k < 2; k++) TRY(sap_session_reserve(&t->session, &t->past_x[k], ((size_t)t->room + 1) * each));
     if (!keeps) return SAP_DRIVER_OK;
     const struct sap_gpu_buffer oldest = t->past_x[1];
     t->past_x[1] = t->past_x[0];
     t->past_x[0] = oldest;
     t->past[1] = t->past[0];
     t->past[0] = -1;
-    if (t->given > 0) TRY(t->driver->copy(t->stream, t->past_x[0].mem, 0, t->particle.mem, 0, (size_t)t->given * each));
+    if (t->given > 0)
+        TRY(t->session.driver->copy(t->session.stream, t->past_x[0].mem, 0, t->particle.mem, 0,
+                                    (size_t)t->given * each));
     t->past[0] = t->given;
     return SAP_DRIVER_OK;
 }
@@ -40,7 +42,7 @@ int sap_tree_build_ahead_gpu(struct sap_gpu_host_tree *t, double lead)
                                      VALUE(limit),
                                      VALUE(n)};
     t->past[1] = -1;
-    TRY(sap_tree_for_each(t, t->f->ahead, n, SAP_TREE_THREADS, a, COUNT(a)));
+    TRY(sap_session_for_each(&t->session, t->f->ahead, n, SAP_TREE_THREADS, a, COUNT(a)));
     exchange_particles(t);
     const int status = sap_tree_build_gpu(t);
     exchange_particles(t);

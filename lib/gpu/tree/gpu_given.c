@@ -3,13 +3,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/fpenv.h"
 #include "base/structs.h"
 #include "gpu/gpu_launch.h"
 #include "gpu/tree/gpu_kernels.h"
 #include "gpu/tree/gpu_tree.h"
 
-enum { THREADS = SAP_TREE_THREADS, CHUNK = SAP_TREE_CHUNK, LOOKS = 3, KINDS = LOOKS + 1, NONE_BAD = 0x7F7F7F7F };
+enum { THREADS = SAP_TREE_THREADS, CHUNK = SAP_SESSION_CHUNK, LOOKS = 3, KINDS = LOOKS + 1, NONE_BAD = 0x7F7F7F7F };
 enum { DIRECT = 1 << 20 }; /* bytes that are copied without waiting for them */
 
 /* ---- host memory ------------------------------------------------------------------------ */
@@ -17,12 +16,12 @@ enum { DIRECT = 1 << 20 }; /* bytes that are copied without waiting for them */
 /* Copies masses in device memory to the host, if the next particles come without masses. */
 static int fetch_masses(struct sap_gpu_host_tree *t)
 {
-    double(*const chunk)[4] = t->chunk.host;
+    double(*const chunk)[4] = t->session.chunk.host;
     for (int first = 0; first < t->given; first += CHUNK) {
         const int n = t->given - first < CHUNK ? t->given - first : CHUNK;
-        TRY(t->driver->copy_out(t->stream, chunk, t->particle.mem, (size_t)first * sizeof *chunk,
-                                (size_t)n * sizeof *chunk));
-        TRY(t->driver->stream_finish(t->stream));
+        TRY(t->session.driver->copy_out(t->session.stream, chunk, t->particle.mem, (size_t)first * sizeof *chunk,
+                                        (size_t)n * sizeof *chunk));
+        TRY(t->session.driver->stream_finish(t->session.stream));
         for (int k = 0; k < n; k++) t->mass[first + k] = chunk[k][3];
     }
     t->mass_elsewhere = 0;
@@ -56,7 +55,7 @@ static void fill_numbers(void *argument, void *to, int first, int n)
 int sap_tree_send_accelerations(struct sap_gpu_host_tree *t, const sapporo_column *a, int n)
 {
     sapporo_column from = *a;
-    return sap_tree_upload(t, &t->a, sizeof(double), n, fill_numbers, &from);
+    return sap_session_upload(&t->session, &t->a, sizeof(double), n, fill_numbers, &from);
 }
 
 /* Marks the particles of the last set as overwritten. */
@@ -72,7 +71,7 @@ static int take_from_host(struct sap_gpu_host_tree *t, const sapporo_tree_partic
     tear(t, p);
     if (p->n != t->given && !p->mass.base) memset(t->mass, 0, (size_t)p->n * sizeof *t->mass);
     struct sending sending = {p, t->mass};
-    TRY(sap_tree_upload(t, &t->particle, 4 * sizeof(double), p->n, fill_particles, &sending));
+    TRY(sap_session_upload(&t->session, &t->particle, 4 * sizeof(double), p->n, fill_particles, &sending));
     if (p->a.base) TRY(sap_tree_send_accelerations(t, &p->a, p->n));
     if (t->lengths.f) TRY(sap_gpu_lengths_take(t, p->h.base ? &p->h : NULL, p->n));
     t->mass_elsewhere = 0;
@@ -89,14 +88,14 @@ struct device_columns {
 static int adopt(const struct sap_gpu_host_tree *t, const void *at, size_t bytes, struct sap_mem **mem)
 {
     *mem = NULL;
-    return at ? t->driver->adopt(t->device->dev, at, bytes, mem) : (int)SAP_DRIVER_OK;
+    return at ? t->session.driver->adopt(t->session.device->dev, at, bytes, mem) : (int)SAP_DRIVER_OK;
 }
 
 static void drop(const struct sap_gpu_host_tree *t, struct device_columns *c)
 {
-    t->driver->release(c->x);
-    t->driver->release(c->mass);
-    t->driver->release(c->a);
+    t->session.driver->release(c->x);
+    t->session.driver->release(c->mass);
+    t->session.driver->release(c->a);
 }
 
 static int adopt_all(const struct sap_gpu_host_tree *t, const sapporo_tree_particles *p, struct device_columns *c)
@@ -110,8 +109,8 @@ static int adopt_all(const struct sap_gpu_host_tree *t, const sapporo_tree_parti
 static int ask_for_bad(struct sap_gpu_host_tree *t, int *bad)
 {
     int *const told = ((struct sap_gpu_tree_told *)t->told.host)->level_first;
-    TRY(t->driver->copy_out(t->stream, told, t->bounds.mem, 0, LOOKS * sizeof(int)));
-    TRY(t->driver->stream_finish(t->stream));
+    TRY(t->session.driver->copy_out(t->session.stream, told, t->bounds.mem, 0, LOOKS * sizeof(int)));
+    TRY(t->session.driver->stream_finish(t->session.stream));
     memcpy(bad, told, LOOKS * sizeof(int));
     return SAP_DRIVER_OK;
 }
@@ -126,8 +125,8 @@ static int look(struct sap_gpu_host_tree *t, const struct device_columns *c, int
                                      VALUE(has_a),
                                      SAP_ARRAY(t->bounds),
                                      VALUE(n)};
-    TRY(t->driver->fill(t->stream, t->bounds.mem, 0, 0x7F, LOOKS * sizeof(int)));
-    TRY(sap_tree_for_each(t, t->f->look, n, THREADS, a, COUNT(a)));
+    TRY(t->session.driver->fill(t->session.stream, t->bounds.mem, 0, 0x7F, LOOKS * sizeof(int)));
+    TRY(sap_session_for_each(&t->session, t->f->look, n, THREADS, a, COUNT(a)));
     return ask_for_bad(t, bad);
 }
 
@@ -137,8 +136,8 @@ static int take_columns(struct sap_gpu_host_tree *t, const struct device_columns
     const struct sap_argument a[] = {
         {c->x, 0},    {has_mass ? c->mass : c->x, 0}, {has_a ? c->a : c->x, 0}, VALUE(has_mass), VALUE(keeps),
         VALUE(has_a), SAP_ARRAY(t->particle),         SAP_ARRAY(t->a),          VALUE(n)};
-    TRY(sap_tree_for_each(t, t->f->take, n, THREADS, a, COUNT(a)));
-    return t->driver->stream_finish(t->stream);
+    TRY(sap_session_for_each(&t->session, t->f->take, n, THREADS, a, COUNT(a)));
+    return t->session.driver->stream_finish(t->session.stream);
 }
 
 /* Whether some particle has a value that is not finite. */
@@ -177,15 +176,18 @@ static int take_from_device(struct sap_gpu_host_tree *t, const sapporo_tree_part
 
 static int packed(const sapporo_column *c, size_t each) { return c->stride == 0 || c->stride == (ptrdiff_t)each; }
 
-static int refuse_device(struct sap_gpu_host_tree *t, const sapporo_tree_particles *p)
+/* Why the library does not take particles, with a sapporo_status; NULL: it takes them. */
+static const char *why_refused(const struct sap_gpu_host_tree *t, const sapporo_tree_particles *p, int *status)
 {
-    if (!t->driver->adopt)
-        return sap_tree_fail(t, SAPPORO_ERR_UNSUPPORTED,
-                             "OpenCL has no addresses of device memory that a caller could name: host memory only");
-    if (!packed(&p->x, 3 * sizeof(double)) || !packed(&p->mass, sizeof(double)) || !packed(&p->a, sizeof(double)) ||
-        !packed(&p->h, sizeof(double)))
-        return sap_tree_fail(t, SAPPORO_ERR_ARGUMENT, "columns in memory of the device have no gaps");
-    return SAPPORO_OK;
+    const int elsewhere = p->memory == SAPPORO_MEMORY_DEVICE;
+    *status = elsewhere && !t->session.driver->adopt ? SAPPORO_ERR_UNSUPPORTED : SAPPORO_ERR_ARGUMENT;
+    if (elsewhere && !t->session.driver->adopt)
+        return "OpenCL has no addresses of device memory that a caller could name: host memory only";
+    if (elsewhere && (!packed(&p->x, 3 * sizeof(double)) || !packed(&p->mass, sizeof(double)) ||
+                      !packed(&p->a, sizeof(double)) || !packed(&p->h, sizeof(double))))
+        return "columns in memory of the device have no gaps";
+    if (t->torn == SAP_TORN_MASSES && !p->mass.base && p->n > 0) return "the last set failed half way: set masses, too";
+    return NULL;
 }
 
 static int bad_particle(struct sap_gpu_host_tree *t, const int *bad)
@@ -193,7 +195,8 @@ static int bad_particle(struct sap_gpu_host_tree *t, const int *bad)
     static const char *const what[KINDS] = {"position", "mass", "acceleration", "h"};
     for (int k = 0; k < KINDS; k++)
         if (bad[k] != NONE_BAD) {
-            (void)snprintf(t->words, sizeof t->words, "%s of particle %d is not finite%s", what[k], bad[k],
+            (void)snprintf(t->session.message, sizeof t->session.message, "%s of particle %d is not finite%s", what[k],
+                           bad[k],
                            k == 0       ? ", or beyond 1e100"
                            : k == LOOKS ? ", negative, or beyond 1e100"
                                         : "");
@@ -204,19 +207,14 @@ static int bad_particle(struct sap_gpu_host_tree *t, const int *bad)
 
 int sap_tree_set_gpu(struct sap_gpu_host_tree *t, const sapporo_tree_particles *p)
 {
-    const int elsewhere = p->memory == SAPPORO_MEMORY_DEVICE;
-    int bad[KINDS] = {NONE_BAD, NONE_BAD, NONE_BAD, NONE_BAD}, result = elsewhere ? refuse_device(t, p) : SAPPORO_OK;
-    if (result) return result;
-    if (t->torn == SAP_TORN_MASSES && !p->mass.base && p->n > 0)
-        return sap_tree_fail(t, SAPPORO_ERR_ARGUMENT, "the last set failed half way: set masses, too");
-    int status = t->driver->enter(t->device->dev);
-    if (!status) {
-        if (p->n > 0) status = elsewhere ? take_from_device(t, p, bad) : take_from_host(t, p);
-        t->driver->leave(t->device->dev);
-    }
-    result = sap_tree_judge(t, status);
-    if (!result) result = bad_particle(t, bad);
-    if (result) return result;
+    int bad[KINDS] = {NONE_BAD, NONE_BAD, NONE_BAD, NONE_BAD}, refused, status = sap_session_begin(&t->session);
+    if (status) return status;
+    const char *const why = why_refused(t, p, &refused);
+    if (why) return sap_session_refuse(&t->session, refused, why);
+    if (p->n > 0) status = p->memory == SAPPORO_MEMORY_DEVICE ? take_from_device(t, p, bad) : take_from_host(t, p);
+    status = sap_session_end(&t->session, status);
+    if (!status) status = bad_particle(t, bad);
+    if (status) return status;
     if (p->a.base)
         t->has_a = p->n;
     else if (p->n != t->given)
@@ -231,25 +229,26 @@ int sap_tree_set_gpu(struct sap_gpu_host_tree *t, const sapporo_tree_particles *
 int sap_tree_take_active(struct sap_gpu_host_tree *t, const sapporo_tree_request *r, int *bad)
 {
     const size_t bytes = (size_t)r->ni * sizeof(int);
-    const int ni = r->ni, n = t->n, staged = bytes <= t->chunk.bytes;
+    const int ni = r->ni, n = t->n, staged = bytes <= t->session.chunk.bytes;
     struct sap_mem *theirs = NULL;
     int looks[LOOKS];
     *bad = -1;
     if (t->listed) return SAP_DRIVER_OK;
-    TRY(sap_tree_reserve(t, &t->active, bytes));
+    TRY(sap_session_reserve(&t->session, &t->active, bytes));
     if (!r->active) return SAP_DRIVER_OK;
     if (r->memory != SAPPORO_MEMORY_DEVICE) {
-        if (staged) memcpy(t->chunk.host, r->active, bytes); /* the chunk is free until the force is complete */
-        TRY(t->driver->copy_in(t->stream, t->active.mem, 0, staged ? t->chunk.host : r->active, bytes));
-        return staged ? SAP_DRIVER_OK : t->driver->stream_finish(t->stream);
+        if (staged) memcpy(t->session.chunk.host, r->active, bytes); /* the chunk is free until the force is complete */
+        TRY(t->session.driver->copy_in(t->session.stream, t->active.mem, 0, staged ? t->session.chunk.host : r->active,
+                                       bytes));
+        return staged ? SAP_DRIVER_OK : t->session.driver->stream_finish(t->session.stream);
     }
     TRY(adopt(t, r->active, bytes, &theirs));
-    int status = t->driver->copy(t->stream, t->active.mem, 0, theirs, 0, bytes);
-    if (!status) status = t->driver->stream_finish(t->stream);
-    t->driver->release(theirs);
+    int status = t->session.driver->copy(t->session.stream, t->active.mem, 0, theirs, 0, bytes);
+    if (!status) status = t->session.driver->stream_finish(t->session.stream);
+    t->session.driver->release(theirs);
     const struct sap_argument a[] = {SAP_ARRAY(t->active), SAP_ARRAY(t->bounds), VALUE(ni), VALUE(n)};
-    if (!status) status = t->driver->fill(t->stream, t->bounds.mem, 0, 0x7F, LOOKS * sizeof(int));
-    if (!status) status = sap_tree_for_each(t, t->f->look_active, ni, THREADS, a, COUNT(a));
+    if (!status) status = t->session.driver->fill(t->session.stream, t->bounds.mem, 0, 0x7F, LOOKS * sizeof(int));
+    if (!status) status = sap_session_for_each(&t->session, t->f->look_active, ni, THREADS, a, COUNT(a));
     if (!status) status = ask_for_bad(t, looks);
     if (!status && looks[0] != NONE_BAD) *bad = looks[0];
     return status;
@@ -261,12 +260,12 @@ static int give(struct sap_gpu_host_tree *t, sapporo_memory memory, void *to, co
     struct sap_mem *theirs = NULL;
     if (!to) return SAP_DRIVER_OK;
     if (memory != SAPPORO_MEMORY_DEVICE && bytes < DIRECT)
-        return t->driver->copy_out(t->stream, to, from->mem, 0, bytes);
-    if (memory != SAPPORO_MEMORY_DEVICE) return sap_tree_download(t, to, from, 0, bytes);
+        return t->session.driver->copy_out(t->session.stream, to, from->mem, 0, bytes);
+    if (memory != SAPPORO_MEMORY_DEVICE) return sap_session_download(&t->session, to, from, 0, bytes);
     TRY(adopt(t, to, bytes, &theirs));
-    int status = t->driver->copy(t->stream, theirs, 0, from->mem, 0, bytes);
-    if (!status) status = t->driver->stream_finish(t->stream);
-    t->driver->release(theirs);
+    int status = t->session.driver->copy(t->session.stream, theirs, 0, from->mem, 0, bytes);
+    if (!status) status = t->session.driver->stream_finish(t->session.stream);
+    t->session.driver->release(theirs);
     return status;
 }
 
@@ -282,16 +281,16 @@ static int erase(struct sap_gpu_host_tree *t, void *to, size_t bytes)
     struct sap_mem *theirs = NULL;
     if (!to) return SAP_DRIVER_OK;
     TRY(adopt(t, to, bytes, &theirs));
-    int status = t->driver->fill(t->stream, theirs, 0, 0xFF, bytes);
-    if (!status) status = t->driver->stream_finish(t->stream);
-    t->driver->release(theirs);
+    int status = t->session.driver->fill(t->session.stream, theirs, 0, 0xFF, bytes);
+    if (!status) status = t->session.driver->stream_finish(t->session.stream);
+    t->session.driver->release(theirs);
     return status;
 }
 
 void sap_tree_erase_gpu(struct sap_gpu_host_tree *t, int ni, double (*acc)[3], double *pot)
 {
-    if (t->broken || !t->driver->adopt || ni <= 0 || t->driver->enter(t->device->dev)) return;
+    if (!t->session.driver->adopt || ni <= 0 || sap_session_begin(&t->session)) return;
     (void)erase(t, acc, (size_t)ni * sizeof *acc);
     (void)erase(t, pot, (size_t)ni * sizeof *pot);
-    t->driver->leave(t->device->dev);
+    (void)sap_session_end(&t->session, SAP_DRIVER_OK);
 }

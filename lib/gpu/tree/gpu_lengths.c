@@ -73,16 +73,16 @@ int sap_gpu_lengths_new(struct sap_gpu_host_tree *t)
 int sap_gpu_lengths_open(struct sap_gpu_host_tree *t)
 {
     void *kept;
-    TRY(sap_gpu_keep(t->set, t->device, make, drop, &kept));
+    TRY(sap_gpu_keep(t->session.set, t->session.device, make, drop, &kept));
     t->lengths.f = kept;
-    return sap_tree_reserve(t, &t->lengths.given, ((size_t)t->room + 1) * sizeof(double));
+    return sap_session_reserve(&t->session, &t->lengths.given, ((size_t)t->room + 1) * sizeof(double));
 }
 
 void sap_gpu_lengths_free(struct sap_gpu_host_tree *t)
 {
-    sap_gpu_free(t->driver, &t->lengths.given);
-    sap_gpu_free(t->driver, &t->lengths.of_node);
-    sap_gpu_free(t->driver, &t->lengths.of_place);
+    sap_gpu_free(t->session.driver, &t->lengths.given);
+    sap_gpu_free(t->session.driver, &t->lengths.of_node);
+    sap_gpu_free(t->session.driver, &t->lengths.of_place);
     free(t->lengths.h);
 }
 
@@ -100,12 +100,12 @@ int sap_gpu_lengths_fetch(struct sap_gpu_host_tree *t, const sapporo_column *of,
     const size_t bytes = (size_t)n * sizeof **h;
     struct sap_mem *theirs = NULL;
     *bad = -1;
-    *h = sap_tree_host_memory(t, (size_t)n + 1, sizeof **h);
+    *h = sap_session_host_memory(&t->session, (size_t)n + 1, sizeof **h);
     if (!*h) return SAP_DRIVER_MEMORY;
-    TRY(t->driver->adopt(t->device->dev, of->base, bytes, &theirs));
-    int status = t->driver->copy_out(t->stream, *h, theirs, 0, bytes);
-    if (!status) status = t->driver->stream_finish(t->stream);
-    t->driver->release(theirs);
+    TRY(t->session.driver->adopt(t->session.device->dev, of->base, bytes, &theirs));
+    int status = t->session.driver->copy_out(t->session.stream, *h, theirs, 0, bytes);
+    if (!status) status = t->session.driver->stream_finish(t->session.stream);
+    t->session.driver->release(theirs);
     for (int i = 0; i < n && !status && *bad < 0; i++)
         if (!((*h)[i] >= 0 && (*h)[i] <= SAP_TREE_LIMIT)) *bad = i;
     return status;
@@ -114,14 +114,14 @@ int sap_gpu_lengths_fetch(struct sap_gpu_host_tree *t, const sapporo_column *of,
 /* Uploads n lengths, in pinned memory piece by piece. */
 static int upload(struct sap_gpu_host_tree *t, const struct sap_gpu_buffer *to, const sapporo_column *of, int n)
 {
-    const int most = (int)(t->chunk.bytes / sizeof(double));
-    double *const chunk = t->chunk.host;
+    const int most = (int)(t->session.chunk.bytes / sizeof(double));
+    double *const chunk = t->session.chunk.host;
     for (int first = 0; first < n; first += most) {
         const int some = n - first < most ? n - first : most;
         const size_t bytes = (size_t)some * sizeof *chunk;
         for (int k = 0; k < some; k++) chunk[k] = sap_column_double(of, first + k);
-        TRY(t->driver->copy_in(t->stream, to->mem, (size_t)first * sizeof *chunk, chunk, bytes));
-        TRY(t->driver->stream_finish(t->stream));
+        TRY(t->session.driver->copy_in(t->session.stream, to->mem, (size_t)first * sizeof *chunk, chunk, bytes));
+        TRY(t->session.driver->stream_finish(t->session.stream));
     }
     return SAP_DRIVER_OK;
 }
@@ -158,16 +158,16 @@ static void mend(const struct sap_gpu_host_tree *t, const sapporo_column *of, in
 int sap_gpu_lengths_of_places(struct sap_gpu_host_tree *t, const sapporo_column *of, int n)
 {
     struct sap_gpu_lengths *const l = &t->lengths;
-    double *const h = sap_tree_host_memory(t, (size_t)n, sizeof *h);
+    double *const h = sap_session_host_memory(&t->session, (size_t)n, sizeof *h);
     const sapporo_column all = {h, 0};
     if (!h) return SAP_DRIVER_MEMORY;
     mend(t, of, n, h);
-    int status = sap_tree_reserve(t, &l->of_place, (size_t)n * sizeof *h);
+    int status = sap_session_reserve(&t->session, &l->of_place, (size_t)n * sizeof *h);
     if (!status) status = upload(t, &l->of_place, &all, n);
     free(h);
     if (status) return status;
-    TRY(sap_tree_reserve(t, &t->places.length, (size_t)n * sizeof *h));
-    TRY(sap_tree_reserve(t, &t->places.longest, (size_t)t->places.groups * sizeof(float)));
+    TRY(sap_session_reserve(&t->session, &t->places.length, (size_t)n * sizeof *h));
+    TRY(sap_session_reserve(&t->session, &t->places.longest, (size_t)t->places.groups * sizeof(float)));
     return sap_gpu_lengths_gather(t, &t->places, &l->of_place);
 }
 
@@ -195,7 +195,7 @@ int sap_gpu_lengths_gather(struct sap_gpu_host_tree *t, struct sap_gpu_walkers *
     const int n = w->n;
     const struct sap_argument a[] = {SAP_ARRAY(*given), SAP_ARRAY(w->address), SAP_ARRAY(w->length), VALUE(unit),
                                      VALUE(n)};
-    return sap_tree_for_each(t, t->lengths.f->gather, n, THREADS, a, COUNT(a));
+    return sap_session_for_each(&t->session, t->lengths.f->gather, n, THREADS, a, COUNT(a));
 }
 
 int sap_gpu_lengths_nodes(struct sap_gpu_host_tree *t)
@@ -211,7 +211,7 @@ int sap_gpu_lengths_nodes(struct sap_gpu_host_tree *t)
                                          VALUE(from),
                                          VALUE(to),
                                          VALUE(t->t)};
-        TRY(sap_tree_for_each(t, t->lengths.f->nodes, to - from, THREADS, a, COUNT(a)));
+        TRY(sap_session_for_each(&t->session, t->lengths.f->nodes, to - from, THREADS, a, COUNT(a)));
     }
     return SAP_DRIVER_OK;
 }
@@ -221,5 +221,5 @@ int sap_gpu_lengths_groups(struct sap_gpu_host_tree *t, const struct sap_gpu_wal
     const int groups = w->groups;
     const struct sap_argument a[] = {SAP_ARRAY(w->length), SAP_ARRAY(w->group_first), SAP_ARRAY(w->longest),
                                      SAP_ARRAY(w->heavy), VALUE(groups)};
-    return sap_tree_for_each(t, t->lengths.f->groups, groups, THREADS, a, COUNT(a));
+    return sap_session_for_each(&t->session, t->lengths.f->groups, groups, THREADS, a, COUNT(a));
 }
