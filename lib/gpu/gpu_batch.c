@@ -179,8 +179,8 @@ static int launch_pairs(const struct sap_batch_work *w, struct sap_gpu_place *p)
     const struct sap_gpu_share *h = &w->store->share[p->device];
     const struct sap_gpu_kernels *k = h->device->kernels;
     const struct sap_gpu_buffer *const kept = &w->all->batches->kept;
-    const struct sap_argument pairs[] = {MEM(h->predicted), MEM(p->input), MEM(*kept),
-                                         MEM(p->record),    MEM(p->out),   VALUE(p->layout)};
+    const struct sap_argument pairs[] = {MEM(h->sums.predicted), MEM(p->input), MEM(*kept),
+                                         MEM(p->record),         MEM(p->out),   VALUE(p->layout)};
     const struct sap_argument more[] = {MEM(h->j),   MEM(p->input),   MEM(*kept), MEM(w->all->columns),
                                         MEM(p->out), VALUE(p->layout)};
     const int mode = w->soft ? 2 : p->found & SAP_BATCH_ZERO ? 1 : 0, alone = k->geometry.lanes > 1;

@@ -18,9 +18,8 @@
 #include "engine/tune.h"
 #include "gpu/gpu_devices.h"
 #include "gpu/gpu_force.h"
-#include "gpu/gpu_gather.h"
 #include "gpu/gpu_kernels.h"
-#include "gpu/gpu_store.h"
+#include "gpu/gpu_sums.h"
 #include "physics/arithmetic.h"
 
 enum {
@@ -210,7 +209,7 @@ struct sap_gpu_shape sap_gpu_choose_shape(const struct sap_gpu_set *set, const s
 
 struct sap_gpu_shape sap_gpu_shape_of(const struct sap_gpu_slab *s, int ni)
 {
-    struct sap_gpu_share *h = s->share;
+    struct sap_gpu_sums *h = s->sums;
     const int predicted = h->valid && h->time == s->f.time && h->nj == s->f.nj;
     for (int k = 0; k < SAP_GPU_CHOSEN; k++) {
         const struct sap_gpu_chosen *c = &h->chosen[k];
@@ -222,14 +221,14 @@ struct sap_gpu_shape sap_gpu_shape_of(const struct sap_gpu_slab *s, int ni)
     c->superpackets = s->f.superpackets;
     c->predicted = predicted;
     c->mode = s->mode;
-    c->shape = sap_gpu_choose_shape(s->store->set, h->device, s->mode, ni, s->f.superpackets, predicted);
+    c->shape = sap_gpu_choose_shape(s->set, s->device, s->mode, ni, s->f.superpackets, predicted);
     return c->shape;
 }
 
 /* Returns how many times the blocks of a slab fill all units. */
 static int waves_of(const struct sap_gpu_slab *s, int rows)
 {
-    const struct sap_gpu_device *d = s->share->device;
+    const struct sap_gpu_device *d = s->device;
     const struct sap_gpu_shape shape = sap_gpu_shape_of(s, rows);
     const int groups = shape.many ? d->kernels->many_groups[shape.which] : d->kernels->few_groups[shape.which];
     const long long slots = (long long)(groups > 0 ? groups : 1) * d->properties.units;
@@ -239,11 +238,11 @@ static int waves_of(const struct sap_gpu_slab *s, int rows)
 
 int sap_gpu_slab_rows(const struct sap_gpu_slab *s, int ni)
 {
-    struct sap_gpu_share *h = s->share;
-    const size_t sums = (size_t)s->store->set->sums, records = (size_t)s->f.superpackets * sums * sizeof(double);
-    const size_t gathered = sap_gpu_gathers(s->store) ? 2 * 6 * sums * sizeof(double) * (size_t)s->store->set->n : 0;
+    struct sap_gpu_sums *h = s->sums;
+    const size_t sums = (size_t)s->set->sums, records = (size_t)s->f.superpackets * sums * sizeof(double);
+    const size_t gathered = s->gathers ? 2 * 6 * sums * sizeof(double) * (size_t)s->set->n : 0;
     const size_t row = records > gathered ? records : gathered;
-    const size_t room = s->store->set->order == 2 ? RECORDS_OF_2 : RECORDS;
+    const size_t room = s->set->order == 2 ? RECORDS_OF_2 : RECORDS;
     const size_t fit = row > 0 ? room / row / ROWS : (size_t)ni;
     const int most = fit < 1 ? 1 : fit > (size_t)ni / ROWS + 1 ? ni / ROWS + 1 : (int)fit;
     int best = most * ROWS, least = INT_MAX;

@@ -11,19 +11,16 @@
 #include "engine/units.h"
 #include "gpu/gpu_devices.h"
 #include "gpu/gpu_engine.h"
-#include "gpu/gpu_force.h"
 #include "gpu/gpu_kernels.h"
 #include "gpu/gpu_launch.h"
 #include "gpu/gpu_shape.h"
-#include "gpu/gpu_store.h"
+#include "gpu/gpu_sums.h"
 #include "gpu/stepper/gpu_stepper.h"
 
 enum { SUPER = SAP_GPU_SUPERPACKET, SUMS = 4 /* potential, acceleration */ };
 
 struct sap_gpu_direct {
-    /* lends predicted records, memory and launch parameters to the force kernels; it never holds j-particles */
-    struct sap_gpu_store *store;
-    struct sap_gpu_part none;   /* results stay on the device */
+    struct sap_gpu_sums sums;   /* predicted records of the particles with mass, memory and launch parameters */
     struct sap_gpu_buffer out;  /* columns of sums */
     struct sap_units units;     /* of the particles as the force kernels see them */
     struct sap_gpu_buffer copy; /* the particles in these units, unless they are plain */
@@ -54,22 +51,15 @@ int sap_gpu_direct_open(struct sap_gpu_stepper *s, struct sap_device_set *device
     s->t = (void *)tree;
     if (status) return status;
     s->session = &s->t->session;
-    s->direct->store = sap_gpu_store_new(s->session->set, NULL);
-    if (!s->direct->store) return SAPPORO_ERR_MEMORY;
-    s->direct->store->share[0].stream = s->session->stream;
-    s->direct->store->share[0].valid = 1;
     return SAPPORO_OK;
 }
 
 void sap_gpu_direct_close(struct sap_gpu_stepper *s)
 {
     if (!s->direct) return;
-    if (s->direct->store) {
-        s->direct->store->share[0].stream = NULL; /* the stream belongs to the tree */
-        sap_gpu_store_free(s->direct->store);
-    }
-    if (s->t) sap_gpu_free(s->session->driver, &s->direct->out);
-    if (s->t) sap_gpu_free(s->session->driver, &s->direct->copy);
+    if (s->session) sap_gpu_sums_free(s->session->driver, &s->direct->sums);
+    if (s->session) sap_gpu_free(s->session->driver, &s->direct->out);
+    if (s->session) sap_gpu_free(s->session->driver, &s->direct->copy);
     if (s->t) sap_tree_gpu.destroy((void *)s->t);
     free(s->direct);
 }
@@ -135,21 +125,23 @@ static double softening_of(const struct sap_gpu_stepper *s)
 }
 
 /* Makes the records of all particles with mass at their predicted positions. */
-static int pack_sources(struct sap_gpu_stepper *s, struct sap_gpu_share *h, int superpackets)
+static int pack_sources(struct sap_gpu_stepper *s, int superpackets)
 {
+    struct sap_gpu_buffer *const predicted = &s->direct->sums.predicted;
     const int n = s->order.massive;
-    const unsigned groups[2] = {(unsigned)superpackets * (SUPER / 256), 1};
-    TRY(sap_session_reserve(s->session, &h->predicted, (size_t)superpackets * SUPER * s->session->set->working));
-    const struct sap_argument a[] = {MEM(*particles_of(s)), MEM(h->predicted), VALUE(n), VALUE(superpackets)};
-    return sap_gpu_launch(h->stream, s->session->driver, h->device->kernels->pack, groups, 256, 0, a, COUNT(a));
+    TRY(sap_session_reserve(s->session, predicted, (size_t)superpackets * SUPER * s->session->set->working));
+    const struct sap_argument a[] = {MEM(*particles_of(s)), MEM(*predicted), VALUE(n), VALUE(superpackets)};
+    return sap_session_launch(s->session, s->session->device->kernels->pack, superpackets * (SUPER / 256), 256, a,
+                              COUNT(a));
 }
 
-static int list_targets(struct sap_gpu_stepper *s, struct sap_gpu_share *h, int active)
+static int list_targets(struct sap_gpu_stepper *s, int active)
 {
+    struct sap_gpu_buffer *const i = &s->direct->sums.i;
     const int has_active = active < s->n;
     const double eps2 = softening_of(s);
-    TRY(sap_session_reserve(s->session, &h->i, (size_t)active * sizeof(struct sap_gpu_i)));
-    const struct sap_argument a[] = {MEM(*particles_of(s)), MEM(s->t->active), MEM(h->i),
+    TRY(sap_session_reserve(s->session, i, (size_t)active * sizeof(struct sap_gpu_i)));
+    const struct sap_argument a[] = {MEM(*particles_of(s)), MEM(s->t->active), MEM(*i),
                                      VALUE(eps2),           VALUE(has_active), VALUE(active)};
     return sap_stepper_for_each(s, s->f->targets, active, a, COUNT(a));
 }
@@ -185,26 +177,29 @@ static int give_results(struct sap_gpu_stepper *s, int active)
 int sap_gpu_direct_force(struct sap_gpu_stepper *s, int active)
 {
     struct sap_gpu_direct *const d = s->direct;
-    struct sap_gpu_share *const h = &d->store->share[0];
     const struct sap_gpu_set *const set = s->session->set;
     const int nj = s->order.massive, superpackets = (nj + SUPER - 1) / SUPER;
-    struct sap_gpu_slab slab = {.store = d->store, .share = h, .part = &d->none};
     TRY(take_units(s));
-    TRY(pack_sources(s, h, superpackets));
-    TRY(list_targets(s, h, active));
+    TRY(pack_sources(s, superpackets));
+    TRY(list_targets(s, active));
     TRY(sap_session_reserve(s->session, &d->out, (size_t)active * SUMS * sizeof(double)));
     TRY(sap_session_reserve(s->session, &s->t->acc, (size_t)active * 3 * sizeof(double)));
     TRY(sap_session_reserve(s->session, &s->t->pot, (size_t)active * sizeof(double)));
-    h->nj = nj;
-    slab.i = h->i.mem;
-    slab.f = (struct sap_gpu_force){.eps2 = softening_of(s),
-                                    .nj = nj,
-                                    .superpackets = superpackets,
-                                    .columns = set->columns,
-                                    .units = set->units,
-                                    .skip_own = 1,
-                                    .out_rows = active,
-                                    .sums = set->sums};
+    d->sums.valid = 1; /* for the choice of kernels */
+    d->sums.nj = nj;
+    struct sap_gpu_slab slab = {.set = set,
+                                .device = s->session->device,
+                                .stream = s->session->stream,
+                                .sums = &d->sums,
+                                .i = d->sums.i.mem,
+                                .f = {.eps2 = softening_of(s),
+                                      .nj = nj,
+                                      .superpackets = superpackets,
+                                      .columns = set->columns,
+                                      .units = set->units,
+                                      .skip_own = 1,
+                                      .out_rows = active,
+                                      .sums = set->sums}};
     TRY(sum_slabs(&slab, d->out.mem, active, active == s->n));
     return give_results(s, active);
 }
