@@ -40,7 +40,7 @@ static int take_columns(struct sap_gpu_stepper *s, const sapporo_tree_particles 
 {
     const struct sap_driver *const d = s->session->driver;
     const int n = s->n;
-    const struct sap_argument a[] = {MEM(s->v), MEM(s->t->particle), MEM(s->bad), VALUE(n)};
+    const struct sap_argument a[] = {MEM(s->v), MEM(s->given->particle), MEM(s->bad), VALUE(n)};
     TRY(send_three(s, &s->x, &p->x, p->memory));
     TRY(send_three(s, &s->v, v, p->memory));
     TRY(d->fill(s->session->stream, s->a.mem, 0, 0, (size_t)n * 3 * sizeof(double)));
@@ -72,7 +72,7 @@ static int take_order(struct sap_gpu_stepper *s)
         free(mass);
         if (status) return status;
     }
-    s->t->given = s->order.massive;
+    s->given->n = s->order.massive;
     return SAPPORO_OK;
 }
 
@@ -84,11 +84,11 @@ int sap_stepper_take_gpu(struct sap_stepper *stepper, int n, sapporo_memory memo
     *bad = -1;
     if (memory == SAPPORO_MEMORY_DEVICE && v->stride && v->stride != 3 * (ptrdiff_t)sizeof(double))
         return sap_session_fail(s->session, SAPPORO_ERR_ARGUMENT, "columns in memory of the device have no gaps");
-    int status = sap_tree_gpu.set((void *)s->t, &p);
+    int status = sap_gpu_given_set(s->session, s->given, &p);
     if (status) return status;
     s->n = n;
     sap_gpu_direct_forget(s);
-    s->t->has_a = 0;                /* also if the tree had as many particles */
+    s->given->has_a = 0;            /* also if the tree had as many particles */
     sap_step_order_free(&s->order); /* until the order is known, slots are addresses */
     status = sap_session_begin(s->session);
     if (!status) status = sap_session_end(s->session, take_columns(s, &p, v, bad));
@@ -101,8 +101,8 @@ int sap_stepper_take_gpu(struct sap_stepper *stepper, int n, sapporo_memory memo
 static const struct sap_gpu_buffer *buffer_of(const struct sap_gpu_stepper *s, enum sap_step_column column,
                                               size_t *each)
 {
-    const struct sap_gpu_buffer *const at[SAP_STEP_COLUMNS] = {&s->x,           &s->v,     &s->a,    &s->pot,
-                                                               &s->t->particle, &s->built, &s->level};
+    const struct sap_gpu_buffer *const at[SAP_STEP_COLUMNS] = {&s->x,     &s->v,    &s->a, &s->pot, &s->given->particle,
+                                                               &s->built, &s->level};
     *each = column == SAP_STEP_LEVEL ? sizeof(int)
             : column == SAP_STEP_POT ? sizeof(double)
             : column < SAP_STEP_POT  ? 3 * sizeof(double)

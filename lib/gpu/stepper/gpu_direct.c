@@ -7,19 +7,20 @@
 #include <stdlib.h>
 
 #include "device/gpu_layout.h"
-#include "engine/tree_ops.h"
 #include "engine/units.h"
 #include "gpu/gpu_devices.h"
-#include "gpu/gpu_engine.h"
 #include "gpu/gpu_kernels.h"
 #include "gpu/gpu_launch.h"
 #include "gpu/gpu_shape.h"
+#include "gpu/gpu_status.h"
 #include "gpu/gpu_sums.h"
 #include "gpu/stepper/gpu_stepper.h"
 
 enum { SUPER = SAP_GPU_SUPERPACKET, SUMS = 4 /* potential, acceleration */ };
 
 struct sap_gpu_direct {
+    struct sap_gpu_session session;
+    struct sap_gpu_given given;
     struct sap_gpu_sums sums;   /* predicted records of the particles with mass, memory and launch parameters */
     struct sap_gpu_buffer out;  /* columns of sums */
     struct sap_units units;     /* of the particles as the force kernels see them */
@@ -41,27 +42,31 @@ size_t sap_gpu_direct_bytes(int n)
     return size * (sizeof(struct sap_gpu_i) + predicted + sums) + (records < RECORDS ? records : RECORDS);
 }
 
-int sap_gpu_direct_open(struct sap_gpu_stepper *s, struct sap_device_set *devices)
+int sap_gpu_direct_new(struct sap_gpu_stepper *s, struct sap_device_set *devices)
 {
-    static const struct sap_tree_settings never_built = {.kind = SAPPORO_TREE_OCTREE, .leaf_size = 1, .group_size = 1};
-    struct sap_tree *tree = NULL;
-    s->direct = calloc(1, sizeof *s->direct);
-    if (!s->direct) return SAPPORO_ERR_MEMORY;
-    const int status = sap_tree_gpu.create(devices, &never_built, s->room, &tree);
-    s->t = (void *)tree;
-    if (status) return status;
-    s->session = &s->t->session;
-    return SAPPORO_OK;
+    struct sap_gpu_direct *const d = s->direct = calloc(1, sizeof *d);
+    if (!d) return SAPPORO_ERR_MEMORY;
+    sap_session_init(&d->session, (void *)devices, "stepper");
+    s->session = &d->session;
+    s->given = &d->given;
+    return sap_gpu_status(sap_gpu_given_new(&d->given, s->room));
 }
 
-void sap_gpu_direct_close(struct sap_gpu_stepper *s)
+int sap_gpu_direct_open(struct sap_gpu_stepper *s)
 {
-    if (!s->direct) return;
-    if (s->session) sap_gpu_sums_free(s->session->driver, &s->direct->sums);
-    if (s->session) sap_gpu_free(s->session->driver, &s->direct->out);
-    if (s->session) sap_gpu_free(s->session->driver, &s->direct->copy);
-    if (s->t) sap_tree_gpu.destroy((void *)s->t);
-    free(s->direct);
+    TRY(sap_session_open(s->session));
+    return sap_gpu_given_open(s->session, s->given);
+}
+
+void sap_gpu_direct_free(struct sap_gpu_stepper *s)
+{
+    struct sap_gpu_direct *const d = s->direct;
+    sap_gpu_sums_free(s->session->driver, &d->sums);
+    sap_gpu_free(s->session->driver, &d->out);
+    sap_gpu_free(s->session->driver, &d->copy);
+    sap_gpu_given_free(s->session->driver, &d->given);
+    sap_session_close(s->session);
+    free(d);
 }
 
 void sap_gpu_direct_forget(struct sap_gpu_stepper *s)
@@ -78,7 +83,7 @@ static int choose_units(struct sap_gpu_stepper *s)
     const size_t n = (size_t)s->n;
     double *const particle = malloc((4 * n + 1) * sizeof *particle); /* x, y, z, mass of each */
     if (!particle) return SAP_DRIVER_MEMORY;
-    int status = driver->copy_out(s->session->stream, particle, s->t->particle.mem, 0, 4 * n * sizeof *particle);
+    int status = driver->copy_out(s->session->stream, particle, s->given->particle.mem, 0, 4 * n * sizeof *particle);
     if (!status) status = driver->stream_finish(s->session->stream);
     sap_spread_clear(&all);
     sap_spread_clear(&massless);
@@ -109,14 +114,14 @@ static int take_units(struct sap_gpu_stepper *s)
     if (sap_units_are_plain(&d->units)) return SAP_DRIVER_OK;
     const double length = sap_scaled(1, d->units.length), mass = sap_scaled(1, d->units.mass);
     TRY(sap_session_reserve(s->session, &d->copy, (size_t)n * 4 * sizeof(double)));
-    const struct sap_argument a[] = {MEM(s->t->particle), MEM(d->copy), VALUE(length), VALUE(mass), VALUE(n)};
+    const struct sap_argument a[] = {MEM(s->given->particle), MEM(d->copy), VALUE(length), VALUE(mass), VALUE(n)};
     return sap_stepper_for_each(s, s->f->units, n, a, COUNT(a));
 }
 
 /* The particles that the force kernels see, and the squared softening. */
 static const struct sap_gpu_buffer *particles_of(const struct sap_gpu_stepper *s)
 {
-    return sap_units_are_plain(&s->direct->units) ? &s->t->particle : &s->direct->copy;
+    return sap_units_are_plain(&s->direct->units) ? &s->given->particle : &s->direct->copy;
 }
 
 static double softening_of(const struct sap_gpu_stepper *s)
@@ -141,7 +146,7 @@ static int list_targets(struct sap_gpu_stepper *s, int active)
     const int has_active = active < s->n;
     const double eps2 = softening_of(s);
     TRY(sap_session_reserve(s->session, i, (size_t)active * sizeof(struct sap_gpu_i)));
-    const struct sap_argument a[] = {MEM(*particles_of(s)), MEM(s->t->active), MEM(*i),
+    const struct sap_argument a[] = {MEM(*particles_of(s)), MEM(s->active),    MEM(*i),
                                      VALUE(eps2),           VALUE(has_active), VALUE(active)};
     return sap_stepper_for_each(s, s->f->targets, active, a, COUNT(a));
 }
@@ -165,12 +170,10 @@ static int sum_slabs(struct sap_gpu_slab *slab, struct sap_mem *out, int active,
 
 static int give_results(struct sap_gpu_stepper *s, int active)
 {
-    struct sap_gpu_host_tree *const t = s->t;
     const struct sap_units *const u = &s->direct->units;
     const double acc = sap_scaled(1, -sap_units_field(u, 0)), pot = sap_scaled(1, -sap_units_potential(u));
-    const struct sap_argument a[] = {MEM(s->direct->out), MEM(t->acc), MEM(t->pot),
-                                     VALUE(acc),          VALUE(pot),  VALUE(active)};
-    t->picked = 0;
+    const struct sap_argument a[] = {MEM(s->direct->out), MEM(s->row_a), MEM(s->row_pot),
+                                     VALUE(acc),          VALUE(pot),    VALUE(active)};
     return sap_stepper_for_each(s, s->f->results, active, a, COUNT(a));
 }
 
@@ -183,8 +186,7 @@ int sap_gpu_direct_force(struct sap_gpu_stepper *s, int active)
     TRY(pack_sources(s, superpackets));
     TRY(list_targets(s, active));
     TRY(sap_session_reserve(s->session, &d->out, (size_t)active * SUMS * sizeof(double)));
-    TRY(sap_session_reserve(s->session, &s->t->acc, (size_t)active * 3 * sizeof(double)));
-    TRY(sap_session_reserve(s->session, &s->t->pot, (size_t)active * sizeof(double)));
+    TRY(sap_stepper_own_rows(s, active));
     d->sums.valid = 1; /* for the choice of kernels */
     d->sums.nj = nj;
     struct sap_gpu_slab slab = {.set = set,

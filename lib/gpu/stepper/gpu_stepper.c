@@ -55,24 +55,26 @@ static size_t memory(int n, int massless, int direct, size_t *device_bytes)
 static void destroy(struct sap_stepper *stepper)
 {
     struct sap_gpu_stepper *const s = of(stepper);
-    struct sap_gpu_buffer *const all[] = {&s->x,       &s->v,     &s->a,         &s->pot,  &s->level, &s->slot,
-                                          &s->address, &s->built, &s->row_level, &s->flag, &s->place, &s->row_a,
-                                          &s->row_pot, &s->bad,   &s->told,      &s->to_x, &s->to_v,  &s->sum};
+    struct sap_gpu_buffer *const all[] = {&s->x,     &s->v,       &s->a,       &s->pot,       &s->level,
+                                          &s->slot,  &s->address, &s->built,   &s->row_level, &s->flag,
+                                          &s->place, &s->row_a,   &s->row_pot, &s->bad,       &s->told,
+                                          &s->to_x,  &s->to_v,    &s->sum,     &s->active};
     if (s->session) {
         sap_session_stop(s->session);
         for (int k = 0; k < COUNT(all); k++) sap_gpu_free(s->session->driver, all[k]);
-        s->t->listed = 0;
-        sap_session_release(s->session);
+        if (s->direct)
+            sap_gpu_direct_free(s);
+        else
+            sap_session_release(s->session);
     }
-    sap_gpu_direct_close(s);
     sap_step_order_free(&s->order);
     free(s);
 }
 
 static int reserve(struct sap_gpu_stepper *s)
 {
-    struct sap_gpu_host_tree *const t = s->t;
     const size_t n = (size_t)s->room + 1, three = n * 3 * sizeof(double);
+    if (s->direct) TRY(sap_gpu_direct_open(s));
     TRY(sap_stepper_kernels(s));
     TRY(sap_gpu_reserve_pinned(s->session->driver, s->session->device->dev, &s->told, TOLD * sizeof(int)));
     TRY(sap_session_reserve(s->session, &s->bad, TOLD * sizeof(int)));
@@ -83,7 +85,16 @@ static int reserve(struct sap_gpu_stepper *s)
     TRY(sap_session_reserve(s->session, &s->level, n * sizeof(int)));
     TRY(sap_session_reserve(s->session, &s->row_level, n * sizeof(int)));
     if (s->settings.keeps_built) TRY(sap_session_reserve(s->session, &s->built, n * 4 * sizeof(double)));
-    return sap_session_reserve(s->session, &t->active, n * sizeof(int));
+    return sap_session_reserve(s->session, &s->active, n * sizeof(int));
+}
+
+/* Works in the session of a tree, on its particles. */
+static void take_tree(struct sap_gpu_stepper *s, struct sap_gpu_host_tree *t)
+{
+    s->t = t;
+    s->session = &t->session;
+    s->given = &t->given;
+    s->session->owner = "stepper";
 }
 
 static int create(struct sap_device_set *devices, struct sap_tree *tree, const struct sap_step_source *source,
@@ -94,11 +105,9 @@ static int create(struct sap_device_set *devices, struct sap_tree *tree, const s
     *stepper = NULL;
     if (!s) return SAPPORO_ERR_MEMORY;
     s->settings = *settings;
-    s->t = (void *)tree;
     s->room = n;
-    int status = tree ? SAPPORO_OK : sap_gpu_direct_open(s, devices);
-    if (tree) s->session = &s->t->session;
-    if (!status) s->session->owner = "stepper";
+    if (tree) take_tree(s, (void *)tree);
+    int status = tree ? SAPPORO_OK : sap_gpu_direct_new(s, devices);
     if (!status) status = sap_session_begin(s->session);
     if (!status) status = sap_session_end(s->session, reserve(s));
     if (status)
@@ -122,25 +131,26 @@ static int find_sizes(struct sap_gpu_stepper *s)
     const struct sap_field_list fields = s->settings.fields;
     const struct sap_stepper_order order = sap_stepper_order_of(s);
     const int n = s->n;
-    const struct sap_argument a[] = {
-        MEM(s->x), MEM(s->a), SAP_ARRAY(*sap_stepper_slots(s)), MEM(s->t->a), VALUE(n), VALUE(order), VALUE(fields)};
+    const struct sap_argument a[] = {MEM(s->x),        MEM(s->a), SAP_ARRAY(*sap_stepper_slots(s)),
+                                     MEM(s->given->a), VALUE(n),  VALUE(order),
+                                     VALUE(fields)};
     return sap_stepper_for_each(s, s->f->own, n, a, COUNT(a));
 }
 
 static int launch_predict(struct sap_gpu_stepper *s, struct sap_step step, int done, int *bad)
 {
-    struct sap_gpu_host_tree *const t = s->t;
     const int by_acceleration = s->settings.by_acceleration, has_fields = s->settings.fields.n > 0;
     const int sizes = by_acceleration && !has_fields, n = s->n;
     const struct sap_stepper_order order = sap_stepper_order_of(s);
     const struct sap_gpu_buffer *const slots = sap_stepper_slots(s);
-    const struct sap_argument a[] = {MEM(s->x),        MEM(s->v),    MEM(s->a),   MEM(s->level), SAP_ARRAY(*slots),
-                                     MEM(t->particle), MEM(t->a),    MEM(s->bad), VALUE(sizes),  VALUE(done),
-                                     VALUE(n),         VALUE(order), VALUE(step)};
+    const struct sap_argument a[] = {
+        MEM(s->x),        MEM(s->v),   MEM(s->a),    MEM(s->level), SAP_ARRAY(*slots), MEM(s->given->particle),
+        MEM(s->given->a), MEM(s->bad), VALUE(sizes), VALUE(done),   VALUE(n),          VALUE(order),
+        VALUE(step)};
     TRY(sap_stepper_reset(s));
     TRY(sap_stepper_for_each(s, s->f->predict, n, a, COUNT(a)));
     if (by_acceleration && has_fields) TRY(find_sizes(s));
-    if (by_acceleration) t->has_a = s->order.massive;
+    if (by_acceleration) s->given->has_a = s->order.massive;
     return sap_stepper_ask(s, bad);
 }
 
@@ -154,7 +164,7 @@ static int predict(struct sap_stepper *stepper, const struct sap_step *step, int
 
 static int copy_built(struct sap_gpu_stepper *s)
 {
-    return s->session->driver->copy(s->session->stream, s->built.mem, 0, s->t->particle.mem, 0,
+    return s->session->driver->copy(s->session->stream, s->built.mem, 0, s->given->particle.mem, 0,
                                     (size_t)s->n * 4 * sizeof(double));
 }
 
@@ -169,7 +179,6 @@ static int note_build(struct sap_stepper *stepper)
 /* Lists the slots of the active particles in the tree's memory. */
 static int list_active(struct sap_gpu_stepper *s, int coarsest)
 {
-    struct sap_gpu_host_tree *const t = s->t;
     const int n = s->n;
     size_t total_at;
     TRY(sap_session_reserve(s->session, &s->flag, (size_t)s->room * sizeof(int)));
@@ -180,7 +189,7 @@ static int list_active(struct sap_gpu_stepper *s, int coarsest)
         MEM(s->level), SAP_ARRAY(*sap_stepper_addresses(s)), MEM(s->flag), VALUE(coarsest), VALUE(n), VALUE(order)};
     TRY(sap_stepper_for_each(s, s->f->flag, n, a, COUNT(a)));
     return sap_primitives_compact(s->session->primitives, s->session->stream, s->flag.mem, NULL, s->place.mem,
-                                  t->active.mem, n, s->session->scratch.mem, &total_at);
+                                  s->active.mem, n, s->session->scratch.mem, &total_at);
 }
 
 /* Lists the active particles, and computes forces that come from no tree. */
@@ -194,7 +203,7 @@ static int launch_force(struct sap_gpu_stepper *s, int coarsest, int active)
 static int force(struct sap_stepper *stepper, const struct sap_step *step, const struct sap_step_active *active)
 {
     struct sap_gpu_stepper *const s = of(stepper);
-    s->joined = 0;
+    s->own_rows = 0;
     int status = sap_session_begin(s->session);
     if (!status) status = sap_session_end(s->session, launch_force(s, step->coarsest, active->n));
     return status || s->direct || s->order.massive == 0 ? status : sap_stepper_tree_force(s, step, active);
@@ -203,16 +212,15 @@ static int force(struct sap_stepper *stepper, const struct sap_step *step, const
 static int launch_judge(struct sap_gpu_stepper *s, struct sap_step step, const struct sap_step_active *active,
                         struct sap_step_told *told)
 {
-    struct sap_gpu_host_tree *const t = s->t;
     const struct sap_step_rule rule = s->settings.rule;
     const struct sap_field_list fields = s->settings.fields;
     const int has_active = active->n < s->n, rows = active->n, massive = active->massive;
     const struct sap_stepper_order order = sap_stepper_order_of(s);
-    const struct sap_argument a[] = {MEM(t->particle),
+    const struct sap_argument a[] = {MEM(s->given->particle),
                                      MEM(s->v),
                                      MEM(s->a),
                                      MEM(s->level),
-                                     MEM(t->active),
+                                     MEM(s->active),
                                      SAP_ARRAY(*sap_stepper_addresses(s)),
                                      SAP_ARRAY(*sap_stepper_rows_a(s)),
                                      SAP_ARRAY(*sap_stepper_rows_pot(s)),
@@ -244,7 +252,6 @@ static int judge(struct sap_stepper *stepper, const struct sap_step *step, const
 /* Launches the one kernel that changes the particles; errors of the device show in the next step. */
 static int launch_commit(struct sap_gpu_stepper *s, struct sap_step step, int rows)
 {
-    struct sap_gpu_host_tree *const t = s->t;
     const int has_active = rows < s->n;
     const struct sap_stepper_order order = sap_stepper_order_of(s);
     const struct sap_argument a[] = {MEM(s->x),
@@ -252,7 +259,7 @@ static int launch_commit(struct sap_gpu_stepper *s, struct sap_step step, int ro
                                      MEM(s->a),
                                      MEM(s->pot),
                                      MEM(s->level),
-                                     MEM(t->active),
+                                     MEM(s->active),
                                      SAP_ARRAY(*sap_stepper_addresses(s)),
                                      SAP_ARRAY(*sap_stepper_rows_a(s)),
                                      SAP_ARRAY(*sap_stepper_rows_pot(s)),
@@ -275,17 +282,25 @@ static int commit(struct sap_stepper *stepper, const struct sap_step *step, cons
 
 static int launch_sums(struct sap_gpu_stepper *s, struct sap_step step, int forced, double *sum)
 {
-    struct sap_gpu_host_tree *const t = s->t;
     const struct sap_field_list fields = s->settings.fields;
     const struct sap_stepper_order order = sap_stepper_order_of(s);
     const struct sap_gpu_buffer *const pot = forced ? sap_stepper_rows_pot(s) : &s->pot;
     const int n = s->n, runs = (n + SAP_STEP_RUN - 1) / SAP_STEP_RUN;
     const size_t bytes = (size_t)runs * SAP_STEP_SUMS * sizeof(double);
     TRY(sap_session_reserve(s->session, &s->sum, bytes));
-    const struct sap_argument a[] = {
-        MEM(s->x),        MEM(s->v),       MEM(s->a),    MEM(s->level), SAP_ARRAY(*sap_stepper_slots(s)),
-        MEM(t->particle), SAP_ARRAY(*pot), MEM(s->sum),  VALUE(forced), VALUE(n),
-        VALUE(order),     VALUE(step),     VALUE(fields)};
+    const struct sap_argument a[] = {MEM(s->x),
+                                     MEM(s->v),
+                                     MEM(s->a),
+                                     MEM(s->level),
+                                     SAP_ARRAY(*sap_stepper_slots(s)),
+                                     MEM(s->given->particle),
+                                     SAP_ARRAY(*pot),
+                                     MEM(s->sum),
+                                     VALUE(forced),
+                                     VALUE(n),
+                                     VALUE(order),
+                                     VALUE(step),
+                                     VALUE(fields)};
     TRY(sap_stepper_for_each(s, s->f->sums, runs, a, COUNT(a)));
     TRY(s->session->driver->copy_out(s->session->stream, sum, s->sum.mem, 0, bytes));
     return s->session->driver->stream_finish(s->session->stream);

@@ -25,9 +25,9 @@ static int tell(const struct sap_gpu_host_tree *t, void *to, const struct sap_gp
 
 static int look_at_bounds(struct sap_gpu_host_tree *t, int members)
 {
-    const int n = t->given;
+    const int n = t->given.n;
     const size_t parts = sizeof told(t)->bounds;
-    const struct sap_argument a[] = {SAP_ARRAY(t->particle), SAP_ARRAY(t->bounds), VALUE(n), VALUE(members)};
+    const struct sap_argument a[] = {SAP_ARRAY(t->given.particle), SAP_ARRAY(t->bounds), VALUE(n), VALUE(members)};
     TRY(sap_session_launch(&t->session, t->f->bounds, SAP_TREE_PARTS, THREADS, a, COUNT(a)));
     TRY(tell(t, told(t)->bounds, &t->bounds, 0, parts));
     TRY(tell(t, told(t)->sample, &t->bounds, parts, 3 * (size_t)members * sizeof(double)));
@@ -213,7 +213,7 @@ static int cut_runs(const struct sap_gpu_host_tree *t, const struct sap_gpu_walk
 static int divide_groups(struct sap_gpu_host_tree *t, struct sap_gpu_cut *cut)
 {
     const int size = cut->first ? 0 : t->settings.group_size;
-    const struct sap_argument a[] = {SAP_ARRAY(t->particle),
+    const struct sap_argument a[] = {SAP_ARRAY(t->given.particle),
                                      SAP_ARRAY(*cut->order),
                                      SAP_ARRAY(cut->first ? *cut->first : *cut->flag),
                                      SAP_ARRAY(*cut->flag),
@@ -440,7 +440,7 @@ static int make_kdtree(struct sap_gpu_host_tree *t, struct draft *d)
 /* Computes keys, order and numbers of nodes and of groups of an octree. */
 static int make_octree(struct sap_gpu_host_tree *t, struct draft *d)
 {
-    TRY(sort_keys(t, &t->own, &t->particle, &d->t, d->t.n, &d->at));
+    TRY(sort_keys(t, &t->own, &t->given.particle, &d->t, d->t.n, &d->at));
     TRY(sap_session_mark(&t->session, SAPPORO_PHASE_LINK));
     d->cut = (struct sap_gpu_cut){
         .order = &t->own.value[d->at], .n = d->t.n, .groups = runs_of(t->settings.group_size, d->t.n)};
@@ -486,7 +486,7 @@ static int write_tree(struct sap_gpu_host_tree *t, const struct draft *d)
     TRY(t->kd ? sap_gpu_kd_link(t) : link_nodes(t, d->at));
     TRY(d->cut.flag ? write_groups(t, &d->cut) : cut_runs(t, &t->own, t->settings.group_size));
     TRY(sap_session_mark(&t->session, SAPPORO_PHASE_MOMENTS));
-    TRY(gather(t, &t->own, &t->particle, &t->place, t->t.mass_unit, t->n));
+    TRY(gather(t, &t->own, &t->given.particle, &t->place, t->t.mass_unit, t->n));
     TRY(make_moments(t, t->kd != NULL));
     TRY(sap_session_mark(&t->session, SAPPORO_PHASE_WALK));
     return sap_session_take_seconds(&t->session, SAPPORO_PHASE_SORT, SAPPORO_PHASE_MOMENTS, t->done.seconds);
@@ -495,7 +495,7 @@ static int write_tree(struct sap_gpu_host_tree *t, const struct draft *d)
 static int build(struct sap_gpu_host_tree *t)
 {
     struct draft d = {.t = t->t};
-    d.t.n = t->given;
+    d.t.n = t->given.n;
     d.t.nodes = 0;
     if (d.t.n > 0) TRY(prepare(t, &d));
     take_draft(t, &d);
@@ -548,7 +548,7 @@ int sap_tree_refresh_gpu(struct sap_gpu_host_tree *t)
     set_units(t, &t->t, &t->cube, low, high);
     t->may_be_near = may_be_near(t, &t->t);
     t->t.pull = pull_of(t, (const double(*)[SAP_CUBE_SAMPLE])sample, members, weight);
-    TRY(gather(t, &t->own, &t->particle, NULL, t->t.mass_unit, t->n)); /* places stay */
+    TRY(gather(t, &t->own, &t->given.particle, NULL, t->t.mass_unit, t->n)); /* places stay */
     TRY(make_moments(t, 1));
     TRY(sap_session_mark(&t->session, SAPPORO_PHASE_WALK));
     TRY(sap_session_take_seconds(&t->session, SAPPORO_PHASE_SORT, SAPPORO_PHASE_MOMENTS, t->done.seconds));

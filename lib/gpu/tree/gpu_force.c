@@ -15,7 +15,7 @@ enum { THREADS = SAP_TREE_THREADS };
 
 static int sizes(struct sap_gpu_host_tree *t, const struct sap_gpu_buffer *a, int has_active, int n)
 {
-    const struct sap_argument args[] = {SAP_ARRAY(t->acc), SAP_ARRAY(has_active ? t->active : t->acc),
+    const struct sap_argument args[] = {SAP_ARRAY(t->acc), SAP_ARRAY(has_active ? *sap_tree_active(t) : t->acc),
                                         VALUE(has_active), SAP_ARRAY(*a), VALUE(n)};
     return sap_session_for_each(&t->session, t->f->sizes, n, THREADS, args, COUNT(args));
 }
@@ -40,9 +40,9 @@ static int start(struct sap_gpu_host_tree *t, struct sap_gpu_pass *p)
 {
     struct sap_gpu_pass first = {
         .request = p->request, .walkers = p->walkers, .w = {.own = p->w.own, .every = p->w.every}, .bad_active = -1};
-    struct sap_gpu_buffer *const a = p->w.own ? &t->a : &t->place_a;
+    struct sap_gpu_buffer *const a = p->w.own ? &t->given.a : &t->place_a;
     if (!p->w.own) TRY(sap_session_reserve(&t->session, a, (size_t)p->walkers->n * sizeof(double)));
-    if (!p->w.own || t->has_a < t->n) {
+    if (!p->w.own || t->given.has_a < t->n) {
         sap_gpu_targets_all(t, &first);
         TRY(sap_gpu_walk_targets(t, &first));
         TRY(sizes(t, a, 0, first.w.slots));
@@ -56,7 +56,7 @@ static int pick(struct sap_gpu_host_tree *t, const struct sap_gpu_pass *p)
     const int n = p->request->ni, has_active = p->request->active != NULL;
     TRY(sap_session_reserve(&t->session, &t->picked_acc, (size_t)n * 3 * sizeof(double)));
     TRY(sap_session_reserve(&t->session, &t->picked_pot, (size_t)n * sizeof(double)));
-    const struct sap_argument a[] = {SAP_ARRAY(t->acc), SAP_ARRAY(t->pot),        SAP_ARRAY(t->active),
+    const struct sap_argument a[] = {SAP_ARRAY(t->acc), SAP_ARRAY(t->pot),        SAP_ARRAY(*sap_tree_active(t)),
                                      VALUE(has_active), SAP_ARRAY(t->picked_acc), SAP_ARRAY(t->picked_pot),
                                      VALUE(n)};
     return sap_session_for_each(&t->session, t->f->pick, n, THREADS, a, COUNT(a));
@@ -117,10 +117,10 @@ static int run(struct sap_gpu_host_tree *t, struct sap_gpu_pass *p, double (*acc
     if (by_acceleration) TRY(start(t, p));
     TRY(sap_gpu_walk_targets(t, p));
     TRY(results(t, p, acc, pot));
-    if (p->learned) t->has_a = t->n;
+    if (p->learned) t->given.has_a = t->n;
     /* last: a force that fails must leave the accelerations of the force before it */
     if (!by_acceleration || !p->w.own) return SAP_DRIVER_OK;
-    return sizes(t, &t->a, !p->picked && r->active != NULL, p->picked ? t->n : r->ni);
+    return sizes(t, &t->given.a, !p->picked && r->active != NULL, p->picked ? t->n : r->ni);
 }
 
 /* ---- parts of a whole ---------------------------------------------------------------------- */
@@ -193,17 +193,18 @@ int sap_tree_walk_part(struct sap_gpu_host_tree *t, const struct sap_tree_pass *
     struct sap_gpu_pass p = {.request = &rows, .walkers = &t->own, .imported = how->imported, .bad_active = -1};
     p.w.own = !how->imported;
     p.w.every = t->settings.precision == SAPPORO_DP;
-    t->has_a = 0; /* the whole has other accelerations */
+    t->given.has_a = 0; /* the whole has other accelerations */
     TRY(sap_session_mark(&t->session, SAPPORO_PHASE_WALK));
     if (how->a && !how->knows_a)
-        TRY(sap_tree_send_accelerations(t, &a, t->n)); /* before the list, which takes the same pinned memory */
+        TRY(sap_gpu_given_send_a(&t->session, &t->given, &a,
+                                 t->n)); /* before the list, which takes the same pinned memory */
     if (how->active)
         TRY(sap_gpu_targets_active(t, &p));
     else
         sap_gpu_targets_all(t, &p);
     if (how->active && how->keeps)
         TRY(t->session.driver->stream_finish(t->session.stream)); /* the list has left pinned memory */
-    if (how->a) TRY(make_strict(t, &p, &t->a));
+    if (how->a) TRY(make_strict(t, &p, &t->given.a));
     p.w.work = work || how->keeps ? (int)sap_gpu_walk_left_words(&p.w) : 0;
     TRY(sap_gpu_walk_targets(t, &p));
     if (how->keeps) return end_kept(t, &p);

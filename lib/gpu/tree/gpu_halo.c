@@ -255,9 +255,9 @@ static int fill(struct sap_gpu_host_tree *t, const struct selecting *s)
     for (int level = 0; level < s->levels; level++) {
         const int shift_at = level * parts;
         const struct sap_argument a[] = {
-            SAP_ARRAY(h->entry[level]), SAP_ARRAY(h->shift),    VALUE(shift_at),           VALUE(parts),
-            SAP_ARRAY(h->base),         SAP_ARRAY(h->x_base),   SAP_ARRAY(h->before),      SAP_ARRAY(t->node),
-            SAP_ARRAY(t->cell),         SAP_ARRAY(t->particle), SAP_ARRAY(t->own.address), SAP_ARRAY(h->made),
+            SAP_ARRAY(h->entry[level]), SAP_ARRAY(h->shift),          VALUE(shift_at),           VALUE(parts),
+            SAP_ARRAY(h->base),         SAP_ARRAY(h->x_base),         SAP_ARRAY(h->before),      SAP_ARRAY(t->node),
+            SAP_ARRAY(t->cell),         SAP_ARRAY(t->given.particle), SAP_ARRAY(t->own.address), SAP_ARRAY(h->made),
             SAP_ARRAY(h->made_x)};
         TRY(sap_session_launch(&t->session, t->f->halo_fill, s->n[level], 32, a, COUNT(a)));
     }

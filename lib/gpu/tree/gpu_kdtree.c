@@ -165,11 +165,11 @@ static int reserve(const struct sap_gpu_host_tree *t, int n)
 static int start(const struct sap_gpu_host_tree *t)
 {
     const struct sap_gpu_kd *const kd = t->kd;
-    const struct sap_argument a[] = {SAP_ARRAY(t->particle),    SAP_ARRAY(kd->point[0]),
-                                     SAP_ARRAY(kd->address[0]), SAP_ARRAY(kd->node_of[0]),
-                                     SAP_ARRAY(kd->inner),      SAP_ARRAY(kd->leaf),
-                                     SAP_ARRAY(kd->large[0]),   SAP_ARRAY(kd->root),
-                                     SAP_ARRAY(kd->counter),    VALUE(kd->b)};
+    const struct sap_argument a[] = {SAP_ARRAY(t->given.particle), SAP_ARRAY(kd->point[0]),
+                                     SAP_ARRAY(kd->address[0]),    SAP_ARRAY(kd->node_of[0]),
+                                     SAP_ARRAY(kd->inner),         SAP_ARRAY(kd->leaf),
+                                     SAP_ARRAY(kd->large[0]),      SAP_ARRAY(kd->root),
+                                     SAP_ARRAY(kd->counter),       VALUE(kd->b)};
     return sap_session_for_each(&t->session, kd->f->start, kd->b.n, TILE, a, COUNT(a));
 }
 
@@ -252,7 +252,7 @@ static int divide(const struct sap_gpu_host_tree *t, int round, int most, const 
 {
     const struct sap_gpu_kd *const kd = t->kd;
     const int side = round & 1, other = side ^ 1, n = kd->b.n, groups = most / SAP_KD_NODE_THREADS + 1;
-    const struct sap_argument sides[] = {SAP_ARRAY(t->particle),       SAP_ARRAY(kd->point[side]),
+    const struct sap_argument sides[] = {SAP_ARRAY(t->given.particle), SAP_ARRAY(kd->point[side]),
                                          SAP_ARRAY(kd->node_of[side]), SAP_ARRAY(kd->large[side]),
                                          SAP_ARRAY(kd->before),        VALUE(n)};
     const struct sap_argument children[] = {SAP_ARRAY(kd->point[side]),
@@ -412,7 +412,7 @@ int sap_gpu_kd_split(struct sap_gpu_host_tree *t, const double *low, const doubl
                      const struct sap_gpu_buffer *order)
 {
     struct sap_gpu_kd *const kd = t->kd;
-    const int merge = t->settings.walk == SAPPORO_WALK_STACKLESS ? 1 : 3, n = t->given;
+    const int merge = t->settings.walk == SAPPORO_WALK_STACKLESS ? 1 : 3, n = t->given.n;
     int roots;
     kd->b = (struct sap_kd_arguments){.low = {low[0], low[1], low[2]},
                                       .high = {high[0], high[1], high[2]},

@@ -207,8 +207,8 @@ static int upload_targets(struct sap_gpu_host_tree *t, const struct sap_halo_tar
 {
     const sapporo_column a = {targets->a, 0};
     if (targets->a) {
-        t->has_a = 0; /* the whole has other accelerations */
-        TRY(sap_tree_send_accelerations(t, &a, t->n));
+        t->given.has_a = 0; /* the whole has other accelerations */
+        TRY(sap_gpu_given_send_a(&t->session, &t->given, &a, t->n));
     }
     if (!targets->active) return SAP_DRIVER_OK;
     TRY(sap_session_reserve(&t->session, &t->selection.active, (size_t)t->n));
@@ -226,18 +226,12 @@ int sap_tree_regions_gpu(struct sap_gpu_host_tree *t, int room, const struct sap
     TRY(upload_targets(t, targets));
     TRY(sap_session_reserve(&t->session, &h->region, (size_t)room * sizeof *region));
     const struct sap_gpu_buffer *const flags = has_active ? &h->active : &t->own.address;
-    const struct sap_argument a[] = {SAP_ARRAY(h->region_node),
-                                     SAP_ARRAY(t->node),
-                                     SAP_ARRAY(t->own.sorted),
-                                     SAP_ARRAY(t->own.address),
-                                     SAP_ARRAY(t->own.group_of),
-                                     SAP_ARRAY(t->own.bound),
-                                     SAP_ARRAY(*flags),
-                                     VALUE(has_active),
-                                     SAP_ARRAY(t->a),
-                                     VALUE(has_a),
-                                     VALUE(h->widest),
-                                     VALUE(accuracy),
+    const struct sap_argument a[] = {SAP_ARRAY(h->region_node),  SAP_ARRAY(t->node),
+                                     SAP_ARRAY(t->own.sorted),   SAP_ARRAY(t->own.address),
+                                     SAP_ARRAY(t->own.group_of), SAP_ARRAY(t->own.bound),
+                                     SAP_ARRAY(*flags),          VALUE(has_active),
+                                     SAP_ARRAY(t->given.a),      VALUE(has_a),
+                                     VALUE(h->widest),           VALUE(accuracy),
                                      SAP_ARRAY(h->region)};
     TRY(sap_session_launch(&t->session, t->f->halo_tell, h->regions, SAP_HALO_TELLERS, a, COUNT(a)));
     TRY(sap_session_download(&t->session, region, &h->region, 0, (size_t)h->regions * sizeof *region));

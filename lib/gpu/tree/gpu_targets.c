@@ -74,7 +74,7 @@ static int bits_of(int n)
 static int sort_rows(struct sap_gpu_host_tree *t, const struct sap_gpu_pass *p, int *at)
 {
     const int n = p->request->ni, has_active = p->request->active != NULL;
-    const struct sap_argument keys[] = {SAP_ARRAY(t->place), SAP_ARRAY(t->active), VALUE(has_active),
+    const struct sap_argument keys[] = {SAP_ARRAY(t->place), SAP_ARRAY(*sap_tree_active(t)), VALUE(has_active),
                                         SAP_ARRAY(t->row_key[0]), VALUE(n)};
     const struct sap_argument few[] = {SAP_ARRAY(t->row_key[0]), SAP_ARRAY(t->row_key[1]), SAP_ARRAY(t->row[1]),
                                        VALUE(n)};
@@ -102,8 +102,8 @@ int sap_gpu_targets_active(struct sap_gpu_host_tree *t, struct sap_gpu_pass *p)
         return SAP_DRIVER_OK;
     }
     TRY(reserve_rows(t, n));
-    const struct sap_argument places[] = {SAP_ARRAY(t->place), SAP_ARRAY(t->active), VALUE(has_active),
-                                          SAP_ARRAY(t->slot),  SAP_ARRAY(t->row[1]), VALUE(n)};
+    const struct sap_argument places[] = {SAP_ARRAY(t->place), SAP_ARRAY(*sap_tree_active(t)), VALUE(has_active),
+                                          SAP_ARRAY(t->slot),  SAP_ARRAY(t->row[1]),           VALUE(n)};
     if (as_given) TRY(sap_session_for_each(&t->session, t->f->row_places, n, THREADS, places, COUNT(places)));
     if (!as_given) TRY(sort_rows(t, p, &at));
     const struct sap_argument slots[] = {SAP_ARRAY(t->row_key[at]), SAP_ARRAY(t->slot), VALUE(n)};

@@ -53,17 +53,15 @@ static void free_walkers(const struct sap_gpu_host_tree *t, struct sap_gpu_walke
 static void free_buffers(struct sap_gpu_host_tree *t)
 {
     struct sap_gpu_buffer *const all[] = {
-        &t->particle,     &t->past_x[0],   &t->past_x[1], &t->a,           &t->told,
-        &t->place,        &t->span,        &t->count,     &t->first,       &t->bounds,
-        &t->node,         &t->node_level,  &t->cell,      &t->word,        &t->source,
-        &t->moments,      &t->place_given, &t->place_a,   &t->row_key[0],  &t->row_key[1],
-        &t->row[0],       &t->row[1],      &t->slot,      &t->slot_strict, &t->part_key[0],
-        &t->part_key[1],  &t->part[0],     &t->part[1],   &t->picked_acc,  &t->picked_pot,
-        &t->active,       &t->next,        &t->query,     &t->found,       &t->begin,
-        &t->list,         &t->left,        &t->acc,       &t->pot,         &t->new_first,
-        &t->halo.sorted,  &t->halo.node,   &t->halo.cell, &t->halo.word,   &t->halo.source,
-        &t->halo.moments, &t->stop_begin,  &t->stop_top,  &t->stop,        &t->kept_acc,
-        &t->kept_pot,     &t->kept_work};
+        &t->past_x[0],   &t->past_x[1],    &t->told,        &t->place,       &t->span,        &t->count,
+        &t->first,       &t->bounds,       &t->node,        &t->node_level,  &t->cell,        &t->word,
+        &t->source,      &t->moments,      &t->place_given, &t->place_a,     &t->row_key[0],  &t->row_key[1],
+        &t->row[0],      &t->row[1],       &t->slot,        &t->slot_strict, &t->part_key[0], &t->part_key[1],
+        &t->part[0],     &t->part[1],      &t->picked_acc,  &t->picked_pot,  &t->active,      &t->next,
+        &t->query,       &t->found,        &t->begin,       &t->list,        &t->left,        &t->acc,
+        &t->pot,         &t->new_first,    &t->halo.sorted, &t->halo.node,   &t->halo.cell,   &t->halo.word,
+        &t->halo.source, &t->halo.moments, &t->stop_begin,  &t->stop_top,    &t->stop,        &t->kept_acc,
+        &t->kept_pot,    &t->kept_work};
     for (int k = 0; k < COUNT(all); k++) sap_gpu_free(t->session.driver, all[k]);
     sap_tree_free_selection(t);
     free_walkers(t, &t->own);
@@ -75,10 +73,10 @@ static void destroy(struct sap_tree *tree)
     struct sap_gpu_host_tree *const t = of(tree);
     sap_session_stop(&t->session);
     free_buffers(t);
+    sap_gpu_given_free(t->session.driver, &t->given);
     sap_gpu_lengths_free(t);
     sap_gpu_kd_free(t);
     sap_session_close(&t->session);
-    free(t->mass);
     free(t);
 }
 
@@ -88,13 +86,12 @@ static int open_device(struct sap_gpu_host_tree *t)
 {
     TRY(sap_session_open(&t->session));
     TRY(sap_session_open_times(&t->session));
-    TRY(sap_tree_kernels(&t->session, &t->f));
+    TRY(sap_gpu_given_open(&t->session, &t->given));
+    t->f = t->given.f;
     if (t->kd) TRY(sap_gpu_kd_open(t));
     if (t->settings.softening) TRY(sap_gpu_lengths_open(t));
     TRY(sap_gpu_reserve_pinned(t->session.driver, t->session.device->dev, &t->told, sizeof(struct sap_gpu_tree_told)));
-    TRY(sap_session_reserve(&t->session, &t->bounds, sizeof(struct sap_gpu_tree_told)));
-    TRY(sap_session_reserve(&t->session, &t->particle, ((size_t)t->room + 1) * 4 * sizeof(double)));
-    return sap_session_reserve(&t->session, &t->a, ((size_t)t->room + 1) * sizeof(double));
+    return sap_session_reserve(&t->session, &t->bounds, sizeof(struct sap_gpu_tree_told));
 }
 
 static void take_settings(struct sap_gpu_host_tree *t, const struct sap_tree_settings *settings)
@@ -112,10 +109,10 @@ static void take_settings(struct sap_gpu_host_tree *t, const struct sap_tree_set
 }
 
 /* Allocates host memory. */
-static int open_host(struct sap_gpu_host_tree *t)
+static int open_host(struct sap_gpu_host_tree *t, int room)
 {
-    t->mass = calloc((size_t)t->room + 1, sizeof *t->mass);
-    if (!t->mass) return SAP_DRIVER_MEMORY;
+    TRY(sap_gpu_given_new(&t->given, room));
+    if (t->settings.softening) t->given.lengths = &t->lengths;
     if (t->settings.softening) TRY(sap_gpu_lengths_new(t));
     return t->settings.kind == SAPPORO_TREE_KDTREE ? sap_gpu_kd_new(t) : (int)SAP_DRIVER_OK;
 }
@@ -127,9 +124,8 @@ static int create(struct sap_device_set *opaque_set, const struct sap_tree_setti
     struct sap_gpu_host_tree *const t = calloc(1, sizeof *t);
     if (!t) return SAPPORO_ERR_MEMORY;
     sap_session_init(&t->session, (void *)opaque_set, "tree");
-    t->room = n;
     take_settings(t, settings);
-    int status = sap_gpu_status(open_host(t));
+    int status = sap_gpu_status(open_host(t, n));
     if (!status) status = sap_session_begin(&t->session);
     if (!status) status = sap_session_end(&t->session, open_device(t));
     if (status)
@@ -141,7 +137,11 @@ static int create(struct sap_device_set *opaque_set, const struct sap_tree_setti
 
 /* ---- particles ------------------------------------------------------------------------ */
 
-static int set(struct sap_tree *tree, const sapporo_tree_particles *p) { return sap_tree_set_gpu(of(tree), p); }
+static int set(struct sap_tree *tree, const sapporo_tree_particles *p)
+{
+    struct sap_gpu_host_tree *const t = of(tree);
+    return sap_gpu_given_set(&t->session, &t->given, p);
+}
 
 /* ---- build and refresh ------------------------------------------------------------------- */
 
@@ -150,7 +150,7 @@ static int run(struct sap_gpu_host_tree *t, int (*work)(struct sap_gpu_host_tree
 {
     const int status = sap_session_begin(&t->session);
     if (status) return status;
-    if (t->torn)
+    if (t->given.torn)
         return sap_session_refuse(&t->session, SAPPORO_ERR_DEVICE, "particles were not all taken: set them again");
     return sap_session_end(&t->session, work(t));
 }
@@ -171,7 +171,7 @@ static int build(struct sap_tree *tree)
 static int refresh(struct sap_tree *tree)
 {
     struct sap_gpu_host_tree *const t = of(tree);
-    if (!t->linked || t->given != t->n)
+    if (!t->linked || t->given.n != t->n)
         return sap_session_fail(&t->session, SAPPORO_ERR_ARGUMENT, "there is no tree of so many particles");
     return made(t, sap_tree_refresh_gpu);
 }
@@ -203,7 +203,7 @@ static int statistics(struct sap_tree *tree, sapporo_tree_statistics *s)
 {
     struct sap_gpu_host_tree *const t = of(tree);
     if (t->built) *s = t->done;
-    s->host_bytes = memory((void *)t->session.set, &t->settings, t->room, &s->device_bytes);
+    s->host_bytes = memory((void *)t->session.set, &t->settings, t->given.room, &s->device_bytes);
     const int status = sap_session_begin(&t->session);
     if (status) return status;
     return sap_session_end(&t->session, t->built && t->n > 0 ? sap_tree_count_gpu(t, s) : (int)SAP_DRIVER_OK);

@@ -18,11 +18,10 @@
 #include "gpu/gpu_devices.h"
 #include "gpu/gpu_memory.h"
 #include "gpu/gpu_session.h"
+#include "gpu/tree/gpu_given.h"
 #include "gpu/tree/gpu_lengths.h"
 
 struct sap_gpu_tree_kernels;
-
-enum { SAP_TORN_MASSES = 2 };
 
 /* Sorted target particles: the tree's own particles, or positions from the caller. */
 struct sap_gpu_walkers {
@@ -79,19 +78,13 @@ struct sap_gpu_host_tree {
     struct sap_tree_settings settings;
     struct sap_gpu_session session;
     const struct sap_gpu_tree_kernels *f;
-    int room;
     int out_of_range; /* a build or refresh found particles whose moments exceed the range of double */
     int may_be_near;  /* pairs of the tree may be too near for double (engine/cube.h): forces are checked */
     int too_near;     /* the last force found such a pair */
 
-    /* particles by address */
-    int given;             /* particles of the last set */
+    struct sap_gpu_given given;
     struct sap_gpu_kd *kd; /* kd-trees only: memory of their builds */
-    double *mass;          /* [room] on the host: for a set without masses */
-    int mass_elsewhere;    /* the last masses came in device memory */
-    int torn;              /* a set failed half way; SAP_TORN_MASSES: masses were overwritten, too */
-    int has_a;             /* particles with known accelerations */
-    struct sap_gpu_buffer particle, a, told;
+    struct sap_gpu_buffer told;
     struct sap_gpu_buffer past_x[2]; /* particles of the last call and the one before (gpu_ahead.c) */
     int past[2];                     /* so many */
     double lead;                     /* of the build under way */
@@ -121,7 +114,7 @@ struct sap_gpu_host_tree {
 
     /* a force */
     struct sap_gpu_walkers places;
-    int listed; /* the stepper has written the list of active particles to `active` */
+    const struct sap_gpu_buffer *listed; /* the list of active particles that a stepper has; NULL: `active` */
     struct sap_gpu_buffer kept_acc, kept_pot, kept_work; /* results of a walk of a part, until the next one adds them */
     int picked; /* results of the last force: in picked_acc and picked_pot; else in acc and pot */
     struct sap_gpu_buffer place_given, place_a, row_key[2], row[2], part_key[2], part[2], slot, slot_strict, active,
@@ -163,10 +156,14 @@ int sap_tree_build_ahead_gpu(struct sap_gpu_host_tree *t, double lead);
 /* Checks whether the moments of the given particles fit into double; a driver status, t->out_of_range (gpu_build.c). */
 int sap_tree_check_range(struct sap_gpu_host_tree *t);
 
-/* Implements `set` of the table; a sapporo_status. */
-int sap_tree_set_gpu(struct sap_gpu_host_tree *t, const sapporo_tree_particles *p);
+/* Returns the list of active particles in device memory. */
+static inline const struct sap_gpu_buffer *sap_tree_active(const struct sap_gpu_host_tree *t)
+{
+    return t->listed ? t->listed : &t->active;
+}
 
-/* Copies a request's list to t->active; *bad: the first entry that is no particle, or -1. A driver status. */
+/* Copies a request's list to t->active, unless a stepper has it (gpu_results.c); *bad: the first entry that is no
+ * particle, or -1. A driver status. */
 int sap_tree_take_active(struct sap_gpu_host_tree *t, const sapporo_tree_request *r, int *bad);
 
 /*
@@ -198,9 +195,6 @@ int sap_tree_regions_gpu(struct sap_gpu_host_tree *t, int room, const struct sap
 int sap_tree_select_gpu(struct sap_gpu_host_tree *t, const struct sap_halo_wish *wish, int (*count)[2]);
 int sap_tree_selected_gpu(struct sap_gpu_host_tree *t, struct sap_halo_node *node, double (*x)[4]);
 void sap_tree_free_selection(struct sap_gpu_host_tree *t);
-
-/* Uploads sizes of accelerations by address to t->a; a driver status. */
-int sap_tree_send_accelerations(struct sap_gpu_host_tree *t, const sapporo_column *a, int n);
 
 /* Computes the words of nodes for the walk from their cells; a driver status. */
 int sap_gpu_tree_words(struct sap_gpu_host_tree *t, const struct sap_gpu_halo *of);
