@@ -25,6 +25,16 @@ engines  engine cpu gpu
 # lib/engines.c is the list of engines: it names all of them, and the context reads it by a name of engine/engine.h.
 given='sap_engines|sap_fallback_engine'
 
+# Inside lib/gpu: a module, NAME.c and NAME.h, and the modules of lib/gpu that it may include.
+modules='
+gpu_session          gpu_devices gpu_kernels gpu_launch gpu_memory gpu_status
+gpu_copies           gpu_launch gpu_session
+gpu_sums             gpu_devices gpu_kernels gpu_launch gpu_lists gpu_memory gpu_shape
+tree/gpu_given       gpu_launch gpu_memory gpu_session tree/gpu_kernels tree/gpu_lengths
+tree/gpu_kernels     gpu_kernels gpu_launch gpu_primitives gpu_session
+stepper/gpu_direct   gpu_devices gpu_kernels gpu_launch gpu_shape gpu_status gpu_sums stepper/gpu_stepper
+'
+
 work=$(mktemp -d) || exit 2
 trap 'rm -rf "$work"' EXIT
 . test/support/tap.sh
@@ -104,6 +114,23 @@ if [ -n "$objects" ]; then
 else
     echo "ok - no call leads upward # SKIP nm or the objects of a build are missing"
 fi
+
+# ---- inside lib/gpu
+
+printf '%s\n' "$modules" | awk '
+    function module(path) { sub(/^lib\/gpu\//, "", path); sub(/\.[ch]$/, "", path); return path }
+    FILENAME == "-" { if (NF > 0) known[$1]; for (k = 2; k <= NF; k++) may[$1, $k]; next }
+    $2 ~ /^lib\/gpu\// && (module($1) in known) && module($1) != module($2) && !((module($1), module($2)) in may) {
+        print $1 " includes " $2
+    }' - "$work/edges" >"$work/log"
+printf '%s\n' "$modules" | while read -r module rest; do
+    [ -z "$module" ] || [ -f "lib/gpu/$module.c" ] || echo "lib/gpu/$module.c is not there"
+done >>"$work/log"
+none "modules of lib/gpu include those that they may"
+
+# A call on a tree or a stepper of an accelerator begins and ends in lib/gpu/gpu_session.c alone.
+grep -En 'driver->(enter|leave)\(|sap_fp_(guard|release)\(' lib/gpu/tree/*.[ch] lib/gpu/stepper/*.[ch] >"$work/log"
+none "trees and steppers of accelerators have one bracket of calls"
 
 # ---- circles: files that include each other, directly or through others
 
