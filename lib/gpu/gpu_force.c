@@ -390,7 +390,7 @@ static int start_all(struct sap_gpu_store *store, struct sap_gpu_host_force *for
 
 static int start(struct sap_gpu_store *store, struct sap_gpu_host_force *force, unsigned extra)
 {
-    if (store->broken) return sap_gpu_refuse(store, SAPPORO_ERR_DEVICE, "a device was lost: close, and open again");
+    if (sap_gpu_refuse_lost(store)) return SAPPORO_ERR_DEVICE;
     const int status = start_all(store, force, extra);
     stop_work(store);
     force->have |= status ? 0 : extra;

@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "base/finite.h"
-#include "base/fpenv.h"
 #include "device/gpu_layout.h"
 #include "driver/driver.h"
 #include "engine/jstore.h"
@@ -334,20 +333,23 @@ static int put_all(struct sap_gpu_store *store, const struct sap_staged *first, 
     return SAP_DRIVER_OK;
 }
 
+static int put(struct sap_gpu_store *store, const struct sap_staged *particles, int n)
+{
+    if (n > 0) sap_gpu_lists_settle_all(store);
+    /* only if the devices' copies match the host's: else an older change could overwrite this one */
+    if (store->lost || store->broken || store->cleared != store->host->cleared || store->seen != store->host->version)
+        return SAPPORO_ERR_GONE;
+    const int status = sap_gpu_status(put_all(store, particles, n));
+    if (status) store->lost = 1; /* some updates may be staged: the next update uploads all particles again */
+    return status;
+}
+
 /* Implements the entry `put` of struct sap_store_ops. */
 int sap_gpu_store_put(struct sap_store *opaque_store, const struct sap_staged *particles, int n)
 {
     struct sap_gpu_store *const store = (void *)opaque_store;
-    const sap_fpguard caller = sap_fp_guard();
-    /* only if the devices' copies match the host's: else an older change could overwrite this one */
-    int status = SAPPORO_ERR_GONE;
-    if (n > 0) sap_gpu_lists_settle_all(store);
-    if (!store->lost && !store->broken && store->cleared == store->host->cleared &&
-        store->seen == store->host->version) {
-        status = sap_gpu_status(put_all(store, particles, n));
-        if (status) store->lost = 1; /* some updates may be staged: the next update uploads all particles again */
-    }
-    sap_fp_release(caller);
+    int status;
+    GUARDED(status = put(store, particles, n));
     return status;
 }
 

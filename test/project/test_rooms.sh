@@ -128,9 +128,11 @@ printf '%s\n' "$modules" | while read -r module rest; do
 done >>"$work/log"
 none "modules of lib/gpu include those that they may"
 
-# A call on a tree or a stepper of an accelerator begins and ends in lib/gpu/gpu_session.c alone.
-grep -En 'driver->(enter|leave)\(|sap_fp_(guard|release)\(' lib/gpu/tree/*.[ch] lib/gpu/stepper/*.[ch] >"$work/log"
-none "trees and steppers of accelerators have one bracket of calls"
+# A call on a tree or a stepper of an accelerator begins and ends in gpu_session.c alone; other entries are GUARDED.
+grep -En 'driver->(enter|leave)\(' lib/gpu/tree/*.[ch] lib/gpu/stepper/*.[ch] >"$work/log"
+grep -En 'sap_fp_(guard|release|enter|leave)\(' lib/gpu/*.[ch] lib/gpu/*/*.[ch] |
+    grep -Ev '^lib/gpu/(gpu_session\.c|gpu_launch\.h):' >>"$work/log"
+none "calls of accelerators have one bracket"
 
 # ---- circles: files that include each other, directly or through others
 
