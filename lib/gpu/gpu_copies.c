@@ -16,7 +16,7 @@ static int threads_for(size_t bytes) { return sap_threads_few(1 + (int)(bytes / 
 
 /* Elements that threads fill. */
 struct piece_filling {
-    sap_session_fill *fill;
+    sap_session_source *fill;
     void *argument;
     char *to;
     size_t each;
@@ -35,7 +35,7 @@ static char *side_of(const struct sap_gpu_session *s, int side)
 }
 
 int sap_session_upload(struct sap_gpu_session *s, const struct sap_gpu_buffer *to, size_t each, int n,
-                       sap_session_fill *fill, void *argument)
+                       sap_session_source *fill, void *argument)
 {
     const int most = (int)(s->chunk.bytes / SIDES / 64 * 64 / each);
     int side = 0;
@@ -46,10 +46,10 @@ int sap_session_upload(struct sap_gpu_session *s, const struct sap_gpu_buffer *t
         struct piece_filling f = {fill, argument, side_of(s, side), each, first};
         if (piece >= SIDES) TRY(s->driver->event_wait(s->copied[side]));
         sap_team_for(threads, some, sap_team_chunk(some, threads, at_once), fill_some, &f);
-        TRY(s->driver->copy_in(s->stream, to->mem, (size_t)first * each, f.to, bytes));
+        TRY(sap_session_copy_in(s, to->mem, (size_t)first * each, f.to, bytes));
         TRY(s->driver->event_record(s->copied[side], s->stream));
     }
-    return s->driver->stream_finish(s->stream);
+    return sap_session_wait(s);
 }
 
 /* Bytes that threads copy. */
@@ -81,12 +81,12 @@ int sap_session_download(struct sap_gpu_session *s, void *to, const struct sap_g
     size_t before = 0; /* bytes of the piece that is on its way */
     int side = 0;
     if (bytes <= most) {
-        if (bytes > 0) TRY(s->driver->copy_out(s->stream, to, from->mem, at, bytes));
-        return s->driver->stream_finish(s->stream);
+        if (bytes > 0) TRY(sap_session_copy_out(s, to, from->mem, at, bytes));
+        return sap_session_wait(s);
     }
     for (size_t done = 0; done < bytes || before > 0; side = !side) {
         const size_t some = bytes - done < most ? bytes - done : most;
-        if (some > 0) TRY(s->driver->copy_out(s->stream, side_of(s, side), from->mem, at + done, some));
+        if (some > 0) TRY(sap_session_copy_out(s, side_of(s, side), from->mem, at + done, some));
         if (some > 0) TRY(s->driver->event_record(s->copied[side], s->stream));
         if (before > 0) TRY(empty(s, !side, (char *)to + done - before, before));
         done += some;

@@ -102,12 +102,39 @@ int sap_session_reserve(const struct sap_gpu_session *s, struct sap_gpu_buffer *
 /* Returns zeroed host memory for n elements, or NULL: the caller then returns SAP_DRIVER_MEMORY. */
 void *sap_session_host_memory(struct sap_gpu_session *s, size_t n, size_t each);
 
+/* The copies and fills of the driver in the stream of a session; _wait waits for all work in the stream. */
+static inline int sap_session_copy_in(const struct sap_gpu_session *s, struct sap_mem *to, size_t at, const void *from,
+                                      size_t bytes)
+{
+    return s->driver->copy_in(s->stream, to, at, from, bytes);
+}
+
+static inline int sap_session_copy_out(const struct sap_gpu_session *s, void *to, struct sap_mem *from, size_t at,
+                                       size_t bytes)
+{
+    return s->driver->copy_out(s->stream, to, from, at, bytes);
+}
+
+static inline int sap_session_copy(const struct sap_gpu_session *s, struct sap_mem *to, size_t to_at,
+                                   struct sap_mem *from, size_t from_at, size_t bytes)
+{
+    return s->driver->copy(s->stream, to, to_at, from, from_at, bytes);
+}
+
+static inline int sap_session_fill(const struct sap_gpu_session *s, struct sap_mem *mem, size_t at, unsigned char value,
+                                   size_t bytes)
+{
+    return s->driver->fill(s->stream, mem, at, value, bytes);
+}
+
+static inline int sap_session_wait(const struct sap_gpu_session *s) { return s->driver->stream_finish(s->stream); }
+
 /* Writes elements first ... first + n - 1 of an array to `to`. */
-typedef void sap_session_fill(void *argument, void *to, int first, int n);
+typedef void sap_session_source(void *argument, void *to, int first, int n);
 
 /* Uploads n elements of `each` bytes that threads write to pinned memory by `fill`; waits (gpu_copies.c). */
 int sap_session_upload(struct sap_gpu_session *s, const struct sap_gpu_buffer *to, size_t each, int n,
-                       sap_session_fill *fill, void *argument);
+                       sap_session_source *fill, void *argument);
 
 /* Copies bytes from `at` on to memory of the host; waits (gpu_copies.c). */
 int sap_session_download(struct sap_gpu_session *s, void *to, const struct sap_gpu_buffer *from, size_t at,

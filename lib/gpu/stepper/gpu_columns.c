@@ -21,8 +21,8 @@ static int send_three(struct sap_gpu_stepper *s, const struct sap_gpu_buffer *to
     if (memory == SAPPORO_MEMORY_DEVICE) {
         struct sap_mem *theirs = NULL;
         TRY(d->adopt(s->session->device->dev, from->base, (size_t)s->n * each, &theirs));
-        int status = d->copy(s->session->stream, to->mem, 0, theirs, 0, (size_t)s->n * each);
-        if (!status) status = d->stream_finish(s->session->stream);
+        int status = sap_session_copy(s->session, to->mem, 0, theirs, 0, (size_t)s->n * each);
+        if (!status) status = sap_session_wait(s->session);
         d->release(theirs);
         return status;
     }
@@ -30,21 +30,20 @@ static int send_three(struct sap_gpu_stepper *s, const struct sap_gpu_buffer *to
     for (int first = 0; first < s->n; first += CHUNK) {
         const int n = s->n - first < CHUNK ? s->n - first : CHUNK;
         for (int k = 0; k < n; k++) memcpy(chunk[k], sap_column_at(from, first + k, each), each);
-        TRY(d->copy_in(s->session->stream, to->mem, (size_t)first * each, chunk, (size_t)n * each));
-        TRY(d->stream_finish(s->session->stream));
+        TRY(sap_session_copy_in(s->session, to->mem, (size_t)first * each, chunk, (size_t)n * each));
+        TRY(sap_session_wait(s->session));
     }
     return SAP_DRIVER_OK;
 }
 
 static int take_columns(struct sap_gpu_stepper *s, const sapporo_tree_particles *p, const sapporo_column *v, int *bad)
 {
-    const struct sap_driver *const d = s->session->driver;
     const int n = s->n;
     const struct sap_argument a[] = {MEM(s->v), MEM(s->given->particle), MEM(s->bad), VALUE(n)};
     TRY(send_three(s, &s->x, &p->x, p->memory));
     TRY(send_three(s, &s->v, v, p->memory));
-    TRY(d->fill(s->session->stream, s->a.mem, 0, 0, (size_t)n * 3 * sizeof(double)));
-    TRY(d->fill(s->session->stream, s->level.mem, 0, 0, (size_t)n * sizeof(int)));
+    TRY(sap_session_fill(s->session, s->a.mem, 0, 0, (size_t)n * 3 * sizeof(double)));
+    TRY(sap_session_fill(s->session, s->level.mem, 0, 0, (size_t)n * sizeof(int)));
     TRY(sap_stepper_reset(s));
     TRY(sap_stepper_for_each(s, s->f->look, n, a, COUNT(a)));
     return sap_stepper_ask(s, bad);
@@ -119,8 +118,8 @@ static int read_part(struct sap_gpu_stepper *s, enum sap_step_column column, voi
     double(*const chunk)[4] = s->session->chunk.host;
     for (int first = 0; first < s->n; first += CHUNK) {
         const int n = s->n - first < CHUNK ? s->n - first : CHUNK;
-        TRY(s->session->driver->copy_out(s->session->stream, chunk, from->mem, (size_t)first * each, (size_t)n * each));
-        TRY(s->session->driver->stream_finish(s->session->stream));
+        TRY(sap_session_copy_out(s->session, chunk, from->mem, (size_t)first * each, (size_t)n * each));
+        TRY(sap_session_wait(s->session));
         for (int k = 0; k < n; k++)
             memcpy((double *)to + (size_t)sap_step_address(&s->order, first + k) * (size_t)words,
                    chunk[k] + (mass ? 3 : 0), (size_t)words * sizeof(double));
@@ -133,8 +132,8 @@ static int read_column(struct sap_gpu_stepper *s, enum sap_step_column column, v
     size_t each;
     const struct sap_gpu_buffer *const from = buffer_of(s, column, &each);
     if (column == SAP_STEP_MASS || column == SAP_STEP_BUILT) return read_part(s, column, to);
-    TRY(s->session->driver->copy_out(s->session->stream, to, from->mem, 0, (size_t)s->n * each));
-    return s->session->driver->stream_finish(s->session->stream);
+    TRY(sap_session_copy_out(s->session, to, from->mem, 0, (size_t)s->n * each));
+    return sap_session_wait(s->session);
 }
 
 int sap_stepper_read_gpu(struct sap_stepper *stepper, enum sap_step_column column, void *to)
@@ -148,8 +147,8 @@ static int write_column(struct sap_gpu_stepper *s, enum sap_step_column column, 
 {
     size_t each;
     const struct sap_gpu_buffer *const to = buffer_of(s, column, &each);
-    TRY(s->session->driver->copy_in(s->session->stream, to->mem, 0, from, (size_t)s->n * each));
-    return s->session->driver->stream_finish(s->session->stream);
+    TRY(sap_session_copy_in(s->session, to->mem, 0, from, (size_t)s->n * each));
+    return sap_session_wait(s->session);
 }
 
 int sap_stepper_write_gpu(struct sap_stepper *stepper, enum sap_step_column column, const void *from)
@@ -170,10 +169,10 @@ static int give(struct sap_gpu_stepper *s, sapporo_memory memory, void *to, cons
     const struct sap_driver *const d = s->session->driver;
     struct sap_mem *theirs = NULL;
     if (!to) return SAP_DRIVER_OK;
-    if (memory != SAPPORO_MEMORY_DEVICE) return d->copy_out(s->session->stream, to, from->mem, 0, bytes);
+    if (memory != SAPPORO_MEMORY_DEVICE) return sap_session_copy_out(s->session, to, from->mem, 0, bytes);
     TRY(d->adopt(s->session->device->dev, to, bytes, &theirs));
-    int status = d->copy(s->session->stream, theirs, 0, from->mem, 0, bytes);
-    if (!status) status = d->stream_finish(s->session->stream);
+    int status = sap_session_copy(s->session, theirs, 0, from->mem, 0, bytes);
+    if (!status) status = sap_session_wait(s->session);
     d->release(theirs);
     return status;
 }
@@ -205,7 +204,7 @@ static int give_at(struct sap_gpu_stepper *s, struct sap_step step, sapporo_memo
     TRY(sap_stepper_for_each(s, s->f->at, n, a, COUNT(a)));
     TRY(give(s, memory, x, &s->to_x, bytes));
     TRY(give(s, memory, v, &s->to_v, bytes));
-    return s->session->driver->stream_finish(s->session->stream);
+    return sap_session_wait(s->session);
 }
 
 int sap_stepper_at_gpu(struct sap_stepper *stepper, const struct sap_step *step, sapporo_memory memory, double (*x)[3],

@@ -77,14 +77,13 @@ void sap_gpu_direct_forget(struct sap_gpu_stepper *s)
 /* Reads the particles at their predicted positions, and chooses units in which they fit. */
 static int choose_units(struct sap_gpu_stepper *s)
 {
-    const struct sap_driver *const driver = s->session->driver;
     struct sap_sizes sizes = {0};
     struct sap_spread all, massless;
     const size_t n = (size_t)s->n;
     double *const particle = malloc((4 * n + 1) * sizeof *particle); /* x, y, z, mass of each */
     if (!particle) return SAP_DRIVER_MEMORY;
-    int status = driver->copy_out(s->session->stream, particle, s->given->particle.mem, 0, 4 * n * sizeof *particle);
-    if (!status) status = driver->stream_finish(s->session->stream);
+    int status = sap_session_copy_out(s->session, particle, s->given->particle.mem, 0, 4 * n * sizeof *particle);
+    if (!status) status = sap_session_wait(s->session);
     sap_spread_clear(&all);
     sap_spread_clear(&massless);
     for (size_t k = 0; k < n && !status; k++) {

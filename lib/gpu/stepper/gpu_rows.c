@@ -31,18 +31,17 @@ const struct sap_gpu_buffer *sap_stepper_addresses(const struct sap_gpu_stepper 
 
 int sap_stepper_arrange(struct sap_gpu_stepper *s, const double *mass)
 {
-    const struct sap_driver *const d = s->session->driver;
     const int n = s->n;
     const size_t bytes = (size_t)n * sizeof(int);
     TRY(sap_session_reserve(s->session, &s->slot, (size_t)s->room * sizeof(int)));
     TRY(sap_session_reserve(s->session, &s->address, (size_t)s->room * sizeof(int)));
-    TRY(d->copy_in(s->session->stream, s->slot.mem, 0, s->order.slot, bytes));
-    TRY(d->copy_in(s->session->stream, s->address.mem, 0, s->order.address, bytes));
-    TRY(d->copy_in(s->session->stream, s->pot.mem, 0, mass,
-                   (size_t)n * sizeof *mass)); /* potentials are not known yet */
+    TRY(sap_session_copy_in(s->session, s->slot.mem, 0, s->order.slot, bytes));
+    TRY(sap_session_copy_in(s->session, s->address.mem, 0, s->order.address, bytes));
+    TRY(sap_session_copy_in(s->session, s->pot.mem, 0, mass,
+                            (size_t)n * sizeof *mass)); /* potentials are not known yet */
     const struct sap_argument a[] = {MEM(s->x), MEM(s->pot), MEM(s->slot), MEM(s->given->particle), VALUE(n)};
     TRY(sap_stepper_for_each(s, s->f->arrange, n, a, COUNT(a)));
-    return d->stream_finish(s->session->stream);
+    return sap_session_wait(s->session);
 }
 
 /* ---- rows --------------------------------------------------------------------------------- */
@@ -66,11 +65,10 @@ int sap_stepper_own_rows(struct sap_gpu_stepper *s, int rows)
 
 int sap_stepper_no_force(struct sap_gpu_stepper *s, int rows)
 {
-    const struct sap_driver *const d = s->session->driver;
     const size_t bytes = (size_t)rows * sizeof(double);
     TRY(sap_stepper_own_rows(s, rows));
-    TRY(d->fill(s->session->stream, s->row_a.mem, 0, 0, 3 * bytes));
-    return d->fill(s->session->stream, s->row_pot.mem, 0, 0, bytes);
+    TRY(sap_session_fill(s->session, s->row_a.mem, 0, 0, 3 * bytes));
+    return sap_session_fill(s->session, s->row_pot.mem, 0, 0, bytes);
 }
 
 static struct sap_stepper_range range_of(const struct sap_gpu_host_tree *t)

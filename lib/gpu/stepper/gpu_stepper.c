@@ -23,16 +23,15 @@ int sap_stepper_for_each(const struct sap_gpu_stepper *s, struct sap_function *f
 
 int sap_stepper_reset(struct sap_gpu_stepper *s)
 {
-    const struct sap_driver *const d = s->session->driver;
-    TRY(d->fill(s->session->stream, s->bad.mem, 0, 0x7F, sizeof(int)));
-    return d->fill(s->session->stream, s->bad.mem, sizeof(int), 0, (TOLD - 1) * sizeof(int));
+    TRY(sap_session_fill(s->session, s->bad.mem, 0, 0x7F, sizeof(int)));
+    return sap_session_fill(s->session, s->bad.mem, sizeof(int), 0, (TOLD - 1) * sizeof(int));
 }
 
 int sap_stepper_ask(struct sap_gpu_stepper *s, int *bad)
 {
     const int *const told = s->told.host;
-    TRY(s->session->driver->copy_out(s->session->stream, s->told.host, s->bad.mem, 0, TOLD * sizeof(int)));
-    TRY(s->session->driver->stream_finish(s->session->stream));
+    TRY(sap_session_copy_out(s->session, s->told.host, s->bad.mem, 0, TOLD * sizeof(int)));
+    TRY(sap_session_wait(s->session));
     *bad = told[0] == NONE_BAD ? -1 : told[0];
     return SAP_DRIVER_OK;
 }
@@ -164,8 +163,7 @@ static int predict(struct sap_stepper *stepper, const struct sap_step *step, int
 
 static int copy_built(struct sap_gpu_stepper *s)
 {
-    return s->session->driver->copy(s->session->stream, s->built.mem, 0, s->given->particle.mem, 0,
-                                    (size_t)s->n * 4 * sizeof(double));
+    return sap_session_copy(s->session, s->built.mem, 0, s->given->particle.mem, 0, (size_t)s->n * 4 * sizeof(double));
 }
 
 static int note_build(struct sap_stepper *stepper)
@@ -302,8 +300,8 @@ static int launch_sums(struct sap_gpu_stepper *s, struct sap_step step, int forc
                                      VALUE(step),
                                      VALUE(fields)};
     TRY(sap_stepper_for_each(s, s->f->sums, runs, a, COUNT(a)));
-    TRY(s->session->driver->copy_out(s->session->stream, sum, s->sum.mem, 0, bytes));
-    return s->session->driver->stream_finish(s->session->stream);
+    TRY(sap_session_copy_out(s->session, sum, s->sum.mem, 0, bytes));
+    return sap_session_wait(s->session);
 }
 
 static int sums(struct sap_stepper *stepper, const struct sap_step *step, int forced, double *sum)

@@ -16,8 +16,7 @@ int sap_tree_past_gpu(struct sap_gpu_host_tree *t, int keeps)
     t->past[1] = t->past[0];
     t->past[0] = -1;
     if (t->given.n > 0)
-        TRY(t->session.driver->copy(t->session.stream, t->past_x[0].mem, 0, t->given.particle.mem, 0,
-                                    (size_t)t->given.n * each));
+        TRY(sap_session_copy(&t->session, t->past_x[0].mem, 0, t->given.particle.mem, 0, (size_t)t->given.n * each));
     t->past[0] = t->given.n;
     return SAP_DRIVER_OK;
 }

@@ -18,7 +18,7 @@ static struct sap_gpu_tree_told *told(const struct sap_gpu_host_tree *t) { retur
 /* Copies a result of the device to pinned memory. */
 static int tell(const struct sap_gpu_host_tree *t, void *to, const struct sap_gpu_buffer *from, size_t at, size_t bytes)
 {
-    return t->session.driver->copy_out(t->session.stream, to, from->mem, at, bytes);
+    return sap_session_copy_out(&t->session, to, from->mem, at, bytes);
 }
 
 /* ---- cube and units ------------------------------------------------------------------- */
@@ -31,7 +31,7 @@ static int look_at_bounds(struct sap_gpu_host_tree *t, int members)
     TRY(sap_session_launch(&t->session, t->f->bounds, SAP_TREE_PARTS, THREADS, a, COUNT(a)));
     TRY(tell(t, told(t)->bounds, &t->bounds, 0, parts));
     TRY(tell(t, told(t)->sample, &t->bounds, parts, 3 * (size_t)members * sizeof(double)));
-    return t->session.driver->stream_finish(t->session.stream);
+    return sap_session_wait(&t->session);
 }
 
 /* A tree under construction. */
@@ -227,7 +227,7 @@ static int divide_groups(struct sap_gpu_host_tree *t, struct sap_gpu_cut *cut)
     TRY(sap_primitives_scan(t->session.primitives, t->session.stream, cut->flag->mem, cut->before->mem, cut->n,
                             t->session.scratch.mem, &at));
     TRY(tell(t, &told(t)->groups, &t->session.scratch, at, sizeof(int)));
-    TRY(t->session.driver->stream_finish(t->session.stream));
+    TRY(sap_session_wait(&t->session));
     cut->groups = told(t)->groups;
     return SAP_DRIVER_OK;
 }
@@ -333,7 +333,7 @@ static int count_nodes(struct sap_gpu_host_tree *t, struct draft *d)
                                           VALUE(total), VALUE(d->t.tiles)};
     TRY(sap_session_launch(&t->session, t->f->firsts, 1, 32, firsts, COUNT(firsts)));
     TRY(tell(t, told(t)->level_first, &t->new_first, 0, sizeof told(t)->level_first));
-    TRY(t->session.driver->stream_finish(t->session.stream));
+    TRY(sap_session_wait(&t->session));
     memcpy(d->level_first, told(t)->level_first, sizeof told(t)->level_first);
     count_levels(d, LEVELS);
     return SAP_DRIVER_OK;
@@ -449,7 +449,7 @@ static int make_octree(struct sap_gpu_host_tree *t, struct draft *d)
     /* the other half of the arrays that were sorted is free */
     d->cut.flag = &t->own.key[!d->at];
     d->cut.before = &t->own.value[!d->at];
-    return t->session.driver->fill(t->session.stream, d->cut.flag->mem, 0, 0, (size_t)d->t.n * sizeof(int));
+    return sap_session_fill(&t->session, d->cut.flag->mem, 0, 0, (size_t)d->t.n * sizeof(int));
 }
 
 /* Computes order and number of nodes. It does not change the present tree. */

@@ -87,8 +87,8 @@ static int results(struct sap_gpu_host_tree *t, const struct sap_gpu_pass *p, do
     if (p->picked) TRY(pick(t, p));
     TRY(sap_session_mark(&t->session, SAPPORO_PHASES));
     TRY(sap_tree_give(t, p->request, p->picked, acc, pot));
-    TRY(t->session.driver->copy_out(t->session.stream, told->walked, t->left.mem, 0, sizeof told->walked));
-    TRY(t->session.driver->stream_finish(t->session.stream));
+    TRY(sap_session_copy_out(&t->session, told->walked, t->left.mem, 0, sizeof told->walked));
+    TRY(sap_session_wait(&t->session));
     TRY(sap_session_take_seconds(&t->session, SAPPORO_PHASE_WALK, SAPPORO_PHASE_WALK, t->done.seconds));
     t->done.stackless = t->settings.walk == SAPPORO_WALK_STACKLESS;
     t->picked = p->picked;
@@ -153,9 +153,8 @@ static int keep_results(struct sap_gpu_host_tree *t, const struct sap_gpu_pass *
     exchange(&t->acc, &t->kept_acc);
     exchange(&t->pot, &t->kept_pot);
     TRY(sap_session_reserve(&t->session, &t->kept_work, bytes + told));
-    TRY(t->session.driver->copy(t->session.stream, t->kept_work.mem, 0, t->left.mem, at, bytes));
-    return t->session.driver->copy(t->session.stream, t->kept_work.mem, bytes, t->left.mem, SAP_LEFT_TOLD * sizeof(int),
-                                   told);
+    TRY(sap_session_copy(&t->session, t->kept_work.mem, 0, t->left.mem, at, bytes));
+    return sap_session_copy(&t->session, t->kept_work.mem, bytes, t->left.mem, SAP_LEFT_TOLD * sizeof(int), told);
 }
 
 /* Adds the results that a walk of the same rows has kept. */
@@ -202,8 +201,7 @@ int sap_tree_walk_part(struct sap_gpu_host_tree *t, const struct sap_tree_pass *
         TRY(sap_gpu_targets_active(t, &p));
     else
         sap_gpu_targets_all(t, &p);
-    if (how->active && how->keeps)
-        TRY(t->session.driver->stream_finish(t->session.stream)); /* the list has left pinned memory */
+    if (how->active && how->keeps) TRY(sap_session_wait(&t->session)); /* the list has left pinned memory */
     if (how->a) TRY(make_strict(t, &p, &t->given.a));
     p.w.work = work || how->keeps ? (int)sap_gpu_walk_left_words(&p.w) : 0;
     TRY(sap_gpu_walk_targets(t, &p));

@@ -43,9 +43,8 @@ static int fetch_masses(struct sap_gpu_session *s, struct sap_gpu_given *g)
     double(*const chunk)[4] = s->chunk.host;
     for (int first = 0; first < g->n; first += CHUNK) {
         const int n = g->n - first < CHUNK ? g->n - first : CHUNK;
-        TRY(s->driver->copy_out(s->stream, chunk, g->particle.mem, (size_t)first * sizeof *chunk,
-                                (size_t)n * sizeof *chunk));
-        TRY(s->driver->stream_finish(s->stream));
+        TRY(sap_session_copy_out(s, chunk, g->particle.mem, (size_t)first * sizeof *chunk, (size_t)n * sizeof *chunk));
+        TRY(sap_session_wait(s));
         for (int k = 0; k < n; k++) g->mass[first + k] = chunk[k][3];
     }
     g->mass_elsewhere = 0;
@@ -134,7 +133,7 @@ int sap_gpu_given_look(struct sap_gpu_session *s, struct sap_mem **found)
 {
     TRY(sap_session_reserve(s, &s->scratch, LOOKS * sizeof(int)));
     *found = s->scratch.mem;
-    return s->driver->fill(s->stream, *found, 0, 0x7F, LOOKS * sizeof(int));
+    return sap_session_fill(s, *found, 0, 0x7F, LOOKS * sizeof(int));
 }
 
 int sap_gpu_given_ask(struct sap_gpu_session *s, int *bad)
@@ -168,7 +167,7 @@ static int take_columns(struct sap_gpu_session *s, struct sap_gpu_given *g, cons
                                      MEM(g->a),
                                      VALUE(n)};
     TRY(sap_session_for_each(s, g->f->take, n, THREADS, a, COUNT(a)));
-    return s->driver->stream_finish(s->stream);
+    return sap_session_wait(s);
 }
 
 /* Whether some particle has a value that is not finite. */

@@ -93,8 +93,8 @@ static void pack_regions(struct selecting *s)
 static int upload(struct sap_gpu_host_tree *t, struct sap_gpu_buffer *to, const void *from, size_t bytes)
 {
     TRY(sap_session_reserve(&t->session, to, bytes));
-    TRY(t->session.driver->copy_in(t->session.stream, to->mem, 0, from, bytes));
-    return t->session.driver->stream_finish(t->session.stream);
+    TRY(sap_session_copy_in(&t->session, to->mem, 0, from, bytes));
+    return sap_session_wait(&t->session);
 }
 
 static int take_regions(struct sap_gpu_host_tree *t, struct selecting *s)
@@ -228,7 +228,7 @@ static int place_particles(struct sap_gpu_host_tree *t, const struct selecting *
     TRY(sap_session_reserve(&t->session, &h->before, (size_t)nodes * sizeof(int)));
     TRY(sap_session_reserve(&t->session, &h->x_base, (size_t)n * sizeof(int)));
     TRY(sap_session_reserve(&t->session, &t->session.scratch, sap_primitives_scratch(nodes)));
-    TRY(t->session.driver->fill(t->session.stream, h->more.mem, 0, 0, (size_t)nodes * sizeof(int)));
+    TRY(sap_session_fill(&t->session, h->more.mem, 0, 0, (size_t)nodes * sizeof(int)));
     for (int level = 0; level < s->levels; level++) {
         const int shift_at = level * parts, some = s->n[level];
         const struct sap_argument a[] = {SAP_ARRAY(h->entry[level]), SAP_ARRAY(h->shift), VALUE(shift_at),
@@ -261,7 +261,7 @@ static int fill(struct sap_gpu_host_tree *t, const struct selecting *s)
             SAP_ARRAY(h->made_x)};
         TRY(sap_session_launch(&t->session, t->f->halo_fill, s->n[level], 32, a, COUNT(a)));
     }
-    return t->session.driver->stream_finish(t->session.stream);
+    return sap_session_wait(&t->session);
 }
 
 static int select_all(struct sap_gpu_host_tree *t, struct selecting *s, int (*count)[2])

@@ -305,9 +305,8 @@ static int split_large(struct sap_gpu_host_tree *t, const struct sap_gpu_buffer 
             TRY(find_planes(t, round, most, sorts));
             TRY(divide(t, round, most, order));
         }
-        TRY(t->session.driver->copy_out(t->session.stream, counter, t->kd->counter.mem, 0,
-                                        SAP_KD_COUNTERS * sizeof *counter));
-        TRY(t->session.driver->stream_finish(t->session.stream));
+        TRY(sap_session_copy_out(&t->session, counter, t->kd->counter.mem, 0, SAP_KD_COUNTERS * sizeof *counter));
+        TRY(sap_session_wait(&t->session));
         *roots = counter[SAP_KD_ROOTS];
         sorts = counter[SAP_KD_WAITING];
         if (counter[SAP_KD_LARGE + round] == 0) return SAP_DRIVER_OK;
@@ -374,14 +373,14 @@ static int find_groups(struct sap_gpu_host_tree *t)
                                           VALUE(n)};
     size_t at;
     TRY(sap_session_reserve(&t->session, &t->session.scratch, sap_primitives_scratch(n)));
-    TRY(t->session.driver->fill(t->session.stream, m.flag->mem, 0, 0, (size_t)n * sizeof(int)));
+    TRY(sap_session_fill(&t->session, m.flag->mem, 0, 0, (size_t)n * sizeof(int)));
     TRY(sap_session_for_each(&t->session, kd->f->breaks, n, TILE, breaks, COUNT(breaks)));
     TRY(sap_primitives_compact(p, t->session.stream, m.flag->mem, NULL, m.before->mem, m.at->mem, n,
                                t->session.scratch.mem, &at));
     TRY(mark_begins(t, &m, (int)(at / sizeof(int)), most));
     TRY(sap_primitives_scan(p, t->session.stream, m.flag->mem, m.before->mem, n, t->session.scratch.mem, &at));
-    return t->session.driver->copy_out(t->session.stream, &((struct sap_gpu_tree_told *)t->told.host)->groups,
-                                       t->session.scratch.mem, at, sizeof(int));
+    return sap_session_copy_out(&t->session, &((struct sap_gpu_tree_told *)t->told.host)->groups,
+                                t->session.scratch.mem, at, sizeof(int));
 }
 
 int sap_gpu_kd_cut(struct sap_gpu_host_tree *t, const struct sap_gpu_buffer *order, int groups, struct sap_gpu_cut *cut)
@@ -449,9 +448,9 @@ int sap_gpu_kd_count(struct sap_gpu_host_tree *t, int *level_first, int *groups)
     const struct sap_argument firsts[] = {SAP_ARRAY(t->count), SAP_ARRAY(t->session.scratch), SAP_ARRAY(t->new_first),
                                           VALUE(total), VALUE(kd->b)};
     TRY(sap_session_launch(&t->session, kd->f->level_firsts, 1, THREADS, firsts, COUNT(firsts)));
-    TRY(t->session.driver->copy_out(t->session.stream, told->kd_first, t->new_first.mem, 0, sizeof told->kd_first));
+    TRY(sap_session_copy_out(&t->session, told->kd_first, t->new_first.mem, 0, sizeof told->kd_first));
     TRY(find_groups(t));
-    TRY(t->session.driver->stream_finish(t->session.stream));
+    TRY(sap_session_wait(&t->session));
     *groups = told->groups;
     memcpy(level_first, told->kd_first, sizeof told->kd_first);
     return SAP_DRIVER_OK;

@@ -104,8 +104,8 @@ int sap_gpu_lengths_fetch(struct sap_gpu_session *s, const sapporo_column *of, i
     *h = sap_session_host_memory(s, (size_t)n + 1, sizeof **h);
     if (!*h) return SAP_DRIVER_MEMORY;
     TRY(s->driver->adopt(s->device->dev, of->base, bytes, &theirs));
-    int status = s->driver->copy_out(s->stream, *h, theirs, 0, bytes);
-    if (!status) status = s->driver->stream_finish(s->stream);
+    int status = sap_session_copy_out(s, *h, theirs, 0, bytes);
+    if (!status) status = sap_session_wait(s);
     s->driver->release(theirs);
     for (int i = 0; i < n && !status && *bad < 0; i++)
         if (!((*h)[i] >= 0 && (*h)[i] <= SAP_TREE_LIMIT)) *bad = i;
@@ -121,8 +121,8 @@ static int upload(struct sap_gpu_session *s, const struct sap_gpu_buffer *to, co
         const int some = n - first < most ? n - first : most;
         const size_t bytes = (size_t)some * sizeof *chunk;
         for (int k = 0; k < some; k++) chunk[k] = sap_column_double(of, first + k);
-        TRY(s->driver->copy_in(s->stream, to->mem, (size_t)first * sizeof *chunk, chunk, bytes));
-        TRY(s->driver->stream_finish(s->stream));
+        TRY(sap_session_copy_in(s, to->mem, (size_t)first * sizeof *chunk, chunk, bytes));
+        TRY(sap_session_wait(s));
     }
     return SAP_DRIVER_OK;
 }

@@ -34,7 +34,7 @@ static int find_last_bin(struct sap_gpu_host_tree *t, int room, int *last)
     TRY(sap_session_reserve(&t->session, &t->selection.bins, BIN_BYTES));
     const struct sap_argument a[] = {SAP_ARRAY(t->node), SAP_ARRAY(t->cell), SAP_ARRAY(t->selection.bins),
                                      VALUE(t->t.nodes)};
-    TRY(t->session.driver->fill(t->session.stream, t->selection.bins.mem, 0, 0, BIN_BYTES));
+    TRY(sap_session_fill(&t->session, t->selection.bins.mem, 0, 0, BIN_BYTES));
     TRY(sap_session_for_each(&t->session, t->f->halo_bins, t->t.nodes, THREADS, a, COUNT(a)));
     TRY(sap_session_download(&t->session, bins, &t->selection.bins, 0, sizeof bins));
     for (*last = 0; *last < BINS; ++*last) {
@@ -172,8 +172,8 @@ static int choose(struct sap_gpu_host_tree *t, int room, const struct top *top)
     t->selection.regions = cut_below(top, 0, size, region);
     const size_t bytes = (size_t)t->selection.regions * sizeof *region;
     int status = sap_session_reserve(&t->session, &t->selection.region_node, bytes);
-    if (!status) status = t->session.driver->copy_in(t->session.stream, t->selection.region_node.mem, 0, region, bytes);
-    if (!status) status = t->session.driver->stream_finish(t->session.stream);
+    if (!status) status = sap_session_copy_in(&t->session, t->selection.region_node.mem, 0, region, bytes);
+    if (!status) status = sap_session_wait(&t->session);
     free(region);
     return status;
 }

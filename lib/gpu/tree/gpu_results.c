@@ -23,13 +23,12 @@ int sap_tree_take_active(struct sap_gpu_host_tree *t, const sapporo_tree_request
     if (!r->active) return SAP_DRIVER_OK;
     if (r->memory != SAPPORO_MEMORY_DEVICE) {
         if (staged) memcpy(t->session.chunk.host, r->active, bytes); /* the chunk is free until the force is complete */
-        TRY(t->session.driver->copy_in(t->session.stream, t->active.mem, 0, staged ? t->session.chunk.host : r->active,
-                                       bytes));
-        return staged ? SAP_DRIVER_OK : t->session.driver->stream_finish(t->session.stream);
+        TRY(sap_session_copy_in(&t->session, t->active.mem, 0, staged ? t->session.chunk.host : r->active, bytes));
+        return staged ? SAP_DRIVER_OK : sap_session_wait(&t->session);
     }
     TRY(sap_gpu_adopt(&t->session, r->active, bytes, &theirs));
-    int status = t->session.driver->copy(t->session.stream, t->active.mem, 0, theirs, 0, bytes);
-    if (!status) status = t->session.driver->stream_finish(t->session.stream);
+    int status = sap_session_copy(&t->session, t->active.mem, 0, theirs, 0, bytes);
+    if (!status) status = sap_session_wait(&t->session);
     t->session.driver->release(theirs);
     if (!status) status = sap_gpu_given_look(&t->session, &found);
     const struct sap_argument a[] = {SAP_ARRAY(t->active), {found, 0}, VALUE(ni), VALUE(n)};
@@ -45,11 +44,11 @@ static int give(struct sap_gpu_host_tree *t, sapporo_memory memory, void *to, co
     struct sap_mem *theirs = NULL;
     if (!to) return SAP_DRIVER_OK;
     if (memory != SAPPORO_MEMORY_DEVICE && bytes < DIRECT)
-        return t->session.driver->copy_out(t->session.stream, to, from->mem, 0, bytes);
+        return sap_session_copy_out(&t->session, to, from->mem, 0, bytes);
     if (memory != SAPPORO_MEMORY_DEVICE) return sap_session_download(&t->session, to, from, 0, bytes);
     TRY(sap_gpu_adopt(&t->session, to, bytes, &theirs));
-    int status = t->session.driver->copy(t->session.stream, theirs, 0, from->mem, 0, bytes);
-    if (!status) status = t->session.driver->stream_finish(t->session.stream);
+    int status = sap_session_copy(&t->session, theirs, 0, from->mem, 0, bytes);
+    if (!status) status = sap_session_wait(&t->session);
     t->session.driver->release(theirs);
     return status;
 }
@@ -66,8 +65,8 @@ static int erase(struct sap_gpu_host_tree *t, void *to, size_t bytes)
     struct sap_mem *theirs = NULL;
     if (!to) return SAP_DRIVER_OK;
     TRY(sap_gpu_adopt(&t->session, to, bytes, &theirs));
-    int status = t->session.driver->fill(t->session.stream, theirs, 0, 0xFF, bytes);
-    if (!status) status = t->session.driver->stream_finish(t->session.stream);
+    int status = sap_session_fill(&t->session, theirs, 0, 0xFF, bytes);
+    if (!status) status = sap_session_wait(&t->session);
     t->session.driver->release(theirs);
     return status;
 }

@@ -38,9 +38,9 @@ static int send_queries(struct sap_gpu_host_tree *t, const struct tree_search *s
             memcpy(&chunk[k][3], sap_column_at(s->h, first + k, sizeof(double)), sizeof(double));
             chunk[k][3] = fmin(chunk[k][3], SAP_TREE_REACH); /* its square is finite */
         }
-        TRY(t->session.driver->copy_in(t->session.stream, t->query.mem, (size_t)first * sizeof *chunk, chunk,
-                                       (size_t)n * sizeof *chunk));
-        TRY(t->session.driver->stream_finish(t->session.stream));
+        TRY(sap_session_copy_in(&t->session, t->query.mem, (size_t)first * sizeof *chunk, chunk,
+                                (size_t)n * sizeof *chunk));
+        TRY(sap_session_wait(&t->session));
     }
     return SAP_DRIVER_OK;
 }
@@ -68,8 +68,8 @@ static int count_all(struct sap_gpu_host_tree *t, struct tree_search *s)
     TRY(sap_tree_make_next(t));
     TRY(sap_session_reserve(&t->session, &t->found, (size_t)s->ni * sizeof(int)));
     TRY(launch_search(t, s->ni, 0));
-    TRY(t->session.driver->copy_out(t->session.stream, s->count, t->found.mem, 0, (size_t)s->ni * sizeof *s->count));
-    TRY(t->session.driver->stream_finish(t->session.stream));
+    TRY(sap_session_copy_out(&t->session, s->count, t->found.mem, 0, (size_t)s->ni * sizeof *s->count));
+    TRY(sap_session_wait(&t->session));
     s->first[0] = 0;
     for (int i = 0; i < s->ni; i++) s->first[i + 1] = s->first[i] + s->count[i];
     while (s->whole < s->ni && s->first[s->whole] < s->room) s->whole++;
@@ -84,10 +84,10 @@ static int fill_lists(struct sap_gpu_host_tree *t, struct tree_search *s)
     if (!s->list) return SAP_DRIVER_MEMORY;
     TRY(sap_session_reserve(&t->session, &t->begin, (size_t)s->whole * sizeof *s->first));
     TRY(sap_session_reserve(&t->session, &t->list, entries * sizeof *s->list));
-    TRY(t->session.driver->copy_in(t->session.stream, t->begin.mem, 0, s->first, (size_t)s->whole * sizeof *s->first));
+    TRY(sap_session_copy_in(&t->session, t->begin.mem, 0, s->first, (size_t)s->whole * sizeof *s->first));
     TRY(launch_search(t, s->whole, 1));
-    TRY(t->session.driver->copy_out(t->session.stream, s->list, t->list.mem, 0, entries * sizeof *s->list));
-    return t->session.driver->stream_finish(t->session.stream);
+    TRY(sap_session_copy_out(&t->session, s->list, t->list.mem, 0, entries * sizeof *s->list));
+    return sap_session_wait(&t->session);
 }
 
 static void deliver(const struct tree_search *s, int *list)

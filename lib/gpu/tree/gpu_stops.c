@@ -16,15 +16,15 @@ static int count_cells(struct sap_gpu_host_tree *t, int *cells)
     TRY(sap_session_reserve(&t->session, &t->stop_begin, begins));
     TRY(sap_session_reserve(&t->session, &t->stop_top, begins));
     TRY(sap_session_reserve(&t->session, &t->session.scratch, sap_primitives_scratch(t->n + 1)));
-    TRY(t->session.driver->fill(t->session.stream, t->stop_begin.mem, 0, 0, begins));
-    TRY(t->session.driver->fill(t->session.stream, t->stop_top.mem, 0, FAR_LEVEL, begins));
+    TRY(sap_session_fill(&t->session, t->stop_begin.mem, 0, 0, begins));
+    TRY(sap_session_fill(&t->session, t->stop_top.mem, 0, FAR_LEVEL, begins));
     const struct sap_argument a[] = {SAP_ARRAY(t->node), SAP_ARRAY(t->node_level), SAP_ARRAY(t->stop_begin),
                                      SAP_ARRAY(t->stop_top), VALUE(t->t)};
     TRY(sap_session_for_each(&t->session, t->f->stop_count, t->t.nodes, THREADS, a, COUNT(a)));
     TRY(sap_primitives_scan(t->session.primitives, t->session.stream, t->stop_begin.mem, t->stop_begin.mem, t->n + 1,
                             t->session.scratch.mem, &at));
-    TRY(t->session.driver->copy_out(t->session.stream, &told->stop_cells, t->session.scratch.mem, at, sizeof(int)));
-    TRY(t->session.driver->stream_finish(t->session.stream));
+    TRY(sap_session_copy_out(&t->session, &told->stop_cells, t->session.scratch.mem, at, sizeof(int)));
+    TRY(sap_session_wait(&t->session));
     *cells = told->stop_cells;
     return SAP_DRIVER_OK;
 }

@@ -13,8 +13,8 @@ static int copy_of(struct sap_gpu_host_tree *t, const struct sap_gpu_buffer *fro
 {
     *to = sap_session_host_memory(&t->session, (size_t)n + 1, each);
     if (!*to) return SAP_DRIVER_MEMORY;
-    if (n > 0) TRY(t->session.driver->copy_out(t->session.stream, *to, from->mem, 0, (size_t)n * each));
-    return t->session.driver->stream_finish(t->session.stream);
+    if (n > 0) TRY(sap_session_copy_out(&t->session, *to, from->mem, 0, (size_t)n * each));
+    return sap_session_wait(&t->session);
 }
 
 static void count_leaves(const struct sap_tree_link *node, int nodes, sapporo_tree_statistics *s)

@@ -140,9 +140,9 @@ int sap_gpu_targets_places(struct sap_gpu_host_tree *t, struct sap_gpu_pass *p)
             p->bad += !sap_gpu_targets_place(t, r, first + k, chunk[k]);
             chunk[k][3] = 1; /* mass, for the centre of mass of a group */
         }
-        TRY(t->session.driver->copy_in(t->session.stream, t->place_given.mem, (size_t)first * sizeof *chunk, chunk,
-                                       (size_t)n * sizeof *chunk));
-        TRY(t->session.driver->stream_finish(t->session.stream));
+        TRY(sap_session_copy_in(&t->session, t->place_given.mem, (size_t)first * sizeof *chunk, chunk,
+                                (size_t)n * sizeof *chunk));
+        TRY(sap_session_wait(&t->session));
     }
     TRY(sap_tree_sort_places(t, p->walkers, &t->place_given, r->ni, t->settings.group_size));
     if (t->lengths.f) TRY(sap_gpu_lengths_of_places(t, r->h.base ? &r->h : NULL, r->ni));

@@ -183,6 +183,6 @@ int sap_gpu_walk_targets(struct sap_gpu_host_tree *t, const struct sap_gpu_pass 
     TRY(sap_session_reserve(&t->session, &t->pot, rows * sizeof(double)));
     const size_t left = sap_gpu_walk_left_words(&p->w) + (p->w.work > 0 ? rows : 0);
     TRY(sap_session_reserve(&t->session, &t->left, left * sizeof(int)));
-    TRY(t->session.driver->fill(t->session.stream, t->left.mem, 0, 0, SAP_LEFT_FIRST * sizeof(int)));
+    TRY(sap_session_fill(&t->session, t->left.mem, 0, 0, SAP_LEFT_FIRST * sizeof(int)));
     return t->settings.walk == SAPPORO_WALK_STACKLESS ? launch_alone(t, p) : launch_walks(t, p);
 }
