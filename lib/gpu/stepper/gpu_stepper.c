@@ -10,31 +10,10 @@
 #include "gpu/stepper/gpu_direct.h"
 #include "gpu/tree/gpu_kernels.h"
 
-enum { THREADS = SAP_STEPPER_THREADS, TOLD = SAP_STEPPER_TOLD, NONE_BAD = 0x7F7F7F7F };
+enum { TOLD = SAP_STEPPER_TOLD };
 _Static_assert(SAP_STEPPER_TOLD >= 1 + 2 * SAP_STEP_LEVELS, "what is wrong, levels, and levels of massless particles");
 
 static struct sap_gpu_stepper *of(struct sap_stepper *stepper) { return sap_gpu_stepper_of(stepper); }
-
-int sap_stepper_for_each(const struct sap_gpu_stepper *s, struct sap_function *f, int n, const struct sap_argument *a,
-                         int arguments)
-{
-    return sap_session_for_each(s->session, f, n, THREADS, a, arguments);
-}
-
-int sap_stepper_reset(struct sap_gpu_stepper *s)
-{
-    TRY(sap_session_fill(s->session, s->bad.mem, 0, 0x7F, sizeof(int)));
-    return sap_session_fill(s->session, s->bad.mem, sizeof(int), 0, (TOLD - 1) * sizeof(int));
-}
-
-int sap_stepper_ask(struct sap_gpu_stepper *s, int *bad)
-{
-    const int *const told = s->told.host;
-    TRY(sap_session_copy_out(s->session, s->told.host, s->bad.mem, 0, TOLD * sizeof(int)));
-    TRY(sap_session_wait(s->session));
-    *bad = told[0] == NONE_BAD ? -1 : told[0];
-    return SAP_DRIVER_OK;
-}
 
 /* ---- life ------------------------------------------------------------------------------------ */
 

@@ -46,10 +46,13 @@ static inline struct sap_gpu_stepper *sap_gpu_stepper_of(struct sap_stepper *ste
 int sap_stepper_kernels(struct sap_gpu_stepper *s);
 
 /* Launches a thread for each of n > 0 elements; a driver status. */
-int sap_stepper_for_each(const struct sap_gpu_stepper *s, struct sap_function *f, int n, const struct sap_argument *a,
-                         int arguments);
+static inline int sap_stepper_for_each(const struct sap_gpu_stepper *s, struct sap_function *f, int n,
+                                       const struct sap_argument *a, int arguments)
+{
+    return sap_session_for_each(s->session, f, n, SAP_STEPPER_THREADS, a, arguments);
+}
 
-/* Resets what kernels tell, and copies it to pinned memory and waits; driver statuses. */
+/* Resets what kernels report; copies it to pinned memory and waits; driver statuses (gpu_readback.c). */
 int sap_stepper_reset(struct sap_gpu_stepper *s);
 int sap_stepper_ask(struct sap_gpu_stepper *s, int *bad);
 
