@@ -13,17 +13,13 @@
 #include "gpu/gpu_launch.h"
 #include "gpu/gpu_lists.h"
 #include "gpu/gpu_memory.h"
+#include "gpu/gpu_modes.h"
 #include "gpu/gpu_shape.h"
 #include "gpu/gpu_status.h"
 #include "gpu/gpu_store.h"
 #include "physics/arithmetic.h"
 
 enum { EARLY = 512 /* i-particles whose copying takes as long as a prediction */ };
-
-int sap_gpu_outside(const struct sap_force_request *r, unsigned extra)
-{
-    return r->rule == SAP_PAIRS_OUTSIDE && (extra & SAP_EXTRA_LISTS);
-}
 
 static int lists(const struct sap_gpu_slab *s) { return s->f.superpackets > 0 && s->near >= SAP_EXTRA_LISTS; }
 

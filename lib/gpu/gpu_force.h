@@ -82,9 +82,6 @@ int sap_gpu_launch_all_again(struct sap_gpu_host_force *force);
  */
 int sap_gpu_launch_all_sums(const struct sap_gpu_slab *s, struct sap_mem *out, const struct sap_gpu_force *f);
 
-/* Returns whether members of lists leave the sums. If no radius is positive, there are no members to leave. */
-int sap_gpu_outside(const struct sap_force_request *request, unsigned extra);
-
 /* ---- i-particles (gpu_input.c) ---- */
 
 /* Returns the units of an i-particle in the upload of a force (device/gpu_layout.h). */

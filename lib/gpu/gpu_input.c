@@ -12,6 +12,7 @@
 #include "gpu/gpu_force.h"
 #include "gpu/gpu_launch.h"
 #include "gpu/gpu_memory.h"
+#include "gpu/gpu_modes.h"
 #include "gpu/gpu_shape.h"
 #include "gpu/gpu_store.h"
 #include "physics/arithmetic.h"

@@ -19,6 +19,7 @@
 #include "gpu/gpu_kernels.h"
 #include "gpu/gpu_launch.h"
 #include "gpu/gpu_memory.h"
+#include "gpu/gpu_modes.h"
 #include "gpu/gpu_status.h"
 #include "gpu/gpu_store.h"
 #include "physics/arithmetic.h"

@@ -17,8 +17,8 @@
 #include "engine/engine.h"
 #include "engine/tune.h"
 #include "gpu/gpu_devices.h"
-#include "gpu/gpu_force.h"
 #include "gpu/gpu_kernels.h"
+#include "gpu/gpu_modes.h"
 #include "gpu/gpu_sums.h"
 #include "physics/arithmetic.h"
 
@@ -71,50 +71,12 @@ void sap_gpu_tune(struct sap_gpu_set *set, const struct sap_settings *settings)
 
 /* ------------------------------------------------------------------- modes */
 
-/*
- * Order 4: the mode depends on the requested results and on whether pairs at zero distance must be skipped. Two further
- * modes serve regular forces, the second with radii by mass. Other orders: see force.h. Orders 6 and 8 have few
- * kernels, of which all but the first serve softening per i-particle.
- */
-enum { PLAIN, ZERO, OWN, SOFT, NEAR, SELF, SPLINE, SPLINE_NEAR, MODES2, NEAREST = OWN, ALL, MODES_HIGH, OUTSIDE4 = 8 };
-
-const char *sap_gpu_mode_name(int order, int mode)
-{
-    static const char *const of4[] = {"n0_z0", "n0_z1", "n1_z0", "n1_z1",   "n2_z0",
-                                      "n2_z1", "n3_z0", "n3_z1", "outside", "weighted"},
-                             *const of2[] = {[PLAIN] = "plain", "zero",       "own", "soft", "near", "self",
-                                             "spline",          "spline_near"},
-                             *const of6[] = {[PLAIN] = "plain", "zero", "nearest", "all"};
-    if (order > 4) return mode < MODES_HIGH ? of6[mode] : NULL;
-    if (order == 2) return mode < MODES2 ? of2[mode] : NULL;
-    return mode < SAP_GPU_MODES ? of4[mode] : NULL;
-}
-
-int sap_gpu_mode(const struct sap_gpu_set *set, const struct sap_force_request *r, int near)
-{
-    const int zero = r->eps2 < SAP_TINY_R2;
-    if (set->order == 4) return sap_gpu_outside(r, (unsigned)near) ? (int)OUTSIDE4 + r->h2_by_mass : near * 2 + zero;
-    if (set->order > 4) return near > SAP_EXTRA_NEAREST ? ALL : near ? NEAREST : zero || r->eps2_i ? ZERO : PLAIN;
-    if (r->spline) return near ? SPLINE_NEAR : SPLINE;
-    if (near) return NEAR;
-    return r->eps2_i ? SOFT : r->rule == SAP_PAIRS_SKIP_OWN ? OWN : zero ? ZERO : PLAIN;
-}
-
-int sap_gpu_has_many(const struct sap_gpu_set *set, int shape, int mode)
-{
-    if (set->order > 4) return sap_gpu_many_ipt[shape] == 1;
-    return sap_gpu_many_ipt[shape] < 4 ||
-           (set->order == 2 && set->precision != SAPPORO_DP && (mode <= ZERO || mode == SELF));
-}
-
-int sap_gpu_has_few(const struct sap_gpu_set *set, int mode) { return set->order != 2 || mode != SELF; }
-
 int sap_gpu_self_mode(struct sap_gpu_slab *s, int ni, int all)
 {
-    s->mode = OWN;
-    if (!all) return OWN;
-    if (s->f.eps2 == 0) return ZERO; /* each particle is at zero distance from itself */
-    return s->f.eps2 >= SAP_TINY_R2 && sap_gpu_shape_of(s, ni).many ? SELF : OWN;
+    s->mode = SAP_GPU_MODE_OWN;
+    if (!all) return SAP_GPU_MODE_OWN;
+    if (s->f.eps2 == 0) return SAP_GPU_MODE_ZERO; /* each particle is at zero distance from itself */
+    return s->f.eps2 >= SAP_TINY_R2 && sap_gpu_shape_of(s, ni).many ? SAP_GPU_MODE_SELF : SAP_GPU_MODE_OWN;
 }
 
 /* ------------------------------------------------------------------ shapes */

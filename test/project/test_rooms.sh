@@ -29,6 +29,8 @@ given='sap_engines|sap_fallback_engine'
 modules='
 gpu_session          gpu_devices gpu_kernels gpu_launch gpu_memory gpu_status
 gpu_copies           gpu_launch gpu_session
+gpu_modes            gpu_devices
+gpu_shape            gpu_devices gpu_kernels gpu_modes gpu_sums
 gpu_sums             gpu_devices gpu_kernels gpu_launch gpu_lists gpu_memory gpu_shape
 tree/gpu_given       gpu_launch gpu_memory gpu_session tree/gpu_kernels tree/gpu_lengths
 tree/gpu_kernels     gpu_kernels gpu_launch gpu_primitives gpu_session
