@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "base/structs.h"
-#include "gpu/gpu_engine.h"
 #include "gpu/gpu_launch.h"
 #include "gpu/stepper/gpu_direct.h"
 #include "gpu/stepper/gpu_stepper.h"

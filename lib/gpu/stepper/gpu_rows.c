@@ -8,7 +8,6 @@
  */
 #include <math.h>
 
-#include "gpu/gpu_engine.h"
 #include "gpu/gpu_launch.h"
 #include "gpu/stepper/gpu_stepper.h"
 

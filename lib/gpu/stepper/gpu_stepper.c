@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "gpu/gpu_engine.h"
 #include "gpu/gpu_launch.h"
 #include "gpu/gpu_primitives.h"
 #include "gpu/stepper/gpu_direct.h"
