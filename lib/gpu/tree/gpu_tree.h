@@ -104,7 +104,6 @@ struct sap_gpu_host_tree {
     struct sap_gpu_buffer new_first; /* of a build: the next `first` */
     struct sap_gpu_buffer node, node_level, next, cell, word, source, moments;
     struct sap_gpu_buffer stop_begin, stop_top, stop; /* device/tree_stops.h */
-    int node_room;
 
     /* a part of a larger whole */
     int is_part; /* later trees are parts of `whole` */
