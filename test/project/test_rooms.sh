@@ -25,6 +25,21 @@ engines  engine cpu gpu
 # lib/engines.c is the list of engines: it names all of them, and the context reads it by a name of engine/engine.h.
 given='sap_engines|sap_fallback_engine'
 
+# Inside lib/gpu: a module, NAME.c and NAME.h, and the modules of lib/gpu that it may include.
+modules='
+gpu_session          gpu_devices gpu_kernels gpu_launch gpu_memory gpu_status
+gpu_copies           gpu_launch gpu_session
+gpu_modes            gpu_devices
+gpu_shape            gpu_devices gpu_kernels gpu_modes gpu_sums
+gpu_sums             gpu_devices gpu_kernels gpu_launch gpu_lists gpu_memory gpu_shape
+tree/gpu_given       gpu_launch gpu_memory gpu_session tree/gpu_kernels tree/gpu_lengths
+tree/gpu_kernels     gpu_kernels gpu_launch gpu_primitives gpu_session
+stepper/gpu_direct   gpu_devices gpu_kernels gpu_launch gpu_shape gpu_status gpu_sums stepper/gpu_stepper
+'
+
+# Folders whose files do not call each other in circles.
+straight='gpu/tree gpu/stepper engine api/g5 api/g6 api/nbody6 api/sixth driver driver/cuda driver/opencl'
+
 work=$(mktemp -d) || exit 2
 trap 'rm -rf "$work"' EXIT
 . test/support/tap.sh
@@ -61,7 +76,7 @@ command -v nm >/dev/null 2>&1 && [ -d "$build/lib" ] &&
     objects=$(sed -n 's/\.c$/.o/p' "$work/files" | while read -r f; do [ -f "$build/$f" ] && echo "$build/$f"; done)
 if [ -n "$objects" ]; then
     # shellcheck disable=SC2086 # a list of files
-    nm -A -g -P $objects 2>/dev/null | awk -v build="$build/" -v given="^($given)\$" "$room"'
+    nm -A -g -P $objects 2>/dev/null | awk -v build="$build/" -v given="^($given)\$" -v within="$work/within" "$room"'
         {
             file = $1
             sub(/:$/, "", file)
@@ -76,6 +91,7 @@ if [ -n "$objects" ]; then
                 from = room(part[1])
                 to = room(home[part[2]])
                 if (from != to) print from, to, part[1], part[2]
+                else if (part[1] != home[part[2]]) print part[1], home[part[2]] >within
             }
         }' | sort >"$work/calls"
 fi
@@ -105,10 +121,39 @@ else
     echo "ok - no call leads upward # SKIP nm or the objects of a build are missing"
 fi
 
+# ---- inside lib/gpu
+
+printf '%s\n' "$modules" | awk '
+    function module(path) { sub(/^lib\/gpu\//, "", path); sub(/\.[ch]$/, "", path); return path }
+    FILENAME == "-" { if (NF > 0) known[$1]; for (k = 2; k <= NF; k++) may[$1, $k]; next }
+    $2 ~ /^lib\/gpu\// && (module($1) in known) && module($1) != module($2) && !((module($1), module($2)) in may) {
+        print $1 " includes " $2
+    }' - "$work/edges" >"$work/log"
+printf '%s\n' "$modules" | while read -r module rest; do
+    [ -z "$module" ] || [ -f "lib/gpu/$module.c" ] || echo "lib/gpu/$module.c is not there"
+done >>"$work/log"
+none "modules of lib/gpu include those that they may"
+
+# A call on a tree or a stepper of an accelerator begins and ends in gpu_session.c alone; other entries are GUARDED.
+grep -En 'driver->(enter|leave)\(' lib/gpu/tree/*.[ch] lib/gpu/stepper/*.[ch] >"$work/log"
+grep -En 'sap_fp_(guard|release|enter|leave)\(' lib/gpu/*.[ch] lib/gpu/*/*.[ch] |
+    grep -Ev '^lib/gpu/(gpu_session\.c|gpu_launch\.h):' >>"$work/log"
+none "calls of accelerators have one bracket"
+
 # ---- circles: files that include each other, directly or through others
 
 tsort "$work/edges" >/dev/null 2>"$work/log"
 none "no circle of includes"
+
+# The other folders have circles of calls.
+if [ -n "$objects" ]; then
+    for folder in $straight; do
+        grep -E "^lib/$folder/[^/]+ lib/$folder/[^/]+\$" "$work/within" | tsort 2>&1 >/dev/null | sed 's/^tsort: -: *//'
+    done >"$work/log"
+    none "no circle of calls in some folders"
+else
+    echo "ok - no circle of calls in some folders # SKIP nm or the objects of a build are missing"
+fi
 
 # ---- headers need nothing before them, except kernel sources, which follow the vocabulary of a compiler
 
