@@ -22,8 +22,10 @@ $(FUZZER): $(FUZZER_OBJECTS) $(B)/examples/libcommon.a | $(B)/test/fuzz/fuzz_cal
 	$(call say,LINK,test/fuzz/fuzz)
 	$(Q)$(CC) -rdynamic $(LINK_FLAGS) -o $@ $^ $(LIBS)
 
+include test/fuzz/steppers/steppers.mk
+
 .PHONY: fuzz fuzz-build
-fuzz-build: $(FUZZER) $(B)/test/fuzz/fuzz_calls.so
+fuzz-build: $(FUZZER) $(B)/test/fuzz/fuzz_calls.so $(FUZZ_STEPPERS)
 	@:
 
 # SECONDS are for all backends together.
