@@ -23,9 +23,10 @@ $(FUZZER): $(FUZZER_OBJECTS) $(B)/examples/libcommon.a | $(B)/test/fuzz/fuzz_cal
 	$(Q)$(CC) -rdynamic $(LINK_FLAGS) -o $@ $^ $(LIBS)
 
 include test/fuzz/steppers/steppers.mk
+include test/fuzz/ranks/ranks.mk
 
 .PHONY: fuzz fuzz-build
-fuzz-build: $(FUZZER) $(B)/test/fuzz/fuzz_calls.so $(FUZZ_STEPPERS)
+fuzz-build: $(FUZZER) $(B)/test/fuzz/fuzz_calls.so $(FUZZ_STEPPERS) $(FUZZ_RANKS)
 	@:
 
 # SECONDS are for all backends together.
