@@ -30,7 +30,7 @@ struct options {
     uint64_t seed;
 };
 
-static struct options options = {.seconds = 10, .timeout = 90, .most = 3, .seed = 1};
+static struct options options = {.seconds = 10, .timeout = 200, .most = 3, .seed = 1};
 static long passed, failed;
 static struct plan plan;
 static char under_way[200]; /* what this rank does, for signals */

@@ -69,7 +69,7 @@ static void open_stepper(const struct plan *p)
     sapporo_tree_options tree = p->tree;
     how.tree = &tree;
     if (how.method == SAPPORO_STEP_DIRECT) tree.precision = SAPPORO_DP;
-    const sapporo_mpi_stepper_options o = {.size = sizeof o, .stepper = &how, .timeout = 20};
+    const sapporo_mpi_stepper_options o = {.size = sizeof o, .stepper = &how, .timeout = 60};
     if (!*over_path) name_files();
     destroy_both();
     const int expected = sapporo_stepper_create(&how, N, &stepper.whole);

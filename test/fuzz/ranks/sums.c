@@ -16,6 +16,7 @@ static const int far_block[FAR_BLOCKS] = {1000, 5000, 1 << 18, (1 << 19) - 1, (1
 static struct {
     sapporo_mpi *over; /* NULL: not open */
     sapporo *whole;    /* all particles */
+    int has_no_time;   /* 1: the time that was set last is NaN */
 } sums;
 
 /* Particles of a call: of all ranks, and of this one. */
@@ -51,7 +52,7 @@ static void open_sums(const struct plan *p)
     const sapporo_options context = one_thread(p->order, p->precision);
     const sapporo_mpi_options o = {.size = sizeof o,
                                    .context = &context,
-                                   .timeout = 20,
+                                   .timeout = 60,
                                    .rows = p->rows,
                                    .sources = p->sources,
                                    .way = p->way,
@@ -180,6 +181,7 @@ static void set_time(const struct call *c)
     const double time = c->mistake == 1 ? NAN : c->time;
     const int status = sapporo_mpi_set_time(sums.over, time), expected = sapporo_set_time(sums.whole, time);
     if (status != expected) wrong("set_time: status %d, should be %d: %s", status, expected, text());
+    sums.has_no_time = isnan(time);
     if (c->mistake != 2) return;
     const sapporo_request r = points_request(given.own, 0, 1);
     sapporo_mpi_job *job;
@@ -350,7 +352,7 @@ static void compute_force(const struct plan *p, const struct call *c)
 {
     sapporo_mpi_job *job = NULL;
     draw_targets(p, c);
-    if (c->mistake == 1 || c->mistake == 3 || c->mistake == 8) begin_wrongly(c);
+    if ((c->mistake == 1 || c->mistake == 3 || c->mistake == 8) && !sums.has_no_time) begin_wrongly(c);
     const int expected = joined(solve_whole());
     const int status = sapporo_mpi_force_begin(sums.over, &force.request, &job);
     check_status("begin", status, expected < 0 ? expected : SAPPORO_OK, text(), NULL);

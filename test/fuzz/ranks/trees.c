@@ -33,7 +33,7 @@ void tree_close(void)
 
 static void open_tree(const struct plan *p)
 {
-    const sapporo_mpi_tree_options o = {.size = sizeof o, .tree = &p->tree, .timeout = 20};
+    const sapporo_mpi_tree_options o = {.size = sizeof o, .tree = &p->tree, .timeout = 60};
     tree_close();
     const int status = sapporo_mpi_tree_create(MPI_COMM_WORLD, &o, &tree.over);
     check_status("create a tree", status, SAPPORO_OK, sapporo_mpi_tree_last_error(NULL), NULL);

@@ -44,6 +44,7 @@ struct progress {
     atomic_ullong seed;
     _Atomic double began;
     atomic_int stop;
+    atomic_int complete; /* 1: the child ends because its sequences are made, or since it has no engine */
     atomic_long done;
 };
 
@@ -85,7 +86,10 @@ static void run_child(const struct options *o, struct progress *p, const struct 
     static struct plan plan;
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     setenv("SAPPORO_VERBOSE", "0", 0);
-    if (!is_usable(o->backend)) _exit(3);
+    if (!is_usable(o->backend)) {
+        atomic_store(&p->complete, 1);
+        _exit(3);
+    }
     for (long k = 0; (count == 0 || k < count) && !atomic_load(&p->stop); k++) {
         atomic_store(&p->seed, seed + (uint64_t)k * step);
         atomic_store(&p->began, seconds_now());
@@ -94,6 +98,7 @@ static void run_child(const struct options *o, struct progress *p, const struct 
         if (!session_run(&plan, o->folder, &p->notes)) _exit(1);
         atomic_fetch_add(&p->done, 1);
     }
+    atomic_store(&p->complete, 1);
     _exit(0);
 }
 
@@ -103,6 +108,7 @@ static void start(const struct run *run, struct job *j, const struct part *part,
     atomic_store(&j->progress->seed, seed);
     atomic_store(&j->progress->began, seconds_now());
     atomic_store(&j->progress->done, 0);
+    atomic_store(&j->progress->complete, 0);
     (void)fflush(NULL);
     j->pid = fork();
     if (j->pid == 0) run_child(&run->o, j->progress, part, seed, step, count);
@@ -116,10 +122,10 @@ static int has_ended(const struct run *run, struct job *j, enum outcome *outcome
     const int hangs = seconds_now() - atomic_load(&j->progress->began) > run->o.timeout;
     if (hangs) kill(j->pid, SIGKILL);
     if (waitpid(j->pid, &status, hangs ? 0 : WNOHANG) != j->pid) return 0;
-    *outcome = hangs                                                                         ? HANGS
-               : WIFEXITED(status) && WEXITSTATUS(status) == 1                               ? DIFFERS
-               : WIFEXITED(status) && (WEXITSTATUS(status) == 0 || WEXITSTATUS(status) == 3) ? GOOD
-                                                                                             : ENDED;
+    *outcome = ENDED;
+    if (hangs) *outcome = HANGS;
+    if (!hangs && WIFEXITED(status) && WEXITSTATUS(status) == 1) *outcome = DIFFERS;
+    if (!hangs && WIFEXITED(status) && atomic_load(&j->progress->complete)) *outcome = GOOD;
     if (*outcome == GOOD && WEXITSTATUS(status) == 3) j->pid = -1; /* no engine */
     return 1;
 }
