@@ -133,9 +133,8 @@ static double row_error(const struct state *s, int i, double eps2)
         if (j == i || s->own.mass[j] == 0) continue;
         for (int c = 0; c < 3; c++) d[c] = (long double)s->own.x[j][c] - s->own.x[i][c];
         for (int c = 0; c < 3; c++) r2 += d[c] * d[c];
-        const long double pull = s->own.mass[j] / (r2 * sqrtl(r2)),
-                          far = sqrtl(d[0] * d[0] + d[1] * d[1] + d[2] * d[2]);
-        for (int c = 0; c < 3; c++) sum[c] += pull * d[c], size[c] += pull * far;
+        const long double pull = s->own.mass[j] / (r2 * sqrtl(r2));
+        for (int c = 0; c < 3; c++) sum[c] += pull * d[c], size[c] += pull * sqrtl(r2);
         sum[3] -= pull * r2, size[3] += pull * r2;
     }
     for (int c = 0; c < 4; c++) {

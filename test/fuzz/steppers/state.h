@@ -41,8 +41,8 @@ const char *state_difference(const struct state *a, const struct state *b);
 /* 1: a state without particles, in which every output is NaN. */
 int state_is_empty(const struct state *s);
 
-/* Error of the accelerations and potentials of a state against sums in long double, in units of the sum of the sizes of
- * their terms; for shared steps over direct sums without fields. */
+/* Error of the accelerations and potentials of a state against sums in long double, in units of the sum of
+ * terms m / R^2 and m / R; for shared steps over direct sums without fields. */
 double state_error(const struct state *s, double eps2);
 
 #endif
