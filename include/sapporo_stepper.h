@@ -207,8 +207,9 @@ SAPPORO_API int sapporo_stepper_save(sapporo_stepper *stepper, const char *path)
 /*
  * Reads particles that a stepper with the same scheme, criterion, dt, eta, levels, rebuild, method, softening and
  * fields has saved.  SAPPORO_ERR_ARGUMENT: the file is missing, incomplete, damaged or of another stepper; nothing was
- * taken.  The first bytes of the file are checked before the rest is read.  A run continues with the same bytes on the
- * same kind of engine.
+ * taken.  SAPPORO_ERR_MEMORY: no memory for the file, and nothing was taken; or none for its particles, and then there
+ * are none.  The first bytes of the file are checked before the rest is read.  A run continues with the same bytes on
+ * the same kind of engine.
  */
 SAPPORO_API int sapporo_stepper_restore(sapporo_stepper *stepper, const char *path);
 

@@ -62,7 +62,7 @@ check-run:
 	NOT_BUILT='$(if $(TESTS),,$(NOT_BUILT))' \
 	    test/run.sh $(B) $(CHOSEN)
 
-tests: $(TEST_PROGRAMS) $(if $(filter fuzz,$(CHOSEN)),fuzz-build fuzz-trees-build)
+tests: $(TEST_PROGRAMS) $(if $(filter fuzz fuzz_steppers fuzz_ranks,$(CHOSEN)),fuzz-build fuzz-trees-build)
 	@:
 
 lint:

@@ -149,15 +149,23 @@ static int is_sound(const struct sap_file *file)
     return sum == sap_check_add(SAP_CHECK_START, file->bytes, end);
 }
 
-/* Reads a file and checks it; NULL: it is good, else what is wrong. */
-static const char *read_file(const char *path, struct headed *look, struct sap_file *file)
+/* Says what is wrong with a file that was read; NULL: it is good. */
+static const char *find_wrong(enum sap_file_status opened, const struct headed *look, const struct sap_file *file)
 {
-    const struct sap_file_head head = {sizeof look->head, look_at, look};
-    const enum sap_file_status opened = path ? sap_file_read_headed(path, &head, file) : SAP_FILE_MISSING;
     if (opened == SAP_FILE_MISSING) return "there is no such file";
     if (opened != SAP_FILE_READ) return file->why;
     if (file->size != look->head.bytes) return "it changed while it was read";
     return is_sound(file) ? NULL : "its checksum is wrong";
+}
+
+/* Reads a file and checks it.  Too little memory for a file says nothing about the file. */
+static int read_file(sapporo_stepper *s, const char *path, struct headed *look, struct sap_file *file)
+{
+    const struct sap_file_head head = {sizeof look->head, look_at, look};
+    const enum sap_file_status opened = path ? sap_file_read_headed(path, &head, file) : SAP_FILE_MISSING;
+    const char *const wrong = find_wrong(opened, look, file);
+    const int status = opened == SAP_FILE_NO_MEMORY ? SAPPORO_ERR_MEMORY : SAPPORO_ERR_ARGUMENT;
+    return wrong ? fail(s, status, "%s: %s", path ? path : "", wrong) : SAPPORO_OK;
 }
 
 /* Finds the columns in a file. */
@@ -188,9 +196,8 @@ int sapporo_stepper_restore(sapporo_stepper *stepper, const char *path)
     if (!s) return SAPPORO_ERR_CLOSED;
     const sap_fpenv callers = sap_fp_enter();
     struct headed look = {.stepper = s};
-    const char *const wrong = read_file(path, &look, &file);
-    const int status =
-        wrong ? fail(s, SAPPORO_ERR_ARGUMENT, "%s: %s", path ? path : "", wrong) : take_file(s, &file, &look.head);
+    int status = read_file(s, path, &look, &file);
+    if (!status) status = take_file(s, &file, &look.head);
     free(file.bytes);
     return sap_stepper_leave(s, callers, status);
 }
