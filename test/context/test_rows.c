@@ -1,7 +1,7 @@
 /*
  * test_rows.c - target particles row by row: one that is not finite makes its own row NaN and no other, at each row and
  * in each number; results end with the last row; a force knows nothing of the force before it; messages have the
- * numbers of the row.
+ * numbers of the row.  Copies of rows by themselves, in each layout that an engine may have.
  */
 #include <math.h>
 #include <setjmp.h>
@@ -13,6 +13,7 @@
 
 #include <cmocka.h>
 
+#include "context/job_rows.h"
 #include "opened.h"
 #include "outputs.h"
 
@@ -127,7 +128,8 @@ static void expect_same_row(const char *what, const struct rows *a, const struct
     int same = a->pot[i] == b->pot[i] && a->r2[i] == b->r2[i] && a->nearest[i] == b->nearest[i] &&
                a->length[i] == b->length[i];
     for (int k = 0; k < VECTORS; k++) same = same && memcmp(a->three[k][i], b->three[k][i], sizeof a->three[k][i]) == 0;
-    if (!same || memcmp(a->list[i], b->list[i], sizeof a->list[i]) != 0) fail_msg("%s: row %d is not the same", what, i);
+    if (!same || memcmp(a->list[i], b->list[i], sizeof a->list[i]) != 0)
+        fail_msg("%s: row %d is not the same", what, i);
 }
 
 /* Nothing is written behind n rows. */
@@ -142,7 +144,8 @@ static void expect_bad_row(const struct rows *a, int i, int order)
 {
     for (int k = 0; k < order / 2; k++)
         for (int c = 0; c < 3; c++)
-            if (!isnan(a->three[k][i][c])) fail_msg("order %d, row %d: derivative %d is %g", order, i, k, a->three[k][i][c]);
+            if (!isnan(a->three[k][i][c]))
+                fail_msg("order %d, row %d: derivative %d is %g", order, i, k, a->three[k][i][c]);
     assert_true(isnan(a->pot[i]) && isnan(a->r2[i]) && a->nearest[i] == -1 && a->length[i] == 0);
 }
 
@@ -345,11 +348,187 @@ static void names_of_pairs(void **state)
     }
 }
 
+/* ---- copies of rows alone ------------------------------------------------------------------------------ */
+
+enum { LARGE = 2500, SUMS = 13 }; /* so many rows that threads share them */
+
+static struct {
+    double x[LARGE][3], rest[3][LARGE][3], radius[LARGE], eps2[LARGE];
+    int32_t index[LARGE];
+    unsigned char bad[LARGE];
+} room;
+
+static sapporo_job job_of(int n)
+{
+    return (sapporo_job){.ni = n,
+                         .room = LARGE,
+                         .vectors = VECTORS,
+                         .x = room.x,
+                         .v = room.rest[0],
+                         .a = room.rest[1],
+                         .jerk = room.rest[2],
+                         .index = room.index,
+                         .h2 = room.radius,
+                         .bad = room.bad};
+}
+
+/* What a copy of n rows tells where number c of vector k of a row is x. */
+static struct sap_rows_found found_with(int n, int row, int k, int c, double x)
+{
+    static double column[VECTORS][LARGE][3], zero[LARGE];
+    sapporo_request r = {.size = sizeof r, .ni = n, .h2 = {zero, 0}};
+    sapporo_job job = job_of(n);
+    r.x.base = column[0], r.v.base = column[1], r.a.base = column[2], r.jerk.base = column[3];
+    if (k < VECTORS)
+        column[k][row][c] = x;
+    else
+        zero[row] = x;
+    const struct sap_rows_found found = sap_rows_copy(&job, &r);
+    for (int i = 0; i < n; i++) assert_int_equal(room.bad[i], found.bad && i == row);
+    if (!found.bad && k < VECTORS) assert_true((k ? room.rest[k - 1] : room.x)[row][c] == x);
+    if (found.bad) assert_true(isfinite(room.x[row][0]) && isfinite(room.rest[2][row][2]));
+    if (k < VECTORS)
+        column[k][row][c] = 0;
+    else
+        zero[row] = 0;
+    return found;
+}
+
+static void expect_found(int n, int row, int k, int c, double x, struct sap_rows_found e)
+{
+    const struct sap_rows_found f = found_with(n, row, k, c, x);
+    if (f.bad != e.bad || f.wide != e.wide || f.far != e.far || f.near != e.near || f.odd != e.odd)
+        fail_msg("%d rows, row %d, number %d of vector %d is %g: bad %d, wide %d, far %d, near %d, odd %d", n, row, c,
+                 k, x, f.bad, f.wide, f.far, f.near, f.odd);
+}
+
+/* What is unusual of one row is found wherever it is, and both limits of coordinates are sharp. */
+static void copied_rows(void **state)
+{
+    static const struct sap_rows_found none = {0}, bad = {.bad = 1, .odd = 1}, wide = {.wide = 1},
+                                       far = {.wide = 1, .far = 1}, near = {.near = 1}, odd = {.near = 1, .odd = 1};
+    static const int counts[] = {1, 2, 3, 5, 63, 64, 65, 131, LARGE};
+    (void)state;
+    for (size_t at = 0; at < sizeof counts / sizeof *counts; at++)
+        for (int k = 0; k < 2 * PLACES; k++) {
+            const int n = counts[at], row = k < PLACES ? places[k] : n - 1 - places[k - PLACES];
+            if (row < 0 || row >= n) continue;
+            for (int c = 0; c < 3; c++) {
+                for (int vector = 0; vector < VECTORS; vector++) {
+                    expect_found(n, row, vector, c, vector % 2 ? -(double)INFINITY : (double)NAN, bad);
+                    expect_found(n, row, vector, c, vector ? 1e300 : nextafter(SAP_WIDE, 0), none);
+                }
+                expect_found(n, row, 0, c, -SAP_WIDE, wide);
+                expect_found(n, row, 0, c, nextafter(SAP_FAR, 0), wide);
+                expect_found(n, row, 0, c, -SAP_FAR, far);
+            }
+            expect_found(n, row, VECTORS, 0, 1e-300, near);
+            expect_found(n, row, VECTORS, 0, -1e-300, odd);
+            expect_found(n, row, VECTORS, 0, (double)NAN, odd);
+            expect_found(n, row, VECTORS, 0, (double)INFINITY, odd);
+        }
+}
+
+/* Sum q of row i, before it is divided by the units. */
+static double sum_at(int i, int q) { return (i + 1) * 0.25 + q * 1024; }
+
+static double sums[LARGE * SUMS], squares[LARGE];
+static int32_t nearest[LARGE];
+static struct rows_out {
+    double three[VECTORS][LARGE + 1][3], pot[LARGE + 1], r2[LARGE + 1];
+    int nearest[LARGE + 1];
+} out;
+
+/* Writes rows from .. to-1 of n; returns what sap_rows_write does. */
+static int write_rows(const sapporo_job *job, int n, int from, int to, int in_columns)
+{
+    const struct sap_force_output o = {.rows = n,
+                                       .sum = sums,
+                                       .sum_row = in_columns ? 1 : SUMS,
+                                       .sum_column = in_columns ? n : 1,
+                                       .nearest = nearest,
+                                       .nearest_r2 = squares};
+    const sapporo_result r = {.size = sizeof r,
+                              .acc = out.three[0],
+                              .jerk = out.three[1],
+                              .snap = out.three[2],
+                              .crackle = out.three[3],
+                              .pot = out.pot,
+                              .nearest = out.nearest,
+                              .nearest_r2 = out.r2};
+    memset(&out, 0x42, sizeof out);
+    return sap_rows_write(job, from, to, &r, &o);
+}
+
+static void fill_sums(int n, int in_columns)
+{
+    for (int i = 0; i < n; i++) {
+        for (int q = 0; q < SUMS; q++) sums[in_columns ? q * n + i : i * SUMS + q] = sum_at(i, q);
+        nearest[i] = 7 * i;
+        squares[i] = 0.5 * i;
+    }
+}
+
+/* Rows from .. to-1 have the sums, divided by the units; no other row is written. */
+static void expect_written(int n, int from, int to, const struct sap_units *u)
+{
+    assert_true(from == 0 || is_poison(&out.pot[from - 1], sizeof out.pot[0]));
+    assert_true(is_poison(&out.pot[to], sizeof out.pot[0]) && is_poison(&out.r2[to], sizeof out.r2[0]) &&
+                is_poison(&out.nearest[to], sizeof out.nearest[0]));
+    for (int k = 0; k < VECTORS; k++) assert_true(is_poison(out.three[k][to], sizeof out.three[k][to]));
+    for (int i = from; i < to; i++) {
+        int good = out.pot[i] == ldexp(sum_at(i, 0), u->length - u->mass) && out.nearest[i] == 7 * i &&
+                   out.r2[i] == ldexp(0.5 * i, -2 * u->length);
+        for (int q = 1; q < SUMS; q++) {
+            const int k = (q - 1) / 3;
+            good = good && out.three[k][i][(q - 1) % 3] == ldexp(sum_at(i, q), 2 * u->length + k * u->time - u->mass);
+        }
+        if (!good) fail_msg("row %d of %d, written from %d to %d, is wrong", i, n, from, to);
+    }
+}
+
+/* Sums in rows and in columns, with and without units, are copied; of those not finite the first row is told. */
+static void written_rows(void **state)
+{
+    static const struct sap_units units[] = {{0, 0, 0}, {32, -64, 96}};
+    static const int counts[] = {1, 2, 3, 64, 65, 131, LARGE};
+    (void)state;
+    for (int kind = 0; kind < 4; kind++)
+        for (size_t at = 0; at < sizeof counts / sizeof *counts; at++) {
+            const int n = counts[at], in_columns = kind % 2;
+            sapporo_job job = job_of(n);
+            job.units = units[kind / 2];
+            memset(room.bad, 0, sizeof room.bad);
+            fill_sums(n, in_columns);
+            for (int from = 0; from < 4 && from < n; from++) {
+                assert_int_equal(write_rows(&job, n, from, n, in_columns), -1);
+                expect_written(n, from, n, &job.units);
+            }
+            for (int k = 0; k < PLACES; k++)
+                for (int q = 0; q < SUMS && places[k] < n; q++) {
+                    double *const number = &sums[in_columns ? q * n + places[k] : places[k] * SUMS + q], kept = *number;
+                    *number = q % 2 ? (double)NAN : (double)INFINITY;
+                    assert_int_equal(write_rows(&job, n, 0, n, in_columns), places[k]);
+                    job.bad[places[k]] = 1; /* told already */
+                    job.nbad = 1;
+                    assert_int_equal(write_rows(&job, n, 0, n, in_columns), -1);
+                    assert_true(isnan(out.pot[places[k]]) && out.nearest[places[k]] == -1);
+                    job.bad[places[k]] = 0;
+                    job.nbad = 0;
+                    *number = kept;
+                }
+        }
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(one_bad, listen),         cmocka_unit_test_setup(bad_radii, listen),
-        cmocka_unit_test_setup(numbers_of_rows, listen), cmocka_unit_test_setup(nothing_remains, listen),
-        cmocka_unit_test_setup(names_of_rows, listen),   cmocka_unit_test_setup(names_of_pairs, listen)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test_setup(one_bad, listen),
+                                       cmocka_unit_test_setup(bad_radii, listen),
+                                       cmocka_unit_test_setup(numbers_of_rows, listen),
+                                       cmocka_unit_test_setup(nothing_remains, listen),
+                                       cmocka_unit_test_setup(names_of_rows, listen),
+                                       cmocka_unit_test_setup(names_of_pairs, listen),
+                                       cmocka_unit_test(copied_rows),
+                                       cmocka_unit_test(written_rows)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

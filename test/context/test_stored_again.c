@@ -77,7 +77,8 @@ static void store_columns(sapporo *c, int order, int first, int n, int soft)
     assert_int_equal(sapporo_set_particles(c, first, n, &all), SAPPORO_OK);
     for (int k = 0; k < n; k++) {
         sapporo_particle p = {.mass = has_mass ? mass[k] : 0, .index = has_index ? labels[k] : first + k};
-        for (int d = 0; d <= top && d <= highest_of(order); d++) memcpy(p.derivative[d], three[d][k], sizeof three[d][k]);
+        for (int d = 0; d <= top && d <= highest_of(order); d++)
+            memcpy(p.derivative[d], three[d][k], sizeof three[d][k]);
         if (has_time && order > 2) p.time = when[k];
         if (soft) p.eps2 = eps2[k];
         model[first + k] = p;
@@ -96,7 +97,8 @@ static void store_one(sapporo *c, int order, int address, int soft)
     p.index = labels[0];
     p.eps2 = soft ? eps2[0] : 0;
     assert_int_equal(sapporo_set_particle(c, address, &p), SAPPORO_OK);
-    for (int d = highest_of(order) + 1; d < SAPPORO_DERIVATIVES; d++) memset(p.derivative[d], 0, sizeof p.derivative[d]);
+    for (int d = highest_of(order) + 1; d < SAPPORO_DERIVATIVES; d++)
+        memset(p.derivative[d], 0, sizeof p.derivative[d]);
     if (order == 2) p.time = 0;
     model[address] = p;
     there[address] = 1;
@@ -106,9 +108,9 @@ static void store_one(sapporo *c, int order, int address, int soft)
 static void store_parts(sapporo *c, int first, int n, int parts)
 {
     make_columns();
-    assert_int_equal(sap_context_set_part(c, first, n, parts & 1 ? (const double(*)[3])three[0] : NULL,
-                                          parts & 2 ? mass : NULL),
-                     SAPPORO_OK);
+    assert_int_equal(
+        sap_context_set_part(c, first, n, parts & 1 ? (const double(*)[3])three[0] : NULL, parts & 2 ? mass : NULL),
+        SAPPORO_OK);
     for (int k = 0; k < n; k++) {
         sapporo_particle *const p = &model[first + k];
         int *const has = &there[first + k];
@@ -133,8 +135,8 @@ static void expect_model(sapporo *c, int order, int in_parts, int round)
         for (int d = 0; d < (in_parts ? 1 : SAPPORO_DERIVATIVES); d++)
             for (int axis = 0; axis < 3; axis++)
                 if (p.derivative[d][axis] != m->derivative[d][axis])
-                    fail_msg("order %d, round %d, address %d: derivative %d[%d] is %g, not %g", order, round, a, d, axis,
-                             p.derivative[d][axis], m->derivative[d][axis]);
+                    fail_msg("order %d, round %d, address %d: derivative %d[%d] is %g, not %g", order, round, a, d,
+                             axis, p.derivative[d][axis], m->derivative[d][axis]);
         if (p.mass != m->mass || (p.time != m->time && !in_parts) || p.eps2 != m->eps2 || p.index != m->index)
             fail_msg("order %d, round %d, address %d: mass %g, time %g, eps2 %g, index %d, not %g, %g, %g, %d", order,
                      round, a, p.mass, p.time, p.eps2, p.index, m->mass, m->time, m->eps2, m->index);
@@ -265,12 +267,14 @@ static void bad_numbers(void **state)
         for (int k = 0; k < 9; k++)
             for (int number = 0; number <= 3 * (order == 2 ? 1 : 2); number++) {
                 sapporo *const c = open_order(order);
-                sapporo_particles all = {.size = sizeof all, .derivative = {{three[0], 0}, {three[1], 0}}, .mass = {mass, 0}};
+                sapporo_particles all = {
+                    .size = sizeof all, .derivative = {{three[0], 0}, {three[1], 0}}, .mass = {mass, 0}};
                 sapporo_particle p;
                 char words[64];
                 sapporo_set_log(NULL, NULL);
                 make_columns();
-                double *const at_number = number ? &three[(number - 1) / 3][places[k]][(number - 1) % 3] : &mass[places[k]];
+                double *const at_number =
+                    number ? &three[(number - 1) / 3][places[k]][(number - 1) % 3] : &mass[places[k]];
                 *at_number = number % 2 ? (double)INFINITY : (double)NAN;
                 assert_int_equal(sapporo_set_particles(c, 3, RUN, &all), SAPPORO_ERR_NOT_FINITE);
                 (void)snprintf(words, sizeof words, "j-particle at address %d is not finite", 3 + places[k]);
