@@ -10,6 +10,8 @@
 #include <string.h>
 #include <sys/resource.h>
 
+#include "base/saving.h"
+#include "mpi/stepper_saved.h"
 #include "ranks.h"
 
 enum { N = 120 };
@@ -288,6 +290,86 @@ static void test_full(sapporo_mpi_stepper *s)
            sapporo_mpi_stepper_last_error(s));
 }
 
+/* ------------------------------------------------------------ sealed files */
+
+static char sealed[1 << 17];
+
+/* What is wrong in a file of n bytes of which `head` is the head: the word of the error; NULL: there is no such case.
+ */
+static const char *spoil(struct sap_saved_head *head, struct sap_saved_rank *wrote, int *walker, int k)
+{
+    switch (k) {
+    case 0:
+        return head->clock.tick = -1, "its time is wrong";
+    case 1:
+        return head->clock.tick = SAP_STEP_TICKS, "its time is wrong";
+    case 2:
+        return wrote[0].n = -1, "numbers of particles are wrong";
+    case 3:
+        return wrote[0].n++, "numbers of particles are wrong";
+    case 4:
+        return wrote[ranks - 1].n--, "numbers of particles are wrong";
+    case 5:
+        return head->version++, "another version";
+    case 6:
+        return head->order = 0x04030201, "other byte order";
+    case 7:
+        return head->bytes++, "incomplete";
+    case 8:
+        return head->ranks = 0, "size is wrong";
+    case 9:
+        return head->n = -1, "size is wrong";
+    case 10:
+        return head->width[SAP_SAVED_WORK] += 8, "other options";
+    case 11:
+        return walker ? (*walker = ranks, "ranks of the file are wrong") : NULL;
+    case 12:
+        return walker ? (*walker = -1, "ranks of the file are wrong") : NULL;
+    default:
+        return NULL;
+    }
+}
+
+/* Rank 0 writes a good file with one number changed, and with its checksum right; returns the word of the error. */
+static const char *write_sealed(int k)
+{
+    FILE *f = fopen(path_of("good"), "rb");
+    const size_t n = f ? fread(sealed, 1, sizeof sealed, f) : 0;
+    if (f) (void)fclose(f);
+    struct sap_saved_head head;
+    struct sap_saved_rank wrote[64];
+    size_t at = sizeof head + (size_t)ranks * sizeof *wrote;
+    int walker = 0;
+    if (n < at) return NULL;
+    memcpy(&head, sealed, sizeof head);
+    memcpy(wrote, sealed + sizeof head, (size_t)ranks * sizeof *wrote);
+    const int32_t divided = head.width[SAP_SAVED_WALKER];
+    for (int c = 0; c < SAP_SAVED_WALKER; c++) at += (size_t)head.n * (size_t)head.width[c];
+    at += (size_t)(head.n - 1) * (size_t)divided; /* of the last particle, which the last rank takes */
+    const char *const word = spoil(&head, wrote, divided ? &walker : NULL, k);
+    if (k >= 11 && divided) memcpy(sealed + at, &walker, sizeof walker);
+    memcpy(sealed, &head, sizeof head);
+    memcpy(sealed + sizeof head, wrote, (size_t)ranks * sizeof *wrote);
+    const uint64_t sum = sap_check_add(SAP_CHECK_START, sealed, n - sizeof sum);
+    memcpy(sealed + n - sizeof sum, &sum, sizeof sum);
+    f = fopen(path_of("sealed"), "wb");
+    if (f) (void)fwrite(sealed, 1, n, f);
+    if (f) (void)fclose(f);
+    return word;
+}
+
+/* Files whose checksum is right, but not a number: all ranks refuse them, and the particles stay. */
+static void test_sealed(sapporo_mpi_stepper *s)
+{
+    for (int k = 0; k < 13; k++) {
+        char word[64] = "";
+        const char *const told = rank == 0 ? write_sealed(k) : NULL;
+        if (told) (void)snprintf(word, sizeof word, "%s", told);
+        (void)MPI_Bcast(word, (int)sizeof word, MPI_CHAR, 0, MPI_COMM_WORLD);
+        if (word[0]) test_bad_file(s, word, "sealed", word);
+    }
+}
+
 static void test_files(sapporo_mpi_stepper *s, sapporo_step_method method)
 {
     const sapporo_tree_options tree = tree_options();
@@ -307,6 +389,7 @@ static void test_files(sapporo_mpi_stepper *s, sapporo_step_method method)
     test_bad_file(s, "half of a file", "half", "incomplete");
     test_bad_file(s, "the begin of a file", "few", "too short");
     test_bad_file(s, "a damaged file", "damaged", "checksum");
+    if (method == SAPPORO_STEP_TREE) test_sealed(s);
     test_full(s);
     bad = sapporo_mpi_stepper_create(MPI_COMM_WORLD, &o, N, &t) != SAPPORO_OK;
     const int status = bad ? SAPPORO_OK : sapporo_mpi_stepper_restore(t, path_of("good"));
