@@ -5,6 +5,7 @@
 
 #include "context/context.h"
 #include "context/tree_private.h"
+#include "engine/pull.h"
 
 int sapporo_tree_part_settings(sapporo_tree *tree, struct sap_tree_settings *settings)
 {
@@ -13,6 +14,11 @@ int sapporo_tree_part_settings(sapporo_tree *tree, struct sap_tree_settings *set
     *settings = t->settings;
     sap_unlock(&t->object.busy);
     return SAPPORO_OK;
+}
+
+double sapporo_tree_part_pull(const double (*sample)[SAP_CUBE_SAMPLE], int m, double sum)
+{
+    return sap_tree_pull(sample, m, sum);
 }
 
 int sapporo_tree_part_join(sapporo_tree *tree, const struct sap_tree_whole *whole)

@@ -455,6 +455,67 @@ static void test_life(sapporo_step_method method)
     test_closed(s);
 }
 
+/* ------------------------------------------------------- times that stand still */
+
+/* A stepper with steps of dt, and with shorter ones if there are levels, which particles choose by eta. */
+static sapporo_mpi_stepper *open_with_steps(sapporo_step_method method, double dt, double eta, int levels)
+{
+    const sapporo_tree_options tree = tree_options();
+    sapporo_stepper_options steps = plain(&tree, method);
+    steps.scheme = levels > 0 ? SAPPORO_STEPS_BLOCK : SAPPORO_STEPS_SHARED;
+    steps.dt = dt;
+    steps.eta = eta;
+    steps.levels = levels;
+    const sapporo_mpi_stepper_options o = {.size = sizeof o, .stepper = &steps, .timeout = 60};
+    sapporo_mpi_stepper *s;
+    const int status = sapporo_mpi_stepper_create(MPI_COMM_WORLD, &o, N, &s);
+    if (status) report(0, "create: %s", sapporo_mpi_stepper_last_error(NULL));
+    return s;
+}
+
+/* 1 if a call failed on all ranks, and the error of each names the time and the step. */
+static int names_time(const sapporo_mpi_stepper *s, int status, const char *time, const char *step)
+{
+    const char *const text = sapporo_mpi_stepper_last_error(s);
+    return status == SAPPORO_ERR_ARGUMENT && ranks_same(&status, 1) && strstr(text, time) && strstr(text, step);
+}
+
+/* A step that does not change the time of the particles: they are refused; at time 0 they can be moved. */
+static void test_late(sapporo_step_method method)
+{
+    static const struct {
+        double start, dt;
+        const char *time, *step;
+    } late[] = {{1e100, 1e-3, "time 1e+100,", "step of 0.001"},
+                {1e10, 1e-9, "time 10000000000,", "step of 1e-09"},
+                {-1e10, 1e-9, "time -10000000000,", "step of 1e-09"}};
+    for (size_t k = 0; k < sizeof late / sizeof *late; k++) {
+        sapporo_mpi_stepper *const s = open_with_steps(method, late[k].dt, 0, 0);
+        sapporo_stepper_particles p = columns();
+        p.time = late[k].start;
+        const int status = sapporo_mpi_stepper_set(s, &p);
+        const int says = names_time(s, status, late[k].time, late[k].step);
+        const int stays = isnan(sapporo_mpi_stepper_get_time(s));
+        report(says && stays && works(s), "set at time %g, steps of %g: %d", late[k].start, late[k].dt, status);
+        sapporo_mpi_stepper_destroy(s);
+    }
+}
+
+/* The whole step changes the time, but the short steps that particles choose do not: no rank makes a step. */
+static void test_too_short(sapporo_step_method method)
+{
+    sapporo_mpi_stepper *const s = open_with_steps(method, 1.0 / 64, 1e-14, 24);
+    sapporo_stepper_statistics did = {.size = sizeof did};
+    sapporo_stepper_particles p = columns();
+    p.time = 1e9;
+    int bad = sapporo_mpi_stepper_set(s, &p);
+    const int status = sapporo_mpi_stepper_advance(s, 1e9, 3),
+              says = names_time(s, status, "time 1000000000,", "step of ");
+    bad |= sapporo_mpi_stepper_get_statistics(s, &did) || did.steps != 0 || sapporo_mpi_stepper_get_time(s) != 1e9;
+    report(!bad && says && works(s), "short steps at time 1e9: %d, %lld steps", status, did.steps);
+    sapporo_mpi_stepper_destroy(s);
+}
+
 /* One rank does not come: the others give up, and so does the late rank; all can still read their particles. */
 static void test_timeout(sapporo_step_method method)
 {
@@ -480,6 +541,10 @@ int main(int argc, char **argv)
     test_creation();
     test_life(SAPPORO_STEP_TREE);
     test_life(SAPPORO_STEP_DIRECT);
+    test_late(SAPPORO_STEP_TREE);
+    test_late(SAPPORO_STEP_DIRECT);
+    test_too_short(SAPPORO_STEP_TREE);
+    test_too_short(SAPPORO_STEP_DIRECT);
     if (ranks > 1) test_timeout(SAPPORO_STEP_TREE);
     if (ranks > 1) test_timeout(SAPPORO_STEP_DIRECT);
     free(source);
