@@ -7,6 +7,7 @@
 #include "base/structs.h"
 #include "context/tree_pace.h"
 #include "context/tree_part.h"
+#include "mpi/exchange.h"
 #include "mpi/link.h"
 #include "mpi/registry.h"
 #include "mpi/room.h"
@@ -39,19 +40,6 @@ static inline double sap_bodies_size(const struct sap_bodies *p, int i)
 
 /* Its results, in doubles: acceleration, potential, number of interactions. */
 enum { SAP_ANSWER_POT = 3, SAP_ANSWER_WORK = 4, SAP_ANSWER = 5 };
-
-/*
- * The ranks to which particles are sent.  The arrays of numbers have one element per rank.  A rank copies the particles
- * that stay on it itself: MPI is given the numbers `posted` and `expected`, in which those are 0.
- */
-struct sap_route {
-    int n, arrived;  /* particles that this rank sends, and that it receives, those that stay among both */
-    int *sent, *got; /* number for each rank, and from each rank; of one allocation with the next four */
-    int *sent_at, *got_at;
-    int *posted, *expected;
-    int *order; /* [n] the caller's particle of each record that is sent; NULL: all particles of this rank's caller stay
-                   on it, in their order, and no other particle comes */
-};
 
 /*
  * The particles on which a force is wanted: of this rank's caller, and of those that this rank walks.  The arrays of
@@ -118,8 +106,8 @@ struct sapporo_mpi_tree {
 
     /* particles that this rank walks, in order of the ranks that gave them */
     int built;
-    const char *call; /* name of the collective call under way, for errors */
-    struct sap_route route;
+    const char *call;         /* name of the collective call under way, for errors */
+    struct sap_route route;   /* of the caller's particles; no order: all stay on this rank, and no others come */
     double (*mine)[SAP_BODY]; /* [route.arrived]; NULL with one rank, whose tree has the caller's particles */
     double *a;                /* [route.arrived] sizes of their accelerations; < 0: unknown */
     struct sap_tree_rooms rooms;
