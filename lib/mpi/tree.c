@@ -89,7 +89,8 @@ static int prepare(sapporo_mpi_tree *h, const sapporo_mpi_tree_options *given)
     int status = read_options(h, given);
     if (status) return status;
     h->link.records = malloc((size_t)h->link.size * sizeof h->link.record);
-    if (h->listed.is_spare || !h->link.records || sap_mpi_tree_new_route(h)) return sap_mpi_tree_no_memory(h, 0);
+    if (h->listed.is_spare || !h->link.records || sap_route_reserve(&h->route, h->link.size))
+        return sap_mpi_tree_no_memory(h, 0);
     status = sapporo_tree_create(&h->options, 0, &h->tree);
     if (status) return sap_link_note(&h->link, status, sapporo_last_error(NULL));
     h->selects = sapporo_tree_part_selects(h->tree);
@@ -147,7 +148,7 @@ static void free_shared(sapporo_mpi_tree *h)
     struct sap_room *const room = (void *)&h->rooms;
     for (size_t k = 0; k < sizeof h->rooms / sizeof *room; k++) sap_room_free(&room[k]);
     sap_travel_free(&h->travel);
-    free(h->route.sent);
+    sap_route_free(&h->route);
 }
 
 /* Frees an object.  Memory that MPI may still use stays. */

@@ -63,11 +63,10 @@ struct sap_active {
  * and writes them.
  */
 struct sap_tree_rooms {
-    struct sap_room mine, a, order;                    /* of the particles that this rank walks, and of its route */
+    struct sap_room mine, a;                           /* of the particles that this rank walks */
     struct sap_room given, out, in;                    /* answers to active particles; records sent, and received */
     struct sap_room look;                              /* at all particles */
     struct sap_room key, to, boundary, bucket, member; /* of a division */
-    struct sap_room part;                              /* of sorting by rank */
     struct sap_room rows[3], more[3];                  /* of walks: own tree, nodes of other ranks */
     struct sap_room flag, list, number, wanted;        /* of active particles */
     struct sap_room regions, count, node, x;           /* of a halo */
@@ -164,13 +163,6 @@ int sap_mpi_tree_send_again(sapporo_mpi_tree *h, const struct sap_bodies *bodies
  */
 int sap_mpi_tree_return(sapporo_mpi_tree *h, const struct sap_active *active, const double (*out)[SAP_ANSWER],
                         double (*in)[SAP_ANSWER]);
-
-/* Allocates the numbers of a route; 0 or SAPPORO_ERR_MEMORY.  Forgets the particles of a route. */
-int sap_mpi_tree_new_route(sapporo_mpi_tree *h);
-void sap_mpi_tree_forget_route(sapporo_mpi_tree *h);
-
-/* Makes the route of n particles that stay on this rank, in their order. */
-void sap_mpi_tree_keep(sapporo_mpi_tree *h, int n);
 
 /* With one rank: makes the route of n particles, and room for the sizes of their accelerations; 0 or an error. */
 int sap_mpi_tree_stay(sapporo_mpi_tree *h, int n);

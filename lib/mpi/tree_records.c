@@ -103,7 +103,7 @@ static int exchange(sapporo_mpi_tree *h, struct records *r)
     h->size = r->size, h->work = r->work;
     r->size = size, r->work = work; /* to be freed */
     h->given = p->arrived;
-    sap_mpi_tree_keep(h, p->arrived);
+    sap_route_stay(&h->route, &h->link, p->arrived);
     return SAPPORO_OK;
 }
 
