@@ -124,9 +124,9 @@ static int make_types(sapporo_mpi_tree *h)
     const struct {
         MPI_Datatype *type;
         int doubles;
-    } make[] = {{&h->body, SAP_BODY}, {&h->node, sizeof(struct sap_halo_node) / sizeof(double)}, {&h->point, 4}};
+    } make[] = {{&h->node, sizeof(struct sap_halo_node) / sizeof(double)}, {&h->point, 4}};
     int status = SAPPORO_OK;
-    for (int k = 0; k < 3 && !status; k++) {
+    for (int k = 0; k < 2 && !status; k++) {
         status = sap_link_judge(&h->link, MPI_Type_contiguous(make[k].doubles, MPI_DOUBLE, make[k].type));
         if (!status) status = sap_link_judge(&h->link, MPI_Type_commit(make[k].type));
     }
@@ -149,15 +149,16 @@ static void free_shared(sapporo_mpi_tree *h)
     for (size_t k = 0; k < sizeof h->rooms / sizeof *room; k++) sap_room_free(&room[k]);
     sap_travel_free(&h->travel);
     sap_route_free(&h->route);
+    sap_route_free(&h->some);
 }
 
 /* Frees an object.  Memory that MPI may still use stays. */
 static void destroy(sapporo_mpi_tree *h)
 {
     const int keeps = sap_link_keeps(&h->link);
-    MPI_Datatype *const type[] = {&h->body, &h->node, &h->point};
+    MPI_Datatype *const type[] = {&h->node, &h->point};
     sapporo_tree_destroy(h->tree);
-    for (int k = 0; k < 3; k++) sap_link_free_type(&h->link, type[k]);
+    for (int k = 0; k < 2; k++) sap_link_free_type(&h->link, type[k]);
     for (size_t k = 0; k < sizeof h->nodes.room / sizeof h->nodes.room[0]; k++) sap_room_free(&h->nodes.room[k]);
     if (!keeps) free_shared(h);
     free(h->size);
@@ -179,7 +180,7 @@ int sapporo_mpi_tree_create(MPI_Comm communicator, const sapporo_mpi_tree_option
     if (!h) return SAPPORO_ERR_MEMORY;
     h->call = sap_link_begin(&h->link, SAP_CALL_TREE_CREATE);
     h->link.timeout = timeout_of(options);
-    h->body = h->node = h->point = MPI_DATATYPE_NULL;
+    h->node = h->point = MPI_DATATYPE_NULL;
     status = sap_link_open(&h->link, communicator);
     if (!status) status = create(h, options);
     if (!status) {

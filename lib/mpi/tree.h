@@ -42,20 +42,15 @@ static inline double sap_bodies_size(const struct sap_bodies *p, int i)
 enum { SAP_ANSWER_POT = 3, SAP_ANSWER_WORK = 4, SAP_ANSWER = 5 };
 
 /*
- * The particles on which a force is wanted: of this rank's caller, and of those that this rank walks.  The arrays of
- * numbers have one element per rank.
+ * The particles on which a force is wanted: of this rank's caller, and of those that this rank walks.  Their route goes
+ * from the callers to the ranks that walk them; forces take the way back.
  */
 struct sap_active {
-    int n;                             /* that this rank walks */
-    const int *address;                /* [n] NULL: all of route.arrived, by address */
-    const unsigned char *is;           /* [route.arrived] NULL: all */
-    int rows;                          /* answers that come back to this rank */
-    const int *order;                  /* [rows] the caller's particle of each; NULL: all, in their order */
-    const int *answered, *answered_at; /* number and first answer from each rank */
-    const int *owed, *owed_at;         /* of the answers for each rank */
-    const int *posted, *expected;      /* owed and answered without this rank's own, as MPI is told */
-    unsigned char *flag;               /* memory of a choice, which MPI reads and writes */
-    int *list, *number;                /* the same, of lists and numbers */
+    const struct sap_route *route;
+    const int *address;      /* [route->arrived] NULL: all of the tree's route.arrived, by address */
+    const unsigned char *is; /* [the tree's route.arrived] NULL: all */
+    unsigned char *flag;     /* memory of a choice, which MPI reads and writes */
+    int *list;
 };
 
 /*
@@ -68,7 +63,7 @@ struct sap_tree_rooms {
     struct sap_room look;                              /* at all particles */
     struct sap_room key, to, boundary, bucket, member; /* of a division */
     struct sap_room rows[3], more[3];                  /* of walks: own tree, nodes of other ranks */
-    struct sap_room flag, list, number, wanted;        /* of active particles */
+    struct sap_room flag, list, wanted;                /* of active particles */
     struct sap_room regions, count, node, x;           /* of a halo */
 };
 
@@ -94,7 +89,7 @@ struct sapporo_mpi_tree {
     char isa[32];
     struct sap_tree_settings settings;
     char kind[96];
-    MPI_Datatype body, node, point; /* SAP_BODY doubles, a struct sap_halo_node, a particle of a halo */
+    MPI_Datatype node, point; /* a struct sap_halo_node, a particle of a halo */
 
     /* particles of this rank's caller */
     int given;
@@ -107,6 +102,7 @@ struct sapporo_mpi_tree {
     int built;
     const char *call;         /* name of the collective call under way, for errors */
     struct sap_route route;   /* of the caller's particles; no order: all stay on this rank, and no others come */
+    struct sap_route some;    /* of those that are active in the last force on some */
     double (*mine)[SAP_BODY]; /* [route.arrived]; NULL with one rank, whose tree has the caller's particles */
     double *a;                /* [route.arrived] sizes of their accelerations; < 0: unknown */
     struct sap_tree_rooms rooms;
@@ -156,13 +152,6 @@ int sap_mpi_tree_send(sapporo_mpi_tree *h, const struct sap_bodies *bodies, cons
 
 /* Collective.  Sends them again, to the ranks of the last build: changes h->mine, if it succeeds (tree_exchange.c). */
 int sap_mpi_tree_send_again(sapporo_mpi_tree *h, const struct sap_bodies *bodies);
-
-/*
- * Collective.  Sends answers back: from out[active.n] to in[active.rows], but those of this rank's own particles
- * (tree_exchange.c).
- */
-int sap_mpi_tree_return(sapporo_mpi_tree *h, const struct sap_active *active, const double (*out)[SAP_ANSWER],
-                        double (*in)[SAP_ANSWER]);
 
 /* With one rank: makes the route of n particles, and room for the sizes of their accelerations; 0 or an error. */
 int sap_mpi_tree_stay(sapporo_mpi_tree *h, int n);

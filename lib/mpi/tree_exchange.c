@@ -1,18 +1,8 @@
-/* tree_exchange.c - sends particles to the ranks that walk them, and their forces back. */
+/* tree_exchange.c - sends particles to their owners, the ranks that compute their forces. */
 #include <limits.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "context/partial.h"
 #include "mpi/tree.h"
-
-/* Bytes that this rank sends and receives in such numbers. */
-static size_t bytes_of(const int *posted, const int *expected, int ranks)
-{
-    size_t n = 0;
-    for (int r = 0; r < ranks; r++) n += (size_t)posted[r] + (size_t)expected[r];
-    return n * sizeof(double[SAP_BODY]);
-}
 
 /* Makes room for the particles that this rank walks. */
 static int reserve_mine(sapporo_mpi_tree *h)
@@ -123,17 +113,4 @@ int sap_mpi_tree_send_again(sapporo_mpi_tree *h, const struct sap_bodies *bodies
     if (!status) status = send(h, bodies);
     if (!status) sapporo_partial_loop(h->options.threads, h->route.arrived, take_some_known_sizes, h);
     return status;
-}
-
-/* ------------------------------------------------------------------ answers */
-
-int sap_mpi_tree_return(sapporo_mpi_tree *h, const struct sap_active *a, const double (*out)[SAP_ANSWER],
-                        double (*in)[SAP_ANSWER])
-{
-    _Static_assert((int)SAP_ANSWER == (int)SAP_BODY, "both have one type of MPI");
-    struct sap_link *const link = &h->link;
-    return sap_link_finish_for(link,
-                               MPI_Ialltoallv(out, a->posted, a->owed_at, h->body, in, a->expected, a->answered_at,
-                                              h->body, link->communicator, &link->request),
-                               bytes_of(a->posted, a->expected, link->size));
 }
