@@ -37,6 +37,12 @@ void sap_route_free(struct sap_route *r)
     *r = (struct sap_route){0};
 }
 
+void sap_route_drop_order(struct sap_route *r)
+{
+    sap_room_free(&r->orders);
+    r->order = NULL;
+}
+
 int64_t sap_route_settle(struct sap_route *r, const struct sap_link *l)
 {
     const size_t bytes = (size_t)l->size * sizeof *r->sent;

@@ -37,6 +37,9 @@ void sap_route_forget(struct sap_route *r, int ranks);
 
 void sap_route_free(struct sap_route *r);
 
+/* Frees the memory of the order, which the exchange itself does not need. */
+void sap_route_drop_order(struct sap_route *r);
+
 /*
  * Sorts n items by their ranks to[0 .. n-1], on some threads: fills n, sent, sent_at and order.  The items of a rank
  * stay in their order.  Returns 0 or SAPPORO_ERR_MEMORY.

@@ -6,6 +6,7 @@
 
 #include "engine/travel_ops.h"
 #include "mpi/cargo.h"
+#include "mpi/exchange.h"
 #include "mpi/kept.h"
 #include "mpi/link.h"
 #include "mpi/registry.h"
@@ -36,13 +37,9 @@ struct sapporo_mpi_job {
 
 /* Particles on their way to the ranks that keep them. */
 struct sap_parcel {
-    int n;               /* particles that this rank sends */
-    int arrived;         /* particles that it receives */
-    int *sent, *sent_at; /* [ranks] number and first one for each rank */
-    int *got, *got_at;   /* [ranks] of those that are received */
-    int *at;             /* places of the records of parts, while threads sort them */
-    double *out, *in;    /* records, of the next two */
-    struct sap_room outs, ins;
+    struct sap_route route;
+    const double *in;          /* [route.arrived] records that this rank receives, of `ins` */
+    struct sap_room outs, ins; /* records that it sends, and receives */
 };
 
 struct sap_nccl;
