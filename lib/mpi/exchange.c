@@ -6,14 +6,12 @@
 
 #include "context/partial.h"
 
-enum { NUMBERS = 6 }; /* arrays of numbers of a route */
-
 /* ------------------------------------------------------------------ routes */
 
 int sap_route_reserve(struct sap_route *r, int ranks)
 {
     const size_t many = (size_t)ranks;
-    int *const number = sap_room_reserve(&r->numbers, NUMBERS * many * sizeof *number);
+    int *const number = sap_room_reserve(&r->numbers, SAP_ROUTE_NUMBERS * many * sizeof *number);
     if (!number) return SAPPORO_ERR_MEMORY;
     r->sent = number, r->got = number + many;
     r->sent_at = number + 2 * many, r->got_at = number + 3 * many;
@@ -26,7 +24,7 @@ void sap_route_forget(struct sap_route *r, int ranks)
 {
     r->n = r->arrived = 0;
     r->order = NULL;
-    memset(r->numbers.at, 0, NUMBERS * (size_t)ranks * sizeof *r->sent);
+    memset(r->numbers.at, 0, SAP_ROUTE_NUMBERS * (size_t)ranks * sizeof *r->sent);
 }
 
 void sap_route_free(struct sap_route *r)

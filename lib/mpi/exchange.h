@@ -14,6 +14,8 @@
 #include "mpi/link.h"
 #include "mpi/room.h"
 
+enum { SAP_ROUTE_NUMBERS = 6 }; /* arrays of numbers of a route */
+
 /*
  * How records go.  The arrays of numbers have one element per rank.  A rank sends its records in the order of the ranks
  * that get them, and receives records in the order of the ranks that sent them.  All zeros: no memory.

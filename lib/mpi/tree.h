@@ -73,8 +73,8 @@ struct sap_travel {
     struct sap_halo in;              /* from all other ranks */
     struct sap_halo_region *regions; /* of all ranks */
     int (*sent)[2], (*got)[2];       /* nodes and particles for each rank, and from each rank */
-    int *sent_n[2], *sent_at[2], *got_n[2], *got_at[2];
-    MPI_Request request[2];
+    struct sap_route route[2];       /* of nodes, and of particles */
+    struct sap_wire wire[2];
     struct sap_halo_memory memory;
 };
 
@@ -89,7 +89,6 @@ struct sapporo_mpi_tree {
     char isa[32];
     struct sap_tree_settings settings;
     char kind[96];
-    MPI_Datatype node, point; /* a struct sap_halo_node, a particle of a halo */
 
     /* particles of this rank's caller */
     int given;

@@ -140,8 +140,9 @@ static size_t grown(int n, int room)
 static size_t bytes_of(const sapporo_mpi_tree *h, const struct sap_travel *t)
 {
     const size_t ranks = (size_t)h->link.size, node = sizeof *t->in.node, x = sizeof *t->in.x;
+    const size_t numbers = 4 + 2 * SAP_ROUTE_NUMBERS; /* per rank: sent and got, and of the two routes */
     const size_t joined = (size_t)t->in.nodes * (sizeof(struct sap_tree_node) + sizeof(struct sap_cell));
-    return (ranks + 1) * (size_t)sap_travel_room(h) * sizeof *t->regions + 12 * ranks * sizeof(int) + joined +
+    return (ranks + 1) * (size_t)sap_travel_room(h) * sizeof *t->regions + numbers * ranks * sizeof(int) + joined +
            (grown(t->out.nodes, t->out.node_room) + (size_t)t->in.nodes) * node +
            (grown(t->out.n, t->out.room) + (size_t)t->in.n) * x;
 }
