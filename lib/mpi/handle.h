@@ -76,11 +76,10 @@ struct sapporo_mpi {
     struct sap_room places;          /* nodes and devices of all ranks, while a handle is opened */
     struct sap_cargo trial;          /* of the trial of a transport, and its bytes */
     struct sap_room trial_bytes;
-    MPI_Datatype unit;           /* a superpacket that MPI sends; MPI_DATATYPE_NULL: none */
-    int width;                   /* doubles per i-particle that is sent */
-    MPI_Datatype particle;       /* a j-particle that is sent */
-    MPI_Datatype target, answer; /* an i-particle that is sent; its sums, without and with its nearest neighbour */
-    MPI_Datatype answer_near;
+    MPI_Datatype unit;     /* a superpacket that MPI sends; MPI_DATATYPE_NULL: none */
+    int width;             /* doubles per i-particle that is sent */
+    MPI_Datatype particle; /* a j-particle that is sent */
+    MPI_Datatype target;   /* an i-particle that is sent */
     struct sap_parcel parcel;
     sapporo_mpi_job *job;    /* NULL: no force was begun, or it was freed */
     struct sap_room targets; /* memory of the job's i-particles */
