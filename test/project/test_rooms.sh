@@ -123,6 +123,15 @@ grep -nE '#include "sapporo|[^_a-z](sapporo_(tree|stepper|mpi)|SAPPORO_(TREE|MAC
     grep -Ev '#include "sapporo(_types)?\.h"' >"$work/log"
 none "lib/base uses nothing of trees, steppers and interfaces"
 
+# ---- calls: what locks the object of a handle
+
+# Calls are brackets of lib/context/call.h.  Objects are locked by hand where they are made and retired, and where a
+# particle is set that comes in order.
+grep -nE 'sap_(try_lock|lock|unlock)\(|sap_handle_is\(' lib/context/*.[ch] |
+    grep -Ev '^lib/context/(call\.h|object\.c|particles\.c):|sap_messages|^lib/context/context\.c:[0-9]+: *sap_(un)?lock\(&c->busy\);$' >"$work/log"
+[ "$(grep -c 'lock(&c->busy)' lib/context/context.c)" -le 2 ] || grep -n 'lock(&c->busy)' lib/context/context.c >>"$work/log"
+none "calls lock objects by lib/context/call.h"
+
 # ---- headers need nothing before them, except kernel sources, which follow the vocabulary of a compiler
 
 if printf 'int a;\n' | ${CC:-cc} -x c -fsyntax-only - 2>/dev/null; then
