@@ -382,7 +382,7 @@ SPARED="accuracy native native_threads g5_threads not_finite sparse tree_criteri
     leapfrog_direct driver faults outputs_more lost_device attached closed_threads circumstances"
 # shellcheck disable=SC2034
 # Tests that name engines, and run on CPUs or on doubles of a driver.
-ELSEWHERE="batch_faults gpu_load neighbour_faults options privileges split stepper_fields tune opencl"
+ELSEWHERE="batch_faults calls gpu_load neighbour_faults options privileges split stepper_fields tune opencl"
 
 step_sanitize() {
     if ! command -v compute-sanitizer >/dev/null 2>&1; then

@@ -44,6 +44,7 @@ for option in -fdefault-real-8 "-fdefault-real-8 -fdefault-double-8"; do
     cmp "$work/usual" "$work/out" >"$work/log" 2>&1
     verdict $? "the same numbers with $option"
 done
+# shellcheck disable=SC2086 # FC may be a command with arguments
 try $fc -J "$work" -fdefault-integer-8 -Iinclude examples/first_force.f90 -Llib -lsapporo -o "$work/program"
 grep -q 'Type mismatch' "$work/log" || { LD_LIBRARY_PATH=lib "$work/program" | cmp - "$work/usual"; } >>"$work/log" 2>&1
 verdict $? "the compiler refuses integers of 8 bytes, or the numbers are the same"

@@ -23,7 +23,7 @@ read -r constants _ types _ functions _ <<END
 $(tail -n 1 "$work/found" | tr -d ,)
 END
 sed '$d' "$work/found" >"$work/log"
-[ "$constants" -ge 90 ] && [ "$types" -ge 25 ] && [ "$functions" -ge 100 ] || cat "$work/found" >>"$work/log"
+if [ "$constants" -lt 90 ] || [ "$types" -lt 25 ] || [ "$functions" -lt 100 ]; then cat "$work/found" >>"$work/log"; fi
 none "modules sapporo and sapporo_mpi have the constants, types and functions of the headers"
 
 # planted MODULE COMMAND EXPECTED WHAT: after a command of sed, the comparison tells of the difference
