@@ -32,7 +32,10 @@
 #ifndef SAPPORO_STEPPER_H
 #define SAPPORO_STEPPER_H
 
+#include <stddef.h> /* size_t */
+
 #include "sapporo_tree.h"
+#include "sapporo_types.h"
 
 #ifdef __cplusplus
 extern "C" {

@@ -384,7 +384,7 @@ SPARED="accuracy native native_threads g5_threads not_finite sparse tree_criteri
     stepper_units"
 # shellcheck disable=SC2034
 # Tests that name engines, and run on CPUs or on doubles of a driver.
-ELSEWHERE="batch_faults gpu_load neighbour_faults options privileges split stepper_fields tune opencl"
+ELSEWHERE="batch_faults calls gpu_load neighbour_faults options privileges split stepper_fields tune opencl"
 
 step_sanitize() {
     if ! command -v compute-sanitizer >/dev/null 2>&1; then

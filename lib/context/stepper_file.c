@@ -12,6 +12,7 @@
 
 #include "base/file.h"
 #include "base/saving.h"
+#include "context/call.h"
 #include "context/stepper_private.h"
 
 enum { VERSION = 4, ORDER = 0x01020304 };
@@ -103,11 +104,11 @@ static int save_to(sapporo_stepper *s, const char *path)
 
 int sapporo_stepper_save(sapporo_stepper *stepper, const char *path)
 {
-    sapporo_stepper *const s = sap_stepper_hold(stepper);
+    struct sap_public_call call;
+    sapporo_stepper *const s = sap_call_begin(&call, SAP_HANDLE_STEPPER, stepper);
     if (!s) return SAPPORO_ERR_CLOSED;
-    const sap_fpenv callers = sap_fp_enter();
     const int status = s->n == 0 ? sap_stepper_empty(s) : save_to(s, path);
-    return sap_stepper_leave(s, callers, status);
+    return sap_call_end(&call, status);
 }
 
 /* ---- restore -------------------------------------------------------------------------------- */
@@ -191,13 +192,13 @@ static int take_file(sapporo_stepper *s, const struct sap_file *file, const stru
 
 int sapporo_stepper_restore(sapporo_stepper *stepper, const char *path)
 {
-    sapporo_stepper *const s = sap_stepper_hold(stepper);
+    struct sap_public_call call;
+    sapporo_stepper *const s = sap_call_begin(&call, SAP_HANDLE_STEPPER, stepper);
     struct sap_file file = {.bytes = NULL};
     if (!s) return SAPPORO_ERR_CLOSED;
-    const sap_fpenv callers = sap_fp_enter();
     struct headed look = {.stepper = s};
     int status = read_file(s, path, &look, &file);
     if (!status) status = take_file(s, &file, &look.head);
     free(file.bytes);
-    return sap_stepper_leave(s, callers, status);
+    return sap_call_end(&call, status);
 }

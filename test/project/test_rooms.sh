@@ -11,19 +11,21 @@
 rooms='
 base
 physics
-driver   base
+driver   base variables
 device   physics
-engine   base physics
+engine   base physics variables
 cpu_sse  base physics engine
 cpu      base physics engine cpu_sse
 gpu      base physics engine driver device
-context  base physics engine
-api      base context
-mpi      base physics engine context
+context  base physics engine variables
+api      base context variables
+mpi      base physics engine context variables
 engines  engine cpu gpu
+variables base
 '
 # lib/engines.c is the list of engines: it names all of them, and the context reads it by a name of engine/engine.h.
-given='sap_engines|sap_fallback_engine'
+# lib/variables.c is the table of settings: base reads it by a name of base/variable_table.h.
+given='sap_engines|sap_fallback_engine|sap_variable_table'
 
 # Inside lib/gpu: a module, NAME.c and NAME.h, and the modules of lib/gpu that it may include.
 modules='
@@ -47,6 +49,7 @@ trap 'rm -rf "$work"' EXIT
 room='function room(path,    part) {
     if (path ~ /^cpu_sse\//) return "cpu_sse"
     if (path ~ /^lib\/engines\./) return "engines"
+    if (path ~ /^lib\/variables\./) return "variables"
     split(path, part, "/")
     return part[2]
 }'
@@ -142,8 +145,27 @@ none "calls of accelerators have one bracket"
 
 # ---- circles: files that include each other, directly or through others
 
-tsort "$work/edges" >/dev/null 2>"$work/log"
-none "no circle of includes"
+for header in include/*.h include/compat/*.h; do
+    sed -n 's/^[ \t]*#[ \t]*include "\([^"]*\)".*/\1/p' "$header" | while read -r other; do
+        for path in include include/compat; do [ ! -f "$path/$other" ] || echo "$header $path/$other"; done
+    done
+done >"$work/public"
+sort "$work/edges" "$work/public" | tsort >/dev/null 2>"$work/log"
+none "no circle of includes, of public headers neither"
+
+# lib/base serves everything above it, and knows nothing of trees, steppers and interfaces.
+grep -nE '#include "sapporo|[^_a-z](sapporo_(tree|stepper|mpi)|SAPPORO_(TREE|MAC|STEP|MPI|NBODY6))_' lib/base/*.[ch] |
+    grep -Ev '#include "sapporo(_types)?\.h"' >"$work/log"
+none "lib/base uses nothing of trees, steppers and interfaces"
+
+# ---- calls: what locks the object of a handle
+
+# Calls are brackets of lib/context/call.h.  Objects are locked by hand where they are made and retired, and where a
+# particle is set that comes in order.
+grep -nE 'sap_(try_lock|lock|unlock)\(|sap_handle_is\(' lib/context/*.[ch] |
+    grep -Ev '^lib/context/(call\.h|object\.c|particles\.c):|sap_messages|^lib/context/context\.c:[0-9]+: *sap_(un)?lock\(&c->busy\);$' >"$work/log"
+[ "$(grep -c 'lock(&c->busy)' lib/context/context.c)" -le 2 ] || grep -n 'lock(&c->busy)' lib/context/context.c >>"$work/log"
+none "calls lock objects by lib/context/call.h"
 
 # The other folders have circles of calls.
 if [ -n "$objects" ]; then

@@ -21,6 +21,7 @@
 #include "base/process.h"
 #include "base/static_program.h"
 #include "driver/driver.h"
+#include "variables.h"
 
 static const char folder[] = "/etc/OpenCL/vendors";
 
@@ -83,7 +84,7 @@ static int has_gpu(void)
 static int is_told(void)
 {
     for (int k = SAP_VAR_ICD_VENDORS; k <= SAP_VAR_POCL_DEVICES; k++)
-        if (sap_env_is_set((enum sap_variable)k)) return 1;
+        if (sap_env_is_set(&sap_variables[k])) return 1;
     return 0;
 }
 
