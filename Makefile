@@ -352,6 +352,7 @@ clean:
 help:
 	@echo 'make                     libraries in lib/, programs in examples/'
 	@echo 'make check               installs what the tests need (Debian), runs all tests'
+	@echo 'make check-quick         some of them, in less than two minutes: between two edits'
 	@echo 'make check TESTS="a b"   runs test/test_a.* and test/test_b.*; EXCEPT="a b" all but these'
 	@echo 'make demo                integrates a star cluster of 1,024 stars'
 	@echo 'make fuzz SECONDS=60     random sequences of calls against the tests own model (docs/contributing.md)'
