@@ -64,7 +64,7 @@ static int sort(sapporo_mpi_stepper *h, struct departure *d)
 static int announce(sapporo_mpi_stepper *h, struct departure *d)
 {
     struct sap_link *const link = &h->link;
-    int64_t n;
+    int64_t n = 0;
     int status = sap_link_agree(link, sort(h, d));
     if (!status) status = sap_route_announce(link, &d->route, &n);
     if (status) return status;
