@@ -351,7 +351,7 @@ typedef struct sapporo_mpi_tree_statistics {
     int sent_cells, sent_particles;             /* to all other ranks, in the last walk */
     int got_cells, got_particles;               /* from them */
     long long particle_particle, particle_cell; /* interactions of the particles that this rank walks */
-    size_t halo_bytes; /* memory for sending and receiving cells and particles, at most: of each rank 56 bytes and 56
+    size_t halo_bytes; /* memory for sending and receiving cells and particles, at most: of each rank 64 bytes and 56
                           for each region that a rank may have (docs/mpi.md), 152 per cell sent and 312 per cell
                           received, 32 per particle sent or received; arrays that grow take up to half as much again.
                           They are kept: a tree has as much as the largest force needed */
