@@ -75,7 +75,7 @@ struct sap_route sap_route_back(const struct sap_route *r)
 /* ----------------------------------------------------------------- sorting */
 
 /* Items that threads sort by rank, in parts. */
-struct sorting {
+struct rank_sorting {
     const int *to;  /* the rank of each */
     int ranks, *at; /* [parts][ranks] number, then next index in the order, of the items of a part for a rank */
     int *order;
@@ -83,7 +83,7 @@ struct sorting {
 
 static void count_part(void *argument, int part, int from, int to)
 {
-    const struct sorting *const s = argument;
+    const struct rank_sorting *const s = argument;
     int *const count = s->at + (size_t)part * (size_t)s->ranks;
     memset(count, 0, (size_t)s->ranks * sizeof *count);
     for (int i = from; i < to; i++) count[s->to[i]]++;
@@ -91,13 +91,13 @@ static void count_part(void *argument, int part, int from, int to)
 
 static void order_part(void *argument, int part, int from, int to)
 {
-    const struct sorting *const s = argument;
+    const struct rank_sorting *const s = argument;
     int *const at = s->at + (size_t)part * (size_t)s->ranks;
     for (int i = from; i < to; i++) s->order[at[s->to[i]]++] = i;
 }
 
 /* Turns the counts of parts into first indices; fills the numbers of the ranks. */
-static void add_parts(const struct sorting *s, int parts, struct sap_route *r)
+static void add_parts(const struct rank_sorting *s, int parts, struct sap_route *r)
 {
     int sum = 0;
     for (int rank = 0; rank < s->ranks; rank++) {
@@ -119,7 +119,7 @@ int sap_route_sort(struct sap_route *r, int ranks, int n, const int *to, int thr
     r->n = n;
     r->order = sap_room_array(&r->orders, (size_t)n + 1, sizeof *r->order);
     int *const at = sap_room_reserve(&r->parts, (size_t)parts * (size_t)ranks * sizeof *at);
-    struct sorting s = {.to = to, .ranks = ranks, .at = at, .order = r->order};
+    struct rank_sorting s = {.to = to, .ranks = ranks, .at = at, .order = r->order};
     if (!at || !r->order) return SAPPORO_ERR_MEMORY;
     sapporo_partial_parts(threads, n, parts, count_part, &s);
     add_parts(&s, parts, r);

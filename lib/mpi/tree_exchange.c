@@ -30,7 +30,7 @@ void sap_mpi_tree_tell_walkers(const sapporo_mpi_tree *h, int *walker)
 /* ---------------------------------------------------------------- particles */
 
 /* Particles that threads copy: those that stay to `mine`, the others to what is sent. */
-struct packing {
+struct body_packing {
     const int *order;
     const struct sap_bodies *bodies;
     double (*out)[SAP_BODY], (*mine)[SAP_BODY];
@@ -39,7 +39,7 @@ struct packing {
 
 static void pack_some(void *argument, ptrdiff_t from, ptrdiff_t to)
 {
-    const struct packing *const p = argument;
+    const struct body_packing *const p = argument;
     for (ptrdiff_t k = from; k < to; k++) {
         double *const record = k >= p->first && k < p->end ? p->mine[p->at + k - p->first] : p->out[k];
         const int i = p->order ? p->order[k] : (int)k;
@@ -53,7 +53,7 @@ static void pack(const sapporo_mpi_tree *h, const struct sap_bodies *bodies, dou
 {
     const struct sap_route *const r = &h->route;
     const int me = h->link.rank;
-    struct packing p = {.order = r->order, .bodies = bodies, .out = out, .mine = h->mine, .first = r->sent_at[me]};
+    struct body_packing p = {.order = r->order, .bodies = bodies, .out = out, .mine = h->mine, .first = r->sent_at[me]};
     p.end = p.first + r->sent[me], p.at = r->got_at[me];
     sapporo_partial_loop(h->options.threads, r->n, pack_some, &p);
 }
