@@ -104,7 +104,7 @@ SCALAR_FLAGS := $(if $(KERNEL_OPTIMISE),-O1) \
 isa   = $(if $(filter %_avx512.c,$1),$(AVX512_FLAGS),$(if $(filter %_avx2.c,$1),$(AVX2_FLAGS)))
 # The CPU engine outside of its kernels: loops over three axes, which -O2 of gcc does not unroll.
 own   = $(if $(filter lib/cpu/%,$1),$(KERNEL_OPTIMISE)) $(if $(filter %_scalar.c,$1),$(SCALAR_FLAGS),$(if $(filter %/reference.c,$1),$(REFERENCE_FLAGS))) \
-        $(if $(filter examples/apps/%,$1),$(FLAGS_apps)) $(if $(filter test/mpi/% test/fuzz/ranks/% lib/mpi/% $(MPI_APPS),$1),$(filter -I%,$(MPI_ID))) $(if $(filter test/fuzz/ranks/%,$1),-Itest/mpi)
+        $(if $(filter examples/apps/%,$1),$(FLAGS_apps)) $(if $(filter test/mpi/% test/fuzz/ranks/% test/fuzz/planted/ranks.c lib/mpi/% $(MPI_APPS),$1),$(filter -I%,$(MPI_ID))) $(if $(filter test/fuzz/ranks/%,$1),-Itest/mpi)
 flags = $(COMMON) $(FLAGS_$(firstword $(subst /, ,$1))) $(isa) $(own)
 
 LINK_FLAGS = $(call safe,$(CFLAGS)) $(SANITIZE_FLAGS) $(LDFLAGS)
@@ -317,7 +317,7 @@ readme: examples/sapporo lib/$(call SO_NAME,sapporo)
 	$(Q)test/readme.sh >build/README.md && mv build/README.md README.md
 
 # For editors, and for clang-tidy in test/lint.sh.
-NO_MPI_SOURCES   = $(if $(MPI_ID),,test/mpi/% test/fuzz/ranks/%)
+NO_MPI_SOURCES   = $(if $(MPI_ID),,test/mpi/% test/fuzz/ranks/% test/fuzz/planted/ranks.c)
 DATABASE_SOURCES = $(LIB_SOURCES) $(BESIDE_SOURCES) $(if $(MPI_ID),$(MPI_SOURCES) $(MPI_APPS)) $(TOOL) $(COMMON_PARTS) $(APPS) $(EXAMPLES) \
                    $(filter-out $(NO_MPI_SOURCES),$(wildcard test/*.c test/*/*.c test/*/*/*.c))
 database_entry = {"directory": "$(CURDIR)", "file": "$1", "command": "$(subst ",\",$(CC) $(call flags,$1) \

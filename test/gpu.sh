@@ -381,7 +381,7 @@ SANITIZED="fuzz primitives tree tree_edges tree_gpu tree_faults accum predictor 
 SPARED="accuracy native native_threads g5_threads not_finite sparse tree_criteria tree_extremes tree_life tree_near tree_pace
     tree_alloc tree_no_retry stepper_faults environment jstore jstore_alloc closed outputs lost_stores races leapfrog_tree
     leapfrog_direct driver faults outputs_more lost_device attached closed_threads circumstances digest stepper_files
-    stepper_units"
+    stepper_limits stepper_units"
 # shellcheck disable=SC2034
 # Tests that name engines, and run on CPUs or on doubles of a driver.
 ELSEWHERE="batch_faults calls gpu_load neighbour_faults options privileges split stepper_fields tune opencl"

@@ -114,7 +114,7 @@ static void store_parts(sapporo *c, int first, int n, int parts)
     for (int k = 0; k < n; k++) {
         sapporo_particle *const p = &model[first + k];
         int *const has = &there[first + k];
-        if (*has <= 0 && *has == 0) *p = (sapporo_particle){.index = first + k};
+        if (*has == 0) *p = (sapporo_particle){.index = first + k};
         if (parts & 1) memcpy(p->derivative[0], three[0][k], sizeof three[0][k]);
         if (parts & 2) p->mass = mass[k];
         if (*has <= 0) *has = (-*has | parts) == 3 ? 1 : -(-*has | parts); /* -1, -2: a part alone */

@@ -5,7 +5,12 @@
 #include <math.h>
 #include <string.h>
 
-int draw(rng *r, int n) { return (int)(rng_next(r) % (uint64_t)n); }
+int draw(rng *r, int n)
+{
+    const uint64_t drawn = rng_next(r);
+    return n > 0 ? (int)(drawn % (uint64_t)n) : 0;
+}
+
 int one_in(rng *r, int n) { return draw(r, n) == 0; }
 
 void call_random(rng *r, const struct call *c, uint64_t stream) { rng_seed(r, c->model, 60 + stream); }
@@ -126,11 +131,11 @@ void plan_draw(struct plan *p, uint64_t seed)
     draw_tree(p, r);
     draw_stepper(p, r);
     for (int k = 0; k < OBJECTS; k++) all += weight[k] = one_in(r, 2) ? 0 : 1 + draw(r, 4);
-    if (all == 0) all = weight[seed % OBJECTS] = 1;
+    if (all < 1) all = weight[seed % OBJECTS] = 1;
     p->n = 6 + draw(r, PLAN_CALLS - 5);
     for (int k = 0; k < p->n; k++) {
         int object = 0;
-        for (int at = draw(r, all) - weight[0]; at >= 0;) at -= weight[++object];
+        for (int at = draw(r, all) - weight[0]; at >= 0 && object < OBJECTS - 1;) at -= weight[++object];
         draw_call(&p->call[k], r, draw_kind(r, object));
     }
 }
