@@ -1,8 +1,9 @@
 /*
  * gpu_tree.h - the tree of the accelerator engines: shared declarations.
  *
- * gpu_tree.c has the table and memory, gpu_build.c builds a tree, gpu_force.c computes forces from it. A
- * tree lives on the first device of its set. Its layout in device memory: physics/tree_layout.h.
+ * gpu_tree.c has the table, gpu_given.c particles as set, gpu_build.c and gpu_kdtree.c build a tree, gpu_targets.c
+ * chooses who receives, gpu_walk.c walks, gpu_force.c and gpu_results.c give forces back.  A tree lives on the first
+ * device of its set.  Its layout in device memory: device/tree_layout.h.
  */
 #ifndef SAP_GPU_TREE_H
 #define SAP_GPU_TREE_H
