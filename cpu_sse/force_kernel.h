@@ -1,8 +1,8 @@
 /*
  * force_kernel.h - the CPU kernels: one kernel source for every order, path and precision.
  *
- * force_instance.c includes it after the operations of a path; instances.mk lists the instances, each with SAP_ORDER (2,
- * 6, 8; else 4) and SAP_KERNEL_SP, _DS or _DP.  No operation may depend on the number of i-particles or on the
+ * force_instance.c includes it after the operations of a path; instances.mk lists the instances, each with SAP_ORDER
+ * (2, 6, 8; else 4) and SAP_KERNEL_SP, _DS or _DP.  No operation may depend on the number of i-particles or on the
  * distribution of the work: see lib/physics/arithmetic.h.
  */
 #include <math.h>
