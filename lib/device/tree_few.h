@@ -7,8 +7,7 @@
  * k % width and adds each (threads / width)-th entry of a list to it; the sums of its threads are joined at the end.
  * The particles of a bunch walk one by one if the bound holds far more leaves than the bunch has, or is so wide that
  * float cannot resolve near particles: relative to the target particle itself, differences of coordinates lose nothing.
- * A bunch with a clump of sources in its bound (SAP_CLUMP) is left to the kernel in double.  The members of a bunch
- * depend on the set of active particles alone.
+ * The members of a bunch depend on the set of active particles alone.
  *
  * Each kernel is an instance, FEW_KERNEL(name, threads, groups that a multiprocessor must be able to hold; 0: the
  * compiler decides).  Groups of one warp suffice when many target particles walk alone; larger groups finish one walk
@@ -21,6 +20,7 @@ struct few_who {
     D x[SAP_FEW_MOST][3];
     int number[SAP_FEW_MOST];
     int taken, cells, bad; /* runs and cells that the round takes; whether some sum is not finite */
+    V near2;               /* of a list: the bound's, or infinity if sources in the bound lie in a clump (SAP_CLUMP) */
     struct walk_bound bound;
 };
 
@@ -71,7 +71,7 @@ SAP_INLINE void few_particles(const struct walk_frame *f, const LOCAL int *near,
     V least = W_INFINITY;
     W w[NEAR_WORDS];
     for (int q = 0; q < SAP_SUMS2; q++) sum[q] = v_set1(0.0);
-    for (int e = sharer; e < n; e += share) {
+    for (int e = sharer; e < n && near2 < W_INFINITY; e += share) {
         take_words(words + e * NEAR_PARTS, NEAR_PARTS, w);
         least = v_smaller(least, add_resolved(f, i->x, w, near[e] != i->number, sum));
     }
@@ -81,13 +81,16 @@ SAP_INLINE void few_particles(const struct walk_frame *f, const LOCAL int *near,
 }
 
 #if !defined(SAP_KERNEL_DP)
-/* Notes whether some of the n sources of a list lie in a clump within the bound. */
+/* Lets all pairs of a list take the difference of positions in double if some of its n sources lie in a clump. */
 SAP_INLINE void few_clumps(const struct walk_frame *f, const struct few_room *m, int threads, int n)
 {
+    if (local_id() == 0) m->who->near2 = m->who->bound.near2;
+    group_barrier();
     for (int at = (int)local_id() * SAP_CLUMP_STEP; at + SAP_CLUMP < n; at += threads * SAP_CLUMP_STEP) {
         const LOCAL part *const one = m->words + at * NEAR_PARTS;
-        if (is_clumped(f, &m->who->bound, one, one + SAP_CLUMP * NEAR_PARTS)) m->who->bad = 1;
+        if (is_clumped(f, &m->who->bound, one, one + SAP_CLUMP * NEAR_PARTS)) m->who->near2 = W_INFINITY;
     }
+    group_barrier();
 }
 #endif
 
@@ -187,7 +190,10 @@ SAP_INLINE void few_walk(const int threads, const struct few_room *m, const stru
             const int mine = first + min(me % width, many - 1), sharer = me / width, share = threads / width;
             struct few_walker i;
             bound_of(t, m->who->x + first, many, &bound);
-            if (me == 0) m->who->bound = words_of_bound(t, &bound, q.strictness, q.length);
+            if (me == 0) {
+                m->who->bound = words_of_bound(t, &bound, q.strictness, q.length);
+                m->who->near2 = m->who->bound.near2;
+            }
             start_frame(t, bound.centre, &f);
             f.mean = mean;
             for (int c = 0; c < 3; c++) i.x[c] = w_of_d(d_mul(d_sub(m->who->x[mine][c], f.centre[c]), f.unit));
@@ -261,7 +267,7 @@ SAP_INLINE void few_walk(const int threads, const struct few_room *m, const stru
                         few_clumps(&f, m, threads, nears);
 #endif
                         const struct walk_pair pair = {o->walker, s->particle, m->who->number[mine], 0};
-                        few_particles(&f, m->near, m->words, &i, pair, m->who->bound.near2, sharer, share, nears);
+                        few_particles(&f, m->near, m->words, &i, pair, m->who->near2, sharer, share, nears);
                         nears = 0;
                     }
                     group_barrier();

@@ -46,7 +46,7 @@ enum {
 struct walk_place {
     int item, first, rows;
     int cells, nears; /* interactions per target particle */
-    int clumped;      /* whether sources in the bound lie in a clump (SAP_CLUMP) */
+    V near2;          /* of a list: the bound's, or infinity if sources in the bound lie in a clump (SAP_CLUMP) */
     struct walk_bound bound;
 };
 
@@ -126,7 +126,7 @@ SAP_INLINE void sum_within(const struct walk_frame *f, const struct walk_room *m
                            int first, int n, V *sum)
 {
     struct walk_pair pair = {m->force->walker, m->sources->particle, walker_at(m, k), 0};
-    const V near2 = m->place->bound.near2;
+    const V near2 = m->place->near2;
     for (int e = first; e < first + n; e++) {
         W w[NEAR_WORDS];
         take_words(m->words + e * NEAR_PARTS, NEAR_PARTS, w);
@@ -142,7 +142,7 @@ SAP_INLINE void sum_within(const struct walk_frame *f, const struct walk_room *m
 SAP_INLINE void sum_run(const struct walk_frame *f, const struct walk_room *m, const struct walkers *i, int k,
                         int first, V *sum)
 {
-    const V least = v_larger(i->h2[k], m->place->bound.near2);
+    const V least = v_larger(i->h2[k], m->place->near2);
     V d[SPLINE_RUN][3], d2[SPLINE_RUN], mass[SPLINE_RUN];
     int within = 0;
     UNROLL
@@ -169,7 +169,7 @@ SAP_INLINE void sum_run(const struct walk_frame *f, const struct walk_room *m, c
 SAP_INLINE void sum_spline_to(const struct walk_frame *f, const struct walk_room *m, const struct walkers *i,
                               const int votes, const int many, int n, V sum[IPT][SAP_SUMS2])
 {
-    const V near2 = m->place->bound.near2;
+    const V near2 = m->place->near2;
     for (int first = 0; first < n; first += SPLINE_RUN) {
         const int entries = min(n - first, (int)SPLINE_RUN);
         if (m->near[first] < 0) {
@@ -213,7 +213,7 @@ SAP_INLINE void sum_spline_to(const struct walk_frame *f, const struct walk_room
 SAP_OUTLINE void sum_exact(const struct walk_frame *f, const struct walk_room *m, const struct walkers *i, int numbers,
                            const int many, int n, V sum[IPT][SAP_SUMS2])
 {
-    const V near2 = m->place->bound.near2;
+    const V near2 = m->place->near2;
     start_sums(sum);
     for (int e = 0; e < n; e++) {
         W w[NEAR_WORDS];
@@ -256,8 +256,8 @@ SAP_INLINE void sum_inner(const struct walk_frame *f, const struct walk_room *m,
     sum_exact(f, m, i, numbers, many, n, sum);
 #else
     V least = W_INFINITY;
-    sum_resolved(f, m, i, numbers, many, n, sum, &least);
-    if (lanes_any(least <= m->place->bound.near2)) sum_exact(f, m, i, numbers, many, n, sum);
+    if (m->place->near2 < W_INFINITY) sum_resolved(f, m, i, numbers, many, n, sum, &least);
+    if (lanes_any(least <= m->place->near2)) sum_exact(f, m, i, numbers, many, n, sum);
 #endif
 }
 #endif
@@ -308,13 +308,19 @@ SAP_INLINE void sum_list(const int most, const struct walk_frame *f, const struc
 }
 
 #if !defined(SAP_KERNEL_DP)
-/* Notes whether some of the first n sources of a list, which may be in the bound, lie in a clump. */
+/*
+ * Decides which pairs of a list take the difference of positions in double: near ones, or all if some of its first n
+ * sources, which may be in the bound, lie in a clump.
+ */
 SAP_INLINE void look_for_clumps(const struct walk_frame *f, const struct walk_room *m, int n)
 {
     const int at = (int)local_id() * SAP_CLUMP_STEP;
+    if (at == 0) m->place->near2 = m->place->bound.near2;
+    group_barrier();
     if (at + SAP_CLUMP < n &&
         is_clumped(f, &m->place->bound, m->words + at * NEAR_PARTS, m->words + (at + SAP_CLUMP) * NEAR_PARTS))
-        m->place->clumped = 1;
+        m->place->near2 = W_INFINITY;
+    group_barrier();
 }
 #endif
 
@@ -542,16 +548,13 @@ SAP_INLINE void deliver(const int most, const struct walkers *i, const struct sa
 }
 
 #if !defined(SAP_KERNEL_DP)
-/*
- * Leaves the marked bunches of a part to the kernels in double; the whole part if these are more than a quarter, or if
- * sources lie in a clump.
- */
+/* Leaves the marked bunches of a part to the kernels in double; the whole part if these are more than a quarter. */
 SAP_INLINE void leave_marked(const struct walk_force *o, const struct sap_gpu_walk *w, const LOCAL struct walk_place *p,
                              const LOCAL int *mark)
 {
     const int bunches = bunch_of(w, p->rows - 1) + 1;
-    int marked = p->clumped ? bunches : 0;
-    for (int b = 0; b < bunches && !p->clumped; b++) marked += mark[b];
+    int marked = 0;
+    for (int b = 0; b < bunches; b++) marked += mark[b];
     if (4 * marked > bunches || w->left_width < IPT) {
         if (marked > 0) leave_it(o->left, w, SAP_LEFT_PARTS, p->item);
         return;
@@ -586,9 +589,10 @@ SAP_INLINE struct walk_hand start_part(const int most, const struct walk_room *m
         m->place->item = p;
         m->place->first = q->first;
         m->place->rows = q->rows;
-        m->place->cells = m->place->clumped = 0;
+        m->place->cells = 0;
         m->place->nears = selected ? -1 : w->own ? q->own_end - q->own - 1 : 0;
         m->place->bound = words_of_bound(t, &q->bound, q->strictness, q->length);
+        m->place->near2 = m->place->bound.near2;
     }
     start_frame(t, q->bound.centre, f);
     if (SPLINE) f->radius = padded(d_mul(sap_bound_size(&q->bound), t->unit), d_set1(SAP_ZERO));

@@ -267,7 +267,8 @@ static int read_request(request *asked, int argc, char **argv)
         {"--api", OPTION_WORDS, &asked->api, "g6|native|g5|tree|stepper|nbody6", 0, "interface (default g6)"},
         {"--backend", OPTION_WORD, &asked->backend, "auto|cuda|opencl|cpu", 0, "what computes"},
         {"--devices", OPTION_COUNTS, &asked->devices, "LIST", 0, "of the backend, used together (default: one)"},
-        {"--precision", OPTION_WORDS, &asked->precision, "sp|ds|dp", 0, "default ds; of --api tree the library's"},
+        {"--precision", OPTION_WORDS, &asked->precision, "sp|ds|dp", 0,
+         "default ds; of trees and steppers the library's"},
         {"--isa", OPTION_WORDS, &asked->isa, "scalar|sse2|avx2|avx512", 0, "path of the CPU engine"},
         {"--threads", OPTION_COUNTS, &asked->threads, "LIST", 0,
          "threads of the CPU engine; 0: as the library chooses"},
@@ -354,7 +355,8 @@ static void share_options(request *asked)
     tree->min_time = asked->min_time;
     tree->json = asked->json;
     tree->what.backend = backend_from_name(asked->backend.word[0]);
-    tree->what.precision = precision_from_name(asked->precision.word[0]);
+    tree->what.precision =
+        asked->precision_given ? precision_from_name(asked->precision.word[0]) : SAPPORO_PRECISION_DEFAULT;
     tree->what.isa = asked->isa.word[0][0] != '\0' ? asked->isa.word[0] : NULL;
     tree->what.threads = asked->threads.value[0];
     tree->what.ndevices = asked->devices.n;
@@ -371,7 +373,6 @@ static int run_trees(request *asked)
         return STATUS_USAGE;
     }
     share_options(asked);
-    if (!asked->precision_given) asked->tree.what.precision = SAPPORO_PRECISION_DEFAULT;
     return bench_trees(&asked->tree) == 0 ? STATUS_OK : STATUS_FAILED;
 }
 
