@@ -20,6 +20,7 @@ struct few_who {
     D x[SAP_FEW_MOST][3];
     int number[SAP_FEW_MOST];
     int taken, cells, bad; /* runs and cells that the round takes; whether some sum is not finite */
+    U64 told[2];           /* interactions with particles and cells, of a bunch that is not left */
     V near2;               /* of a list: the bound's, or infinity if sources in the bound lie in a clump (SAP_CLUMP) */
     struct walk_bound bound;
 };
@@ -144,7 +145,7 @@ SAP_INLINE struct few_bunch few_gather(const struct few_room *m, const struct wa
     const int group_end = w->all_slots ? o->group_first[o->group_of[begin] + 1] : w->slots;
     const int rows = min(min(begin + width, group_end), w->slots) - begin;
     struct few_bunch q = {begin, width, rows, rows, rows, v_set1(0.0), v_set1(0.0)};
-    if (me == 0) m->who->bad = 0;
+    if (me == 0) m->who->bad = 0, m->who->told[0] = m->who->told[1] = 0;
     if (me < rows) {
         const int number = w->all_slots ? begin + me : o->slot[begin + me];
         D x[3], mass;
@@ -281,7 +282,14 @@ SAP_INLINE void few_walk(const int threads, const struct few_room *m, const stru
             if (!apart && me < many && w->work > 0)
                 o->left[(size_t)w->work + (size_t)o->row[q.begin + first + me]] =
                     all_nears - (w->own ? 1 : 0) + all_cells;
+#if defined(SAP_KERNEL_DP)
             if (!apart && me == 0) tell(o->left, many, all_nears - (w->own ? 1 : 0), all_cells);
+#else
+            if (!apart && me == 0) { /* told at the end, since a row may yet leave the bunch to double */
+                m->who->told[0] += (U64)many * (U64)(all_nears - (w->own ? 1 : 0));
+                m->who->told[1] += (U64)many * (U64)all_cells;
+            }
+#endif
             if (apart)
                 together = 1;
             else
@@ -289,7 +297,9 @@ SAP_INLINE void few_walk(const int threads, const struct few_room *m, const stru
         }
         group_barrier();
 #if !defined(SAP_KERNEL_DP)
-        if (me == 0 && (q.end == 0 || m->who->bad)) leave_bunches(o->left, w, SAP_LEFT_WIDE, q.begin, q.rows);
+        const int leaves = q.end == 0 || m->who->bad;
+        if (me == 0 && leaves) leave_bunches(o->left, w, SAP_LEFT_WIDE, q.begin, q.rows);
+        for (int k = 0; k < 2 && me == 0 && !leaves; k++) count_up(o->left + SAP_LEFT_TOLD + 2 * k, m->who->told[k]);
 #endif
         group_barrier();
     }

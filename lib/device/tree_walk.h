@@ -39,14 +39,16 @@ enum {
     DISTANT_LIST = 2 * WALK_THREADS,
     SPREAD = WALK_THREADS + 1, /* words per coefficient while cells are added: rows begin in different banks */
     NEAR_LIST = 4 * WALK_THREADS,
-    OWN_EACH = 12 /* particles of the group per thread: 3 / 2 SAP_GROUP_MOST / 32 */
+    OWN_EACH = 12,    /* particles of the group per thread: 3 / 2 SAP_GROUP_MOST / 32 */
+    CLUMPED_LISTS = 8 /* of more lists with clumps, walking again in double costs less than differences of positions */
 };
 
 /* Where the results of a part go, which is needed when the part is complete, and the bound of its target particles. */
 struct walk_place {
     int item, first, rows;
     int cells, nears; /* interactions per target particle */
-    V near2;          /* of a list: the bound's, or infinity if sources in the bound lie in a clump (SAP_CLUMP) */
+    int clumped;      /* lists with a clump of sources in the bound (SAP_CLUMP) */
+    V near2;          /* of a list: the bound's, or infinity if it is clumped */
     struct walk_bound bound;
 };
 
@@ -321,6 +323,9 @@ SAP_INLINE void look_for_clumps(const struct walk_frame *f, const struct walk_ro
         is_clumped(f, &m->place->bound, m->words + at * NEAR_PARTS, m->words + (at + SAP_CLUMP) * NEAR_PARTS))
         m->place->near2 = W_INFINITY;
     group_barrier();
+    if (at == 0 && !(m->place->near2 < W_INFINITY) && ++m->place->clumped > CLUMPED_LISTS)
+        m->place->near2 = m->place->bound.near2; /* the part takes double */
+    group_barrier();
 }
 #endif
 
@@ -548,19 +553,28 @@ SAP_INLINE void deliver(const int most, const struct walkers *i, const struct sa
 }
 
 #if !defined(SAP_KERNEL_DP)
-/* Leaves the marked bunches of a part to the kernels in double; the whole part if these are more than a quarter. */
-SAP_INLINE void leave_marked(const struct walk_force *o, const struct sap_gpu_walk *w, const LOCAL struct walk_place *p,
-                             const LOCAL int *mark)
+/*
+ * Leaves the marked bunches of a part to the kernels in double; the whole part if these are more than a quarter, or if
+ * many lists are clumped.  Returns the number of rows that are left.
+ */
+SAP_INLINE int leave_marked(const struct walk_force *o, const struct sap_gpu_walk *w, const LOCAL struct walk_place *p,
+                            const LOCAL int *mark)
 {
     const int bunches = bunch_of(w, p->rows - 1) + 1;
-    int marked = 0;
-    for (int b = 0; b < bunches; b++) marked += mark[b];
+    const int clumped = p->clumped > CLUMPED_LISTS;
+    int marked = clumped ? bunches : 0;
+    for (int b = 0; b < bunches && !clumped; b++) marked += mark[b];
     if (4 * marked > bunches || w->left_width < IPT) {
         if (marked > 0) leave_it(o->left, w, SAP_LEFT_PARTS, p->item);
-        return;
+        return marked > 0 ? p->rows : 0;
     }
-    for (int b = 0; b < bunches && marked > 0; b++)
-        if (mark[b]) leave_it(o->left, w, SAP_LEFT_WIDE, p->first + b * w->left_width);
+    int rows = 0;
+    for (int b = 0; b < bunches && marked > 0; b++) {
+        if (!mark[b]) continue;
+        leave_it(o->left, w, SAP_LEFT_WIDE, p->first + b * w->left_width);
+        rows += min(w->left_width, p->rows - b * w->left_width);
+    }
+    return rows;
 }
 #endif
 
@@ -589,7 +603,7 @@ SAP_INLINE struct walk_hand start_part(const int most, const struct walk_room *m
         m->place->item = p;
         m->place->first = q->first;
         m->place->rows = q->rows;
-        m->place->cells = 0;
+        m->place->cells = m->place->clumped = 0;
         m->place->nears = selected ? -1 : w->own ? q->own_end - q->own - 1 : 0;
         m->place->bound = words_of_bound(t, &q->bound, q->strictness, q->length);
         m->place->near2 = m->place->bound.near2;
@@ -718,11 +732,12 @@ SAP_INLINE void end_part(const int most, const struct walk_frame *f, const struc
         o->left[(size_t)w->work + (size_t)o->row[m->place->first + k]] = m->place->nears + m->place->cells;
     group_barrier();
     if (me == 0) {
+        int left = apart ? m->place->rows : 0;
         if (apart) leave_bunches(o->left, w, WALK_APART, m->place->first, m->place->rows);
 #if !defined(SAP_KERNEL_DP)
-        if (!apart) leave_marked(o, w, m->place, m->next_ones);
+        if (!apart) left = leave_marked(o, w, m->place, m->next_ones);
 #endif
-        if (!apart) tell(o->left, m->place->rows, m->place->nears, m->place->cells);
+        if (left < m->place->rows) tell(o->left, m->place->rows - left, m->place->nears, m->place->cells);
     }
     group_barrier();
 }

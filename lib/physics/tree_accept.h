@@ -61,8 +61,8 @@ enum { SAP_BALL_BOX = 1, SAP_BALL_MASS = 2, SAP_BALL_SMALLER = 3, SAP_BALL_RITTE
 
 /*
  * The errors of a target particle's pairs with a clump of sources have one direction, since all contain the rounding of
- * its own position.  So groups near a clump of more than SAP_CLUMP sources, smaller than 3 `close`, take double.  One
- * in SAP_CLUMP_STEP sources is compared.
+ * its own position.  So groups near a clump of more than SAP_CLUMP sources, smaller than 3 `close`, take double; on
+ * accelerators differences of positions do where a list has the clump.  One in SAP_CLUMP_STEP sources is compared.
  */
 enum { SAP_CLUMP = 16, SAP_CLUMP_STEP = 4 };
 
