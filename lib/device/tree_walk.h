@@ -257,9 +257,10 @@ SAP_INLINE void sum_inner(const struct walk_frame *f, const struct walk_room *m,
 #if defined(SAP_KERNEL_DP)
     sum_exact(f, m, i, numbers, many, n, sum);
 #else
+    const int every = m->place->near2 == W_INFINITY; /* pairs take the difference of positions in double */
     V least = W_INFINITY;
-    if (m->place->near2 < W_INFINITY) sum_resolved(f, m, i, numbers, many, n, sum, &least);
-    if (lanes_any(least <= m->place->near2)) sum_exact(f, m, i, numbers, many, n, sum);
+    sum_resolved(f, m, i, numbers, many, every ? 0 : n, sum, &least);
+    if (lanes_any(every || least <= m->place->near2)) sum_exact(f, m, i, numbers, many, n, sum);
 #endif
 }
 #endif
