@@ -14,8 +14,8 @@
  *
  * If the bound of a group holds far more leaves than the group has (for instance because the curve jumps within the
  * group), 32 threads would have to open all of them.  Such a group is left to the few-target walk (tree_few.h), eight
- * target particles at a time.  A group that needs double from
- * the start, or whose sums are not finite in float, is left to the kernel in double.
+ * target particles at a time.  A group that needs double from the start, that has many lists with clumps (SAP_CLUMP),
+ * or whose sums are not finite in float, is left to the kernel in double.
  *
  * With spline softening (SAP_TREE_SPLINE) there are no kernels for selected particles: these walk in bunches alone.
  */
