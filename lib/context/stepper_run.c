@@ -1,4 +1,5 @@
 /* stepper_run.c - the steps of a stepper: which particles are active, trees, times. */
+#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -129,6 +130,12 @@ static void count_massive(const sapporo_stepper *s, long long *count)
     for (int level = 0; level < SAP_STEP_LEVELS; level++) count[level] = s->all.level[level] - s->all.massless[level];
 }
 
+/* The ticks of a landing, at least 1; 0: of a step that is none. */
+static long long ticks_of_rest(const struct sap_step *step)
+{
+    return step->rest > 0 ? 1 + (long long)(step->rest / step->dt * SAP_STEP_TICKS) : 0;
+}
+
 /* A force of a step, but for its interactions; its price is that of a build. */
 static struct sap_life_force force_of(const sapporo_stepper *s, const struct sap_step *step)
 {
@@ -143,7 +150,7 @@ static struct sap_life_force force_of(const sapporo_stepper *s, const struct sap
                                    .price =
                                        sap_life_price(&s->clock.life, sap_life_class(count, 0), (double)s->all.massive),
                                    .step = SAP_STEP_TICKS >> finest,
-                                   .ticks = step->tick - s->clock.tick};
+                                   .ticks = step->tick - s->clock.tick + ticks_of_rest(step)};
 }
 
 /* Whether counts of interactions decide about builds: always with `rebuild` 0, and until a build has been timed. */
@@ -268,7 +275,8 @@ static void note_times(sapporo_stepper *s, const struct sap_step *step, int buil
 {
     if (!s->is_timed) return;
     sap_rebuild_note(&s->times, built, early, s->tree_seconds, s->force_seconds, step->coarsest);
-    sap_group_tuner_note(&s->groups, built, s->seconds[SAPPORO_STEP_PHASE_FORCE], step->tick % SAP_STEP_TICKS);
+    const int tick = step->rest > 0 ? 0 : step->tick % SAP_STEP_TICKS; /* a landing ends a long step */
+    sap_group_tuner_note(&s->groups, built, s->seconds[SAPPORO_STEP_PHASE_FORCE], tick);
 }
 
 /* The next step: its end and its active particles. */
@@ -373,6 +381,7 @@ static struct sap_stepper_clock next_clock(const sapporo_stepper *s, const struc
     struct sap_stepper_clock clock = s->clock;
     clock.long_step += step->tick == SAP_STEP_TICKS;
     clock.tick = step->tick == SAP_STEP_TICKS ? 0 : step->tick;
+    if (step->rest > 0) clock.start = s->landing, clock.long_step = clock.tick = 0;
     clock.active = active->n;
     clock.massive = active->massive;
     clock.steps++;
@@ -445,16 +454,36 @@ int sap_stepper_check_step(sapporo_stepper *s, double from, double to, double st
 /* Times that differ by so much are equal: 2^-10 of the shortest step. */
 static double slack_of(const sapporo_stepper *s) { return ldexp(s->signature.dt, -s->signature.levels - 9); }
 
+/*
+ * The same of a stepper that lands.  Times that differ by rounding alone are equal, so that a run whose steps end at
+ * the times that it asks for makes no other steps.
+ */
+static double slack_of_landing(const sapporo_stepper *s, double time)
+{
+    return 8 * DBL_EPSILON * (fabs(time) + fabs(s->clock.start));
+}
+
+/* Moves all particles to `time`, which is before the next end of a step. */
+static int land(sapporo_stepper *s, double time)
+{
+    const struct sap_step_active all = {.n = s->n, .massive = s->massive};
+    struct sap_step step = sap_stepper_now(s);
+    step.rest = time - sap_stepper_time(s, s->clock.long_step, s->clock.tick);
+    s->landing = time;
+    return one_step(s, &step, &all);
+}
+
 static int run(sapporo_stepper *s, double time, long long steps)
 {
-    const double slack = slack_of(s);
+    const int lands = s->signature.landing && isfinite(time);
+    const double slack = lands ? slack_of_landing(s, time) : slack_of(s);
     struct sap_step_active active;
     int status = SAPPORO_OK;
     for (long long done = 0; !status && (steps == 0 || done < steps); done++) {
         const struct sap_step step = next_step(s, &active);
         const double now = sap_stepper_time(s, s->clock.long_step, s->clock.tick);
         const double end = sap_stepper_time(s, s->clock.long_step, step.tick);
-        if (!(end <= time + slack)) break;
+        if (!(end <= time + slack)) return lands && now < time - slack ? land(s, time) : SAPPORO_OK;
         status = sap_stepper_check_step(s, now, end, step.dt * ((step.tick - s->clock.tick) * (1.0 / SAP_STEP_TICKS)));
         if (!status) status = one_step(s, &step, &active);
     }
