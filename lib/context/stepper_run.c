@@ -463,12 +463,23 @@ static double slack_of_landing(const sapporo_stepper *s, double time)
     return 8 * DBL_EPSILON * (fabs(time) + fabs(s->clock.start));
 }
 
-/* Moves all particles to `time`, which is before the next end of a step. */
+/*
+ * Whether a stepper that lands makes no step to `end`, but one to `time`: if that is before `end`, or so little after
+ * it that the step between them would be of rounding errors.
+ */
+static int is_last(const sapporo_stepper *s, double end, double time)
+{
+    const double slack = slack_of_landing(s, time), left = time - end;
+    return left < -slack || (left > slack && left < slack_of(s));
+}
+
+/* Moves all particles to `time`, unless that is the present time. */
 static int land(sapporo_stepper *s, double time)
 {
     const struct sap_step_active all = {.n = s->n, .massive = s->massive};
     struct sap_step step = sap_stepper_now(s);
     step.rest = time - sap_stepper_time(s, s->clock.long_step, s->clock.tick);
+    if (!(step.rest > slack_of_landing(s, time))) return SAPPORO_OK;
     s->landing = time;
     return one_step(s, &step, &all);
 }
@@ -476,14 +487,15 @@ static int land(sapporo_stepper *s, double time)
 static int run(sapporo_stepper *s, double time, long long steps)
 {
     const int lands = s->signature.landing && isfinite(time);
-    const double slack = lands ? slack_of_landing(s, time) : slack_of(s);
+    const double slack = slack_of(s);
     struct sap_step_active active;
     int status = SAPPORO_OK;
     for (long long done = 0; !status && (steps == 0 || done < steps); done++) {
         const struct sap_step step = next_step(s, &active);
         const double now = sap_stepper_time(s, s->clock.long_step, s->clock.tick);
         const double end = sap_stepper_time(s, s->clock.long_step, step.tick);
-        if (!(end <= time + slack)) return lands && now < time - slack ? land(s, time) : SAPPORO_OK;
+        if (lands && is_last(s, end, time)) return land(s, time);
+        if (!(end <= time + slack)) break;
         status = sap_stepper_check_step(s, now, end, step.dt * ((step.tick - s->clock.tick) * (1.0 / SAP_STEP_TICKS)));
         if (!status) status = one_step(s, &step, &active);
     }

@@ -151,6 +151,24 @@ static void no_landing(void **state)
     }
 }
 
+/* Times that a loop adds up leave the ends of steps by rounding: no step is of rounding errors. */
+static void added_times(void **state)
+{
+    (void)state;
+    make();
+    for (int scheme = SAPPORO_STEPS_SHARED; scheme <= SAPPORO_STEPS_BLOCK; scheme++) {
+        sapporo_stepper *const s = new_stepper(NULL, (sapporo_step_scheme)scheme, 0.1, 1e6);
+        double time = 0;
+        for (int k = 1; k <= 400; k++) {
+            time += k % 2 ? 0.1 + 3e-14 : 0.1 - 1e-14;
+            stepper_advance(s, time, 0);
+            assert_int_equal(stepper_figures(s).steps, k);
+            assert_true(fabs(sapporo_stepper_get_time(s) - time) <= 4e-15 * time);
+        }
+        sapporo_stepper_destroy(s);
+    }
+}
+
 /* Returns the error at a time, with a landing on the way, of steps that are `times` shorter than the longest. */
 static double error_of(sapporo_step_scheme scheme, int times, const struct orbits *right)
 {
@@ -279,8 +297,9 @@ int main(void)
     if (!mkdtemp(folder)) return 1;
     (void)snprintf(path, sizeof path, "%s/steps", folder);
     const struct CMUnitTest tests[] = {cmocka_unit_test(shared_steps), cmocka_unit_test(no_landing),
-                                       cmocka_unit_test(second_order), cmocka_unit_test(way_back),
-                                       cmocka_unit_test(divisions),    cmocka_unit_test(refused)};
+                                       cmocka_unit_test(added_times),  cmocka_unit_test(second_order),
+                                       cmocka_unit_test(way_back),     cmocka_unit_test(divisions),
+                                       cmocka_unit_test(refused)};
     const int failed = cmocka_run_group_tests_name("stepper_landing", tests, NULL, NULL);
     (void)unlink(path);
     (void)rmdir(folder);
