@@ -494,7 +494,7 @@ static int run(sapporo_stepper *s, double time, long long steps)
         const struct sap_step step = next_step(s, &active);
         const double now = sap_stepper_time(s, s->clock.long_step, s->clock.tick);
         const double end = sap_stepper_time(s, s->clock.long_step, step.tick);
-        
+        if (lands && is_last(s, end, time)) return land(s, time);
         if (!(end <= time + slack)) break;
         status = sap_stepper_check_step(s, now, end, step.dt * ((step.tick - s->clock.tick) * (1.0 / SAP_STEP_TICKS)));
         if (!status) status = one_step(s, &step, &active);
