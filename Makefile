@@ -104,7 +104,7 @@ SCALAR_FLAGS := $(if $(KERNEL_OPTIMISE),-O1) \
 isa   = $(if $(filter %_avx512.c,$1),$(AVX512_FLAGS),$(if $(filter %_avx2.c,$1),$(AVX2_FLAGS)))
 # The CPU engine outside of its kernels: loops over three axes, which -O2 of gcc does not unroll.
 own   = $(if $(filter lib/cpu/%,$1),$(KERNEL_OPTIMISE)) $(if $(filter %_scalar.c,$1),$(SCALAR_FLAGS),$(if $(filter %/reference.c,$1),$(REFERENCE_FLAGS))) \
-        $(if $(filter examples/apps/%,$1),$(FLAGS_apps)) $(if $(filter test/mpi/% lib/mpi/% $(MPI_APPS),$1),$(filter -I%,$(MPI_ID)))
+        $(if $(filter examples/apps/%,$1),$(FLAGS_apps)) $(if $(filter test/mpi/% test/fuzz/ranks/% test/fuzz/planted/ranks.c lib/mpi/% $(MPI_APPS),$1),$(filter -I%,$(MPI_ID))) $(if $(filter test/fuzz/ranks/%,$1),-Itest/mpi)
 flags = $(COMMON) $(FLAGS_$(firstword $(subst /, ,$1))) $(isa) $(own)
 
 LINK_FLAGS = $(call safe,$(CFLAGS)) $(SANITIZE_FLAGS) $(LDFLAGS)
@@ -221,12 +221,12 @@ OBJECTS_yebisug6 := $(LIB_OBJECTS) $(call objects,lib/api/sixth/sixth.c lib/api/
 # Front doors that are libraries of their own, on libsapporo, which lies beside them.
 OBJECTS_sapporo6th := $(call objects,lib/api/sixth/sixth.c lib/api/sixth/api_sixth.c)
 NBODY6_PARTS       := lib/api/nbody6/device.c lib/api/nbody6/radii.c lib/api/nbody6/regular.c lib/api/nbody6/potential.c lib/api/nbody6/irregular.c lib/api/nbody6/waiting.c \
-                      lib/base/environment.c lib/base/variable_table.c
+                      lib/base/environment.c
 OBJECTS_nbody6pp_gpu := $(call objects,$(NBODY6_PARTS) lib/api/nbody6/api_nbody6pp.c)
 OBJECTS_nbody6_gpu   := $(call objects,$(NBODY6_PARTS) lib/api/nbody6/api_nbody6.c lib/api/nbody6/usual_nbody6.c)
 OBJECTS_nbody7_gpu   := $(call objects,$(NBODY6_PARTS) lib/api/nbody6/api_nbody6.c lib/api/nbody6/usual_nbody7.c)
 OBJECTS_sphgrav_sapporo := $(call objects,lib/api/sphgrav/sphgrav.c lib/api/sphgrav/sphgrav_kernel.c lib/api/sphgrav/sphgrav_tree.c \
-                           lib/base/environment.c lib/base/variable_table.c)
+                           lib/base/environment.c)
 SAPPORO_LINKED     := $(B)/lib/$(call SO_NAME,sapporo) $(B)/lib/$(call SO_LINK,sapporo)
 $(foreach l,$(DOORS),$(B)/lib/$(call SO_FILE,$l)): | $(SAPPORO_LINKED)
 $(foreach l,$(DOORS),$(eval ON_$l := -L$(B)/lib -lsapporo $(BESIDE)))
@@ -312,12 +312,12 @@ demo: all
 bench: all
 	examples/sapporo bench
 
-# The tables of environment variables in README.md, as the library describes them (lib/base/variable_table.c).
+# The tables of environment variables in README.md, as the library describes them (lib/variables.c).
 readme: examples/sapporo lib/$(call SO_NAME,sapporo)
 	$(Q)test/readme.sh >build/README.md && mv build/README.md README.md
 
 # For editors, and for clang-tidy in test/lint.sh.
-NO_MPI_SOURCES   = $(if $(MPI_ID),,test/mpi/%)
+NO_MPI_SOURCES   = $(if $(MPI_ID),,test/mpi/% test/fuzz/ranks/% test/fuzz/planted/ranks.c)
 DATABASE_SOURCES = $(LIB_SOURCES) $(BESIDE_SOURCES) $(if $(MPI_ID),$(MPI_SOURCES) $(MPI_APPS)) $(TOOL) $(COMMON_PARTS) $(APPS) $(EXAMPLES) \
                    $(filter-out $(NO_MPI_SOURCES),$(wildcard test/*.c test/*/*.c test/*/*/*.c))
 database_entry = {"directory": "$(CURDIR)", "file": "$1", "command": "$(subst ",\",$(CC) $(call flags,$1) \
@@ -352,6 +352,7 @@ clean:
 help:
 	@echo 'make                     libraries in lib/, programs in examples/'
 	@echo 'make check               installs what the tests need (Debian), runs all tests'
+	@echo 'make check-quick         some of them, in less than two minutes: between two edits'
 	@echo 'make check TESTS="a b"   runs test/test_a.* and test/test_b.*; EXCEPT="a b" all but these'
 	@echo 'make demo                integrates a star cluster of 1,024 stars'
 	@echo 'make fuzz SECONDS=60     random sequences of calls against the tests own model (docs/contributing.md)'

@@ -1,9 +1,9 @@
 /*
  * force_kernel.h - the CPU kernels: one kernel source for every order, path and precision.
  *
- * force_PRECISION_PATH.c (order 4) and force2_, force6_, force8_PRECISION_PATH.c (SAP_ORDER defined as 2, 6 or 8)
- * include it after the operations of the path, with SAP_KERNEL_SP, _DS or _DP defined. No operation may depend on the
- * number of i-particles or on the distribution of the work: see lib/physics/arithmetic.h.
+ * force_instance.c includes it after the operations of a path; instances.mk lists the instances, each with SAP_ORDER
+ * (2, 6, 8; else 4) and SAP_KERNEL_SP, _DS or _DP.  No operation may depend on the number of i-particles or on the
+ * distribution of the work: see lib/physics/arithmetic.h.
  */
 #include <math.h>
 #include <string.h>

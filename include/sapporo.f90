@@ -2,8 +2,9 @@
 !
 !   gfortran sapporo.f90 yours.f90 -lsapporo
 !
-! What each function does is written in sapporo.h, sapporo_tree.h and sapporo_stepper.h; names, order and meaning of arguments are the same
-! here.  Compile this file with your own compiler, since modules of one compiler are of no use to another.
+! What each function does is written in sapporo.h, and in sapporo_types.h, sapporo_tree.h and sapporo_stepper.h; names,
+! order and meaning of arguments are the same here.  Compile this file with your own compiler, since modules of one
+! compiler are of no use to another.
 !
 ! - Status codes are integer(c_int); >= 0 is success.
 ! - A context is a type(c_ptr), and so is a job.
@@ -38,6 +39,8 @@ module sapporo
     integer(c_int), parameter :: SAPPORO_SOFTENING_PLUMMER = 0, SAPPORO_SOFTENING_SPLINE_LARGER = 1, &
         SAPPORO_SOFTENING_SPLINE_MEAN = 2
     integer(c_int), parameter :: SAPPORO_DERIVATIVES = 8
+    integer(c_int), parameter :: SAPPORO_ALL_DEVICES = -1
+    integer(c_int), parameter :: SAPPORO_FOR_USERS = 0, SAPPORO_FOR_TESTS = 1, SAPPORO_FOR_OTHERS = 2
 
     ! ---- choices of trees (sapporo_tree.h)
 

@@ -54,14 +54,10 @@
 
 #include <stddef.h> /* size_t, ptrdiff_t */
 
+#include "sapporo_types.h"
+
 #ifdef __cplusplus
 extern "C" {
-#endif
-
-#if defined(__GNUC__) && !defined(SAPPORO_API)
-#define SAPPORO_API __attribute__((visibility("default")))
-#elif !defined(SAPPORO_API)
-#define SAPPORO_API
 #endif
 
 /* The one line from which soname, packages and documents take the version. */
@@ -78,31 +74,7 @@ SAPPORO_API const char *sapporo_version(void);
  */
 SAPPORO_API int sapporo_arith_version(void);
 
-typedef enum sapporo_status {
-    SAPPORO_OK = 0,
-    SAPPORO_PARTIAL = 1,          /* some i-particles were not finite; their rows are NaN, the others exact */
-    SAPPORO_TRUNCATED = 2,        /* a list is longer than the room given; it was cut */
-    SAPPORO_ERR_ARGUMENT = -1,    /* an argument out of range; nothing was changed */
-    SAPPORO_ERR_MEMORY = -2,      /* out of memory; or a force takes in a particle that could not be stored */
-    SAPPORO_ERR_CLOSED = -3,      /* the context, force or tree is not open, or not any more */
-    SAPPORO_ERR_NOT_FINITE = -4,  /* particle data are NaN or infinite; stored all the same, so forces show it */
-    SAPPORO_ERR_UNSUPPORTED = -5, /* this build or engine has no such order, precision or output */
-    SAPPORO_ERR_DEVICE = -6,      /* no such device, or a device failed */
-    SAPPORO_ERR_GONE = -7         /* asked too late: the particles that the answer needs have changed */
-} sapporo_status;
-
-/* One line of English for a status; never NULL; static storage. */
-SAPPORO_API const char *sapporo_status_text(int status);
-
 /* ---- messages ------------------------------------------------------------ */
-
-enum sapporo_log_level { SAPPORO_LOG_ERROR = 0, SAPPORO_LOG_WARNING = 1, SAPPORO_LOG_INFO = 2, SAPPORO_LOG_CALL = 3 };
-
-/*
- * Receives one message, without line end.  May be called from any thread that calls the library.  It must return (no
- * longjmp, no exception), and must not call the library.
- */
-typedef void (*sapporo_log_function)(void *user, int level, const char *text);
 
 /*
  * Sends the messages of all contexts to `log` instead of stderr; NULL restores stderr.
@@ -123,22 +95,6 @@ SAPPORO_API void sapporo_print_errors(int printed);
 SAPPORO_API void sapporo_log(int level, const char *text);
 
 /* ---- devices --------------------------------------------------------------- */
-
-typedef enum sapporo_backend {
-    SAPPORO_BACKEND_AUTO = 0, /* SAPPORO_BACKEND, or the first of CUDA, OpenCL, CPU that has a device */
-    SAPPORO_BACKEND_CUDA = 1,
-    SAPPORO_BACKEND_OPENCL = 2,
-    SAPPORO_BACKEND_CPU = 3
-} sapporo_backend;
-
-typedef enum sapporo_precision {
-    SAPPORO_PRECISION_DEFAULT = 0, /* SAPPORO_PRECISION, or ds, and dp for fewer than 1,024 j-particles; dp in orders 6
-                                    * and 8 */
-    SAPPORO_SP = 1,                /* positions and pair terms in single precision, sums as good as double; not of
-                                      orders 6 and 8 */
-    SAPPORO_DS = 2,                /* positions differenced to 2^-47, pair terms single, sums as good as double */
-    SAPPORO_DP = 3                 /* double precision throughout */
-} sapporo_precision;
 
 /* How good reciprocal square roots are.  Only order 2 in sp on CPUs has both; all else is always full. */
 typedef enum sapporo_root {
@@ -169,13 +125,6 @@ SAPPORO_API int sapporo_device_describe(sapporo_backend backend, int number, sap
 
 /* ---- variables of the environment -------------------------------------------- */
 
-/* Who sets a variable of the environment. */
-enum sapporo_audience {
-    SAPPORO_FOR_USERS = 0,
-    SAPPORO_FOR_TESTS = 1,
-    SAPPORO_FOR_OTHERS = 2 /* other software, such as OpenMP and MPI launchers; this library reads it too */
-};
-
 /* A variable of the environment that the library reads.  Texts put what a user can type into back quotes. */
 typedef struct sapporo_variable {
     size_t size;      /* set to sizeof(sapporo_variable) by the caller */
@@ -194,8 +143,6 @@ typedef struct sapporo_variable {
 SAPPORO_API int sapporo_variable_describe(int number, sapporo_variable *variable);
 
 /* ---- contexts ---------------------------------------------------------------- */
-
-typedef struct sapporo sapporo; /* handle of a context: its particles, time and forces under way */
 
 /* In ndevices of options: all devices of the backend. */
 enum { SAPPORO_ALL_DEVICES = -1 };
@@ -223,12 +170,7 @@ SAPPORO_API int sapporo_open(const sapporo_options *options, sapporo **context);
  */
 SAPPORO_API void sapporo_close(sapporo *context);
 
-/*
- * Text of the last error of a context, or of sapporo_open for NULL (of the calling thread); "" if there was none.
- * Of a closed context: that it is not open.  The text is a copy for the calling thread, valid until the thread's eighth
- * call from here; any thread may ask at any time.  The error stays until sapporo_clear_error.
- */
-SAPPORO_API const char *sapporo_last_error(const sapporo *context);
+/* Clears what sapporo_last_error (sapporo_types.h) returns. */
 SAPPORO_API void sapporo_clear_error(sapporo *context);
 
 /* The kind of engine on which the bits of results depend, such as "cpu avx512 ds AuthenticAMD"; lives with the context.
@@ -249,16 +191,6 @@ SAPPORO_API int sapporo_get_threads(const sapporo *context); /* CPU threads that
 SAPPORO_API size_t sapporo_memory_needed(const sapporo *context, int nj, size_t *device_bytes);
 
 /* ---- j-particles --------------------------------------------------------------- */
-
-/*
- * A column of values, one a particle: the first value of particle k lies at
- * (const char *)base + k * stride.  stride 0 means that values follow each
- * other without gaps.  base NULL means that the column is absent.
- */
-typedef struct sapporo_column {
-    const void *base;
-    ptrdiff_t stride; /* bytes from one particle to the next */
-} sapporo_column;
 
 enum { SAPPORO_DERIVATIVES = 8 }; /* x, v, acceleration, jerk, snap, crackle, pop, and the derivative of pop */
 
@@ -333,13 +265,6 @@ enum sapporo_pairs {
     SAPPORO_PAIRS_ALL = 0,    /* all but those of equal index, where indices are given */
     SAPPORO_PAIRS_OUTSIDE = 1 /* those beyond the neighbour sphere: who is in it makes the list and leaves the sums */
 };
-
-/* How forces are softened; the spline is of order 2 alone. */
-typedef enum sapporo_softening {
-    SAPPORO_SOFTENING_PLUMMER = 0,       /* R2 = |r|^2 + eps2 + eps2_i + eps2_j */
-    SAPPORO_SOFTENING_SPLINE_LARGER = 1, /* cubic spline of the larger of both lengths, as in GADGET */
-    SAPPORO_SOFTENING_SPLINE_MEAN = 2    /* mean of the forces by the spline with each length, as in StarSmasher */
-} sapporo_softening;
 
 /*
  * What a force is asked for.  Softening: R2 = |r|^2 + eps2 + eps2_i of the i-particle + eps2 of the j-particle, so that
@@ -552,6 +477,7 @@ SAPPORO_API int sapporo_keep_addresses(sapporo *context, const int *address, siz
 }
 #endif
 
+#include "sapporo_stepper.h"
 #include "sapporo_tree.h"
 
 #endif

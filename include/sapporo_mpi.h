@@ -199,10 +199,11 @@ typedef struct sapporo_mpi_job sapporo_mpi_job; /* handle of a force under way, 
 /*
  * Collective.  Starts the force on the i-particles of each rank, of which there may be none, from the j-particles of
  * all ranks at addresses 0 .. nj-1.  nj, eps2 and want are the same on all ranks, and so is whether ranks with
- * i-particles give indices; else SAPPORO_MPI_ERR_DIFFERENT.  Inputs are copied.  `want` may be SAPPORO_WANT_NEAREST,
- * which must be asked for here.  Neighbour lists and SAPPORO_PAIRS_OUTSIDE are SAPPORO_ERR_UNSUPPORTED; so are h2, dtr
- * and h2_by_mass. One force at a time: SAPPORO_ERR_ARGUMENT if a job of the handle was not freed.  On failure *job is
- * NULL.
+ * i-particles give indices; else SAPPORO_MPI_ERR_DIFFERENT.  Inputs are copied.  `want` may have SAPPORO_WANT_NEAREST,
+ * which must be asked for here, and SAPPORO_ALLOW_EMPTY: without it nj = 0 is SAPPORO_ERR_ARGUMENT if some rank has
+ * i-particles, and some address a particle.  Neighbour lists and SAPPORO_PAIRS_OUTSIDE are SAPPORO_ERR_UNSUPPORTED; so
+ * are h2, dtr and h2_by_mass. One force at a time: SAPPORO_ERR_ARGUMENT if a job of the handle was not freed.  On
+ * failure *job is NULL.
  */
 SAPPORO_API int sapporo_mpi_force_begin(sapporo_mpi *handle, const sapporo_request *request, sapporo_mpi_job **job);
 
@@ -350,7 +351,7 @@ typedef struct sapporo_mpi_tree_statistics {
     int sent_cells, sent_particles;             /* to all other ranks, in the last walk */
     int got_cells, got_particles;               /* from them */
     long long particle_particle, particle_cell; /* interactions of the particles that this rank walks */
-    size_t halo_bytes; /* memory for sending and receiving cells and particles, at most: of each rank 56 bytes and 56
+    size_t halo_bytes; /* memory for sending and receiving cells and particles, at most: of each rank 64 bytes and 56
                           for each region that a rank may have (docs/mpi.md), 152 per cell sent and 312 per cell
                           received, 32 per particle sent or received; arrays that grow take up to half as much again.
                           They are kept: a tree has as much as the largest force needed */

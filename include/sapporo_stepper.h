@@ -33,7 +33,10 @@
 #ifndef SAPPORO_STEPPER_H
 #define SAPPORO_STEPPER_H
 
+#include <stddef.h> /* size_t */
+
 #include "sapporo_tree.h"
+#include "sapporo_types.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -212,8 +215,9 @@ SAPPORO_API int sapporo_stepper_save(sapporo_stepper *stepper, const char *path)
 /*
  * Reads particles that a stepper with the same scheme, criterion, dt, eta, levels, rebuild, landing, method, softening
  * and fields has saved.  SAPPORO_ERR_ARGUMENT: the file is missing, incomplete, damaged or of another stepper; nothing
- * was taken.  The first bytes of the file are checked before the rest is read.  A run continues with the same bytes on
- * the same kind of engine.
+ * was taken.  SAPPORO_ERR_MEMORY: no memory for the file, and nothing was taken; or none for its particles, and then
+ * there are none.  The first bytes of the file are checked before the rest is read.  A run continues with the same
+ * bytes on the same kind of engine.
  */
 SAPPORO_API int sapporo_stepper_restore(sapporo_stepper *stepper, const char *path);
 

@@ -30,7 +30,9 @@
 #ifndef SAPPORO_TREE_H
 #define SAPPORO_TREE_H
 
-#include "sapporo.h"
+#include <stddef.h> /* size_t */
+
+#include "sapporo_types.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -231,7 +233,5 @@ SAPPORO_API int sapporo_tree_get_statistics(sapporo_tree *tree, sapporo_tree_sta
 #ifdef __cplusplus
 }
 #endif
-
-#include "sapporo_stepper.h"
 
 #endif

@@ -374,15 +374,17 @@ SANITIZED="fuzz primitives tree tree_edges tree_gpu tree_faults accum predictor 
     stepper_massless:alone stepper_massless:forces stepper_massless:places stepper_massless:division
     stepper_massless:in_turns stepper_massless:far_away spline:errors spline:pairs spline:centres spline:not_finite
     tree_spline:pairs* tree_spline:active_particles* tree_spline:places* tree_spline:refresh* tree_spline:short_lengths*
-    few:first_of_all few:lives few:errors few:neighbour_forces neighbour_force orders tree_bounds tree_groups"
+    few:first_of_all few:lives few:errors few:neighbour_forces neighbour_force orders tree_bounds tree_groups units
+    units_more"
 # shellcheck disable=SC2034 # test/lint.sh reads the next two lists
 # Tests on devices that launch kernels of the others, only more often or on more particles.
 SPARED="accuracy native native_threads g5_threads not_finite sparse tree_criteria tree_extremes tree_life tree_near tree_pace
     tree_alloc tree_no_retry stepper_faults environment jstore jstore_alloc closed outputs lost_stores races leapfrog_tree
-    leapfrog_direct driver faults outputs_more lost_device attached closed_threads circumstances"
+    leapfrog_direct driver faults outputs_more lost_device attached closed_threads circumstances digest stepper_files
+    stepper_limits stepper_units"
 # shellcheck disable=SC2034
 # Tests that name engines, and run on CPUs or on doubles of a driver.
-ELSEWHERE="batch_faults gpu_load neighbour_faults options privileges split stepper_fields tune opencl"
+ELSEWHERE="batch_faults calls gpu_load neighbour_faults options privileges split stepper_fields tune opencl"
 
 step_sanitize() {
     if ! command -v compute-sanitizer >/dev/null 2>&1; then

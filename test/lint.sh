@@ -172,8 +172,12 @@ none "environment variables are read by lib/base/environment.c alone"
 # Their names stand in the table alone: callers name rows.
 # shellcheck disable=SC2086 # a list of files
 grep -nE '"((SAPPORO|OMP|GOMP|KMP|GRAPE|GPU|XDG)_[A-Z0-9_]+|HOME)"' $library |
-    grep -v '^lib/base/variable_table\.c:' >"$work/log"
-none "names of environment variables stand in lib/base/variable_table.c alone"
+    grep -v '^lib/variables\.c:' >"$work/log"
+none "names of environment variables stand in lib/variables.c alone"
+
+# Ranks exchange records by routes and wires.
+grep -Ev '^lib/mpi/exchange\.c:' "$work/code" | grep -E 'MPI_I?alltoall[vw]?[[:space:]]*\(' -i >"$work/log"
+none "MPI_Ialltoall and MPI_Ialltoallv are called by lib/mpi/exchange.c alone"
 
 # environ lists names; it is for the search for misspelt variables.
 grep -Ev '^lib/base/variable_check\.c:' "$work/code" | grep -E '(^|[^_[:alnum:]])environ([^_[:alnum:]]|$)' >"$work/log"

@@ -48,11 +48,19 @@ include test/fuzz/trees/trees.mk
 digest: $(B)/test/test_digest
 	@SAPPORO_TEST_SPARING=0 $(B)/test/test_digest --write
 
-.PHONY: check check-build check-run tests lint format mutants
+.PHONY: check check-quick check-build check-run tests lint format mutants
 check:
 	@test/setup.sh
 	@+$(MAKE) --no-print-directory $(parallel) all
 	@+$(MAKE) --no-print-directory check-run
+
+# Between two edits: the tests in C that `long` of run.sh does not name, on the CPU, and the scripts that look at headers
+# and folders.  Less than two minutes on two cores.
+QUICK_LONG    = $(patsubst test_%,%,$(basename $(shell sed -n '/^long=/,/"$$/p' test/run.sh | sed 's/^long=//' | tr -d '"')))
+QUICK_SCRIPTS = rooms layout symbols fortran_modules
+check-quick: all
+	@+SAPPORO_TEST_ENGINES=cpu $(MAKE) --no-print-directory check-run \
+	    TESTS='$(filter-out $(QUICK_LONG),$(call bare,$(TEST_SOURCES))) $(QUICK_SCRIPTS)'
 
 # A test that does not compile fails alone.
 check-run:
@@ -62,7 +70,7 @@ check-run:
 	NOT_BUILT='$(if $(TESTS),,$(NOT_BUILT))' \
 	    test/run.sh $(B) $(CHOSEN)
 
-tests: $(TEST_PROGRAMS) $(if $(filter fuzz,$(CHOSEN)),fuzz-build fuzz-trees-build)
+tests: $(TEST_PROGRAMS) $(if $(filter fuzz fuzz_steppers fuzz_ranks,$(CHOSEN)),fuzz-build fuzz-trees-build)
 	@:
 
 lint:

@@ -13,8 +13,8 @@ import re
 import sys
 
 TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-HEADERS = ["sapporo.h", "sapporo_tree.h", "sapporo_stepper.h", "sapporo_g6.h", "sapporo_g5.h", "sapporo_nbody6.h",
-           "sapporo_hermite6.h", "sapporo_sphgrav.h", "sapporo_mpi.h", "sapporo_experiments.h"]
+HEADERS = ["sapporo.h", "sapporo_types.h", "sapporo_tree.h", "sapporo_stepper.h", "sapporo_g6.h", "sapporo_g5.h",
+           "sapporo_nbody6.h", "sapporo_hermite6.h", "sapporo_sphgrav.h", "sapporo_mpi.h", "sapporo_experiments.h"]
 NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 

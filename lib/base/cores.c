@@ -45,8 +45,8 @@ static int count_of(struct processors *set) { return CPU_COUNT_S(sizeof *set, (c
 static int places_are_set(void)
 {
     const char *text;
-    for (int k = SAP_VAR_PLACES; k <= SAP_VAR_KMP_AFFINITY; k++)
-        if (sap_env_text((enum sap_variable)k, &text) > 0) return 1;
+    for (int k = 0; k < sap_variable_table.nplaces; k++)
+        if (sap_env_text(&sap_variable_table.places[k], &text) > 0) return 1;
     return 0;
 }
 

@@ -114,15 +114,14 @@ int sap_env_raised(void)
 }
 
 /* The unchanged value; NULL: not set, or a variable for tests in a process with raised privileges. */
-static const char *value_of(enum sap_variable variable)
+static const char *value_of(const struct sap_variable_row *variable)
 {
-    const struct sap_variable_row *const row = &sap_variables[variable];
-    return row->audience == SAPPORO_FOR_TESTS && sap_env_raised() ? NULL : getenv(row->name);
+    return variable->audience == SAPPORO_FOR_TESTS && sap_env_raised() ? NULL : getenv(variable->name);
 }
 
-int sap_env_is_set(enum sap_variable variable) { return value_of(variable) != NULL; }
+int sap_env_is_set(const struct sap_variable_row *variable) { return value_of(variable) != NULL; }
 
-size_t sap_env_text(enum sap_variable variable, const char **text)
+size_t sap_env_text(const struct sap_variable_row *variable, const char **text)
 {
     const char *const value = value_of(variable);
     *text = value != NULL ? value + strspn(value, blanks) : "";
@@ -131,7 +130,7 @@ size_t sap_env_text(enum sap_variable variable, const char **text)
     return n;
 }
 
-const char *sap_env_path(enum sap_variable variable)
+const char *sap_env_path(const struct sap_variable_row *variable)
 {
     const char *const value = sap_env_raised() ? NULL : value_of(variable);
     return value != NULL && *value != 0 ? value : NULL;
@@ -168,15 +167,14 @@ static void end_wrong(char *wrong, size_t at, const char *format, ...)
     va_end(args);
 }
 
-enum sap_reading sap_env_word(enum sap_variable variable, const struct sap_word **found, char *wrong)
+enum sap_reading sap_env_word(const struct sap_variable_row *variable, const struct sap_word **found, char *wrong)
 {
-    const struct sap_variable_row *const row = &sap_variables[variable];
     const char *text;
     const size_t n = sap_env_text(variable, &text);
     if (n == 0) return SAP_READ_UNSET;
-    const struct sap_word *const word = sap_parse_word(row->words, text, n);
+    const struct sap_word *const word = sap_parse_word(variable->words, text, n);
     if (word == NULL) {
-        sap_env_wrong_word(wrong, row->name, text, n, row->words);
+        sap_env_wrong_word(wrong, variable->name, text, n, variable->words);
         return SAP_READ_BAD;
     }
     *found = word;
@@ -192,26 +190,26 @@ static size_t counting(enum sap_variable_type type, const char *text, size_t n)
     return n;
 }
 
-enum sap_reading sap_env_number(enum sap_variable variable, int *value, char *wrong)
+enum sap_reading sap_env_number(const struct sap_variable_row *variable, int *value, char *wrong)
 {
-    const struct sap_variable_row *const row = &sap_variables[variable];
     const char *text;
-    const size_t n = sap_env_text(variable, &text), length = counting(row->type, text, n);
+    const size_t n = sap_env_text(variable, &text), length = counting(variable->type, text, n);
     int found = 0;
     if (n == 0) return SAP_READ_UNSET;
-    if (length > 0 && sap_parse_count(text, length, &found) == length && found >= row->least && found <= row->most) {
+    if (length > 0 && sap_parse_count(text, length, &found) == length && found >= variable->least &&
+        found <= variable->most) {
         *value = found;
         return SAP_READ_GOOD;
     }
-    const size_t at = begin_wrong(wrong, row->name, text, n);
-    if (row->most == INT_MAX)
-        end_wrong(wrong, at, "a whole number of at least %d", row->least);
+    const size_t at = begin_wrong(wrong, variable->name, text, n);
+    if (variable->most == INT_MAX)
+        end_wrong(wrong, at, "a whole number of at least %d", variable->least);
     else
-        end_wrong(wrong, at, "%d to %d", row->least, row->most);
+        end_wrong(wrong, at, "%d to %d", variable->least, variable->most);
     return SAP_READ_BAD;
 }
 
-enum sap_reading sap_env_real(enum sap_variable variable, double *value, char *wrong)
+enum sap_reading sap_env_real(const struct sap_variable_row *variable, double *value, char *wrong)
 {
     const char *text;
     const size_t n = sap_env_text(variable, &text);
@@ -224,12 +222,11 @@ enum sap_reading sap_env_real(enum sap_variable variable, double *value, char *w
         *value = found;
         return SAP_READ_GOOD;
     }
-    end_wrong(wrong, begin_wrong(wrong, sap_variables[variable].name, text, n),
-              "a number > 0 and at most 1e30, such as 0.7");
+    end_wrong(wrong, begin_wrong(wrong, variable->name, text, n), "a number > 0 and at most 1e30, such as 0.7");
     return SAP_READ_BAD;
 }
 
-enum sap_reading sap_env_list(enum sap_variable variable, int *list, int room, int *n, char *wrong)
+enum sap_reading sap_env_list(const struct sap_variable_row *variable, int *list, int room, int *n, char *wrong)
 {
     const char *text;
     const size_t length = sap_env_text(variable, &text);
@@ -239,18 +236,17 @@ enum sap_reading sap_env_list(enum sap_variable variable, int *list, int room, i
         *n = found;
         return SAP_READ_GOOD;
     }
-    end_wrong(wrong, begin_wrong(wrong, sap_variables[variable].name, text, length),
-              "device numbers as in '0 2', at most %d", room);
+    end_wrong(wrong, begin_wrong(wrong, variable->name, text, length), "device numbers as in '0 2', at most %d", room);
     return SAP_READ_BAD;
 }
 
-enum sap_reading sap_env_check(enum sap_variable variable, char *wrong)
+enum sap_reading sap_env_check(const struct sap_variable_row *variable, char *wrong)
 {
     const struct sap_word *word;
     const char *text;
     int value;
     double real;
-    switch (sap_variables[variable].type) {
+    switch (variable->type) {
     case SAP_TYPE_WORD:
         return sap_env_word(variable, &word, wrong);
     case SAP_TYPE_COUNT:

@@ -1,12 +1,12 @@
 /*
  * environment.h - the one reader of environment variables.
  *
- * Callers name a variable by its row in variable_table.h.  Upper and lower case
+ * Callers give the row of a variable (variable_table.h).  Upper and lower case
  * of words are equal, and blanks around a value do not count.  A variable that
  * is empty or blank counts as not set.  For an invalid value the reader writes a
  * text with the allowed values; the caller makes an error or a warning of the
- * text.  The NBODY6 libraries contain this file too, so it depends on no file of
- * the library except the table.
+ * text.  The libraries beside libsapporo contain this file too, so it needs no
+ * other file of the library.
  *
  * getenv is as safe between threads as the caller's own use of setenv.
  */
@@ -49,37 +49,37 @@ int sap_parse_list(const char *text, size_t n, int *list, int room);
 int sap_env_raised(void);
 
 /* 1 if the variable is set, even to an empty value. */
-int sap_env_is_set(enum sap_variable variable);
+int sap_env_is_set(const struct sap_variable_row *variable);
 
 /*
  * Sets *text to the value without the blanks around it and returns its length; 0 if the variable is not set, empty or
  * blank.  Variables for tests count as not set in a process with raised privileges.
  */
-size_t sap_env_text(enum sap_variable variable, const char **text);
+size_t sap_env_text(const struct sap_variable_row *variable, const char **text);
 
 /*
  * The whole value as a path; NULL if the variable is not set or empty.  Always NULL in a process with raised privileges
  * (sap_env_raised), because its caller must not choose which files the library reads or writes.
  */
-const char *sap_env_path(enum sap_variable variable);
+const char *sap_env_path(const struct sap_variable_row *variable);
 
 /*
  * Readers by type.  `wrong` has SAP_WRONG_ROOM bytes in all functions below, and is written only for SAP_READ_BAD;
  * results are written only for SAP_READ_GOOD.
  */
-enum sap_reading sap_env_word(enum sap_variable variable, const struct sap_word **found, char *wrong);
+enum sap_reading sap_env_word(const struct sap_variable_row *variable, const struct sap_word **found, char *wrong);
 
 /* An integer within the range of the table. */
-enum sap_reading sap_env_number(enum sap_variable variable, int *value, char *wrong);
+enum sap_reading sap_env_number(const struct sap_variable_row *variable, int *value, char *wrong);
 
 /* A number > 0, at most 1e30. */
-enum sap_reading sap_env_real(enum sap_variable variable, double *value, char *wrong);
+enum sap_reading sap_env_real(const struct sap_variable_row *variable, double *value, char *wrong);
 
 /* Device numbers in the given order; *n receives their number.  Repeated numbers are kept. */
-enum sap_reading sap_env_list(enum sap_variable variable, int *list, int room, int *n, char *wrong);
+enum sap_reading sap_env_list(const struct sap_variable_row *variable, int *list, int room, int *n, char *wrong);
 
 /* Checks whether the value is valid for its type.  Paths, texts and SAPPORO_DEVICES are never bad here. */
-enum sap_reading sap_env_check(enum sap_variable variable, char *wrong);
+enum sap_reading sap_env_check(const struct sap_variable_row *variable, char *wrong);
 
 /* Writes "NAME is 'text'; it may be sp, ds or dp" to `wrong`. */
 void sap_env_wrong_word(char *wrong, const char *name, const char *text, size_t n, const struct sap_word *words);

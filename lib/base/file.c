@@ -16,6 +16,12 @@ static enum sap_file_status refuse(struct sap_file *file, const char *why)
     return SAP_FILE_REFUSED;
 }
 
+static enum sap_file_status lack_memory(struct sap_file *file)
+{
+    (void)refuse(file, "out of memory");
+    return SAP_FILE_NO_MEMORY;
+}
+
 static enum sap_file_status refuse_error(struct sap_file *file, int error)
 {
     if (error == ENOENT || error == ENOTDIR) return SAP_FILE_MISSING;
@@ -66,7 +72,7 @@ static enum sap_file_status check_head(int handle, const struct sap_file_head *h
                                        struct sap_file *file)
 {
     char *const bytes = malloc(head->size);
-    if (!bytes) return refuse(file, "out of memory");
+    if (!bytes) return lack_memory(file);
     const long long n = length < head->size ? 0 : read_all(handle, bytes, head->size);
     const int error = errno;
     const char *const why = n == (long long)head->size ? head->check(head->user, bytes, length) : "it is too short";
@@ -87,7 +93,7 @@ static enum sap_file_status take_in(int handle, size_t most, int own, const stru
     if (status == SAP_FILE_READ && head) status = check_head(handle, head, room, file);
     if (status != SAP_FILE_READ) return status;
     char *const bytes = malloc(room + 1);
-    if (!bytes) return refuse(file, "out of memory");
+    if (!bytes) return lack_memory(file);
     const long long n = read_all(handle, bytes, room);
     if (n < 0) {
         const int error = errno;

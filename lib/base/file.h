@@ -20,7 +20,8 @@ enum {
 enum sap_file_status {
     SAP_FILE_READ,
     SAP_FILE_MISSING,
-    SAP_FILE_REFUSED /* `why` has the reason */
+    SAP_FILE_REFUSED,  /* `why` has the reason */
+    SAP_FILE_NO_MEMORY /* there is no memory for the bytes; `why` says so */
 };
 
 struct sap_file {

@@ -12,6 +12,7 @@
 #include "base/lock.h"
 #include "base/process.h"
 #include "base/signals.h"
+#include "sapporo.h"
 
 enum { TEXT = 512 };
 
@@ -32,7 +33,7 @@ int sap_verbosity(void)
     if (level >= 0) return level;
     char wrong[SAP_WRONG_ROOM];
     level = 1; /* also for an invalid value, which options.c refuses */
-    (void)sap_env_number(SAP_VAR_VERBOSE, &level, wrong);
+    (void)sap_env_number(sap_variable_table.verbose, &level, wrong);
     atomic_store_explicit(&sap_messages.verbosity, level, memory_order_relaxed);
     return level;
 }

@@ -11,7 +11,7 @@
 #include <stdatomic.h>
 
 #include "base/lock.h"
-#include "sapporo.h"
+#include "sapporo_types.h"
 
 /* Warnings that a context gives once. */
 enum sap_warning {

@@ -16,7 +16,7 @@ __attribute__((weak)) int omp_get_max_threads(void);
 static atomic_int threads_told, threads_most;
 
 /* The number of threads in an OpenMP variable; 0: the variable is not set or not valid. */
-static int read_number(enum sap_variable variable)
+static int read_number(const struct sap_variable_row *variable)
 {
     char wrong[SAP_WRONG_ROOM];
     int n = 0;
@@ -25,7 +25,7 @@ static int read_number(enum sap_variable variable)
 }
 
 /* Like read_number, but it reads the variable only once per process. */
-static int number_of(enum sap_variable variable, atomic_int *known)
+static int number_of(const struct sap_variable_row *variable, atomic_int *known)
 {
     int n = atomic_load_explicit(known, memory_order_relaxed) - 1;
     if (n >= 0) return n;
@@ -38,8 +38,8 @@ static int smaller(int a, int b) { return a < b ? a : b; }
 
 int sap_threads_default(void)
 {
-    const int limit = number_of(SAP_VAR_THREAD_LIMIT, &threads_most);
-    const int told = number_of(SAP_VAR_NUM_THREADS, &threads_told);
+    const int limit = number_of(sap_variable_table.thread_limit, &threads_most);
+    const int told = number_of(sap_variable_table.threads, &threads_told);
     const int of_program = omp_get_max_threads ? omp_get_max_threads() : told; /* respects omp_set_num_threads */
     int n = told > 0 && of_program > 0 ? of_program : sap_cores();
     if (of_program > 0) n = smaller(n, of_program);

@@ -55,13 +55,14 @@ const char *sap_variable_nearest(const char *name, int n)
     const int from = dash != NULL ? (int)(dash - name) + 1 : 0;
     int least = (n - from) / 2 + 1; /* texts that differ in more than half of their letters are not similar */
     if (n - from > LONGEST) return NULL;
-    for (int k = 0; k < SAP_VARIABLES; k++) {
-        const char *const known = strchr(sap_variables[k].name, '_');
-        if (known == NULL || sap_variables[k].audience == SAPPORO_FOR_OTHERS || strlen(known + 1) > LONGEST) continue;
+    for (int k = 0; k < sap_variable_table.n; k++) {
+        const struct sap_variable_row *const row = &sap_variable_table.row[k];
+        const char *const known = strchr(row->name, '_');
+        if (known == NULL || row->audience == SAPPORO_FOR_OTHERS || strlen(known + 1) > LONGEST) continue;
         const int d = distance(name + from, n - from, known + 1, (int)strlen(known + 1));
         if (d >= least) continue;
         least = d;
-        nearest = sap_variables[k].name;
+        nearest = row->name;
     }
     return nearest;
 }
@@ -71,8 +72,10 @@ const char *sap_variable_nearest(const char *name, int n)
 static int is_known(const char *name, size_t n)
 {
     const size_t start = sizeof ours - 1;
-    for (int k = 0; k < SAP_VARIABLES; k++)
-        if (strlen(sap_variables[k].name) == n && strncmp(sap_variables[k].name, name, n) == 0) return 1;
+    for (int k = 0; k < sap_variable_table.n; k++) {
+        const char *const known = sap_variable_table.row[k].name;
+        if (strlen(known) == n && strncmp(known, name, n) == 0) return 1;
+    }
     for (size_t k = 0; k < sizeof elsewhere / sizeof *elsewhere; k++)
         if (strncmp(name + start, elsewhere[k], strlen(elsewhere[k])) == 0) return 1;
     return 0;
@@ -93,20 +96,23 @@ static void warn_of_unknown(void)
 static void warn_of_ignored(void)
 {
     char wrong[SAP_WRONG_ROOM];
-    for (int k = 0; k < SAP_VARIABLES; k++)
-        if (sap_variables[k].bad == SAP_BAD_WARNED && sap_env_check((enum sap_variable)k, wrong) == SAP_READ_BAD)
+    for (int k = 0; k < sap_variable_table.n; k++) {
+        const struct sap_variable_row *const row = &sap_variable_table.row[k];
+        if (row->bad == SAP_BAD_WARNED && sap_env_check(row, wrong) == SAP_READ_BAD)
             sap_log(SAPPORO_LOG_WARNING, "%s; the value is ignored", wrong);
+    }
 }
 
-/* OMP_NUM_THREADS may ask for more threads than the library uses. */
+/* The variable may ask for more threads than the library uses. */
 static void warn_of_many_threads(void)
 {
+    const struct sap_variable_row *const row = sap_variable_table.threads;
     char wrong[SAP_WRONG_ROOM];
     int told = 0;
-    (void)sap_env_number(SAP_VAR_NUM_THREADS, &told, wrong);
+    (void)sap_env_number(row, &told, wrong);
     if (told > SAP_TEAM_MOST)
-        sap_log(SAPPORO_LOG_WARNING, "%s is %d; the library uses at most %d threads",
-                sap_variables[SAP_VAR_NUM_THREADS].name, told, (int)SAP_TEAM_MOST);
+        sap_log(SAPPORO_LOG_WARNING, "%s is %d; the library uses at most %d threads", row->name, told,
+                (int)SAP_TEAM_MOST);
 }
 
 void sap_variable_check(void)

@@ -3,11 +3,11 @@
 #include <stdatomic.h>
 #include <string.h>
 
-#include "base/fpenv.h"
 #include "base/structs.h"
 #include "base/team.h"
 #include "base/threads.h"
 #include "context/batch_units.h"
+#include "context/call.h"
 #include "context/job_rows.h"
 #include "engine/addresses.h"
 
@@ -308,29 +308,27 @@ int sapporo_force_batch(sapporo *context, int nlists, const sapporo_small_force 
 {
     struct sap_batch m = {.nlists = nlists, .lists = lists, .results = results};
     struct sap_units units;
-    sapporo *const c = sap_context_hold(context);
+    struct sap_public_call call;
+    sapporo *const c = sap_call_begin(&call, SAP_HANDLE_CONTEXT, context);
     if (!c) {
         write_failed(&m);
         return SAPPORO_ERR_CLOSED;
     }
-    const sap_fpenv caller = sap_fp_enter();
     int status = nlists > 0 && !results ? sap_fail(c, SAPPORO_ERR_ARGUMENT, "sapporo_force_batch: results is NULL")
                                         : sap_batch_prepare(c, &m, "sapporo_force_batch");
     if (!status && nlists > 0) status = sap_batch_run(c, &m, NULL, &units, "sapporo_force_batch");
     if (status < 0) write_failed(&m);
-    sap_fp_leave(caller);
-    sap_unlock(&c->busy);
-    return status;
+    return sap_call_end(&call, status);
 }
 
 int sapporo_keep_addresses(sapporo *context, const int *address, size_t n)
 {
-    sapporo *const c = sap_context_hold(context);
+    struct sap_public_call call;
+    sapporo *const c = sap_call_look(&call, SAP_HANDLE_CONTEXT, context);
     if (!c) return SAPPORO_ERR_CLOSED;
     const int status =
         n > 0 && !address ? sap_fail(c, SAPPORO_ERR_ARGUMENT, "sapporo_keep_addresses: address is NULL") : SAPPORO_OK;
     if (!status) c->kept = (struct sap_kept){address, n, c->kept.number + 1};
     if (!status) c->kept_below = 0;
-    sap_unlock(&c->busy);
-    return status;
+    return sap_call_end(&call, status);
 }

@@ -9,11 +9,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/fpenv.h"
 #include "base/structs.h"
 #include "base/team.h"
 #include "base/threads.h"
 #include "context/batch_units.h"
+#include "context/call.h"
 #include "context/job_rows.h"
 
 /* ------------------------------------------------------------------ memory */
@@ -150,9 +150,9 @@ int sapporo_force_batch_begin(sapporo *context, int nlists, const sapporo_small_
     struct sap_batch m = {.nlists = nlists, .lists = lists};
     if (!batch) return SAPPORO_ERR_ARGUMENT;
     *batch = NULL;
-    sapporo *const c = sap_context_hold(context);
+    struct sap_public_call call;
+    sapporo *const c = sap_call_begin(&call, SAP_HANDLE_CONTEXT, context);
     if (!c) return SAPPORO_ERR_CLOSED;
-    const sap_fpenv caller = sap_fp_enter();
     int status = sap_batch_prepare(c, &m, "sapporo_force_batch_begin");
     if (!status) {
         sapporo_batch *const b = new_batch(c);
@@ -164,24 +164,10 @@ int sapporo_force_batch_begin(sapporo *context, int nlists, const sapporo_small_
             retire_batch(c, b);
     }
     sap_log(SAPPORO_LOG_CALL, "force_batch_begin: %d lists, status %d", nlists, status);
-    sap_fp_leave(caller);
-    sap_unlock(&c->busy);
-    return status;
+    return sap_call_end(&call, status);
 }
 
 /* --------------------------------------------------------------------- end */
-
-/* The object of a batch's handle, with its context locked; NULL: no live batch has this handle. */
-static sapporo_batch *hold(const sapporo_batch *handle)
-{
-    sapporo_batch *const b = sap_handle_find(SAP_HANDLE_BATCH, handle);
-    if (!b) return NULL;
-    sapporo *const c = atomic_load_explicit(&b->context, memory_order_acquire);
-    sap_lock(&c->busy);
-    if (sap_handle_is(&b->self, handle)) return b;
-    sap_unlock(&c->busy);
-    return NULL;
-}
 
 /* The rows that a caller wants: ni[k] of list k. */
 struct delivery {
@@ -264,13 +250,13 @@ int sapporo_force_batch_end(sapporo_batch *batch, int nlists, const int *ni, con
 {
     enum { LISTS_PER_THREAD = 256 };
     struct delivery d = {.ni = ni, .to = {.nlists = nlists, .results = results}};
-    sapporo_batch *const b = hold(batch);
+    struct sap_public_call call;
+    sapporo_batch *const b = sap_call_begin(&call, SAP_HANDLE_BATCH, batch);
     if (!b) {
         write_failed(&d);
         return batch ? SAPPORO_ERR_CLOSED : SAPPORO_ERR_ARGUMENT;
     }
     sapporo *const c = b->context;
-    const sap_fpenv caller = sap_fp_enter();
     int status = check_end(c, b, &d);
     if (!status) status = wait_for(c, b);
     d.b = b;
@@ -280,26 +266,26 @@ int sapporo_force_batch_end(sapporo_batch *batch, int nlists, const int *ni, con
         const int threads = sap_threads_few(nlists / LISTS_PER_THREAD);
         sap_team_for(threads, nlists, sap_team_chunk(nlists, threads, 1), deliver, &d);
     }
-    sap_fp_leave(caller);
-    sap_unlock(&c->busy);
-    return status;
+    return sap_call_end(&call, status);
 }
 
 int sapporo_force_batch_done(sapporo_batch *batch)
 {
-    sapporo_batch *const b = hold(batch);
+    struct sap_public_call call;
+    sapporo_batch *const b = sap_call_look(&call, SAP_HANDLE_BATCH, batch);
     if (!b) return 1;
     sapporo *const c = b->context;
     const int done = b->ended || c->engine->flight->done(b->flight);
-    sap_unlock(&c->busy);
+    sap_call_leave(&call);
     return done;
 }
 
 void sapporo_force_batch_free(sapporo_batch *batch)
 {
-    sapporo_batch *const b = hold(batch);
+    struct sap_public_call call;
+    sapporo_batch *const b = sap_call_look(&call, SAP_HANDLE_BATCH, batch);
     if (!b) return;
     sapporo *const c = b->context;
     retire_batch(c, b);
-    sap_unlock(&c->busy);
+    sap_call_leave(&call);
 }

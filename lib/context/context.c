@@ -11,6 +11,7 @@
 #include "base/log.h"
 #include "base/static_program.h"
 #include "base/structs.h"
+#include "context/call.h"
 #include "context/context_private.h"
 #include "context/object.h"
 
@@ -236,20 +237,22 @@ void sap_context_warn_wide(sapporo *c)
 
 int sap_context_is_mixed(sapporo *handle)
 {
-    sapporo *const c = sap_context_hold(handle);
+    struct sap_public_call call;
+    sapporo *const c = sap_call_look(&call, SAP_HANDLE_CONTEXT, handle);
     if (!c) return 0;
     const int mixed = c->mixed;
-    sap_unlock(&c->busy);
+    sap_call_leave(&call);
     return mixed;
 }
 
 const struct sap_engine *sap_context_engine(sapporo *handle, int nj, struct sap_device_set **devices)
 {
-    sapporo *const c = sap_context_hold(handle);
+    struct sap_public_call call;
+    sapporo *const c = sap_call_look(&call, SAP_HANDLE_CONTEXT, handle);
     if (!c->chosen) sap_context_choose(c, nj);
     const struct sap_engine *const engine = c->engine;
     *devices = c->devices;
-    sap_unlock(&c->busy);
+    sap_call_leave(&call);
     return engine;
 }
 
@@ -326,7 +329,8 @@ int sapporo_open(const sapporo_options *options, sapporo **context)
 
 void sapporo_close(sapporo *context)
 {
-    sapporo *const c = sap_context_hold(context);
+    struct sap_public_call call;
+    sapporo *const c = sap_call_look(&call, SAP_HANDLE_CONTEXT, context);
     if (c) retire_context(c);
 }
 
@@ -349,11 +353,12 @@ const char *sapporo_last_error(const sapporo *context)
 
 void sapporo_clear_error(sapporo *context)
 {
-    sapporo *const c = sap_context_hold(context);
+    struct sap_public_call call;
+    sapporo *const c = sap_call_look(&call, SAP_HANDLE_CONTEXT, context);
     if (!context) sap_open_error[0] = '\0';
     if (!c) return;
     sap_error_clear(&c->notes);
-    sap_unlock(&c->busy);
+    sap_call_leave(&call);
 }
 
 int sap_engine_failed(sapporo *c, const struct sap_store *store, int status, const char *format, ...)
@@ -375,12 +380,11 @@ static struct sap_notes *hold_notes(sapporo *c)
     return &sap_messages.notes;
 }
 
-static void release_notes(sapporo *c)
+/* Ends a call that has used hold_notes. */
+static void release_notes(struct sap_public_call *call, const sapporo *c)
 {
-    if (c)
-        sap_unlock(&c->busy);
-    else
-        sap_unlock(&sap_messages.notes_lock);
+    if (!c) sap_unlock(&sap_messages.notes_lock);
+    sap_call_leave(call);
 }
 
 void sap_context_warn_once(sapporo *context, enum sap_warning which, const char *format, ...)
@@ -390,9 +394,10 @@ void sap_context_warn_once(sapporo *context, enum sap_warning which, const char 
     va_start(args, format);
     (void)vsnprintf(text, sizeof text, format, args);
     va_end(args);
-    sapporo *const c = sap_context_hold(context);
+    struct sap_public_call call;
+    sapporo *const c = sap_call_look(&call, SAP_HANDLE_CONTEXT, context);
     sap_warn_once(hold_notes(c), which, "%s", text);
-    release_notes(c);
+    release_notes(&call, c);
 }
 
 int sap_context_error(sapporo *context, int status, const char *format, ...)
@@ -402,9 +407,10 @@ int sap_context_error(sapporo *context, int status, const char *format, ...)
     va_start(args, format);
     (void)vsnprintf(text, sizeof text, format, args);
     va_end(args);
-    sapporo *const c = sap_context_hold(context);
+    struct sap_public_call call;
+    sapporo *const c = sap_call_look(&call, SAP_HANDLE_CONTEXT, context);
     sap_error(hold_notes(c), status, "%s", text);
-    release_notes(c);
+    release_notes(&call, c);
     return status;
 }
 
@@ -421,28 +427,31 @@ const char *sapporo_kind(const sapporo *context)
 
 sapporo_backend sapporo_get_backend(const sapporo *context)
 {
-    sapporo *const c = sap_context_hold(context);
+    struct sap_public_call call;
+    sapporo *const c = sap_call_look(&call, SAP_HANDLE_CONTEXT, context);
     if (!c) return SAPPORO_BACKEND_AUTO;
     const sapporo_backend backend = c->engine->backend;
-    sap_unlock(&c->busy);
+    sap_call_leave(&call);
     return backend;
 }
 
 sapporo_precision sapporo_get_precision(const sapporo *context)
 {
-    sapporo *const c = sap_context_hold(context);
+    struct sap_public_call call;
+    sapporo *const c = sap_call_look(&call, SAP_HANDLE_CONTEXT, context);
     if (!c) return SAPPORO_PRECISION_DEFAULT;
     const sapporo_precision precision = c->settings.precision;
-    sap_unlock(&c->busy);
+    sap_call_leave(&call);
     return precision;
 }
 
 int sapporo_get_threads(const sapporo *context)
 {
-    sapporo *const c = sap_context_hold(context);
+    struct sap_public_call call;
+    sapporo *const c = sap_call_look(&call, SAP_HANDLE_CONTEXT, context);
     if (!c) return 0;
     const int threads = c->engine->threads(c->devices);
-    sap_unlock(&c->busy);
+    sap_call_leave(&call);
     return threads;
 }
 
@@ -450,7 +459,8 @@ size_t sapporo_memory_needed(const sapporo *context, int nj, size_t *device_byte
 {
     if (device_bytes) *device_bytes = 0;
     if (nj <= 0) return 0;
-    sapporo *const c = sap_context_hold(context);
+    struct sap_public_call call;
+    sapporo *const c = sap_call_look(&call, SAP_HANDLE_CONTEXT, context);
     if (!c) return 0;
     const size_t segments = ((size_t)nj + SAP_SEGMENT - 1) / SAP_SEGMENT;
     size_t bytes = segments * sap_jstore_segment_bytes((c->host.full ? c->host.full : SAP_DERIVATIVES) - 1);
@@ -460,16 +470,17 @@ size_t sapporo_memory_needed(const sapporo *context, int nj, size_t *device_byte
         bytes += 2 * c->engine->store->memory(c->devices, nj < SAP_FEW_J ? nj : (int)SAP_FEW_J, &few);
         if (device_bytes) *device_bytes += 2 * few;
     }
-    sap_unlock(&c->busy);
+    sap_call_leave(&call);
     return bytes;
 }
 
 double sap_context_time(sapporo *context)
 {
-    sapporo *const c = sap_context_hold(context);
+    struct sap_public_call call;
+    sapporo *const c = sap_call_look(&call, SAP_HANDLE_CONTEXT, context);
     if (!c) return NAN;
     const double time = c->time;
-    sap_unlock(&c->busy);
+    sap_call_leave(&call);
     return time;
 }
 
@@ -486,10 +497,10 @@ int sap_context_check_time(sapporo *c, const char *caller)
 
 int sapporo_set_time(sapporo *context, double time)
 {
-    sapporo *const c = sap_context_hold(context);
+    struct sap_public_call call;
+    sapporo *const c = sap_call_look(&call, SAP_HANDLE_CONTEXT, context);
     if (!c) return SAPPORO_ERR_CLOSED;
     c->time = time; /* also if it is none: then forces fail, since those of the old time would look right */
     const int status = sap_context_check_time(c, "sapporo_set_time");
-    sap_unlock(&c->busy);
-    return status;
+    return sap_call_end(&call, status);
 }

@@ -10,7 +10,7 @@
 #include <stdatomic.h>
 
 #include "base/log.h"
-#include "base/option_parts.h"
+#include "engine/option_parts.h"
 #include "sapporo.h"
 
 /* Why the last sapporo_open or sapporo_tree_create of this thread failed; "" if it succeeded. */

@@ -46,7 +46,7 @@ struct sap_looked {
  */
 struct sapporo {
     struct sap_handle self;
-    struct sap_lock busy;       /* held during every call on the context */
+    struct sap_lock busy;       /* held during every call on the context (call.h) */
     _Atomic(const char *) kind; /* one of `kinds`, NULL: none yet; read without the lock */
     struct sap_notes notes;     /* retire_context clears this member and all that follow */
     int chosen;                 /* 1: a force has begun, so the engine does not change any more */
@@ -135,30 +135,6 @@ struct sapporo_batch {
 
 /* Number of forces that compute neighbours without being asked, after a force whose neighbours were asked for. */
 enum { SAP_NEIGHBOUR_MEMORY = 64 };
-
-/* The object of a context's handle, locked; NULL: no open context has this handle. */
-static inline sapporo *sap_context_hold(const sapporo *handle)
-{
-    sapporo *const c = sap_handle_find(SAP_HANDLE_CONTEXT, handle);
-    if (!c) return NULL;
-    sap_lock(&c->busy);
-    if (sap_handle_is(&c->self, handle)) return c;
-    sap_unlock(&c->busy);
-    return NULL;
-}
-
-/* The object of a force's handle, with its context locked; NULL: no live force has this handle. */
-static inline sapporo_job *sap_job_hold(const sapporo_job *handle)
-{
-    sapporo_job *const j = sap_handle_find(SAP_HANDLE_JOB, handle);
-    if (!j) return NULL;
-    sapporo *const c = atomic_load_explicit(&j->context, memory_order_acquire);
-    sap_lock(&c->busy);
-    /* the handle is unchanged, so the job still belongs to context c: a job of another context has another handle */
-    if (sap_handle_is(&j->self, handle)) return j;
-    sap_unlock(&c->busy);
-    return NULL;
-}
 
 /*
  * Computes the missing outputs of jobs that are not delivered, then stores the staged particles.  After this no job

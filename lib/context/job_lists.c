@@ -5,6 +5,7 @@
 #include "base/lock.h"
 #include "base/team.h"
 #include "base/threads.h"
+#include "context/call.h"
 #include "context/context_private.h"
 
 /* Computes the lists if they are not computed yet.  Returns 1; 0 if the force has no lists; or an error. */
@@ -43,7 +44,8 @@ int sapporo_force_neighbours(sapporo_job *job, int i, int room, int *n, int *lis
     if (n) *n = 0;
     if (total) *total = 0;
     if (!job || !n || (!list && room > 0)) return SAPPORO_ERR_ARGUMENT;
-    sapporo_job *const j = sap_job_hold(job);
+    struct sap_public_call call;
+    sapporo_job *const j = sap_call_look(&call, SAP_HANDLE_JOB, job);
     if (!j) return SAPPORO_ERR_CLOSED;
     sapporo *const c = j->context;
     int status;
@@ -51,8 +53,7 @@ int sapporo_force_neighbours(sapporo_job *job, int i, int room, int *n, int *lis
         status = sap_fail(c, SAPPORO_ERR_ARGUMENT, "sapporo_force_neighbours: i is %d of %d", i, j->ni);
     else
         status = copy_list(c, j, i, room, n, list, total);
-    sap_unlock(&c->busy);
-    return status;
+    return sap_call_end(&call, status);
 }
 
 /* ------------------------------------------------------------------ all lists */
@@ -137,7 +138,8 @@ static void write_empty(int ni, int *n)
 
 int sapporo_force_neighbour_lists(sapporo_job *job, int ni, int room, ptrdiff_t pitch, int *list, int *n)
 {
-    sapporo_job *const j = sap_job_hold(job);
+    struct sap_public_call call;
+    sapporo_job *const j = sap_call_look(&call, SAP_HANDLE_JOB, job);
     if (!j) {
         write_empty(ni, n);
         return job ? SAPPORO_ERR_CLOSED : SAPPORO_ERR_ARGUMENT;
@@ -154,6 +156,5 @@ int sapporo_force_neighbour_lists(sapporo_job *job, int ni, int room, ptrdiff_t 
         if (status > 0) status = copy_all(c, j, ni, room, pitch, list, n);
     }
     if (status < 0) write_empty(ni, n);
-    sap_unlock(&c->busy);
-    return status;
+    return sap_call_end(&call, status);
 }

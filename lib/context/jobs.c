@@ -10,8 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/fpenv.h"
 #include "base/structs.h"
+#include "context/call.h"
 #include "context/context_units.h"
 #include "context/job_rows.h"
 #include "engine/canonical.h"
@@ -361,9 +361,9 @@ int sap_job_begin(sapporo *context, const sapporo_request *request, int all, uns
     sapporo_request copy = {0}, *const r = &copy;
     if (!job) return SAPPORO_ERR_ARGUMENT;
     *job = NULL;
-    sapporo *const c = sap_context_hold(context);
+    struct sap_public_call call;
+    sapporo *const c = sap_call_begin(&call, SAP_HANDLE_CONTEXT, context);
     if (!c) return SAPPORO_ERR_CLOSED;
-    const sap_fpenv caller = sap_fp_enter();
     int sent = 0, status = check_request(c, r, request, all);
     if (!status && !c->chosen && !needed && r->ni > 0 && r->nj > 0) sap_context_choose(c, r->nj);
     const int few = !status && sap_context_is_few(c, all < 0 ? r->nj : all);
@@ -389,9 +389,7 @@ int sap_job_begin(sapporo *context, const sapporo_request *request, int all, uns
     }
     if (sent) sap_context_store_sent(c); /* overlaps with the device's computation */
     sap_log(SAPPORO_LOG_CALL, "force_begin: nj %d, ni %d, status %d", r->nj, r->ni, status);
-    sap_fp_leave(caller);
-    sap_unlock(&c->busy);
-    return status;
+    return sap_call_end(&call, status);
 }
 
 int sapporo_force_begin(sapporo *context, const sapporo_request *request, sapporo_job **job)
@@ -522,37 +520,37 @@ int sapporo_force_end(sapporo_job *job, int ni, const sapporo_result *result)
 {
     sapporo_result r;
     const int known = sap_result_copy(&r, result);
-    sapporo_job *const j = sap_job_hold(job);
+    struct sap_public_call call;
+    sapporo_job *const j = sap_call_begin(&call, SAP_HANDLE_JOB, job);
     if (!j) {
         if (known == SAPPORO_ERR_ARGUMENT) return known;
         sap_rows_write_failed(ni, &r);
         return job ? SAPPORO_ERR_CLOSED : SAPPORO_ERR_ARGUMENT;
     }
     sapporo *const c = j->context;
-    const sap_fpenv caller = sap_fp_enter();
     int status = known ? sap_struct_error(&c->notes, known, "sapporo_result", result) : check_end(c, j, ni, &r);
     if (!status) status = deliver(c, j, ni, &r);
     if (status < 0) sap_rows_write_failed(ni, &r);
-    sap_fp_leave(caller);
-    sap_unlock(&c->busy);
-    return status;
+    return sap_call_end(&call, status);
 }
 
 int sapporo_force_done(sapporo_job *job)
 {
-    sapporo_job *const j = sap_job_hold(job);
+    struct sap_public_call call;
+    sapporo_job *const j = sap_call_look(&call, SAP_HANDLE_JOB, job);
     if (!j) return 1;
     sapporo *const c = j->context;
     const int done = c->engine->force->done(j->force);
-    sap_unlock(&c->busy);
+    sap_call_leave(&call);
     return done;
 }
 
 void sapporo_force_free(sapporo_job *job)
 {
-    sapporo_job *const j = sap_job_hold(job);
+    struct sap_public_call call;
+    sapporo_job *const j = sap_call_look(&call, SAP_HANDLE_JOB, job);
     if (!j) return;
     sapporo *const c = j->context;
     retire(c, j);
-    sap_unlock(&c->busy);
+    sap_call_leave(&call);
 }

@@ -1,4 +1,5 @@
 /* lost.c - lost addresses, whose particles could not be stored: forces fail until they are stored again. */
+#include "context/call.h"
 #include "context/context_private.h"
 #include "context/particles_part.h"
 
@@ -18,28 +19,29 @@ int sap_context_check_lost(sapporo *c, int nj)
 
 void sap_context_lose_parts(sapporo *context, int first, int n)
 {
-    sapporo *const c = sap_context_hold(context);
+    struct sap_public_call call;
+    sapporo *const c = sap_call_look(&call, SAP_HANDLE_CONTEXT, context);
     if (!c) return;
     sap_context_lose(c, first, n);
-    sap_unlock(&c->busy);
+    sap_call_leave(&call);
 }
 
 int sap_context_check_parts(sapporo *context, int nj)
 {
-    sapporo *const c = sap_context_hold(context);
+    struct sap_public_call call;
+    sapporo *const c = sap_call_look(&call, SAP_HANDLE_CONTEXT, context);
     if (!c) return SAPPORO_ERR_CLOSED;
     if (c->nstaged) sap_context_settle(c);
-    const int status = sap_context_check_lost(c, nj);
-    sap_unlock(&c->busy);
-    return status;
+    return sap_call_end(&call, sap_context_check_lost(c, nj));
 }
 
 int sap_context_upper(sapporo *context)
 {
-    sapporo *const c = sap_context_hold(context);
+    struct sap_public_call call;
+    sapporo *const c = sap_call_look(&call, SAP_HANDLE_CONTEXT, context);
     if (!c) return 0;
     if (c->nstaged) sap_context_settle(c);
     const int upper = c->host.upper;
-    sap_unlock(&c->busy);
+    sap_call_leave(&call);
     return upper;
 }

@@ -4,8 +4,8 @@
  */
 #include <math.h>
 
-#include "base/fpenv.h"
 #include "base/structs.h"
+#include "context/call.h"
 #include "context/context_units.h"
 #include "context/job_rows.h"
 
@@ -120,13 +120,13 @@ int sapporo_neighbour_force(sapporo *context, const sapporo_neighbour_request *g
     const int known_result = sap_result_copy(&r, result);
     const int known = given ? sap_struct_copy(&l, sizeof l, given, sizeof l) : (int)SAPPORO_ERR_ARGUMENT;
     const int unsized = known == SAPPORO_ERR_ARGUMENT || known_result == SAPPORO_ERR_ARGUMENT;
-    sapporo *const c = sap_context_hold(context);
+    struct sap_public_call call;
+    sapporo *const c = sap_call_begin(&call, SAP_HANDLE_CONTEXT, context);
     if (!c) {
         if (context && unsized) return SAPPORO_ERR_ARGUMENT;
         sap_rows_write_failed(l.ni, &r);
         return SAPPORO_ERR_CLOSED;
     }
-    const sap_fpenv caller = sap_fp_enter();
     if (c->nstaged) sap_context_settle(c);
     sap_jstore_finish(&c->host);
     int status = check_structs(c, given, known, result, known_result);
@@ -137,7 +137,5 @@ int sapporo_neighbour_force(sapporo *context, const sapporo_neighbour_request *g
     if (!status && l.ni > 0) status = run(c, &l, &r);
     /* without a valid size the number of rows, or the arrays, are unknown */
     if (status < 0 && !unsized) sap_rows_write_failed(l.ni, &r);
-    sap_fp_leave(caller);
-    sap_unlock(&c->busy);
-    return status;
+    return sap_call_end(&call, status);
 }

@@ -29,13 +29,6 @@ void *sap_object_give(struct sap_object *o, int status)
     return handle;
 }
 
-int sap_object_leave(struct sap_object *o, sap_fpenv callers, int status)
-{
-    sap_fp_leave(callers);
-    sap_unlock(&o->busy);
-    return status;
-}
-
 void sap_object_keep(struct sap_handle *self, struct sap_lock *busy, void *from, size_t bytes)
 {
     sap_lock(&sap_messages.lock); /* other threads may read the error */

@@ -1,8 +1,7 @@
-/* object.h - the life of an object behind a handle: made, held during calls, retired; of trees and steppers. */
+/* object.h - the life of an object behind a handle: made and retired; of trees and steppers.  Calls on them: call.h. */
 #ifndef SAP_OBJECT_H
 #define SAP_OBJECT_H
 
-#include "base/fpenv.h"
 #include "base/handle.h"
 #include "base/lock.h"
 #include "base/log.h"
@@ -25,20 +24,6 @@ void *sap_object_make(enum sap_handle_kind kind, size_t size, const char *what);
  * retires the object, whose error is kept in sap_open_error.
  */
 void *sap_object_give(struct sap_object *object, int status);
-
-/* Returns the object of a handle, locked; NULL: no live object of this kind has this handle. */
-static inline void *sap_object_hold(enum sap_handle_kind kind, const void *handle)
-{
-    struct sap_object *const o = sap_handle_find(kind, handle);
-    if (!o) return NULL;
-    sap_lock(&o->busy);
-    if (sap_handle_is(&o->self, handle)) return o;
-    sap_unlock(&o->busy);
-    return NULL;
-}
-
-/* Ends a call: leaves the library's floating-point environment and unlocks; returns status. */
-int sap_object_leave(struct sap_object *object, sap_fpenv callers, int status);
 
 /*
  * Ends the life of a locked object of `size` bytes, whose parts the caller has freed after sap_handle_withdraw. Unlocks

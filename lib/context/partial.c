@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/fpenv.h"
+#include "context/call.h"
 #include "context/context_private.h"
 
 int sapporo_partial_begin(sapporo *context, const sapporo_request *request, int all, sapporo_job **job)
@@ -88,12 +88,10 @@ static int deliver(sapporo *c, sapporo_job *j, int nearest, char *rows, size_t p
 
 int sapporo_partial_end(sapporo_job *job, int nearest, void *rows, size_t pitch, struct sap_partial *partial)
 {
-    sapporo_job *const j = sap_job_hold(job);
+    struct sap_public_call call;
+    sapporo_job *const j = sap_call_begin(&call, SAP_HANDLE_JOB, job);
     if (!j) return job ? SAPPORO_ERR_CLOSED : SAPPORO_ERR_ARGUMENT;
     sapporo *const c = j->context;
-    const sap_fpenv caller = sap_fp_enter();
     const int status = deliver(c, j, nearest, rows, pitch, partial);
-    sap_fp_leave(caller);
-    sap_unlock(&c->busy);
-    return status;
+    return sap_call_end(&call, status);
 }

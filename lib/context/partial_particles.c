@@ -1,7 +1,7 @@
 /* partial_particles.c - copies j-particles between contexts in the form in which they are stored (partial.h). */
 #include <string.h>
 
-#include "base/fpenv.h"
+#include "context/call.h"
 #include "context/partial.h"
 #include "context/particles.h"
 
@@ -15,20 +15,21 @@ static size_t row_doubles(const sapporo *c)
 
 int sapporo_partial_keep_engine(sapporo *context)
 {
-    sapporo *const c = sap_context_hold(context);
+    struct sap_public_call call;
+    sapporo *const c = sap_call_look(&call, SAP_HANDLE_CONTEXT, context);
     if (!c) return SAPPORO_ERR_CLOSED;
     c->chosen = 1;
-    sap_unlock(&c->busy);
-    return SAPPORO_OK;
+    return sap_call_end(&call, SAPPORO_OK);
 }
 
 int sapporo_partial_first_lost(sapporo *context, int nj)
 {
-    sapporo *const c = sap_context_hold(context);
+    struct sap_public_call call;
+    sapporo *const c = sap_call_look(&call, SAP_HANDLE_CONTEXT, context);
     if (!c) return -1;
     if (c->nstaged) sap_context_settle(c);
     const int address = sap_jstore_any_lost(&c->host) ? sap_jstore_first_lost(&c->host, nj) : -1;
-    sap_unlock(&c->busy);
+    sap_call_leave(&call);
     return address;
 }
 
@@ -53,13 +54,13 @@ static void read_row(const sapporo *c, int address, double *row)
 
 int sapporo_partial_read(sapporo *context, int first, int n, double *rows)
 {
-    sapporo *const c = sap_context_hold(context);
+    struct sap_public_call call;
+    sapporo *const c = sap_call_begin(&call, SAP_HANDLE_CONTEXT, context);
     if (!c) return SAPPORO_ERR_CLOSED;
     if (c->nstaged) sap_context_settle(c);
     sap_jstore_finish(&c->host);
     for (int k = 0; k < n; k++) read_row(c, first + k, rows + (size_t)k * row_doubles(c));
-    sap_unlock(&c->busy);
-    return SAPPORO_OK;
+    return sap_call_end(&call, SAPPORO_OK);
 }
 
 static int store_row(sapporo *c, int address, const double *row)
@@ -75,16 +76,14 @@ static int store_row(sapporo *c, int address, const double *row)
 
 int sapporo_partial_store(sapporo *context, int first, int n, const double *rows)
 {
-    sapporo *const c = sap_context_hold(context);
+    struct sap_public_call call;
+    sapporo *const c = sap_call_begin(&call, SAP_HANDLE_CONTEXT, context);
     if (!c) return SAPPORO_ERR_CLOSED;
     if (c->given) sap_context_clear(c);
-    const sap_fpenv caller = sap_fp_enter();
     int status = SAPPORO_OK;
     for (int k = 0; k < n && !status; k++) {
         status = store_row(c, first + k, rows + (size_t)k * row_doubles(c));
         if (status) sap_context_lose(c, first + k, n - k);
     }
-    sap_fp_leave(caller);
-    sap_unlock(&c->busy);
-    return status;
+    return sap_call_end(&call, status);
 }

@@ -12,6 +12,7 @@
 
 #include "base/finite.h"
 #include "base/fpenv.h"
+#include "context/call.h"
 #include "context/context_units.h"
 #include "context/particles.h"
 
@@ -362,10 +363,11 @@ __attribute__((noinline)) static int set_any(sapporo *handle, int address, int i
                                              const double *x)
 {
     const struct sap_jparticle p = {{x, v, a2, j6, k18}, mass, time, 0, index};
-    sapporo *const c = sap_context_hold(handle);
+    struct sap_public_call call;
+    sapporo *const c = sap_call_look(&call, SAP_HANDLE_CONTEXT, handle);
     if (!c) return -1;
     const int status = sap_particle_put(c, address, &p);
-    sap_unlock(&c->busy);
+    sap_call_leave(&call);
     return status < 0 ? -1 : 0;
 }
 
@@ -418,22 +420,19 @@ int sapporo_set_particle(sapporo *context, int address, const sapporo_particle *
 {
     double scaled[SAP_DERIVATIVES_MOST][3];
     const double *from[SAP_DERIVATIVES_MOST] = {NULL};
-    sapporo *const c = sap_context_hold(context);
+    struct sap_public_call call;
+    sapporo *const c = sap_call_begin(&call, SAP_HANDLE_CONTEXT, context);
     if (!c) return SAPPORO_ERR_CLOSED;
     if (!particle) {
         const int status = sap_fail(c, SAPPORO_ERR_ARGUMENT, "sapporo_set_particle: no particle");
-        sap_unlock(&c->busy);
-        return status;
+        return sap_call_end(&call, status);
     }
-    const sap_fpenv caller = sap_fp_enter();
     struct sap_jparticle p = {
         .mass = particle->mass, .time = particle->time, .eps2 = particle->eps2, .index = particle->index};
     for (int k = 0; k < sap_particle_derivatives(c); k++) from[k] = particle->derivative[k];
     sap_particle_scale(c, scaled, from, &p);
     const int status = sap_particle_put(c, address, &p);
-    sap_fp_leave(caller);
-    sap_unlock(&c->busy);
-    return status;
+    return sap_call_end(&call, status);
 }
 
 /* ----------------------------------------------------------------- emptying */
@@ -452,9 +451,9 @@ void sap_context_clear(sapporo *c)
 
 int sapporo_clear_particles(sapporo *context)
 {
-    sapporo *const c = sap_context_hold(context);
+    struct sap_public_call call;
+    sapporo *const c = sap_call_look(&call, SAP_HANDLE_CONTEXT, context);
     if (!c) return SAPPORO_ERR_CLOSED;
     sap_context_clear(c);
-    sap_unlock(&c->busy);
-    return SAPPORO_OK;
+    return sap_call_end(&call, SAPPORO_OK);
 }

@@ -8,8 +8,8 @@
 #include <string.h>
 
 #include "base/finite.h"
-#include "base/fpenv.h"
 #include "base/structs.h"
+#include "context/call.h"
 #include "context/particles.h"
 
 /* ------------------------------------------------------------- any particle */
@@ -265,16 +265,14 @@ static int check_particles(sapporo *c, int first, int n, sapporo_particles *all,
 int sapporo_set_particles(sapporo *context, int first, int n, const sapporo_particles *particles)
 {
     sapporo_particles all = {0};
-    sapporo *const c = sap_context_hold(context);
+    struct sap_public_call call;
+    sapporo *const c = sap_call_begin(&call, SAP_HANDLE_CONTEXT, context);
     if (!c) return SAPPORO_ERR_CLOSED;
     int status = check_particles(c, first, n, &all, particles);
     if (!status) {
-        const sap_fpenv caller = sap_fp_enter();
         const int runs = takes_runs(c, n, &all);
         if (runs && c->nstaged) sap_context_settle(c);
         status = runs ? put_runs(c, first, n, &all) : put_rows(c, first, 0, n, &all);
-        sap_fp_leave(caller);
     }
-    sap_unlock(&c->busy);
-    return status;
+    return sap_call_end(&call, status);
 }

@@ -6,6 +6,7 @@
 
 #include "base/finite.h"
 #include "base/fpenv.h"
+#include "context/call.h"
 #include "context/context_units.h"
 #include "context/particles.h"
 
@@ -146,38 +147,40 @@ static int put_parts(sapporo *c, int first, int n, const double (*x)[3], const d
 
 int sap_context_set_part(sapporo *context, int first, int n, const double (*x)[3], const double *mass)
 {
-    sapporo *const c = sap_context_hold(context);
+    struct sap_public_call call;
+    sapporo *const c = sap_call_look(&call, SAP_HANDLE_CONTEXT, context);
     if (!c) return SAPPORO_ERR_CLOSED;
-    const int status = put_parts(c, first, n, x, mass);
-    sap_unlock(&c->busy);
-    return status;
+    return sap_call_end(&call, put_parts(c, first, n, x, mass));
 }
 
 void sap_context_silence(sapporo *context, enum sap_warning which)
 {
-    sapporo *const c = sap_context_hold(context);
+    struct sap_public_call call;
+    sapporo *const c = sap_call_look(&call, SAP_HANDLE_CONTEXT, context);
     if (!c) return;
     c->notes.warned |= 1U << which;
-    sap_unlock(&c->busy);
+    sap_call_leave(&call);
 }
 
 void sap_job_leave_neighbours(sapporo_job *job)
 {
-    sapporo_job *const j = sap_job_hold(job);
+    struct sap_public_call call;
+    sapporo_job *const j = sap_call_look(&call, SAP_HANDLE_JOB, job);
     if (!j) return;
     sapporo *const c = j->context;
     if (j->needs_store) c->open_needs--;
     j->needs_store = 0;
-    sap_unlock(&c->busy);
+    sap_call_leave(&call);
 }
 
 unsigned long long sap_context_version(sapporo *context)
 {
-    sapporo *const c = sap_context_hold(context);
+    struct sap_public_call call;
+    sapporo *const c = sap_call_look(&call, SAP_HANDLE_CONTEXT, context);
     if (!c) return 0;
     if (c->nstaged) sap_context_settle(c);
     const unsigned long long version = c->host.version;
-    sap_unlock(&c->busy);
+    sap_call_leave(&call);
     return version;
 }
 
@@ -186,7 +189,8 @@ int sap_context_copy(sapporo *context, int nj, double (*x)[3], double *mass)
     double derivative[SAP_DERIVATIVES_MOST][3], time;
     int32_t index;
     int n = 0;
-    sapporo *const c = sap_context_hold(context);
+    struct sap_public_call call;
+    sapporo *const c = sap_call_begin(&call, SAP_HANDLE_CONTEXT, context);
     if (!c) return 0;
     if (c->nstaged) sap_context_settle(c);
     const int end = nj < c->host.upper ? nj : c->host.upper;
@@ -199,6 +203,6 @@ int sap_context_copy(sapporo *context, int nj, double (*x)[3], double *mass)
         }
         n++;
     }
-    sap_unlock(&c->busy);
+    sap_call_leave(&call);
     return n;
 }

@@ -2,7 +2,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/fpenv.h"
+#include "context/call.h"
 #include "context/context_units.h"
 #include "context/particles.h"
 #include "engine/canonical.h"
@@ -46,13 +46,13 @@ static void read_nothing(sapporo_particle *out)
 int sapporo_get_particle(sapporo *context, int address, int predicted, sapporo_particle *particle)
 {
     if (context && !particle) return SAPPORO_ERR_ARGUMENT;
-    sapporo *const c = sap_context_hold(context);
+    if (particle) memset(particle, 0, sizeof *particle); /* behind the switch of environments it takes 50 ns longer */
+    struct sap_public_call call;
+    sapporo *const c = sap_call_begin(&call, SAP_HANDLE_CONTEXT, context);
     if (!c) {
         if (particle) read_nothing(particle);
         return SAPPORO_ERR_CLOSED;
     }
-    memset(particle, 0, sizeof *particle);
-    const sap_fpenv caller = sap_fp_enter();
     int status = SAPPORO_OK;
     if (c->nstaged) sap_context_settle(c);
     const int predicts = predicted && c->settings.order != 2;
@@ -68,7 +68,5 @@ int sapporo_get_particle(sapporo *context, int address, int predicted, sapporo_p
                           lost ? ": it could not be stored" : "");
         read_nothing(particle);
     }
-    sap_fp_leave(caller);
-    sap_unlock(&c->busy);
-    return status;
+    return sap_call_end(&call, status);
 }

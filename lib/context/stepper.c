@@ -8,18 +8,12 @@
 #include "physics/ops_scalar.h"
 
 #include "base/structs.h"
+#include "context/call.h"
 #include "context/context.h"
 #include "context/stepper_private.h"
 #include "engine/tree_limits.h"
 
 /* ---- life ---------------------------------------------------------------------------- */
-
-sapporo_stepper *sap_stepper_hold(const sapporo_stepper *handle) { return sap_object_hold(SAP_HANDLE_STEPPER, handle); }
-
-int sap_stepper_leave(sapporo_stepper *s, sap_fpenv callers, int status)
-{
-    return sap_object_leave(&s->object, callers, status);
-}
 
 /* Frees the parts of a locked stepper and ends its life. */
 static void retire(sapporo_stepper *s)
@@ -67,7 +61,8 @@ int sapporo_stepper_part_create(const sapporo_stepper_options *options, int n, c
 
 void sapporo_stepper_destroy(sapporo_stepper *stepper)
 {
-    sapporo_stepper *const s = sap_stepper_hold(stepper);
+    struct sap_public_call call;
+    sapporo_stepper *const s = sap_call_look(&call, SAP_HANDLE_STEPPER, stepper);
     if (s) retire(s);
 }
 
@@ -84,19 +79,21 @@ const char *sapporo_stepper_kind_text(const sapporo_stepper *stepper)
 
 sapporo_backend sapporo_stepper_get_backend(const sapporo_stepper *stepper)
 {
-    sapporo_stepper *const s = sap_stepper_hold(stepper);
+    struct sap_public_call call;
+    sapporo_stepper *const s = sap_call_look(&call, SAP_HANDLE_STEPPER, stepper);
     if (!s) return SAPPORO_BACKEND_AUTO;
     const sapporo_backend backend = s->on.engine ? s->on.engine->backend : sapporo_get_backend(s->direct.context);
-    sap_unlock(&s->object.busy);
+    sap_call_leave(&call);
     return backend;
 }
 
 double sapporo_stepper_get_time(const sapporo_stepper *stepper)
 {
-    sapporo_stepper *const s = sap_stepper_hold(stepper);
+    struct sap_public_call call;
+    sapporo_stepper *const s = sap_call_begin(&call, SAP_HANDLE_STEPPER, stepper);
     if (!s) return NAN;
     const double time = s->ready ? sap_stepper_time(s, s->clock.long_step, s->clock.tick) : NAN;
-    sap_unlock(&s->object.busy);
+    sap_call_leave(&call);
     return time;
 }
 
@@ -202,12 +199,12 @@ static int take(sapporo_stepper *s, const sapporo_stepper_particles *p)
 int sapporo_stepper_set(sapporo_stepper *stepper, const sapporo_stepper_particles *particles)
 {
     sapporo_stepper_particles p = {.n = 0};
-    sapporo_stepper *const s = sap_stepper_hold(stepper);
+    struct sap_public_call call;
+    sapporo_stepper *const s = sap_call_begin(&call, SAP_HANDLE_STEPPER, stepper);
     if (!s) return SAPPORO_ERR_CLOSED;
-    const sap_fpenv callers = sap_fp_enter();
     int status = sap_stepper_agree(s, check_particles(s, particles, &p));
     if (!status) status = take(s, &p);
-    return sap_stepper_leave(s, callers, status);
+    return sap_call_end(&call, status);
 }
 
 /* ---- outputs -------------------------------------------------------------------------------- */
@@ -296,17 +293,17 @@ int sapporo_stepper_get(sapporo_stepper *stepper, const sapporo_stepper_output *
 {
     sapporo_stepper_output o = {.n = 0};
     const int known = output ? sap_struct_copy(&o, sizeof o, output, sizeof output->size) : SAPPORO_ERR_ARGUMENT;
-    sapporo_stepper *const s = sap_stepper_hold(stepper);
+    struct sap_public_call call;
+    sapporo_stepper *const s = sap_call_begin(&call, SAP_HANDLE_STEPPER, stepper);
     if (!s) {
         erase(&o);
         return SAPPORO_ERR_CLOSED;
     }
-    const sap_fpenv callers = sap_fp_enter();
     int status =
         known ? sap_struct_error(&s->object.notes, known, "sapporo_stepper_output", output) : check_output(s, &o);
     if (!status) status = give_all(s, &o);
     if (status) erase(&o);
-    return sap_stepper_leave(s, callers, status);
+    return sap_call_end(&call, status);
 }
 
 /* ---- statistics ------------------------------------------------------------------------------- */
@@ -340,13 +337,14 @@ int sapporo_stepper_get_statistics(sapporo_stepper *stepper, sapporo_stepper_sta
     sapporo_stepper_statistics whole = {.size = sizeof whole};
     const int sized = statistics && statistics->size >= sizeof statistics->size;
     int status = SAPPORO_OK;
-    sapporo_stepper *const s = sap_stepper_hold(stepper);
+    struct sap_public_call call;
+    sapporo_stepper *const s = sap_call_begin(&call, SAP_HANDLE_STEPPER, stepper);
     if (s) {
         if (sized)
             fill_statistics(s, &whole);
         else
             status = sap_struct_error(&s->object.notes, SAPPORO_ERR_ARGUMENT, "sapporo_stepper_statistics", statistics);
-        sap_unlock(&s->object.busy);
+        sap_call_leave(&call);
     }
     if (sized) sap_struct_return(statistics, &whole, sizeof whole);
     return s ? status : sized ? SAPPORO_ERR_CLOSED : SAPPORO_ERR_ARGUMENT;

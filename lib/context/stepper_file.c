@@ -12,6 +12,7 @@
 
 #include "base/file.h"
 #include "base/saving.h"
+#include "context/call.h"
 #include "context/stepper_private.h"
 
 enum { VERSION = 4, ORDER = 0x01020304 };
@@ -103,11 +104,11 @@ static int save_to(sapporo_stepper *s, const char *path)
 
 int sapporo_stepper_save(sapporo_stepper *stepper, const char *path)
 {
-    sapporo_stepper *const s = sap_stepper_hold(stepper);
+    struct sap_public_call call;
+    sapporo_stepper *const s = sap_call_begin(&call, SAP_HANDLE_STEPPER, stepper);
     if (!s) return SAPPORO_ERR_CLOSED;
-    const sap_fpenv callers = sap_fp_enter();
     const int status = s->n == 0 ? sap_stepper_empty(s) : save_to(s, path);
-    return sap_stepper_leave(s, callers, status);
+    return sap_call_end(&call, status);
 }
 
 /* ---- restore -------------------------------------------------------------------------------- */
@@ -149,15 +150,23 @@ static int is_sound(const struct sap_file *file)
     return sum == sap_check_add(SAP_CHECK_START, file->bytes, end);
 }
 
-/* Reads a file and checks it; NULL: it is good, else what is wrong. */
-static const char *read_file(const char *path, struct headed *look, struct sap_file *file)
+/* Says what is wrong with a file that was read; NULL: it is good. */
+static const char *find_wrong(enum sap_file_status opened, const struct headed *look, const struct sap_file *file)
 {
-    const struct sap_file_head head = {sizeof look->head, look_at, look};
-    const enum sap_file_status opened = path ? sap_file_read_headed(path, &head, file) : SAP_FILE_MISSING;
     if (opened == SAP_FILE_MISSING) return "there is no such file";
     if (opened != SAP_FILE_READ) return file->why;
     if (file->size != look->head.bytes) return "it changed while it was read";
     return is_sound(file) ? NULL : "its checksum is wrong";
+}
+
+/* Reads a file and checks it.  Too little memory for a file says nothing about the file. */
+static int read_file(sapporo_stepper *s, const char *path, struct headed *look, struct sap_file *file)
+{
+    const struct sap_file_head head = {sizeof look->head, look_at, look};
+    const enum sap_file_status opened = path ? sap_file_read_headed(path, &head, file) : SAP_FILE_MISSING;
+    const char *const wrong = find_wrong(opened, look, file);
+    const int status = opened == SAP_FILE_NO_MEMORY ? SAPPORO_ERR_MEMORY : SAPPORO_ERR_ARGUMENT;
+    return wrong ? fail(s, status, "%s: %s", path ? path : "", wrong) : SAPPORO_OK;
 }
 
 /* Finds the columns in a file. */
@@ -183,14 +192,13 @@ static int take_file(sapporo_stepper *s, const struct sap_file *file, const stru
 
 int sapporo_stepper_restore(sapporo_stepper *stepper, const char *path)
 {
-    sapporo_stepper *const s = sap_stepper_hold(stepper);
+    struct sap_public_call call;
+    sapporo_stepper *const s = sap_call_begin(&call, SAP_HANDLE_STEPPER, stepper);
     struct sap_file file = {.bytes = NULL};
     if (!s) return SAPPORO_ERR_CLOSED;
-    const sap_fpenv callers = sap_fp_enter();
     struct headed look = {.stepper = s};
-    const char *const wrong = read_file(path, &look, &file);
-    const int status =
-        wrong ? fail(s, SAPPORO_ERR_ARGUMENT, "%s: %s", path ? path : "", wrong) : take_file(s, &file, &look.head);
+    int status = read_file(s, path, &look, &file);
+    if (!status) status = take_file(s, &file, &look.head);
     free(file.bytes);
-    return sap_stepper_leave(s, callers, status);
+    return sap_call_end(&call, status);
 }

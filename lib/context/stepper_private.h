@@ -64,12 +64,6 @@ struct sapporo_stepper {
 
 #define fail(s, ...) sap_error(&(s)->object.notes, __VA_ARGS__)
 
-/* The object of a handle, locked; NULL: no live stepper has this handle. */
-sapporo_stepper *sap_stepper_hold(const sapporo_stepper *handle);
-
-/* Ends a call: leaves the library's floating-point environment and unlocks; returns status. */
-int sap_stepper_leave(sapporo_stepper *s, sap_fpenv callers, int status);
-
 /* Sets the error of an engine call: `what` failed; returns status. */
 int sap_stepper_failed(sapporo_stepper *s, int status, const char *what);
 

@@ -6,6 +6,7 @@
 
 #include "base/clock.h"
 #include "base/structs.h"
+#include "context/call.h"
 #include "context/stepper_private.h"
 
 _Static_assert(SAP_STEP_LEVELS <= (int)SAP_REBUILD_CLASSES, "a force has the class of its coarsest level");
@@ -504,10 +505,10 @@ static int run(sapporo_stepper *s, double time, long long steps)
 
 int sapporo_stepper_advance(sapporo_stepper *stepper, double time, long long steps)
 {
-    sapporo_stepper *const s = sap_stepper_hold(stepper);
+    struct sap_public_call call;
+    sapporo_stepper *const s = sap_call_begin(&call, SAP_HANDLE_STEPPER, stepper);
     int status;
     if (!s) return SAPPORO_ERR_CLOSED;
-    const sap_fpenv callers = sap_fp_enter();
     if (!s->ready)
         status = sap_stepper_empty(s);
     else if (isnan(time) || steps < 0 || (steps == 0 && isinf(time)))
@@ -518,7 +519,7 @@ int sapporo_stepper_advance(sapporo_stepper *stepper, double time, long long ste
                       time, sap_stepper_time(s, s->clock.long_step, s->clock.tick));
     else
         status = run(s, time, steps);
-    return sap_stepper_leave(s, callers, status);
+    return sap_call_end(&call, status);
 }
 
 /* ---- energy ------------------------------------------------------------------------------------ */
@@ -582,16 +583,16 @@ int sapporo_stepper_energy(sapporo_stepper *stepper, sapporo_stepper_totals *tot
                                                 .moment = {NAN, NAN, NAN}};
     sapporo_stepper_totals whole = none;
     const int sized = totals && totals->size >= sizeof totals->size;
-    sapporo_stepper *const s = sap_stepper_hold(stepper);
+    struct sap_public_call call;
+    sapporo_stepper *const s = sap_call_begin(&call, SAP_HANDLE_STEPPER, stepper);
     if (!s) {
         if (sized) sap_struct_return(totals, &whole, sizeof whole);
         return SAPPORO_ERR_CLOSED;
     }
-    const sap_fpenv callers = sap_fp_enter();
     int status = !sized ? sap_struct_error(&s->object.notes, SAPPORO_ERR_ARGUMENT, "sapporo_stepper_totals", totals)
                  : !s->ready ? sap_stepper_empty(s)
                              : measure(s, &whole);
     if (status) whole = none;
     if (sized) sap_struct_return(totals, &whole, sizeof whole);
-    return sap_stepper_leave(s, callers, status);
+    return sap_call_end(&call, status);
 }

@@ -1,6 +1,7 @@
 /* stepper_saved.c - takes the particles of a stepper as they were saved; what a part of a whole saves. */
 #include <string.h>
 
+#include "context/call.h"
 #include "context/stepper_private.h"
 
 int sap_stepper_levels_are_valid(const sapporo_stepper *s, const void *from, int n)
@@ -64,7 +65,8 @@ int sap_stepper_take_saved(sapporo_stepper *s, int n, const struct sap_stepper_c
 
 int sapporo_stepper_part_saved(sapporo_stepper *stepper, struct sap_stepper_saved *saved)
 {
-    sapporo_stepper *const s = sap_stepper_hold(stepper);
+    struct sap_public_call call;
+    sapporo_stepper *const s = sap_call_look(&call, SAP_HANDLE_STEPPER, stepper);
     if (!s) return SAPPORO_ERR_CLOSED;
     saved->signature = s->signature;
     saved->clock = s->clock;
@@ -72,34 +74,34 @@ int sapporo_stepper_part_saved(sapporo_stepper *stepper, struct sap_stepper_save
     for (int k = 0; k <= SAP_STEP_COLUMNS; k++)
         saved->width[k] = (int)sap_stepper_saved_width(s, (enum sap_step_column)k);
     const int ready = s->ready;
-    sap_unlock(&s->object.busy);
+    sap_call_leave(&call);
     return ready ? SAPPORO_OK : SAPPORO_ERR_ARGUMENT;
 }
 
 int sapporo_stepper_part_read(sapporo_stepper *stepper, int column, void *to)
 {
-    sapporo_stepper *const s = sap_stepper_hold(stepper);
+    struct sap_public_call call;
+    sapporo_stepper *const s = sap_call_begin(&call, SAP_HANDLE_STEPPER, stepper);
     int status = SAPPORO_OK;
     if (!s) return SAPPORO_ERR_CLOSED;
-    const sap_fpenv callers = sap_fp_enter();
     if (column == SAP_STEP_COLUMNS)
         memcpy(to, s->label, (size_t)s->n * sizeof *s->label);
     else if (s->n > 0)
         status = s->ops->read(s->particles, (enum sap_step_column)column, to);
     if (status) (void)sap_stepper_failed(s, status, "saving particles");
-    return sap_stepper_leave(s, callers, status);
+    return sap_call_end(&call, status);
 }
 
 int sapporo_stepper_part_restore(sapporo_stepper *stepper, const struct sap_stepper_saved *saved,
                                  const void *const *column)
 {
-    sapporo_stepper *const s = sap_stepper_hold(stepper);
+    struct sap_public_call call;
+    sapporo_stepper *const s = sap_call_begin(&call, SAP_HANDLE_STEPPER, stepper);
     if (!s) return SAPPORO_ERR_CLOSED;
-    const sap_fpenv callers = sap_fp_enter();
     int status = SAPPORO_OK;
     if (saved->n > s->room || !sap_stepper_levels_are_valid(s, column[SAP_STEP_LEVEL], saved->n))
         status = fail(s, SAPPORO_ERR_ARGUMENT, "levels or number of saved particles are wrong");
     status = sap_stepper_agree(s, status);
     if (!status) status = sap_stepper_take_saved(s, saved->n, &saved->clock, column);
-    return sap_stepper_leave(s, callers, status);
+    return sap_call_end(&call, status);
 }

@@ -4,54 +4,55 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/fpenv.h"
+#include "context/call.h"
 #include "context/context_units.h"
 
-/* The object of a handle, locked, whose particles can travel; NULL: there is none. */
-static sapporo *hold_traveller(sapporo *handle)
+/* Begins a call on a context whose particles can travel, as sap_call_look; NULL: there is none. */
+static sapporo *begin(struct sap_public_call *call, sapporo *handle)
 {
-    sapporo *const c = sap_context_hold(handle);
+    sapporo *const c = sap_call_look(call, SAP_HANDLE_CONTEXT, handle);
     if (!c || c->engine->travel) return c;
-    sap_unlock(&c->busy);
+    sap_call_leave(call);
     return NULL;
 }
 
-/* Ends a call on a context: sets the error of a status below 0. */
-static int end(sapporo *c, int status)
+/* Ends a call on a context, unless it is NULL: sets the error of a status below 0. */
+static int end(struct sap_public_call *call, sapporo *c, int status)
 {
-    if (status < 0) (void)sap_engine_failed(c, c->store, status, "particles between processes");
-    sap_unlock(&c->busy);
-    return status;
+    if (c && status < 0) (void)sap_engine_failed(c, c->store, status, "particles between processes");
+    return sap_call_end(call, status);
 }
 
 int sapporo_travel_device(sapporo *context, struct sap_travel_device *device)
 {
-    sapporo *const c = sap_context_hold(context);
+    struct sap_public_call call;
+    sapporo *const c = sap_call_look(&call, SAP_HANDLE_CONTEXT, context);
     memset(device, 0, sizeof *device);
     if (!c) return SAPPORO_ERR_CLOSED;
     (void)snprintf(device->text, sizeof device->text, "%s", c->engine->name);
     if (c->engine->travel) c->engine->travel->describe(c->devices, device);
-    sap_unlock(&c->busy);
-    return SAPPORO_OK;
+    return sap_call_end(&call, SAPPORO_OK);
 }
 
 int sapporo_travel_enter(sapporo *context)
 {
-    sapporo *const c = hold_traveller(context);
-    return c ? end(c, c->engine->travel->enter(c->devices)) : (int)SAPPORO_ERR_CLOSED;
+    struct sap_public_call call;
+    sapporo *const c = begin(&call, context);
+    return end(&call, c, c ? c->engine->travel->enter(c->devices) : SAPPORO_ERR_CLOSED);
 }
 
 void sapporo_travel_leave(sapporo *context)
 {
-    sapporo *const c = hold_traveller(context);
-    if (!c) return;
-    c->engine->travel->leave(c->devices);
-    sap_unlock(&c->busy);
+    struct sap_public_call call;
+    sapporo *const c = begin(&call, context);
+    if (c) c->engine->travel->leave(c->devices);
+    sap_call_leave(&call);
 }
 
 int sapporo_travel_facts(sapporo *context, double eps2, struct sap_travel_facts *facts)
 {
-    sapporo *const c = sap_context_hold(context);
+    struct sap_public_call call;
+    sapporo *const c = sap_call_begin(&call, SAP_HANDLE_CONTEXT, context);
     *facts = (struct sap_travel_facts){.terms = 1};
     if (!c) return SAPPORO_ERR_CLOSED;
     if (c->nstaged) sap_context_settle(c);
@@ -59,36 +60,39 @@ int sapporo_travel_facts(sapporo *context, double eps2, struct sap_travel_facts 
         if (c->host.segment[k] && c->host.segment[k]->terms > facts->terms) facts->terms = c->host.segment[k]->terms;
     facts->soft = sap_scaled(c->host.soft, -sap_units_square(&c->units));
     facts->unfit = !sap_context_seems_plain(c, eps2);
-    sap_unlock(&c->busy);
-    return SAPPORO_OK;
+    return sap_call_end(&call, SAPPORO_OK);
 }
 
 /* -------------------------------------------------------------------- hold */
 
 int sapporo_travel_hold(sapporo *context, size_t bytes, void **address)
 {
-    sapporo *const c = hold_traveller(context);
-    return c ? end(c, c->engine->travel->hold(c->store, bytes, address)) : (int)SAPPORO_ERR_CLOSED;
+    struct sap_public_call call;
+    sapporo *const c = begin(&call, context);
+    return end(&call, c, c ? c->engine->travel->hold(c->store, bytes, address) : SAPPORO_ERR_CLOSED);
 }
 
 void *sapporo_travel_stream(sapporo *context)
 {
-    sapporo *const c = hold_traveller(context);
+    struct sap_public_call call;
+    sapporo *const c = begin(&call, context);
     void *const stream = c ? c->engine->travel->stream(c->store) : NULL;
-    if (c) sap_unlock(&c->busy);
+    sap_call_leave(&call);
     return stream;
 }
 
 int sapporo_travel_write(sapporo *context, const void *from, size_t bytes)
 {
-    sapporo *const c = hold_traveller(context);
-    return c ? end(c, c->engine->travel->write(c->store, from, bytes)) : (int)SAPPORO_ERR_CLOSED;
+    struct sap_public_call call;
+    sapporo *const c = begin(&call, context);
+    return end(&call, c, c ? c->engine->travel->write(c->store, from, bytes) : SAPPORO_ERR_CLOSED);
 }
 
 int sapporo_travel_read(sapporo *context, void *to, size_t bytes)
 {
-    sapporo *const c = hold_traveller(context);
-    return c ? end(c, c->engine->travel->read(c->store, to, bytes)) : (int)SAPPORO_ERR_CLOSED;
+    struct sap_public_call call;
+    sapporo *const c = begin(&call, context);
+    return end(&call, c, c ? c->engine->travel->read(c->store, to, bytes) : SAPPORO_ERR_CLOSED);
 }
 
 /* ----------------------------------------------------------------- packing */
@@ -116,40 +120,44 @@ static int pack_between(sapporo *from, sapporo *c, int at, const struct sap_trav
 
 int sapporo_travel_pack(sapporo *from, sapporo *context, int at, const struct sap_travel_part *part)
 {
-    sapporo *const source = hold_traveller(from);
+    struct sap_public_call call, of_hold;
+    sapporo *const source = begin(&call, from);
     if (!source) return SAPPORO_ERR_CLOSED;
-    sapporo *const c = hold_traveller(context);
+    sapporo *const c = begin(&of_hold, context);
     const sap_fpenv caller = sap_fp_enter();
-    const int status = c ? pack_between(source, c, at, part) : (int)SAPPORO_ERR_CLOSED;
+    const int status = c ? pack_between(source, c, at, part) : SAPPORO_ERR_CLOSED;
     sap_fp_leave(caller);
-    if (c) sap_unlock(&c->busy);
-    sap_unlock(&source->busy);
-    return status;
+    sap_call_leave(&of_hold);
+    return sap_call_end(&call, status);
 }
 
 int sapporo_travel_packed(sapporo *context)
 {
-    sapporo *const c = hold_traveller(context);
-    return c ? end(c, c->engine->travel->packed(c->store)) : (int)SAPPORO_ERR_CLOSED;
+    struct sap_public_call call;
+    sapporo *const c = begin(&call, context);
+    return end(&call, c, c ? c->engine->travel->packed(c->store) : SAPPORO_ERR_CLOSED);
 }
 
 /* --------------------------------------------------------------- transfers */
 
 int sapporo_travel_started(sapporo *context)
 {
-    sapporo *const c = hold_traveller(context);
-    return c ? end(c, c->engine->travel->started(c->store)) : (int)SAPPORO_ERR_CLOSED;
+    struct sap_public_call call;
+    sapporo *const c = begin(&call, context);
+    return end(&call, c, c ? c->engine->travel->started(c->store) : SAPPORO_ERR_CLOSED);
 }
 
 int sapporo_travel_state(sapporo *context)
 {
-    sapporo *const c = hold_traveller(context);
-    return c ? end(c, c->engine->travel->state(c->store)) : (int)SAPPORO_ERR_CLOSED;
+    struct sap_public_call call;
+    sapporo *const c = begin(&call, context);
+    return end(&call, c, c ? c->engine->travel->state(c->store) : SAPPORO_ERR_CLOSED);
 }
 
 int sapporo_travel_take(sapporo *context, const int *number, int n, int nj, const struct sap_travel_facts *facts)
 {
-    sapporo *const c = hold_traveller(context);
+    struct sap_public_call call;
+    sapporo *const c = begin(&call, context);
     if (!c) return SAPPORO_ERR_CLOSED;
     sap_context_clear(c);
     sap_context_use_store(c, 0);
@@ -159,5 +167,5 @@ int sapporo_travel_take(sapporo *context, const int *number, int n, int nj, cons
         c->host.upper = c->host.count = nj; /* without segments: functions that read particles find none */
         c->host.soft = facts->soft;
     }
-    return end(c, status);
+    return end(&call, c, status);
 }

@@ -10,6 +10,7 @@
 #include "base/structs.h"
 #include "base/team.h"
 #include "base/threads.h"
+#include "context/call.h"
 #include "context/context.h"
 #include "context/tree_private.h"
 #include "engine/tree_limits.h"
@@ -21,13 +22,6 @@
 #define KEPT ", and the tree stays as it was"
 
 /* ---- life ---------------------------------------------------------------------------- */
-
-static sapporo_tree *hold(const sapporo_tree *handle) { return sap_tree_hold(handle); }
-
-static int leave(sapporo_tree *t, sap_fpenv callers, int status)
-{
-    return sap_object_leave(&t->object, callers, status);
-}
 
 /* Frees the parts of a locked tree and ends its life. */
 static void retire(sapporo_tree *t)
@@ -72,7 +66,8 @@ int sapporo_tree_create(const sapporo_tree_options *options, int n, sapporo_tree
 
 void sapporo_tree_destroy(sapporo_tree *tree)
 {
-    sapporo_tree *const t = hold(tree);
+    struct sap_public_call call;
+    sapporo_tree *const t = sap_call_look(&call, SAP_HANDLE_TREE, tree);
     if (t) retire(t);
 }
 
@@ -86,10 +81,11 @@ const char *sapporo_tree_kind_text(const sapporo_tree *tree)
 
 sapporo_backend sapporo_tree_get_backend(const sapporo_tree *tree)
 {
-    sapporo_tree *const t = hold(tree);
+    struct sap_public_call call;
+    sapporo_tree *const t = sap_call_look(&call, SAP_HANDLE_TREE, tree);
     if (!t) return SAPPORO_BACKEND_AUTO;
     const sapporo_backend backend = t->on.engine->backend;
-    sap_unlock(&t->object.busy);
+    sap_call_leave(&call);
     return backend;
 }
 
@@ -226,9 +222,9 @@ static int check_particles(sapporo_tree *t, const sapporo_tree_particles *given,
 int sapporo_tree_set(sapporo_tree *tree, const sapporo_tree_particles *particles)
 {
     sapporo_tree_particles p;
-    sapporo_tree *const t = hold(tree);
+    struct sap_public_call call;
+    sapporo_tree *const t = sap_call_begin(&call, SAP_HANDLE_TREE, tree);
     if (!t) return SAPPORO_ERR_CLOSED;
-    const sap_fpenv callers = sap_fp_enter();
     int status = check_particles(t, particles, &p);
     if (!status) {
         status = t->ops->set(t->tree, &p);
@@ -240,7 +236,7 @@ int sapporo_tree_set(sapporo_tree *tree, const sapporo_tree_particles *particles
             t->given = p.n;
         }
     }
-    return leave(t, callers, status);
+    return sap_call_end(&call, status);
 }
 
 /* Builds the tree of a locked handle for a time `lead` calls later. */
@@ -261,10 +257,9 @@ static int build(sapporo_tree *t, double lead)
 
 int sapporo_tree_build(sapporo_tree *tree)
 {
-    sapporo_tree *const t = hold(tree);
-    if (!t) return SAPPORO_ERR_CLOSED;
-    const sap_fpenv callers = sap_fp_enter();
-    return leave(t, callers, build(t, 0));
+    struct sap_public_call call;
+    sapporo_tree *const t = sap_call_begin(&call, SAP_HANDLE_TREE, tree);
+    return sap_call_end(&call, t ? build(t, 0) : SAPPORO_ERR_CLOSED);
 }
 
 /* Refreshes the tree of a locked handle. */
@@ -290,10 +285,9 @@ static int refresh(sapporo_tree *t)
 
 int sapporo_tree_refresh(sapporo_tree *tree)
 {
-    sapporo_tree *const t = hold(tree);
-    if (!t) return SAPPORO_ERR_CLOSED;
-    const sap_fpenv callers = sap_fp_enter();
-    return leave(t, callers, refresh(t));
+    struct sap_public_call call;
+    sapporo_tree *const t = sap_call_begin(&call, SAP_HANDLE_TREE, tree);
+    return sap_call_end(&call, t ? refresh(t) : SAPPORO_ERR_CLOSED);
 }
 
 /* Makes room for the positions that were set last, or keeps them for the next build. */
@@ -305,13 +299,13 @@ static int make_past(sapporo_tree *t, int keeps)
 
 int sapporo_tree_refresh_or_build(sapporo_tree *tree, double factor, int *built)
 {
-    sapporo_tree *const t = hold(tree);
+    struct sap_public_call call;
+    sapporo_tree *const t = sap_call_begin(&call, SAP_HANDLE_TREE, tree);
     int status = SAPPORO_ERR_ARGUMENT;
     if (built) *built = 0;
     if (!t) return SAPPORO_ERR_CLOSED;
-    const sap_fpenv callers = sap_fp_enter();
     const double most = factor == 0 ? SAP_PACE_FACTOR : factor;
-    if (!(most >= 1)) return leave(t, callers, fail(t, status, "factor is %g; it may be 0, or 1 or more", factor));
+    if (!(most >= 1)) return sap_call_end(&call, fail(t, status, "factor is %g; it may be 0, or 1 or more", factor));
     const int cells = t->ops->count(t->tree, 1), is_other = cells != t->given;
     const int knows = t->past > 0 && t->past == t->given;
     const int builds = is_other || sap_pace_ends(&t->pace, most, knows);
@@ -320,7 +314,7 @@ int sapporo_tree_refresh_or_build(sapporo_tree *tree, double factor, int *built)
     if (!status) status = make_past(t, 1);
     t->past = status ? 0 : t->given;
     if (built) *built = builds && !status;
-    return leave(t, callers, status);
+    return sap_call_end(&call, status);
 }
 
 /* Notes what a force on at least half of the particles cost. */
@@ -380,12 +374,12 @@ int sapporo_tree_force(sapporo_tree *tree, const sapporo_tree_request *request, 
 {
     sapporo_tree_request r = {.ni = 0};
     const int known = request ? sap_struct_copy(&r, sizeof r, request, sizeof request->size) : SAPPORO_ERR_ARGUMENT;
-    sapporo_tree *const t = hold(tree);
+    struct sap_public_call call;
+    sapporo_tree *const t = sap_call_begin(&call, SAP_HANDLE_TREE, tree);
     if (!t) {
         fill_with_nan(&r, acc, pot);
         return SAPPORO_ERR_CLOSED;
     }
-    const sap_fpenv callers = sap_fp_enter();
     int status =
         known ? sap_struct_error(&t->object.notes, known, "sapporo_tree_request", request) : check_request(t, &r);
     if (!status && r.ni > 0 && (acc || pot)) {
@@ -398,7 +392,7 @@ int sapporo_tree_force(sapporo_tree *tree, const sapporo_tree_request *request, 
     }
     if (status < 0) fill_with_nan(&r, acc, pot);
     if (status < 0 && r.memory == SAPPORO_MEMORY_DEVICE && t->ops->erase) t->ops->erase(t->tree, r.ni, acc, pot);
-    return leave(t, callers, status);
+    return sap_call_end(&call, status);
 }
 
 static int check_search(sapporo_tree *t, int ni, const sapporo_column *x, const sapporo_column *h,
@@ -427,19 +421,19 @@ static void write_empty(int ni, long long *first)
 int sapporo_tree_neighbours(sapporo_tree *tree, int ni, sapporo_column x, sapporo_column h, long long *first,
                             long long room, int *list)
 {
-    sapporo_tree *const t = hold(tree);
+    struct sap_public_call call;
+    sapporo_tree *const t = sap_call_begin(&call, SAP_HANDLE_TREE, tree);
     if (!t) {
         write_empty(ni, first);
         return SAPPORO_ERR_CLOSED;
     }
-    const sap_fpenv callers = sap_fp_enter();
     int status = check_search(t, ni, &x, &h, first, room, list);
     if (!status) {
         status = t->ops->search(t->tree, ni, x, h, first, room, list);
         if (status < 0) (void)sap_tree_failed(t, status, "neighbours", "");
     }
     if (status < 0) write_empty(ni, first);
-    return leave(t, callers, status);
+    return sap_call_end(&call, status);
 }
 
 /* ---- statistics and structure ----------------------------------------------------------------- */
@@ -456,15 +450,15 @@ int sapporo_tree_get_statistics(sapporo_tree *tree, sapporo_tree_statistics *sta
     static const sapporo_tree_statistics none = {.seconds = {NAN, NAN, NAN, NAN}};
     sapporo_tree_statistics whole = none;
     const int sized = statistics && statistics->size >= sizeof statistics->size;
-    sapporo_tree *const t = hold(tree);
+    struct sap_public_call call;
+    sapporo_tree *const t = sap_call_begin(&call, SAP_HANDLE_TREE, tree);
     if (!t) {
         if (sized) give_statistics(statistics, &whole);
         return sized || !tree ? SAPPORO_ERR_CLOSED : SAPPORO_ERR_ARGUMENT;
     }
-    const sap_fpenv callers = sap_fp_enter();
     if (!sized)
-        return leave(t, callers,
-                     sap_struct_error(&t->object.notes, SAPPORO_ERR_ARGUMENT, "sapporo_tree_statistics", statistics));
+        return sap_call_end(
+            &call, sap_struct_error(&t->object.notes, SAPPORO_ERR_ARGUMENT, "sapporo_tree_statistics", statistics));
     memset(whole.seconds, 0, sizeof whole.seconds);
     const int status = t->ops->statistics(t->tree, &whole);
     whole.first_interactions = t->pace.first;
@@ -473,14 +467,12 @@ int sapporo_tree_get_statistics(sapporo_tree *tree, sapporo_tree_statistics *sta
         (void)sap_tree_failed(t, status, "statistics of the tree", "");
     }
     give_statistics(statistics, &whole);
-    return leave(t, callers, status);
+    return sap_call_end(&call, status);
 }
 
 int sap_tree_structure_of(sapporo_tree *tree, struct sap_tree_structure *structure)
 {
-    sapporo_tree *const t = hold(tree);
-    if (!t) return SAPPORO_ERR_CLOSED;
-    const int status = t->ops->structure(t->tree, structure);
-    sap_unlock(&t->object.busy);
-    return status;
+    struct sap_public_call call;
+    sapporo_tree *const t = sap_call_look(&call, SAP_HANDLE_TREE, tree);
+    return sap_call_end(&call, t ? t->ops->structure(t->tree, structure) : SAPPORO_ERR_CLOSED);
 }

@@ -7,12 +7,16 @@
 #ifndef SAP_CONTEXT_TREE_PART_H
 #define SAP_CONTEXT_TREE_PART_H
 
+#include "engine/cube.h"
 #include "engine/tree_ops.h"
 #include "engine/tree_part.h"
 #include "engine/tree_regions.h"
 
 /* Copies the settings of a tree, with defaults filled in. */
 SAPPORO_API int sapporo_tree_part_settings(sapporo_tree *tree, struct sap_tree_settings *settings);
+
+/* Returns the unit of MULTIPOLE's tolerance, for a whole as for one tree (engine/pull.h).  Locks nothing. */
+SAPPORO_API double sapporo_tree_part_pull(const double (*sample)[SAP_CUBE_SAMPLE], int m, double sum);
 
 /* Says that the trees of later builds are parts of a whole; NULL: that they are wholes. */
 SAPPORO_API int sapporo_tree_part_join(sapporo_tree *tree, const struct sap_tree_whole *whole);

@@ -21,12 +21,6 @@ struct sapporo_tree {
     char kind[96];
 };
 
-/* The object of a handle, locked; NULL: no live tree has this handle. */
-static inline struct sapporo_tree *sap_tree_hold(const sapporo_tree *handle)
-{
-    return sap_object_hold(SAP_HANDLE_TREE, handle);
-}
-
 /* Sets the error of an engine call: `what` failed, with the engine's own text; `stays` says what the tree is now. */
 int sap_tree_failed(sapporo_tree *tree, int status, const char *what, const char *stays);
 

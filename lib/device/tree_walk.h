@@ -561,147 +561,214 @@ SAP_INLINE void leave_marked(const struct walk_force *o, const struct sap_gpu_wa
 }
 #endif
 
+/* What the walk of a part has in hand, the same in all threads of the group. */
+struct walk_hand {
+    int top;                   /* runs on the stack */
+    int cells, distant, nears; /* entries of the lists */
+    int spare;                 /* leaves that the bound may hold besides those that have been met; < 0: too many */
+    int owning;                /* the group's own particles are to be listed now */
+    int has_distant;           /* a distant cell has been added */
+};
+
+/* Particles that a thread lists: `near` from `from` on, with a gap of `hidden` for the group's own. */
+struct walk_found {
+    int from, near, hidden;
+    int near_at, near_sum; /* how many those of earlier threads are, and those of all threads */
+};
+
+/* Starts the walk of part p: what its end needs, the frame of its words, its target particles, and the root. */
+SAP_INLINE struct walk_hand start_part(const int most, const struct walk_room *m, const struct sap_gpu_walk *w,
+                                       const struct sap_gpu_tree *t, const struct walk_part *q, int p, int crowd,
+                                       int mean, struct walk_frame *f, struct walkers *i)
+{
+    const int me = (int)local_id(), selected = m->selected;
+    if (me == 0) {
+        m->place->item = p;
+        m->place->first = q->first;
+        m->place->rows = q->rows;
+        m->place->cells = m->place->clumped = 0;
+        m->place->nears = selected ? -1 : w->own ? q->own_end - q->own - 1 : 0;
+        m->place->bound = words_of_bound(t, &q->bound, q->strictness, q->length);
+    }
+    start_frame(t, q->bound.centre, f);
+    if (SPLINE) f->radius = padded(d_mul(sap_bound_size(&q->bound), t->unit), d_set1(SAP_ZERO));
+    f->length = q->length;
+    f->mean = mean;
+    start_walkers(f, w, m->force, selected, most, q->first, q->rows, i);
+    for (int c = me; c < SAP_LOCAL; c += WALK_THREADS) m->coefficients[c] = d_set1(SAP_ZERO);
+    struct walk_hand h = {1, 0, 0, 0, crowd, w->own && !selected, 0};
+    group_barrier();
+    if (me == 0) m->stack[0] = 0; /* the root */
+    group_barrier();
+    return h;
+}
+
 /*
- * Computes acc (three per row) and pot of all parts: of the particles in tree order, or, with `selected`, of the slots.
- * most: target particles per thread at most, a constant.
+ * Takes runs from the top of the stack, WALK_THREADS cells at most: next_ones begins with them; then follow how many
+ * runs were taken, and how many cells.
+ */
+SAP_INLINE void take_runs(const struct walk_room *m, int top)
+{
+    const int me = (int)local_id();
+    const unsigned run = me < top ? m->stack[top - 1 - me] : 0;
+    const int length = me < top ? (int)(run & 7U) + 1 : 0;
+    const int more = me + 1 < top ? (int)(m->stack[top - 2 - me] & 7U) + 1 : (int)WALK_THREADS + 1;
+    int sum;
+    const int before = lanes_scan(m->scan, length, &sum);
+    const int taken = me < top && before + length <= WALK_THREADS;
+    for (int c = 0; c < length && taken; c++) m->next_ones[before + c] = (int)(run >> 3) + c;
+    if (taken && (me == WALK_THREADS - 1 || before + length + more > WALK_THREADS)) {
+        m->next_ones[WALK_THREADS] = me + 1; /* the last run that is taken */
+        m->next_ones[WALK_THREADS + 1] = before + length;
+    }
+    group_barrier();
+}
+
+/*
+ * Tests the cells that were taken, one per thread.  Accepted ones get on the lists of cells, the children of opened
+ * ones on the stack; the particles of leaves are found.  own_walks: no accepted cell holds a target particle, and these
+ * are listed by themselves.
+ */
+SAP_INLINE void examine(const struct walk_room *m, const struct sap_gpu_tree *t, const struct walk_part *q,
+                        int own_walks, struct walk_hand *h, struct walk_found *found)
+{
+    const int me = (int)local_id();
+    h->top -= m->next_ones[WALK_THREADS];
+    const int here = me < m->next_ones[WALK_THREADS + 1], k = here ? m->next_ones[me] : 0;
+    const struct walk_node n = walk_node_of(m->force->word, k);
+    const struct walk_bound b = m->place->bound;
+    const V distance2 = distance2_of(&n, &b);
+    const int acts = here && accepted(&n, distance2, &b), leaf = n.many >= 0;
+    const int as_cell = acts_as_cell(&n, here, acts, t->order), opens = here && !acts && !leaf;
+    const int far = as_cell && acts && sap_is_distant(b.size, (V)n.far, centre2_of(&n, &b));
+    const struct lanes_marks marks =
+        lanes_mark(m->scan, as_cell && !far, opens, far, here && leaf && inside(distance2, &b));
+    h->spare -= marks.fourth;
+    found->from = n.at;
+    found->hidden = here && leaf && !as_cell && own_walks ? overlap(&n, q->own, q->own_end) : 0;
+    found->near = here && leaf && !as_cell ? n.many - found->hidden : 0;
+    found->near_at = lanes_scan(m->scan, found->near, &found->near_sum);
+    if (opens) m->stack[h->top + marks.second - 1 - marks.second_at] = (unsigned)n.at << 3 | (unsigned)(-n.many - 1);
+    if (as_cell && !far) m->cell[h->cells + marks.first_at] = k;
+    if (far) m->distant[h->distant + marks.third_at] = k;
+    h->top += marks.second;
+    h->cells += marks.first;
+    h->distant += marks.third;
+    if (me == 0) {
+        m->place->cells += marks.first + marks.third;
+        m->place->nears += found->near_sum;
+    }
+    if (h->spare < 0) h->top = h->cells = h->distant = h->nears = found->near_sum = 0; /* the group is split */
+    group_barrier();
+}
+
+/* Adds cells and distant cells if their list might overflow in the next round, or if it is the last. */
+SAP_INLINE void sum_listed_cells(const int most, const struct walk_frame *f, const struct walk_room *m,
+                                 struct walkers *i, struct walk_hand *h)
+{
+    if (h->cells > CELL_LIST - WALK_THREADS || (h->cells > 0 && h->top == 0)) {
+        sum_cells(most, f, m, m->sources, i, h->cells);
+        h->cells = 0;
+    }
+    while (h->distant >= WALK_THREADS || (h->distant > 0 && h->top == 0)) {
+        const int n = min(h->distant, (int)WALK_THREADS);
+        sum_distant(f, m, m->sources, h->distant, n);
+        h->distant -= n;
+        h->has_distant = 1;
+    }
+}
+
+/* Lists the particles that were found, and adds lists that are full, or that must be added now. */
+SAP_INLINE void sum_listed_particles(const int most, const struct walk_frame *f, const struct walk_room *m, int own,
+                                     const struct walk_found *found, int last, struct walkers *i, struct walk_hand *h)
+{
+    for (int done = 0; done < found->near_sum || (last && h->nears > 0);) {
+        const int take = min(found->near_sum - done, NEAR_LIST - h->nears);
+        const int end = min(found->near_at + found->near, done + take);
+        for (int e = max(found->near_at, done); e < end; e++) {
+            const int j = found->from + e - found->near_at;
+            m->near[h->nears + e - done] = found->hidden > 0 && j >= own ? j + found->hidden : j;
+        }
+        h->nears += take;
+        done += take;
+        group_barrier();
+        if (h->nears == NEAR_LIST || last) {
+            sum_particles(most, f, m, i, h->owning, h->nears);
+            h->nears = 0;
+        }
+    }
+}
+
+/* Delivers the sums of a part, or leaves it to a later launch: apart, since its bound holds too many leaves. */
+SAP_INLINE void end_part(const int most, const struct walk_frame *f, const struct walk_room *m,
+                         const struct sap_gpu_walk *w, const struct sap_gpu_tree *t, const struct walk_hand *h,
+                         struct walkers *i)
+{
+    const struct walk_force *const o = m->force;
+    const int me = (int)local_id(), apart = h->spare < 0;
+    if (h->has_distant) add_polynomial(most, f, m, i);
+    m->next_ones[me] = 0;
+    group_barrier();
+    if (!apart) deliver(most, i, t, w, o->row + m->place->first, m->place->rows, o->acc, o->pot, m->next_ones);
+    for (int k = me; k < m->place->rows && w->work > 0 && !apart; k += WALK_THREADS)
+        o->left[(size_t)w->work + (size_t)o->row[m->place->first + k]] = m->place->nears + m->place->cells;
+    group_barrier();
+    if (me == 0) {
+        if (apart) leave_bunches(o->left, w, WALK_APART, m->place->first, m->place->rows);
+#if !defined(SAP_KERNEL_DP)
+        if (!apart) leave_marked(o, w, m->place, m->next_ones);
+#endif
+        if (!apart) tell(o->left, m->place->rows, m->place->nears, m->place->cells);
+    }
+    group_barrier();
+}
+
+/* Walks for part p. */
+SAP_INLINE void walk_part(const int most, const struct walk_room *m, const struct sap_gpu_walk *w,
+                          const struct sap_gpu_tree *t, const struct walk_part *q, int p, int crowd, int mean)
+{
+    const int own_walks = w->own && !m->selected;
+    struct walk_frame f;
+    struct walkers i;
+    struct walk_hand h = start_part(most, m, w, t, q, p, crowd, mean, &f, &i);
+    while (h.owning || h.top > 0) {
+        const int from = q->own + (int)local_id() * OWN_EACH;
+        struct walk_found found = {from, max(0, min(q->own_end - from, (int)OWN_EACH)), 0, (int)local_id() * OWN_EACH,
+                                   q->own_end - q->own};
+        if (!h.owning) {
+            take_runs(m, h.top);
+            examine(m, t, q, own_walks, &h, &found);
+        }
+        const int last = h.owning || h.top == 0; /* all list entries must be added now */
+        sum_listed_cells(most, &f, m, &i, &h);
+        sum_listed_particles(most, &f, m, q->own, &found, last, &i, &h);
+        h.owning = 0;
+    }
+    end_part(most, &f, m, w, t, &h, &i);
+}
+
+/*
+ * Computes acc (three per row) and pot of all parts: of the particles in tree order, or, if particles are selected, of
+ * the slots.  selected, most, constants: most is the number of target particles per thread at most.
  * group_first[group]: its first target particle; heavy[group]: the group is left to the kernel in double; strict: by
  * group, or by slot.  left: numbers of interactions, and what is left to later launches (tree_layout.h).
  */
-SAP_INLINE void walk_parts(const int selected, const int most, const struct walk_room *m, const struct walk_sources *s,
-                           const struct walk_force *o, const struct sap_gpu_walk *w, const struct sap_gpu_tree *t,
-                           int mean)
+SAP_INLINE void walk_parts(const int selected, const int most, const struct walk_room *m, const struct sap_gpu_walk *w,
+                           const struct sap_gpu_tree *t, int mean)
 {
-    const int me = (int)local_id(), own_walks = w->own && !selected;
+    const struct walk_force *const o = m->force;
     const int all = items_of(o->left, w, w->parts);
     const int crowd = max(16, SAP_WALK_CROWD * t->group_size / t->leaf_size); /* leaves in a bound */
     for (int item = (int)group_id(0); item < all; item += (int)num_groups()) {
         const int p = item_of(o->left, w, item);
         const struct walk_part q = selected ? part_of_slots(m, o, w, t, p) : part_of_group(o, w, p);
-        const int own = q.own, own_end = q.own_end, first = q.first, rows = q.rows;
-        if (rows > 0 && !q.walks && me == 0) {
+        if (q.rows > 0 && !q.walks && local_id() == 0) {
             if (selected)
-                leave_bunches(o->left, w, WALK_APART, first, rows);
+                leave_bunches(o->left, w, WALK_APART, q.first, q.rows);
             else
                 leave_it(o->left, w, SAP_LEFT_PARTS, p);
         }
-        if (rows > 0 && q.walks) {
-            /* target particles of the tree: no accepted cell holds any of them, and they are listed by themselves */
-            struct walk_frame f;
-            struct walkers i;
-            if (me == 0) {
-                m->place->item = p;
-                m->place->first = first;
-                m->place->rows = rows;
-                m->place->cells = m->place->clumped = 0;
-                m->place->nears = selected ? -1 : w->own ? own_end - own - 1 : 0;
-                m->place->bound = words_of_bound(t, &q.bound, q.strictness, q.length);
-            }
-            start_frame(t, q.bound.centre, &f);
-            if (SPLINE) f.radius = padded(d_mul(sap_bound_size(&q.bound), t->unit), d_set1(SAP_ZERO));
-            f.length = q.length;
-            f.mean = mean;
-            start_walkers(&f, w, o, selected, most, first, rows, &i);
-            for (int c = me; c < SAP_LOCAL; c += WALK_THREADS) m->coefficients[c] = d_set1(SAP_ZERO);
-
-            int top = 1, cells = 0, distant = 0, nears = 0, owning = own_walks, has_distant = 0;
-            int spare = crowd; /* leaves that the bound may hold besides those that have been met */
-            group_barrier();
-            if (me == 0) m->stack[0] = 0; /* the root */
-            group_barrier();
-            while (owning || top > 0) {
-                /* particles to be listed by this thread: from `from` on, with a gap of `hidden` for the group's own */
-                int from = own + me * OWN_EACH, near = max(0, min(own_end - from, (int)OWN_EACH)), hidden = 0;
-                int near_at = me * OWN_EACH, near_sum = own_end - own;
-                if (!owning) {
-                    const unsigned run = me < top ? m->stack[top - 1 - me] : 0;
-                    const int length = me < top ? (int)(run & 7U) + 1 : 0;
-                    const int more = me + 1 < top ? (int)(m->stack[top - 2 - me] & 7U) + 1 : (int)WALK_THREADS + 1;
-                    int sum;
-                    const int before = lanes_scan(m->scan, length, &sum);
-                    const int taken = me < top && before + length <= WALK_THREADS;
-                    for (int c = 0; c < length && taken; c++) m->next_ones[before + c] = (int)(run >> 3) + c;
-                    if (taken && (me == WALK_THREADS - 1 || before + length + more > WALK_THREADS)) {
-                        m->next_ones[WALK_THREADS] = me + 1; /* the last run that is taken */
-                        m->next_ones[WALK_THREADS + 1] = before + length;
-                    }
-                    group_barrier();
-                    top -= m->next_ones[WALK_THREADS];
-
-                    const int here = me < m->next_ones[WALK_THREADS + 1], k = here ? m->next_ones[me] : 0;
-                    const struct walk_node n = walk_node_of(o->word, k);
-                    const struct walk_bound b = m->place->bound;
-                    const V distance2 = distance2_of(&n, &b);
-                    const int acts = here && accepted(&n, distance2, &b), leaf = n.many >= 0;
-                    const int as_cell = acts_as_cell(&n, here, acts, t->order), opens = here && !acts && !leaf;
-                    const int far = as_cell && acts && sap_is_distant(b.size, (V)n.far, centre2_of(&n, &b));
-                    const struct lanes_marks marks =
-                        lanes_mark(m->scan, as_cell && !far, opens, far, here && leaf && inside(distance2, &b));
-                    spare -= marks.fourth;
-                    from = n.at;
-                    hidden = here && leaf && !as_cell && own_walks ? overlap(&n, own, own_end) : 0;
-                    near = here && leaf && !as_cell ? n.many - hidden : 0;
-                    near_at = lanes_scan(m->scan, near, &near_sum);
-                    if (opens)
-                        m->stack[top + marks.second - 1 - marks.second_at] =
-                            (unsigned)n.at << 3 | (unsigned)(-n.many - 1);
-                    if (as_cell && !far) m->cell[cells + marks.first_at] = k;
-                    if (far) m->distant[distant + marks.third_at] = k;
-                    top += marks.second;
-                    cells += marks.first;
-                    distant += marks.third;
-                    if (me == 0) {
-                        m->place->cells += marks.first + marks.third;
-                        m->place->nears += near_sum;
-                    }
-                    if (spare < 0)
-                        top = cells = distant = nears = near_sum = 0; /* too many leaves: the group is split */
-                    group_barrier();
-                }
-                const int last = owning || top == 0; /* all list entries must be added now */
-                if (cells > CELL_LIST - WALK_THREADS || (cells > 0 && top == 0)) {
-                    sum_cells(most, &f, m, s, &i, cells);
-                    cells = 0;
-                }
-                while (distant >= WALK_THREADS || (distant > 0 && top == 0)) {
-                    const int n = min(distant, (int)WALK_THREADS);
-                    sum_distant(&f, m, s, distant, n);
-                    distant -= n;
-                    has_distant = 1;
-                }
-                for (int done = 0; done < near_sum || (last && nears > 0);) {
-                    const int take = min(near_sum - done, NEAR_LIST - nears);
-                    for (int e = max(near_at, done); e < min(near_at + near, done + take); e++) {
-                        const int j = from + e - near_at;
-                        m->near[nears + e - done] = hidden > 0 && j >= own ? j + hidden : j;
-                    }
-                    nears += take;
-                    done += take;
-                    group_barrier();
-                    if (nears == NEAR_LIST || last) {
-                        sum_particles(most, &f, m, &i, owning, nears);
-                        nears = 0;
-                    }
-                }
-                owning = 0;
-            }
-
-            const int apart = spare < 0;
-            if (has_distant) add_polynomial(most, &f, m, &i);
-            m->next_ones[me] = 0;
-            group_barrier();
-            if (!apart) deliver(most, &i, t, w, o->row + m->place->first, m->place->rows, o->acc, o->pot, m->next_ones);
-            for (int k = me; k < m->place->rows && w->work > 0 && !apart; k += WALK_THREADS)
-                o->left[(size_t)w->work + (size_t)o->row[m->place->first + k]] = m->place->nears + m->place->cells;
-            group_barrier();
-            if (me == 0) {
-                if (apart) leave_bunches(o->left, w, WALK_APART, m->place->first, m->place->rows);
-#if !defined(SAP_KERNEL_DP)
-                if (!apart) leave_marked(o, w, m->place, m->next_ones);
-#endif
-                if (!apart) tell(o->left, m->place->rows, m->place->nears, m->place->cells);
-            }
-            group_barrier();
-        }
+        if (q.rows > 0 && q.walks) walk_part(most, m, w, t, &q, p, crowd, mean);
     }
 }
 
@@ -721,7 +788,7 @@ SAP_INLINE void walk_parts(const int selected, const int most, const struct walk
         const struct walk_force o = WALK_FORCE;                                                                        \
         const struct walk_room m = {&s,        &o,      selected,     stack, next_ones, cell_list,                     \
                                     near_list, distant, coefficients, words, scan,      &place};                       \
-        walk_parts(selected, most, &m, &s, &o, &w, &t, MEAN);                                                          \
+        walk_parts(selected, most, &m, &w, &t, MEAN);                                                                  \
     }
 
 #if defined(SAP_TREE_SPLINE) && defined(SAP_KERNEL_DP)

@@ -3,8 +3,9 @@
  *
  * An engine computes forces on i-particles from j-particles.  A context knows engines only through these tables.  An
  * entry that is NULL is not supported by the engine, and the context handles the call.  The CPU engine is
- * lib/cpu/cpu_engine.c.  Accelerators share their host code (lib/gpu) over a small driver interface.  Trees have a
- * table of their own beside `force`.  Results of several devices or ranks are merged as accumulators.
+ * lib/cpu/cpu_engine.c.  Accelerators share their host code (lib/gpu) over a small driver interface.  Trees, steppers
+ * and transfers from device to device have tables of their own.  Results of several devices or ranks are merged as
+ * accumulators.
  *
  * Functions that return int return a sapporo_status unless their comment says otherwise.  A context serialises the
  * calls on its own objects; different contexts call concurrently.

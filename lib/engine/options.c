@@ -13,13 +13,15 @@
 #include "base/team.h"
 #include "base/variable_check.h"
 #include "engine/config.h"
+#include "variables.h"
 
 /* ---- words and numbers ------------------------------------------------------- */
 
 const char *const sap_precision_names[] = {[SAPPORO_SP] = "sp", [SAPPORO_DS] = "ds", [SAPPORO_DP] = "dp"};
 
 /* Reads a variable whose value is a word; *found is NULL if it is not set. */
-static int word_variable(struct sap_notes *notes, enum sap_variable variable, const struct sap_word **found)
+static int word_variable(struct sap_notes *notes, const struct sap_variable_row *variable,
+                         const struct sap_word **found)
 {
     char wrong[SAP_WRONG_ROOM];
     *found = NULL;
@@ -147,7 +149,7 @@ static int local_rank(void)
     char wrong[SAP_WRONG_ROOM];
     int rank;
     for (int k = SAP_VAR_RANK_OPENMPI; k <= SAP_VAR_RANK_PALS; k++)
-        if (sap_env_number((enum sap_variable)k, &rank, wrong) == SAP_READ_GOOD) return rank;
+        if (sap_env_number(&sap_variables[k], &rank, wrong) == SAP_READ_GOOD) return rank;
     return -1;
 }
 
@@ -168,7 +170,7 @@ static int read_precision(struct sap_settings *out, const sapporo_options *optio
         return sap_error(notes, SAPPORO_ERR_ARGUMENT, "precision is %d; it may be 0 to 3", (int)options->precision);
     out->precision = options->precision;
     if (out->precision != SAPPORO_PRECISION_DEFAULT) return SAPPORO_OK;
-    int status = word_variable(notes, SAP_VAR_PRECISION, &word);
+    int status = word_variable(notes, &sap_variables[SAP_VAR_PRECISION], &word);
     if (word != NULL)
         out->precision = (sapporo_precision)word->value;
     else
@@ -184,7 +186,7 @@ static int read_backend(struct sap_settings *out, const sapporo_options *options
     if ((int)options->backend < SAPPORO_BACKEND_AUTO || options->backend > SAPPORO_BACKEND_CPU)
         return sap_error(notes, SAPPORO_ERR_ARGUMENT, "backend is %d; it may be 0 to 3", (int)options->backend);
     out->backend = options->backend;
-    if (out->backend == SAPPORO_BACKEND_AUTO) status = word_variable(notes, SAP_VAR_BACKEND, &word);
+    if (out->backend == SAPPORO_BACKEND_AUTO) status = word_variable(notes, &sap_variables[SAP_VAR_BACKEND], &word);
     if (word != NULL) out->backend = (sapporo_backend)word->value;
     out->backend_given = out->backend != SAPPORO_BACKEND_AUTO;
     return status;
@@ -204,7 +206,7 @@ static int read_isa(struct sap_settings *out, const sapporo_options *options, st
             return sap_error(notes, SAPPORO_ERR_ARGUMENT, "%s", wrong);
         }
     } else {
-        status = word_variable(notes, SAP_VAR_CPU_ISA, &word);
+        status = word_variable(notes, &sap_variables[SAP_VAR_CPU_ISA], &word);
     }
     if (word != NULL) strcpy(out->isa, word->text);
     return status;
@@ -232,7 +234,7 @@ static int read_root(struct sap_settings *out, const sapporo_options *options, s
         return sap_error(notes, SAPPORO_ERR_ARGUMENT, "root is %d; it may be 0 to 2", (int)options->root);
     out->root = options->root;
     if (out->root != SAPPORO_ROOT_DEFAULT) return SAPPORO_OK;
-    status = word_variable(notes, SAP_VAR_ROOT, &word);
+    status = word_variable(notes, &sap_variables[SAP_VAR_ROOT], &word);
     out->root = word != NULL ? (sapporo_root)word->value : SAPPORO_ROOT_FULL;
     return status;
 }
@@ -243,7 +245,7 @@ static int read_devices(struct sap_settings *out, const sapporo_options *options
     static const struct config_file sapporo1 = {
         .name = "sapporo.config", .complaint = SAP_COMPLAINT_SAPPORO_CONFIG, .has_capacity = 1};
     const char *text;
-    const size_t n = sap_env_text(SAP_VAR_DEVICES, &text);
+    const size_t n = sap_env_text(&sap_variables[SAP_VAR_DEVICES], &text);
     const int rank = local_rank();
     out->preferred_device = rank >= 0 ? rank : options->preferred_device > 0 ? options->preferred_device : 0;
     if (options->ndevices != 0) return devices_from_options(out, options, notes);
@@ -256,7 +258,8 @@ static int read_devices(struct sap_settings *out, const sapporo_options *options
 /* Writes the default path of the tuning file; "": there is none. */
 static void default_tune(char *path, size_t room)
 {
-    const char *const config = sap_env_path(SAP_VAR_CONFIG_HOME), *const home = sap_env_path(SAP_VAR_HOME);
+    const char *const config = sap_env_path(&sap_variables[SAP_VAR_CONFIG_HOME]), *const home = sap_env_path(
+                                                                                      &sap_variables[SAP_VAR_HOME]);
     int length = 0;
     if (config != NULL && config[0] == '/') /* the XDG specification says to ignore relative paths */
         length = snprintf(path, room, "%s/sapporo/tune", config);
@@ -271,8 +274,8 @@ static void default_tune(char *path, size_t room)
  */
 static int read_tune(struct sap_settings *out, const sapporo_options *options, struct sap_notes *notes)
 {
-    const char *text, *const path = sap_env_path(SAP_VAR_TUNE);
-    const size_t n = sap_env_text(SAP_VAR_TUNE, &text);
+    const char *text, *const path = sap_env_path(&sap_variables[SAP_VAR_TUNE]);
+    const size_t n = sap_env_text(&sap_variables[SAP_VAR_TUNE], &text);
     const struct sap_word *const word = sap_parse_word(sap_variables[SAP_VAR_TUNE].words, text, n);
     (void)options;
     out->tune_frozen = word != NULL && word->value == 1;
@@ -295,7 +298,7 @@ static int check_others(struct sap_settings *out, const sapporo_options *options
     char wrong[SAP_WRONG_ROOM];
     (void)out, (void)options;
     for (int k = 0; k < SAP_VARIABLES; k++)
-        if (sap_variables[k].bad == SAP_BAD_OPEN && sap_env_check((enum sap_variable)k, wrong) == SAP_READ_BAD)
+        if (sap_variables[k].bad == SAP_BAD_OPEN && sap_env_check(&sap_variables[k], wrong) == SAP_READ_BAD)
             return sap_error(notes, SAPPORO_ERR_ARGUMENT, "%s", wrong);
     return SAPPORO_OK;
 }
@@ -331,23 +334,23 @@ int sap_settings_read(struct sap_settings *out, const sapporo_options *options, 
 int sap_settings_method(char *wrong)
 {
     const struct sap_word *word = NULL;
-    if (sap_env_word(SAP_VAR_METHOD, &word, wrong) == SAP_READ_BAD) return SAPPORO_ERR_ARGUMENT;
+    if (sap_env_word(&sap_variables[SAP_VAR_METHOD], &word, wrong) == SAP_READ_BAD) return SAPPORO_ERR_ARGUMENT;
     return word != NULL ? word->value : 0;
 }
 
 int sap_settings_precision_is_set(void)
 {
     const char *text;
-    return sap_env_text(SAP_VAR_PRECISION, &text) > 0;
+    return sap_env_text(&sap_variables[SAP_VAR_PRECISION], &text) > 0;
 }
 
 int sap_settings_tree(struct sap_tree_variables *out, char *wrong)
 {
     const struct sap_word *kind = NULL, *mac = NULL;
     memset(out, 0, sizeof *out);
-    if (sap_env_word(SAP_VAR_TREE_KIND, &kind, wrong) == SAP_READ_BAD ||
-        sap_env_word(SAP_VAR_TREE_MAC, &mac, wrong) == SAP_READ_BAD ||
-        sap_env_real(SAP_VAR_TREE_ACCURACY, &out->accuracy, wrong) == SAP_READ_BAD)
+    if (sap_env_word(&sap_variables[SAP_VAR_TREE_KIND], &kind, wrong) == SAP_READ_BAD ||
+        sap_env_word(&sap_variables[SAP_VAR_TREE_MAC], &mac, wrong) == SAP_READ_BAD ||
+        sap_env_real(&sap_variables[SAP_VAR_TREE_ACCURACY], &out->accuracy, wrong) == SAP_READ_BAD)
         return SAPPORO_ERR_ARGUMENT;
     if (kind != NULL) out->kind = (sapporo_tree_kind)kind->value;
     if (mac != NULL) out->mac = (sapporo_tree_mac)mac->value;

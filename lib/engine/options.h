@@ -11,7 +11,7 @@
 #define SAP_OPTIONS_H
 
 #include "base/log.h"
-#include "base/option_parts.h"
+#include "engine/option_parts.h"
 #include "sapporo.h"
 
 enum { SAP_PATH_MAX = 1024 };

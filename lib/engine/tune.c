@@ -168,7 +168,7 @@ int sap_tune_read(const struct sap_settings *s, const char *device, const struct
     const enum sap_file_status status = sap_file_read(s->tune, SAP_TUNE_MOST, &file);
     if (status == SAP_FILE_MISSING && !s->tune_given) return 0; /* the default file need not exist */
     if (status == SAP_FILE_MISSING) return unreadable(s->tune, "there is no such file");
-    if (status == SAP_FILE_REFUSED) return unreadable(s->tune, file.why);
+    if (status != SAP_FILE_READ) return unreadable(s->tune, file.why);
     const int found = sap_tune_parse(s, device, number, n, file.bytes, file.size);
     free(file.bytes);
     return found;

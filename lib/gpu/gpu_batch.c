@@ -179,8 +179,8 @@ static int launch_pairs(const struct sap_batch_work *w, struct sap_gpu_place *p)
     const struct sap_gpu_share *h = &w->store->share[p->device];
     const struct sap_gpu_kernels *k = h->device->kernels;
     const struct sap_gpu_buffer *const kept = &w->all->batches->kept;
-    const struct sap_argument pairs[] = {MEM(h->predicted), MEM(p->input), MEM(*kept),
-                                         MEM(p->record),    MEM(p->out),   VALUE(p->layout)};
+    const struct sap_argument pairs[] = {MEM(h->sums.predicted), MEM(p->input), MEM(*kept),
+                                         MEM(p->record),         MEM(p->out),   VALUE(p->layout)};
     const struct sap_argument more[] = {MEM(h->j),   MEM(p->input),   MEM(*kept), MEM(w->all->columns),
                                         MEM(p->out), VALUE(p->layout)};
     const int mode = w->soft ? 2 : p->found & SAP_BATCH_ZERO ? 1 : 0, alone = k->geometry.lanes > 1;
@@ -511,7 +511,7 @@ static int compute(struct sap_gpu_store *store, const struct sap_jstore *host, c
                    struct sap_gpu_places **of)
 {
     store->words[0] = '\0';
-    if (store->broken) return sap_gpu_refuse(store, SAPPORO_ERR_DEVICE, "a device was lost: close, and open again");
+    if (sap_gpu_refuse_lost(store)) return SAPPORO_ERR_DEVICE;
     struct sap_gpu_places *const all = *of = take_places(store);
     if (!all) return SAPPORO_ERR_MEMORY;
     all->work = work_of(store, host, m);
@@ -551,8 +551,7 @@ int sap_gpu_batch_end(struct sap_gpu_places *all)
 {
     struct sap_batch_work *const w = &all->work;
     w->store->words[0] = '\0';
-    if (w->store->broken)
-        return sap_gpu_refuse(w->store, SAPPORO_ERR_DEVICE, "a device was lost: close, and open again");
+    if (sap_gpu_refuse_lost(w->store)) return SAPPORO_ERR_DEVICE;
     w->leave = 0;
     return judge(all, run_steps(w, (struct sap_batch_step){-1, -1, w->waited == w->planned}));
 }

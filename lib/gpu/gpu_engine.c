@@ -11,13 +11,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/fpenv.h"
 #include "device/gpu_layout.h"
 #include "driver/driver.h"
 #include "engine/engine.h"
 #include "gpu/gpu_batch.h"
 #include "gpu/gpu_devices.h"
 #include "gpu/gpu_force.h"
+#include "gpu/gpu_launch.h"
 #include "gpu/gpu_lists.h"
 #include "gpu/gpu_neighbour.h"
 #include "gpu/gpu_selftest.h"
@@ -28,10 +28,9 @@
 #include "physics/arithmetic.h"
 
 /* The body of an entry: evaluates the call in the standard floating-point environment and returns its value. */
-#define GUARDED(type, call)                                                                                            \
-    const sap_fpguard caller = sap_fp_guard();                                                                         \
-    const type result = call;                                                                                          \
-    sap_fp_release(caller);                                                                                            \
+#define RETURN_GUARDED(type, call)                                                                                     \
+    type result;                                                                                                       \
+    GUARDED(result = (call));                                                                                          \
     return result
 
 /* ------------------------------------------------------------------ devices */
@@ -57,9 +56,8 @@ static int open_set(int (*open)(const struct sap_settings *settings, struct sap_
                     const struct sap_settings *settings, struct sap_device_set **set, char *why, size_t room)
 {
     struct sap_gpu_set *opened = NULL;
-    const sap_fpguard caller = sap_fp_guard();
-    const int status = open(settings, &opened, why, room);
-    sap_fp_release(caller);
+    int status;
+    GUARDED(status = open(settings, &opened, why, room));
     if (opened && settings->few) opened->below = SAP_FEW_J; /* the self-test needed more */
     *set = (void *)opened;
     return status;
@@ -82,9 +80,7 @@ static int mixed(const struct sap_device_set *opaque_set)
 static void close_set(struct sap_device_set *opaque_set)
 {
     struct sap_gpu_set *const set = (void *)opaque_set;
-    const sap_fpguard caller = sap_fp_guard();
-    sap_gpu_close(set);
-    sap_fp_release(caller);
+    GUARDED(sap_gpu_close(set));
 }
 
 /* Returns the units of all devices. */
@@ -114,9 +110,7 @@ static int store_create(struct sap_device_set *opaque_set, struct sap_jstore *ho
 static void store_destroy(struct sap_store *opaque_store)
 {
     struct sap_gpu_store *const store = (void *)opaque_store;
-    const sap_fpguard caller = sap_fp_guard();
-    sap_gpu_store_free(store);
-    sap_fp_release(caller);
+    GUARDED(sap_gpu_store_free(store));
 }
 
 static size_t store_memory(const struct sap_device_set *opaque_set, int nj, size_t *device_bytes)
@@ -146,9 +140,8 @@ static int begin(struct sap_store *opaque_store, const struct sap_force_request 
 {
     struct sap_gpu_store *const store = (void *)opaque_store;
     struct sap_gpu_host_force *f = (void *)*force;
-    const sap_fpguard caller = sap_fp_guard();
-    const int status = sap_gpu_begin(store, request, &f);
-    sap_fp_release(caller);
+    int status;
+    GUARDED(status = sap_gpu_begin(store, request, &f));
     *force = (void *)f;
     return status;
 }
@@ -157,7 +150,7 @@ static int extra(struct sap_store *opaque_store, struct sap_force *opaque_force,
 {
     struct sap_gpu_store *const store = (void *)opaque_store;
     struct sap_gpu_host_force *const force = (void *)opaque_force;
-    GUARDED(int, sap_gpu_extra(store, force, wanted));
+    RETURN_GUARDED(int, sap_gpu_extra(store, force, wanted));
 }
 
 static unsigned have(const struct sap_force *opaque_force)
@@ -169,13 +162,13 @@ static unsigned have(const struct sap_force *opaque_force)
 static int done(struct sap_force *opaque_force)
 {
     struct sap_gpu_host_force *const force = (void *)opaque_force;
-    GUARDED(int, sap_gpu_done(force));
+    RETURN_GUARDED(int, sap_gpu_done(force));
 }
 
 static int end(struct sap_force *opaque_force, int from, struct sap_force_output *output)
 {
     struct sap_gpu_host_force *const force = (void *)opaque_force;
-    GUARDED(int, sap_gpu_end(force, from, output));
+    RETURN_GUARDED(int, sap_gpu_end(force, from, output));
 }
 
 static int list(struct sap_force *opaque_force, int i, const int32_t **entries, int *n)
@@ -183,15 +176,13 @@ static int list(struct sap_force *opaque_force, int i, const int32_t **entries, 
     struct sap_gpu_host_force *const force = (void *)opaque_force;
     const int there = !force->listing && (force->set->n == 1 || force->is_joined);
     if (there) return sap_gpu_list(force, i, entries, n); /* calls neither a driver nor a thread */
-    GUARDED(int, sap_gpu_list(force, i, entries, n));
+    RETURN_GUARDED(int, sap_gpu_list(force, i, entries, n));
 }
 
 static void drop(struct sap_force *opaque_force)
 {
     struct sap_gpu_host_force *const force = (void *)opaque_force;
-    const sap_fpguard caller = sap_fp_guard();
-    sap_gpu_drop(force);
-    sap_fp_release(caller);
+    GUARDED(sap_gpu_drop(force));
 }
 
 static int batch(struct sap_device_set *opaque_set, struct sap_store *opaque_store, const struct sap_jstore *host,
@@ -199,7 +190,7 @@ static int batch(struct sap_device_set *opaque_set, struct sap_store *opaque_sto
 {
     struct sap_gpu_store *const store = (void *)opaque_store;
     (void)opaque_set;
-    GUARDED(int, sap_gpu_batch(store, host, lists));
+    RETURN_GUARDED(int, sap_gpu_batch(store, host, lists));
 }
 
 static int batch_begin(struct sap_device_set *opaque_set, struct sap_store *opaque_store, const struct sap_jstore *host,
@@ -208,9 +199,8 @@ static int batch_begin(struct sap_device_set *opaque_set, struct sap_store *opaq
     struct sap_gpu_store *const store = (void *)opaque_store;
     struct sap_gpu_places *places = NULL;
     (void)opaque_set;
-    const sap_fpguard caller = sap_fp_guard();
-    const int status = sap_gpu_batch_begin(store, host, lists, &places);
-    sap_fp_release(caller);
+    int status;
+    GUARDED(status = sap_gpu_batch_begin(store, host, lists, &places));
     *flight = (void *)places;
     return status;
 }
@@ -218,21 +208,19 @@ static int batch_begin(struct sap_device_set *opaque_set, struct sap_store *opaq
 static int batch_done(const struct sap_flight *opaque_flight)
 {
     const struct sap_gpu_places *const flight = (const void *)opaque_flight;
-    GUARDED(int, sap_gpu_batch_done(flight));
+    RETURN_GUARDED(int, sap_gpu_batch_done(flight));
 }
 
 static int batch_end(struct sap_flight *opaque_flight)
 {
     struct sap_gpu_places *const flight = (void *)opaque_flight;
-    GUARDED(int, sap_gpu_batch_end(flight));
+    RETURN_GUARDED(int, sap_gpu_batch_end(flight));
 }
 
 static void batch_drop(struct sap_flight *opaque_flight)
 {
     struct sap_gpu_places *const flight = (void *)opaque_flight;
-    const sap_fpguard caller = sap_fp_guard();
-    sap_gpu_batch_drop(flight);
-    sap_fp_release(caller);
+    GUARDED(sap_gpu_batch_drop(flight));
 }
 
 static const struct sap_flight_ops flight_ops = {
@@ -242,7 +230,7 @@ static int neighbour(struct sap_store *opaque_store, const struct sap_neighbour_
                      const struct sap_neighbour_request *request)
 {
     struct sap_gpu_store *const store = (void *)opaque_store;
-    GUARDED(int, sap_gpu_neighbour(store, context, request));
+    RETURN_GUARDED(int, sap_gpu_neighbour(store, context, request));
 }
 
 static const struct sap_store_ops store_ops = {
@@ -259,25 +247,24 @@ static const struct sap_force_ops force_ops = {.softening = softening,
 
 /* --------------------------------------------------------------------- CUDA */
 
-static int cuda_count(void) { GUARDED(int, sap_gpu_count(sap_driver_for_cuda(), sap_kernels_for_cuda())); }
+static int cuda_count(void) { RETURN_GUARDED(int, sap_gpu_count(sap_driver_for_cuda(), sap_kernels_for_cuda())); }
 
 static const char *cuda_absent(void)
 {
     const struct sap_embedded *kernels = sap_kernels_for_cuda();
-    const sap_fpguard caller = sap_fp_guard();
-    const char *why = kernels->count > 0 ? sap_driver_for_cuda()->describe() : kernels->why;
-    sap_fp_release(caller);
+    const char *why;
+    GUARDED(why = kernels->count > 0 ? sap_driver_for_cuda()->describe() : kernels->why);
     return why;
 }
 
 static int cuda_describe(int number, sapporo_device *device)
 {
-    GUARDED(int, describe(sap_driver_for_cuda(), SAPPORO_BACKEND_CUDA, number, device));
+    RETURN_GUARDED(int, describe(sap_driver_for_cuda(), SAPPORO_BACKEND_CUDA, number, device));
 }
 
 static int cuda_is_name(const char *word, size_t length)
 {
-    GUARDED(int, sap_gpu_is_name(sap_driver_for_cuda(), word, length));
+    RETURN_GUARDED(int, sap_gpu_is_name(sap_driver_for_cuda(), word, length));
 }
 
 static int open_cuda(const struct sap_settings *settings, struct sap_gpu_set **set, char *why, size_t room)
@@ -314,12 +301,12 @@ const struct sap_engine sap_engine_cuda = {.backend = SAPPORO_BACKEND_CUDA,
 
 /* ------------------------------------------------------------------- OpenCL */
 
-static int opencl_count(void) { GUARDED(int, sap_gpu_count(sap_driver_for_opencl(), &sap_embedded_opencl)); }
+static int opencl_count(void) { RETURN_GUARDED(int, sap_gpu_count(sap_driver_for_opencl(), &sap_embedded_opencl)); }
 
 /* The library's CPU engine is faster than OpenCL on CPUs. */
 static int opencl_automatic(void)
 {
-    GUARDED(int, sap_driver_replaced.opencl ? opencl_count() : sap_opencl_automatic());
+    RETURN_GUARDED(int, sap_driver_replaced.opencl ? opencl_count() : sap_opencl_automatic());
 }
 
 static const char *opencl_absent(void)
@@ -331,12 +318,12 @@ static const char *opencl_absent(void)
 
 static int opencl_describe(int number, sapporo_device *device)
 {
-    GUARDED(int, describe(sap_driver_for_opencl(), SAPPORO_BACKEND_OPENCL, number, device));
+    RETURN_GUARDED(int, describe(sap_driver_for_opencl(), SAPPORO_BACKEND_OPENCL, number, device));
 }
 
 static int opencl_is_name(const char *word, size_t length)
 {
-    GUARDED(int, sap_gpu_is_name(sap_driver_for_opencl(), word, length));
+    RETURN_GUARDED(int, sap_gpu_is_name(sap_driver_for_opencl(), word, length));
 }
 
 /* Returns how many devices the settings may choose from, 0: all. CPUs beside GPUs take part only if they are named. */

@@ -13,17 +13,13 @@
 #include "gpu/gpu_launch.h"
 #include "gpu/gpu_lists.h"
 #include "gpu/gpu_memory.h"
+#include "gpu/gpu_modes.h"
 #include "gpu/gpu_shape.h"
 #include "gpu/gpu_status.h"
 #include "gpu/gpu_store.h"
 #include "physics/arithmetic.h"
 
 enum { EARLY = 512 /* i-particles whose copying takes as long as a prediction */ };
-
-int sap_gpu_outside(const struct sap_force_request *r, unsigned extra)
-{
-    return r->rule == SAP_PAIRS_OUTSIDE && (extra & SAP_EXTRA_LISTS);
-}
 
 static int lists(const struct sap_gpu_slab *s) { return s->f.superpackets > 0 && s->near >= SAP_EXTRA_LISTS; }
 
@@ -32,83 +28,52 @@ static int columns_of(const struct sap_gpu_set *set, int accumulate) { return ac
 
 /* ------------------------------------------------------------------ launch */
 
-int sap_gpu_launch_force(const struct sap_gpu_slab *s)
+/* For regular forces: adds up the records without the members of lists, and sorts the lists. */
+static int launch_sums_outside(const struct sap_gpu_slab *s, struct sap_mem *out, const struct sap_gpu_force *f)
 {
-    const struct sap_gpu_set *set = s->store->set;
-    struct sap_gpu_share *h = s->share;
-    const struct sap_gpu_shape *shape = &s->shape;
-    const struct sap_gpu_kernels *k = h->device->kernels;
-    struct sap_mem *const sums = s->f.lone ? s->part->out.mem : h->record.mem;
-    const struct sap_argument a[] = {
-        MEM(h->j),   MEM(h->predicted), {s->i, 0},        {sums, 0},   MEM(h->near),
-        MEM(h->hit), MEM(h->hit_count), MEM(h->counters), VALUE(s->f), VALUE(shape->rows_per_group)};
-    const unsigned rows = (unsigned)((s->f.ni + shape->rows_per_group - 1) / shape->rows_per_group);
-    if (shape->many) {
-        const unsigned groups[2] = {rows, (unsigned)s->f.superpackets};
-        return sap_gpu_launch(h->stream, set->driver, k->many[shape->which][s->mode], groups,
-                              (unsigned)k->geometry.many_threads, 0, a, COUNT(a));
-    }
-    const unsigned groups[2] = {(unsigned)s->f.superpackets, rows};
-    return sap_gpu_launch(h->stream, set->driver, k->few[shape->which][s->mode], groups,
-                          (unsigned)k->geometry.few_threads, sap_gpu_few_shared(set, &k->geometry, shape->which), a,
-                          COUNT(a));
-}
-
-/*
- * Returns the lanes that share a row when its records are added up. Merging two accumulators takes as long as three
- * deposits, so no more lanes are used than keep a unit busy.
- */
-static int sharing_lanes(const struct sap_gpu_share *h, const struct sap_gpu_force *f)
-{
-    const long long threads = (long long)h->device->properties.units * (h->device->properties.vectors ? 1 : 512);
-    int parts = 1;
-    while (parts < 32 && parts * 4 <= f->superpackets && (long long)f->ni * f->sums * parts * 2 <= threads) parts *= 2;
-    return parts;
-}
-
-int sap_gpu_launch_sums(const struct sap_gpu_slab *s, struct sap_mem *out, const struct sap_gpu_force *f)
-{
-    const struct sap_gpu_share *const h = s->share;
-    const struct sap_gpu_kernels *const k = h->device->kernels;
+    const struct sap_gpu_sums *const h = s->sums;
     const struct sap_gpu_part *const p = s->part;
-    const int parts = sharing_lanes(h, f), outside = s->outside && lists(s);
+    const int parts = sap_gpu_sharing_lanes(s, f);
     const struct sap_gpu_outside more = sap_gpu_outside_of(s);
     const struct sap_argument a[] = {MEM(h->record),
                                      {out, 0},
                                      VALUE(*f),
                                      VALUE(parts),
-                                     MEM(h->j),
+                                     {s->j, 0},
                                      {s->i, 0},
                                      VALUE(more),
-                                     MEM(h->offset),
-                                     MEM(h->cursor),
-                                     MEM(h->entry),
+                                     MEM(h->lists.offset),
+                                     MEM(h->lists.cursor),
+                                     MEM(h->lists.entry),
                                      MEM(h->counters),
                                      MEM(p->list_rows),
                                      MEM(p->list_entries),
                                      VALUE(p->entry_room),
                                      VALUE(p->list_room)};
-    const unsigned rows = (unsigned)(((long long)f->ni * parts + 127) / 128), sums = (unsigned)f->sums;
-    const unsigned plain[2] = {rows, sums}, with_lists[2] = {rows * sums + sap_gpu_sort_groups(f->ni), 1};
-    return sap_gpu_launch(h->stream, s->store->set->driver, outside ? k->sums_outside : k->sums,
-                          outside ? with_lists : plain, 128, 0, a, outside ? COUNT(a) : 4);
+    const unsigned rows = (unsigned)(((long long)f->ni * parts + 127) / 128);
+    const unsigned groups[2] = {rows * (unsigned)f->sums + sap_gpu_sort_groups(f->ni), 1};
+    return sap_gpu_launch(s->stream, s->set->driver, s->device->kernels->sums_outside, groups, 128, 0, a, COUNT(a));
+}
+
+int sap_gpu_launch_all_sums(const struct sap_gpu_slab *s, struct sap_mem *out, const struct sap_gpu_force *f)
+{
+    return s->outside && lists(s) ? launch_sums_outside(s, out, f) : sap_gpu_launch_sums(s, out, f);
 }
 
 static int launch_nearest(const struct sap_gpu_slab *s)
 {
-    struct sap_gpu_share *h = s->share;
-    const struct sap_argument near[] = {MEM(h->j), MEM(h->near), {s->i, 0}, MEM(s->part->lists), VALUE(s->f)};
+    const struct sap_argument near[] = {{s->j, 0}, MEM(s->sums->near), {s->i, 0}, MEM(s->part->lists), VALUE(s->f)};
     const unsigned blocks[2] = {(unsigned)(s->f.ni + 31) / 32, 1}; /* 32 rows each */
-    return sap_gpu_launch(h->stream, s->store->set->driver, h->device->kernels->nearest, blocks,
-                          h->device->kernels->geometry.nearest, 0, near, COUNT(near));
+    return sap_gpu_launch(s->stream, s->set->driver, s->device->kernels->nearest, blocks,
+                          s->device->kernels->geometry.nearest, 0, near, COUNT(near));
 }
 
 static int launch_finish(struct sap_gpu_slab *s, unsigned extra)
 {
-    if (sap_gpu_gathers(s->store))
+    if (s->gathers)
         TRY(sap_gpu_gather_slab(s));
     else if (!s->f.lone)
-        TRY(sap_gpu_launch_sums(s, s->part->out.mem, &s->f));
+        TRY(sap_gpu_launch_all_sums(s, s->part->out.mem, &s->f));
     return extra & SAP_EXTRA_NEAREST ? launch_nearest(s) : (int)SAP_DRIVER_OK;
 }
 
@@ -127,22 +92,10 @@ static int columns_to_host(const struct sap_gpu_slab *s, const struct sap_gpu_bu
 
 static int results_to_host(const struct sap_gpu_slab *s, unsigned extra)
 {
-    const int sums = s->share == s->store->share || !sap_gpu_gathers(s->store);
+    const int sums = s->share == s->store->share || !s->gathers;
     if (!s->store->set->driver->pinned_to_host) return SAP_DRIVER_OK;
     if (sums) TRY(columns_to_host(s, &s->part->out, columns_of(s->store->set, s->f.accumulate)));
     return extra & SAP_EXTRA_NEAREST ? columns_to_host(s, &s->part->lists, 2) : (int)SAP_DRIVER_OK;
-}
-
-int sap_gpu_reserve_records(const struct sap_gpu_slab *s, int rows)
-{
-    const struct sap_driver *d = s->store->set->driver;
-    struct sap_gpu_share *h = s->share;
-    struct sap_dev *dev = h->device->dev;
-    const size_t records = (size_t)s->f.superpackets * (size_t)rows * sizeof(double);
-    TRY(sap_gpu_reserve(d, dev, &h->record, records * (size_t)s->f.sums + 1));
-    TRY(sap_gpu_reserve(d, dev, &h->near, s->near ? records * 3 : 1));
-    TRY(sap_gpu_reserve(d, dev, &h->predicted, 1));
-    return sap_gpu_reserve(d, dev, &h->counters, sizeof(struct sap_gpu_counters));
 }
 
 static const struct sap_gpu_counters no_counts = {.coincident = SAP_GPU_NOBODY};
@@ -184,11 +137,12 @@ static int launch_pairs(struct sap_gpu_slab *s)
     s->shape = sap_gpu_shape_of(s, s->f.ni);
     s->f.fused = !s->shape.many && s->shape.fused;
     s->f.lone = s->f.superpackets == 1 && !s->f.accumulate && !s->again && !s->outside && s->store->set->has_fp64 &&
-                !sap_gpu_gathers(s->store);
+                !s->gathers;
     if (s->f.lone && !s->shape.many && s->f.ni == s->f.out_rows) s->f.lone = SAP_GPU_BY_ROW;
     if (!s->again) s->part->by_row = s->f.lone == SAP_GPU_BY_ROW;
     if (s->f.superpackets == 0) return SAP_DRIVER_OK;
     if (!s->f.fused) TRY(sap_gpu_store_predict(s->store, s->share, &s->f));
+    s->out = s->part->out.mem;
     return sap_gpu_launch_force(s);
 }
 
@@ -214,10 +168,10 @@ static int begin_slabs(struct sap_gpu_slab *s, int rows, int ni)
     if (!s->again) s->part->parts = 0;
     if (lists(s)) TRY(sap_gpu_lists_open(s, ni));
     if (s->tells || lists(s)) {
-        if (!lists(s) || !s->share->counted)
-            TRY(s->store->set->driver->copy_in(s->share->stream, s->share->counters.mem, 0, &counters[1],
+        if (!lists(s) || !s->sums->lists.counted)
+            TRY(s->store->set->driver->copy_in(s->share->stream, s->sums->counters.mem, 0, &counters[1],
                                                sizeof no_counts));
-        s->share->counted = 0;
+        s->sums->lists.counted = 0;
     }
     return SAP_DRIVER_OK;
 }
@@ -228,7 +182,7 @@ static int end_slabs(struct sap_gpu_slab *s, int ni)
     if (lists(s))
         TRY(sap_gpu_lists_close(s, ni));
     else if (s->tells)
-        TRY(d->copy_out(s->share->stream, s->part->counters.host, s->share->counters.mem, 0, sizeof no_counts));
+        TRY(d->copy_out(s->share->stream, s->part->counters.host, s->sums->counters.mem, 0, sizeof no_counts));
     return d->event_record(s->part->done, s->share->stream);
 }
 
@@ -300,13 +254,28 @@ static int predict_early(struct sap_gpu_slab *s, int ni)
     return shape.many || !shape.fused ? sap_gpu_store_predict(s->store, s->share, &s->f) : (int)SAP_DRIVER_OK;
 }
 
+static struct sap_gpu_slab slab_of(struct sap_gpu_host_force *force, int k)
+{
+    struct sap_gpu_store *const store = force->store;
+    struct sap_gpu_share *const h = &store->share[k];
+    return (struct sap_gpu_slab){.set = store->set,
+                                 .device = h->device,
+                                 .stream = h->stream,
+                                 .sums = &h->sums,
+                                 .j = h->j.mem,
+                                 .gathers = sap_gpu_gathers(store),
+                                 .store = store,
+                                 .share = h,
+                                 .part = &force->part[k]};
+}
+
 /* Prepares a device before the i-particles are uploaded. */
 static int prepare(struct sap_gpu_store *store, struct sap_gpu_host_force *force, int k, unsigned extra)
 {
     struct sap_gpu_share *h = &store->share[k];
     struct sap_gpu_slab *s = &force->part[k].slab;
     TRY(reserve_part(store, force, k));
-    *s = (struct sap_gpu_slab){.store = store, .share = h, .part = &force->part[k]};
+    *s = slab_of(force, k);
     force->superpackets[k] = sap_gpu_slots_below(h, force->nj);
     s->f = kernel_force(store, force, k);
     choose_kernels(s, &force->request, (int)(extra & (SAP_EXTRA_NEAREST | SAP_EXTRA_LISTS)));
@@ -319,7 +288,7 @@ static int launch_again(struct sap_gpu_slab *s, struct sap_gpu_host_force *force
     TRY(work_on(s->store, k));
     TRY(sap_gpu_store_send(s->store, s->share, sap_gpu_pinned_i(force, k), ni * s->f.units));
     s->store->lost |= lost;
-    s->i = s->share->i.mem;
+    s->i = s->sums->i.mem;
     TRY(begin_slabs(s, rows, ni));
     for (s->f.first_i = 0; s->f.first_i < ni; s->f.first_i += rows) {
         s->f.ni = ni - s->f.first_i < rows ? ni - s->f.first_i : rows;
@@ -332,7 +301,8 @@ static int launch_again(struct sap_gpu_slab *s, struct sap_gpu_host_force *force
 int sap_gpu_launch_again(struct sap_gpu_host_force *force, int k)
 {
     struct sap_gpu_store *const store = force->store;
-    struct sap_gpu_slab s = {.store = store, .share = &store->share[k], .part = &force->part[k], .again = 1};
+    struct sap_gpu_slab s = slab_of(force, k);
+    s.again = 1;
     s.f = kernel_force(store, force, k);
     choose_kernels(&s, &force->request, SAP_EXTRA_LISTS);
     const int status = launch_again(&s, force, k);
@@ -416,7 +386,7 @@ static int start_all(struct sap_gpu_store *store, struct sap_gpu_host_force *for
 
 static int start(struct sap_gpu_store *store, struct sap_gpu_host_force *force, unsigned extra)
 {
-    if (store->broken) return sap_gpu_refuse(store, SAPPORO_ERR_DEVICE, "a device was lost: close, and open again");
+    if (sap_gpu_refuse_lost(store)) return SAPPORO_ERR_DEVICE;
     const int status = start_all(store, force, extra);
     stop_work(store);
     force->have |= status ? 0 : extra;

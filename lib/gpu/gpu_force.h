@@ -10,29 +10,12 @@
 #include "gpu/gpu_devices.h"
 #include "gpu/gpu_lists.h"
 #include "gpu/gpu_memory.h"
-#include "gpu/gpu_shape.h"
+#include "gpu/gpu_sums.h"
 
 struct sap_gpu_joined;
-struct sap_gpu_share;
 struct sap_gpu_store;
 
 enum { SAP_GPU_PARTS = 8 }; /* most parts in which the rows of a long force come back */
-
-/* A slab: some i-particles of a force on one device, and what the host launches for them. */
-struct sap_gpu_slab {
-    struct sap_gpu_store *store;
-    struct sap_gpu_share *share;
-    struct sap_gpu_part *part;
-    struct sap_mem *i; /* memory of the i-particles */
-    struct sap_gpu_shape shape;
-    struct sap_gpu_force f; /* the kernel's argument */
-    int near;               /* SAP_EXTRA_NEAREST | SAP_EXTRA_LISTS: extra results that this launch computes */
-    int tells;              /* kernels report pairs at zero distance */
-    int mode;               /* treatment of pairs, which chooses the kernels */
-    int again;              /* 1: launched again for the lists only; all other results are complete */
-    int by_mass;            /* h2 is multiplied by the mass of j, where h2 is used */
-    int outside;            /* regular force: members of lists leave the sums, which therefore need all candidates */
-};
 
 /* Results of one device, in pinned memory. */
 struct sap_gpu_part {
@@ -93,17 +76,11 @@ void sap_gpu_drop(struct sap_gpu_host_force *force);
 int sap_gpu_launch_again(struct sap_gpu_host_force *force, int k);
 int sap_gpu_launch_all_again(struct sap_gpu_host_force *force);
 
-/* Reserves memory for the records of a slab of so many rows. */
-int sap_gpu_reserve_records(const struct sap_gpu_slab *s, int rows);
-
-/* Launches the force kernel of s->shape and s->mode: predicted j-particles act on the i-particles of s->f. */
-int sap_gpu_launch_force(const struct sap_gpu_slab *s);
-
-/* Turns a slab's records into accumulators or rounded sums, in rows f->first_i and on of the columns in `out`. */
-int sap_gpu_launch_sums(const struct sap_gpu_slab *s, struct sap_mem *out, const struct sap_gpu_force *f);
-
-/* Returns whether members of lists leave the sums. If no radius is positive, there are no members to leave. */
-int sap_gpu_outside(const struct sap_force_request *request, unsigned extra);
+/*
+ * Turns a slab's records into accumulators or rounded sums, as sap_gpu_launch_sums does; in regular forces without the
+ * members of lists.
+ */
+int sap_gpu_launch_all_sums(const struct sap_gpu_slab *s, struct sap_mem *out, const struct sap_gpu_force *f);
 
 /* ---- i-particles (gpu_input.c) ---- */
 

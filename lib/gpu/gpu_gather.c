@@ -151,7 +151,7 @@ static int send(const struct sap_gpu_slab *s, const struct gather *g, int k, int
     f.out_rows = f.ni;
     f.first_i = copy ? 0 : k * block;
     if (k > 0 && g->used[place]) TRY(d->stream_wait(s->share->stream, g->merged[place]));
-    TRY(sap_gpu_launch_sums(s, copy ? from->accum.mem : all->mem, &f));
+    TRY(sap_gpu_launch_all_sums(s, copy ? from->accum.mem : all->mem, &f));
     if (copy)
         TRY(d->copy_peer(s->share->stream, all->mem, (size_t)k * (size_t)block * sizeof(double), from->accum.mem, 0,
                          (size_t)block * sizeof(double)));

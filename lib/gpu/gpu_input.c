@@ -12,6 +12,7 @@
 #include "gpu/gpu_force.h"
 #include "gpu/gpu_launch.h"
 #include "gpu/gpu_memory.h"
+#include "gpu/gpu_modes.h"
 #include "gpu/gpu_shape.h"
 #include "gpu/gpu_store.h"
 #include "physics/arithmetic.h"
@@ -184,9 +185,9 @@ static int bring_first(struct sap_gpu_slab *s, const struct sap_gpu_buffer *i, i
     }
     if (s->f.superpackets <= DIRECT && h->updates == 0)
         return sap_gpu_to_device(h->stream, d, s->i, 0, (size_t)n * each);
-    TRY(sap_gpu_reserve(d, h->device->dev, &h->i, (size_t)ni * each));
+    TRY(sap_gpu_reserve(d, h->device->dev, &h->sums.i, (size_t)ni * each));
     TRY(sap_gpu_store_send(s->store, h, i, n * units));
-    s->i = h->i.mem;
+    s->i = h->sums.i.mem;
     return SAP_DRIVER_OK;
 }
 

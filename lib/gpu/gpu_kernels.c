@@ -19,11 +19,7 @@
 #include "engine/options.h"
 #include "gpu/gpu_devices.h"
 #include "gpu/gpu_memory.h"
-#include "gpu/gpu_shape.h"
-
-const int sap_gpu_many_ipt[SAP_GPU_SHAPES] = {1, 2, 4};
-
-int sap_gpu_few_ipt(int order, int shape) { return shape == 0 ? 1 : shape > 1 ? 0 : order > 4 ? 2 : 4; }
+#include "gpu/gpu_modes.h"
 
 enum {
     KEPT = 2,   /* pinned buffers per device and precision */

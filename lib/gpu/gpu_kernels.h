@@ -7,6 +7,8 @@
 
 #include <stddef.h>
 
+#include "gpu/gpu_modes.h"
+
 struct sap_dev;
 struct sap_driver;
 struct sap_embedded;
@@ -14,15 +16,6 @@ struct sap_function;
 struct sap_gpu_buffer;
 struct sap_gpu_device;
 struct sap_gpu_set;
-
-enum {
-    SAP_GPU_SHAPES = 3,
-    SAP_GPU_MODES = 10 /* kinds of treatment of pairs: sap_gpu_mode */
-};
-
-/* i-particles per thread (many-target kernel) or per warp (few-target kernel), by shape; 0: no such shape. */
-extern const int sap_gpu_many_ipt[SAP_GPU_SHAPES];
-int sap_gpu_few_ipt(int order, int shape);
 
 /* How kernels are cut into groups. CUDA, OpenCL on GPUs and OpenCL on CPUs (properties.vectors) each have one. */
 struct sap_gpu_geometry {

@@ -4,6 +4,7 @@
 
 #include <stddef.h>
 
+#include "base/fpenv.h"
 #include "driver/driver.h"
 
 /* Returns from the function with the status of a call that failed. */
@@ -11,6 +12,14 @@
     do {                                                                                                               \
         const int try_status = (call);                                                                                 \
         if (try_status) return try_status;                                                                             \
+    } while (0)
+
+/* Runs a statement in the floating-point environment of the library, and restores the caller's. */
+#define GUARDED(statement)                                                                                             \
+    do {                                                                                                               \
+        const sap_fpguard caller_of_guarded = sap_fp_guard();                                                          \
+        statement;                                                                                                     \
+        sap_fp_release(caller_of_guarded);                                                                             \
     } while (0)
 
 /* Arguments of kernels. */

@@ -19,6 +19,7 @@
 #include "gpu/gpu_kernels.h"
 #include "gpu/gpu_launch.h"
 #include "gpu/gpu_memory.h"
+#include "gpu/gpu_modes.h"
 #include "gpu/gpu_status.h"
 #include "gpu/gpu_store.h"
 #include "physics/arithmetic.h"
@@ -37,11 +38,11 @@ enum {
 
 /* -------------------------------------------------------------------- room */
 
-static struct sap_gpu_need *need_of(struct sap_gpu_share *h, int ni)
+static struct sap_gpu_need *need_of(struct sap_gpu_sums *h, int ni)
 {
     int size = 0;
     while (size < SAP_GPU_SIZES - 1 && ni >> (size + 1) > 0) size++;
-    return &h->need[size];
+    return &h->lists.need[size];
 }
 
 /* Returns the buffer length for `rows` rows, if `last_rows` rows needed `last`; `a_row` per row if last_rows is 0. */
@@ -53,10 +54,10 @@ static size_t room_for(int rows, size_t a_row, size_t least, double last, int la
 /* Grows a buffer. No device may use it. */
 static int grow(const struct sap_gpu_slab *s, struct sap_gpu_buffer *b, size_t bytes, int pinned)
 {
-    const struct sap_driver *d = s->store->set->driver;
-    struct sap_dev *dev = s->share->device->dev;
+    const struct sap_driver *d = s->set->driver;
+    struct sap_dev *dev = s->device->dev;
     if (bytes <= b->bytes) return SAP_DRIVER_OK;
-    if (b->bytes > 0) TRY(d->stream_finish(s->share->stream));
+    if (b->bytes > 0) TRY(d->stream_finish(s->stream));
     return pinned ? sap_gpu_reserve_pinned(d, dev, b, bytes) : sap_gpu_reserve(d, dev, b, bytes);
 }
 
@@ -67,81 +68,83 @@ static int room_of(const struct sap_gpu_buffer *b, size_t size, int most)
 
 int sap_gpu_lists_open(struct sap_gpu_slab *s, int ni)
 {
-    struct sap_gpu_share *h = s->share;
+    struct sap_gpu_sums *h = s->sums;
     struct sap_gpu_part *p = s->part;
     const struct sap_gpu_need *need = need_of(h, ni);
-    const struct sap_driver *d = s->store->set->driver;
+    const struct sap_driver *d = s->set->driver;
     const int rows = s->f.room_i;
     const size_t n = (size_t)rows + 1, all = (size_t)ni * sizeof(struct sap_gpu_list_row);
     const size_t units = room_for(ni, UNITS_A_ROW, UNITS_LEAST, need->units, need->ni);
     const size_t hits = room_for(rows, HITS_A_ROW, HITS_LEAST, need->hits, need->rows);
     const size_t entries = room_for(rows, UNITS_A_ROW, UNITS_LEAST, need->most, need->rows);
-    if (n * sizeof(int) > h->hit_count.bytes) h->counted = 0;
-    TRY(grow(s, &h->hit_count, n * sizeof(int), 0));
-    TRY(grow(s, &h->offset, n * sizeof(int), 0));
-    TRY(grow(s, &h->cursor, 2 * n * SAP_GPU_CURSOR * sizeof(int), 0));
-    TRY(grow(s, &h->hit, hits * sizeof(struct sap_gpu_hit), 0));
-    TRY(grow(s, &h->entry, entries * UNIT, 0));
+    if (n * sizeof(int) > h->lists.hit_count.bytes) h->lists.counted = 0;
+    TRY(grow(s, &h->lists.hit_count, n * sizeof(int), 0));
+    TRY(grow(s, &h->lists.offset, n * sizeof(int), 0));
+    TRY(grow(s, &h->lists.cursor, 2 * n * SAP_GPU_CURSOR * sizeof(int), 0));
+    TRY(grow(s, &h->lists.hit, hits * sizeof(struct sap_gpu_hit), 0));
+    TRY(grow(s, &h->lists.entry, entries * UNIT, 0));
     TRY(grow(s, &p->list_rows, all, 1));
     TRY(grow(s, &p->list_entries, units * UNIT, 1));
     p->slab_rows = rows;
-    p->hit_room = s->f.hit_room = room_of(&h->hit, sizeof(struct sap_gpu_hit), INT_MAX);
-    p->entry_room = room_of(&h->entry, UNIT, SAP_GPU_LIST_UNITS);
+    p->hit_room = s->f.hit_room = room_of(&h->lists.hit, sizeof(struct sap_gpu_hit), INT_MAX);
+    p->entry_room = room_of(&h->lists.entry, UNIT, SAP_GPU_LIST_UNITS);
     p->list_room = room_of(&p->list_entries, UNIT, SAP_GPU_LIST_UNITS);
     /* every unit of the buffer is copied to the host, so a longer one costs time */
     if (d->pinned_to_host && units < (size_t)p->list_room) p->list_room = (int)units;
-    return h->counted ? (int)SAP_DRIVER_OK : d->fill(h->stream, h->hit_count.mem, 0, 0, h->hit_count.bytes);
+    return h->lists.counted ? (int)SAP_DRIVER_OK
+                            : d->fill(s->stream, h->lists.hit_count.mem, 0, 0, h->lists.hit_count.bytes);
 }
 
 /* ---------------------------------------------------------------- launches */
 
 struct sap_gpu_outside sap_gpu_outside_of(const struct sap_gpu_slab *s)
 {
-    const double coincident = s->store->set->precision == SAPPORO_DP ? DBL_MIN : SAP_TINY_R2;
+    const double coincident = s->set->precision == SAPPORO_DP ? DBL_MIN : SAP_TINY_R2;
     return (struct sap_gpu_outside){.coincident = coincident, .by_mass = s->by_mass, .first_i = s->f.first_i};
 }
 
 int sap_gpu_lists_fill(struct sap_gpu_slab *s, int ni)
 {
-    const struct sap_driver *d = s->store->set->driver;
-    struct sap_gpu_share *h = s->share;
+    const struct sap_driver *d = s->set->driver;
+    struct sap_gpu_sums *h = s->sums;
     const struct sap_gpu_part *p = s->part;
-    const struct sap_gpu_kernels *k = h->device->kernels;
+    const struct sap_gpu_kernels *k = s->device->kernels;
     const struct sap_gpu_outside outside = sap_gpu_outside_of(s);
     const int last = s->f.first_i + s->f.ni == ni;
-    const struct sap_argument offsets[] = {MEM(h->hit_count), MEM(h->offset),   MEM(h->cursor), MEM(h->counters),
-                                           VALUE(s->f.ni),    MEM(p->counters), VALUE(last)};
-    const struct sap_argument fill[] = {MEM(h->j),      {s->i, 0},     MEM(h->hit),      MEM(h->offset),
-                                        MEM(h->cursor), MEM(h->entry), MEM(h->counters), VALUE(p->entry_room),
-                                        VALUE(s->f),    VALUE(outside)};
-    const int fill_groups = h->device->properties.units * FILL_GROUPS;
+    const struct sap_argument offsets[] = {
+        MEM(h->lists.hit_count), MEM(h->lists.offset), MEM(h->lists.cursor), MEM(h->counters),
+        VALUE(s->f.ni),          MEM(p->counters),     VALUE(last)};
+    const struct sap_argument fill[] = {
+        {s->j, 0},           {s->i, 0},        MEM(h->lists.hit),    MEM(h->lists.offset), MEM(h->lists.cursor),
+        MEM(h->lists.entry), MEM(h->counters), VALUE(p->entry_room), VALUE(s->f),          VALUE(outside)};
+    const int fill_groups = s->device->properties.units * FILL_GROUPS;
     const unsigned one[2] = {1, 1}, groups[2] = {fill_groups > 0 ? (unsigned)fill_groups : 1, 1};
-    TRY(sap_gpu_launch(h->stream, d, k->offsets, one, k->geometry.scan, 0, offsets, COUNT(offsets)));
-    return sap_gpu_launch(h->stream, d, s->outside ? k->fill_outside : k->fill, groups, FILL_THREADS, 0, fill,
+    TRY(sap_gpu_launch(s->stream, d, k->offsets, one, k->geometry.scan, 0, offsets, COUNT(offsets)));
+    return sap_gpu_launch(s->stream, d, s->outside ? k->fill_outside : k->fill, groups, FILL_THREADS, 0, fill,
                           COUNT(fill) - !s->outside);
 }
 
 int sap_gpu_lists_sort(struct sap_gpu_slab *s)
 {
-    const struct sap_gpu_share *h = s->share;
+    const struct sap_gpu_sums *h = s->sums;
     const struct sap_gpu_part *p = s->part;
     const struct sap_argument sort[] = {
-        MEM(h->offset),       MEM(h->cursor),      MEM(h->entry),        MEM(h->counters),    MEM(p->list_rows),
-        MEM(p->list_entries), VALUE(s->f.first_i), VALUE(p->entry_room), VALUE(p->list_room), VALUE(s->f.ni)};
+        MEM(h->lists.offset), MEM(h->lists.cursor), MEM(h->lists.entry),  MEM(h->counters),    MEM(p->list_rows),
+        MEM(p->list_entries), VALUE(s->f.first_i),  VALUE(p->entry_room), VALUE(p->list_room), VALUE(s->f.ni)};
     const unsigned groups[2] = {sap_gpu_sort_groups(s->f.ni), 1};
-    return sap_gpu_launch(h->stream, s->store->set->driver, h->device->kernels->sort, groups, SORT_THREADS, 0, sort,
+    return sap_gpu_launch(s->stream, s->set->driver, s->device->kernels->sort, groups, SORT_THREADS, 0, sort,
                           COUNT(sort));
 }
 
 int sap_gpu_lists_close(struct sap_gpu_slab *s, int ni)
 {
-    const struct sap_driver *d = s->store->set->driver;
-    struct sap_gpu_share *h = s->share;
+    const struct sap_driver *d = s->set->driver;
+    struct sap_gpu_sums *h = s->sums;
     struct sap_gpu_part *p = s->part;
-    h->counted = 1;
-    TRY(sap_gpu_to_host(h->stream, d, p->counters.mem, 0, sizeof(struct sap_gpu_counters)));
-    TRY(sap_gpu_to_host(h->stream, d, p->list_rows.mem, 0, (size_t)ni * sizeof(struct sap_gpu_list_row)));
-    return sap_gpu_to_host(h->stream, d, p->list_entries.mem, 0, (size_t)p->list_room * UNIT);
+    h->lists.counted = 1;
+    TRY(sap_gpu_to_host(s->stream, d, p->counters.mem, 0, sizeof(struct sap_gpu_counters)));
+    TRY(sap_gpu_to_host(s->stream, d, p->list_rows.mem, 0, (size_t)ni * sizeof(struct sap_gpu_list_row)));
+    return sap_gpu_to_host(s->stream, d, p->list_entries.mem, 0, (size_t)p->list_room * UNIT);
 }
 
 /* ---------------------------------------------------------- after a launch */
@@ -178,7 +181,7 @@ static int judge_room(struct sap_gpu_host_force *f, int k, int *fits)
     f->store->at = k;
     if (c->total > SAP_GPU_LIST_UNITS || c->most_hits > INT_MAX)
         return sap_gpu_refuse(f->store, SAP_DRIVER_MEMORY, "more than 2^33 neighbours of one part of a force");
-    *need_of(&f->store->share[k], f->request.ni) = (struct sap_gpu_need){
+    *need_of(&f->store->share[k].sums, f->request.ni) = (struct sap_gpu_need){
         .ni = f->request.ni, .rows = p->slab_rows, .units = c->total, .most = c->most, .hits = c->most_hits};
     *fits = (int)c->most_hits <= p->hit_room && c->most <= p->entry_room && c->total <= p->list_room;
     return SAP_DRIVER_OK;

@@ -5,6 +5,7 @@
 #include <stdint.h>
 
 #include "device/gpu_layout.h"
+#include "gpu/gpu_memory.h"
 
 struct sap_gpu_host_force;
 struct sap_gpu_part;
@@ -18,6 +19,13 @@ struct sap_gpu_need {
     int ni, rows;    /* rows of the force; of its slabs; 0: no force yet */
     int units, most; /* units of SAP_GPU_LIST_UNIT entries: of all lists of the force; most of one slab */
     unsigned hits;   /* candidates of a slab */
+};
+
+/* Device memory for the lists of a slab under construction, and what the lists of earlier forces needed. */
+struct sap_gpu_list_memory {
+    struct sap_gpu_buffer hit, hit_count, offset, cursor, entry;
+    int counted; /* the last force with lists has reset its counters, hit_count among them, for the next force */
+    struct sap_gpu_need need[SAP_GPU_SIZES];
 };
 
 /* ---- lists of one device (gpu_lists.c) ---- */

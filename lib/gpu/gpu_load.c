@@ -93,7 +93,7 @@ static int send_images(struct sap_gpu_store *store, struct sap_gpu_share *share,
     TRY(d->event_record(s->read, share->stream));
     s->under_way = 1;
     share->next_update ^= 1;
-    share->valid = 0;
+    share->sums.valid = 0;
     return SAP_DRIVER_OK;
 }
 

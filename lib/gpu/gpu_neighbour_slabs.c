@@ -399,7 +399,7 @@ int sap_gpu_neighbour_slabs(struct sap_gpu_store *store, const struct sap_given 
 {
     double entries = 0;
     store->words[0] = '\0';
-    if (store->broken) return sap_gpu_refuse(store, SAPPORO_ERR_DEVICE, "a device was lost: close, and open again");
+    if (sap_gpu_refuse_lost(store)) return SAPPORO_ERR_DEVICE;
     struct neighbour_state *all = sap_gpu_attached_by(store, free_work);
     if (!all) all = new_state(store);
     if (!all) return SAPPORO_ERR_MEMORY;

@@ -13,6 +13,7 @@
 #include "gpu/gpu_force.h"
 #include "gpu/gpu_lists.h"
 #include "gpu/gpu_memory.h"
+#include "gpu/gpu_modes.h"
 #include "gpu/gpu_status.h"
 #include "gpu/gpu_store.h"
 #include "physics/arithmetic.h"

@@ -17,10 +17,9 @@
 #include "engine/engine.h"
 #include "engine/tune.h"
 #include "gpu/gpu_devices.h"
-#include "gpu/gpu_force.h"
-#include "gpu/gpu_gather.h"
 #include "gpu/gpu_kernels.h"
-#include "gpu/gpu_store.h"
+#include "gpu/gpu_modes.h"
+#include "gpu/gpu_sums.h"
 #include "physics/arithmetic.h"
 
 enum {
@@ -72,50 +71,12 @@ void sap_gpu_tune(struct sap_gpu_set *set, const struct sap_settings *settings)
 
 /* ------------------------------------------------------------------- modes */
 
-/*
- * Order 4: the mode depends on the requested results and on whether pairs at zero distance must be skipped. Two further
- * modes serve regular forces, the second with radii by mass. Other orders: see force.h. Orders 6 and 8 have few
- * kernels, of which all but the first serve softening per i-particle.
- */
-enum { PLAIN, ZERO, OWN, SOFT, NEAR, SELF, SPLINE, SPLINE_NEAR, MODES2, NEAREST = OWN, ALL, MODES_HIGH, OUTSIDE4 = 8 };
-
-const char *sap_gpu_mode_name(int order, int mode)
-{
-    static const char *const of4[] = {"n0_z0", "n0_z1", "n1_z0", "n1_z1",   "n2_z0",
-                                      "n2_z1", "n3_z0", "n3_z1", "outside", "weighted"},
-                             *const of2[] = {[PLAIN] = "plain", "zero",       "own", "soft", "near", "self",
-                                             "spline",          "spline_near"},
-                             *const of6[] = {[PLAIN] = "plain", "zero", "nearest", "all"};
-    if (order > 4) return mode < MODES_HIGH ? of6[mode] : NULL;
-    if (order == 2) return mode < MODES2 ? of2[mode] : NULL;
-    return mode < SAP_GPU_MODES ? of4[mode] : NULL;
-}
-
-int sap_gpu_mode(const struct sap_gpu_set *set, const struct sap_force_request *r, int near)
-{
-    const int zero = r->eps2 < SAP_TINY_R2;
-    if (set->order == 4) return sap_gpu_outside(r, (unsigned)near) ? (int)OUTSIDE4 + r->h2_by_mass : near * 2 + zero;
-    if (set->order > 4) return near > SAP_EXTRA_NEAREST ? ALL : near ? NEAREST : zero || r->eps2_i ? ZERO : PLAIN;
-    if (r->spline) return near ? SPLINE_NEAR : SPLINE;
-    if (near) return NEAR;
-    return r->eps2_i ? SOFT : r->rule == SAP_PAIRS_SKIP_OWN ? OWN : zero ? ZERO : PLAIN;
-}
-
-int sap_gpu_has_many(const struct sap_gpu_set *set, int shape, int mode)
-{
-    if (set->order > 4) return sap_gpu_many_ipt[shape] == 1;
-    return sap_gpu_many_ipt[shape] < 4 ||
-           (set->order == 2 && set->precision != SAPPORO_DP && (mode <= ZERO || mode == SELF));
-}
-
-int sap_gpu_has_few(const struct sap_gpu_set *set, int mode) { return set->order != 2 || mode != SELF; }
-
 int sap_gpu_self_mode(struct sap_gpu_slab *s, int ni, int all)
 {
-    s->mode = OWN;
-    if (!all) return OWN;
-    if (s->f.eps2 == 0) return ZERO; /* each particle is at zero distance from itself */
-    return s->f.eps2 >= SAP_TINY_R2 && sap_gpu_shape_of(s, ni).many ? SELF : OWN;
+    s->mode = SAP_GPU_MODE_OWN;
+    if (!all) return SAP_GPU_MODE_OWN;
+    if (s->f.eps2 == 0) return SAP_GPU_MODE_ZERO; /* each particle is at zero distance from itself */
+    return s->f.eps2 >= SAP_TINY_R2 && sap_gpu_shape_of(s, ni).many ? SAP_GPU_MODE_SELF : SAP_GPU_MODE_OWN;
 }
 
 /* ------------------------------------------------------------------ shapes */
@@ -210,7 +171,7 @@ struct sap_gpu_shape sap_gpu_choose_shape(const struct sap_gpu_set *set, const s
 
 struct sap_gpu_shape sap_gpu_shape_of(const struct sap_gpu_slab *s, int ni)
 {
-    struct sap_gpu_share *h = s->share;
+    struct sap_gpu_sums *h = s->sums;
     const int predicted = h->valid && h->time == s->f.time && h->nj == s->f.nj;
     for (int k = 0; k < SAP_GPU_CHOSEN; k++) {
         const struct sap_gpu_chosen *c = &h->chosen[k];
@@ -222,14 +183,14 @@ struct sap_gpu_shape sap_gpu_shape_of(const struct sap_gpu_slab *s, int ni)
     c->superpackets = s->f.superpackets;
     c->predicted = predicted;
     c->mode = s->mode;
-    c->shape = sap_gpu_choose_shape(s->store->set, h->device, s->mode, ni, s->f.superpackets, predicted);
+    c->shape = sap_gpu_choose_shape(s->set, s->device, s->mode, ni, s->f.superpackets, predicted);
     return c->shape;
 }
 
 /* Returns how many times the blocks of a slab fill all units. */
 static int waves_of(const struct sap_gpu_slab *s, int rows)
 {
-    const struct sap_gpu_device *d = s->share->device;
+    const struct sap_gpu_device *d = s->device;
     const struct sap_gpu_shape shape = sap_gpu_shape_of(s, rows);
     const int groups = shape.many ? d->kernels->many_groups[shape.which] : d->kernels->few_groups[shape.which];
     const long long slots = (long long)(groups > 0 ? groups : 1) * d->properties.units;
@@ -239,11 +200,11 @@ static int waves_of(const struct sap_gpu_slab *s, int rows)
 
 int sap_gpu_slab_rows(const struct sap_gpu_slab *s, int ni)
 {
-    struct sap_gpu_share *h = s->share;
-    const size_t sums = (size_t)s->store->set->sums, records = (size_t)s->f.superpackets * sums * sizeof(double);
-    const size_t gathered = sap_gpu_gathers(s->store) ? 2 * 6 * sums * sizeof(double) * (size_t)s->store->set->n : 0;
+    struct sap_gpu_sums *h = s->sums;
+    const size_t sums = (size_t)s->set->sums, records = (size_t)s->f.superpackets * sums * sizeof(double);
+    const size_t gathered = s->gathers ? 2 * 6 * sums * sizeof(double) * (size_t)s->set->n : 0;
     const size_t row = records > gathered ? records : gathered;
-    const size_t room = s->store->set->order == 2 ? RECORDS_OF_2 : RECORDS;
+    const size_t room = s->set->order == 2 ? RECORDS_OF_2 : RECORDS;
     const size_t fit = row > 0 ? room / row / ROWS : (size_t)ni;
     const int most = fit < 1 ? 1 : fit > (size_t)ni / ROWS + 1 ? ni / ROWS + 1 : (int)fit;
     int best = most * ROWS, least = INT_MAX;

@@ -27,18 +27,6 @@ struct sap_gpu_chosen {
 /* Fills set->tuning with the measured defaults, then with the numbers that the tuning file has for the first device. */
 void sap_gpu_tune(struct sap_gpu_set *set, const struct sap_settings *settings);
 
-/* Returns the part of a kernel's name that stands for a mode, by order; NULL: no such mode. */
-const char *sap_gpu_mode_name(int order, int mode);
-
-/* Returns the mode of the kernels that serve a request. */
-int sap_gpu_mode(const struct sap_gpu_set *set, const struct sap_force_request *request, int near);
-
-/* Returns whether many-target kernels of this shape exist: only some modes hold 4 i-particles per thread (force.h). */
-int sap_gpu_has_many(const struct sap_gpu_set *set, int shape, int mode);
-
-/* Returns whether few-target kernels of this mode exist. */
-int sap_gpu_has_few(const struct sap_gpu_set *set, int mode);
-
 /*
  * Returns the mode of the kernels for forces of particles on ni of themselves, without pairs of one index, in order 2.
  * all: row i is the particle at address i. All modes that it may return give the same bits. Sets s->mode.

@@ -28,6 +28,11 @@ int sap_gpu_refuse(struct sap_gpu_store *store, int status, const char *words)
     return status;
 }
 
+int sap_gpu_refuse_lost(struct sap_gpu_store *store)
+{
+    return store->broken && sap_gpu_refuse(store, 1, "a device was lost: close, and open again");
+}
+
 int sap_gpu_judge(struct sap_gpu_store *store, int status)
 {
     const struct sap_gpu_device *device = &store->set->device[store->at];

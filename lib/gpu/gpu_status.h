@@ -13,6 +13,9 @@ int sap_gpu_judge(struct sap_gpu_store *store, int status);
 /* Sets the message of a failure that the driver did not report, unless there is one already; returns status. */
 int sap_gpu_refuse(struct sap_gpu_store *store, int status, const char *words);
 
+/* Returns whether a device of a store is lost, with its message: the call that asks fails. */
+int sap_gpu_refuse_lost(struct sap_gpu_store *store);
+
 /* Waits until no work of a store is in flight: work that a failed force started must not outlive its memory. */
 void sap_gpu_halt(const struct sap_gpu_store *store);
 

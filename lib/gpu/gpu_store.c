@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "base/finite.h"
-#include "base/fpenv.h"
 #include "device/gpu_layout.h"
 #include "driver/driver.h"
 #include "engine/jstore.h"
@@ -125,7 +124,7 @@ static int make_slots(struct sap_gpu_store *store)
 static void forget_slots(struct sap_gpu_share *h)
 {
     for (int k = 0; k < h->owned; k++) h->slot_of[k] = -1;
-    h->slots = h->cleared = h->valid = 0;
+    h->slots = h->cleared = h->sums.valid = 0;
     h->updates = 0; /* updates remain staged if no force followed them */
 }
 
@@ -187,8 +186,8 @@ static int send(struct sap_gpu_store *store, struct sap_gpu_share *share, const 
     const struct sap_driver *d = store->set->driver;
     struct sap_gpu_staging *s = &share->update[share->next_update];
     const int n = share->updates, parts = units * (int)(sizeof(struct sap_gpu_i) / 16);
-    const struct sap_argument a[] = {MEM(share->j), MEM(s->buffer),         VALUE(n),
-                                     MEM(share->i), {i ? i->mem : NULL, 0}, VALUE(parts)};
+    const struct sap_argument a[] = {MEM(share->j),      MEM(s->buffer),         VALUE(n),
+                                     MEM(share->sums.i), {i ? i->mem : NULL, 0}, VALUE(parts)};
     const unsigned threads = share->device->kernels->geometry.stage;
     const int for_updates = (n + 15) / 16, for_i = (parts + (int)threads - 1) / (int)threads;
     int groups_wanted = for_updates > for_i ? for_updates : for_i;
@@ -203,7 +202,7 @@ static int send(struct sap_gpu_store *store, struct sap_gpu_share *share, const 
     TRY(d->event_record(s->read, share->stream));
     s->under_way = 1;
     share->next_update ^= 1;
-    share->valid = 0;
+    share->sums.valid = 0;
     return SAP_DRIVER_OK;
 }
 
@@ -334,20 +333,23 @@ static int put_all(struct sap_gpu_store *store, const struct sap_staged *first, 
     return SAP_DRIVER_OK;
 }
 
+static int put(struct sap_gpu_store *store, const struct sap_staged *particles, int n)
+{
+    if (n > 0) sap_gpu_lists_settle_all(store);
+    /* only if the devices' copies match the host's: else an older change could overwrite this one */
+    if (store->lost || store->broken || store->cleared != store->host->cleared || store->seen != store->host->version)
+        return SAPPORO_ERR_GONE;
+    const int status = sap_gpu_status(put_all(store, particles, n));
+    if (status) store->lost = 1; /* some updates may be staged: the next update uploads all particles again */
+    return status;
+}
+
 /* Implements the entry `put` of struct sap_store_ops. */
 int sap_gpu_store_put(struct sap_store *opaque_store, const struct sap_staged *particles, int n)
 {
     struct sap_gpu_store *const store = (void *)opaque_store;
-    const sap_fpguard caller = sap_fp_guard();
-    /* only if the devices' copies match the host's: else an older change could overwrite this one */
-    int status = SAPPORO_ERR_GONE;
-    if (n > 0) sap_gpu_lists_settle_all(store);
-    if (!store->lost && !store->broken && store->cleared == store->host->cleared &&
-        store->seen == store->host->version) {
-        status = sap_gpu_status(put_all(store, particles, n));
-        if (status) store->lost = 1; /* some updates may be staged: the next update uploads all particles again */
-    }
-    sap_fp_release(caller);
+    int status;
+    GUARDED(status = put(store, particles, n));
     return status;
 }
 
@@ -431,7 +433,8 @@ int sap_gpu_store_give(struct sap_gpu_store *store, const int *number, int n, in
 int sap_gpu_store_send(struct sap_gpu_store *store, struct sap_gpu_share *share, const struct sap_gpu_buffer *i,
                        int units)
 {
-    TRY(sap_gpu_reserve(store->set->driver, share->device->dev, &share->i, (size_t)units * sizeof(struct sap_gpu_i)));
+    TRY(sap_gpu_reserve(store->set->driver, share->device->dev, &share->sums.i,
+                        (size_t)units * sizeof(struct sap_gpu_i)));
     store->lost |= share->updates > 0;
     TRY(send(store, share, i, units));
     store->lost = 0;
@@ -443,16 +446,17 @@ int sap_gpu_store_send(struct sap_gpu_store *store, struct sap_gpu_share *share,
 int sap_gpu_store_predict(struct sap_gpu_store *store, struct sap_gpu_share *share, const struct sap_gpu_force *f)
 {
     const struct sap_driver *d = store->set->driver;
-    if (share->valid && share->time == f->time && share->nj == f->nj) return SAP_DRIVER_OK;
-    share->valid = 0;
+    struct sap_gpu_sums *const sums = &share->sums;
+    if (sums->valid && sums->time == f->time && sums->nj == f->nj) return SAP_DRIVER_OK;
+    sums->valid = 0;
     const size_t bytes = (size_t)share->room * SUPER * store->set->working;
-    TRY(sap_gpu_reserve(d, share->device->dev, &share->predicted, bytes));
-    const struct sap_argument a[] = {MEM(share->j), MEM(share->predicted), VALUE(*f)};
+    TRY(sap_gpu_reserve(d, share->device->dev, &sums->predicted, bytes));
+    const struct sap_argument a[] = {MEM(share->j), MEM(sums->predicted), VALUE(*f)};
     const unsigned groups[2] = {(unsigned)f->superpackets * (SUPER / 256), 1};
     TRY(sap_gpu_launch(share->stream, d, share->device->kernels->predict, groups, 256, 0, a, COUNT(a)));
-    share->valid = 1;
-    share->time = f->time;
-    share->nj = f->nj;
+    sums->valid = 1;
+    sums->time = f->time;
+    sums->nj = f->nj;
     return SAP_DRIVER_OK;
 }
 
@@ -490,10 +494,9 @@ struct sap_gpu_store *sap_gpu_store_new(struct sap_gpu_set *set, struct sap_jsto
 static void free_share(const struct sap_gpu_store *store, struct sap_gpu_share *s)
 {
     const struct sap_driver *d = store->set->driver;
-    struct sap_gpu_buffer *const all[] = {&s->j,   &s->predicted, &s->record, &s->near,   &s->i,    &s->counters,
-                                          &s->hit, &s->hit_count, &s->offset, &s->cursor, &s->entry};
     if (s->stream) (void)d->stream_finish(s->stream);
-    for (int k = 0; k < COUNT(all); k++) sap_gpu_free(d, all[k]);
+    sap_gpu_free(d, &s->j);
+    sap_gpu_sums_free(d, &s->sums);
     free(s->stamp);
     free(s->number);
     free(s->slot_of);

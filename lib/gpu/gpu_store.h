@@ -7,9 +7,8 @@
 
 #include "driver/driver.h"
 #include "engine/jstore.h"
-#include "gpu/gpu_lists.h"
 #include "gpu/gpu_memory.h"
-#include "gpu/gpu_shape.h"
+#include "gpu/gpu_sums.h"
 
 struct sap_store;
 struct sap_gpu_device;
@@ -21,7 +20,7 @@ struct sap_gpu_set;
 struct sap_gpu_share {
     struct sap_gpu_device *device;
     struct sap_stream *stream;
-    struct sap_gpu_buffer j, predicted;
+    struct sap_gpu_buffer j;
     int room;     /* slots that fit into j */
     int slots;    /* slots that hold a superpacket */
     int cleared;  /* slots, counted from the first, that are initialised */
@@ -34,18 +33,7 @@ struct sap_gpu_share {
     uint64_t serial, batch; /* serial of the next update; serial of the first staged update */
     uint64_t *stamp;        /* by local address: serial of its last update + 1 */
     int stamps;
-    int valid; /* the predicted records are valid, for this time and nj: */
-    double time;
-    int nj;
-
-    /* of forces: memory, and what the last ones were like */
-    struct sap_gpu_buffer record, near, i, counters;
-    struct sap_gpu_buffer hit, hit_count, offset, cursor, entry; /* of the lists of a slab under construction */
-    int counted; /* the last force with lists has reset its counters, hit_count among them, for the next force */
-    struct sap_gpu_need need[SAP_GPU_SIZES];
-    struct sap_gpu_chosen chosen[SAP_GPU_CHOSEN]; /* the last choices */
-    int next_chosen;
-    int slab_ni, slab_superpackets, slab_rows; /* of the last force that was cut into slabs */
+    struct sap_gpu_sums sums; /* its forces */
 };
 
 /*

@@ -9,7 +9,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "base/fpenv.h"
 #include "device/gpu_layout.h"
 #include "driver/driver.h"
 #include "gpu/gpu_devices.h"
@@ -154,7 +153,7 @@ static int pack_part(struct sap_gpu_store *from, struct sap_gpu_store *store, in
 /* Brings the particles of a store to its device. */
 static int update(struct sap_gpu_store *from)
 {
-    if (from->broken) return sap_gpu_refuse(from, SAP_DRIVER_LOST, "a device was lost: close, and open again");
+    if (sap_gpu_refuse_lost(from)) return SAP_DRIVER_LOST;
     TRY(make_stream(from));
     TRY(sap_gpu_store_update(from));
     return sap_gpu_store_send(from, &from->share[0], NULL, 0);
@@ -173,7 +172,7 @@ static int take_all(struct sap_gpu_store *store, const int *number, int n, const
     const struct sap_driver *const d = store->set->driver;
     struct travel *const t = travel_of(store);
     struct sap_gpu_share *const share = &store->share[0];
-    if (store->broken) return sap_gpu_refuse(store, SAP_DRIVER_LOST, "a device was lost: close, and open again");
+    if (sap_gpu_refuse_lost(store)) return SAP_DRIVER_LOST;
     TRY(sap_gpu_store_give(store, number, n, facts->terms));
     TRY(d->event_record(t->arrived, t->stream));
     TRY(d->stream_wait(share->stream, t->arrived));
@@ -210,10 +209,9 @@ static void leave(const struct sap_device_set *opaque_set)
 
 /* The body of an entry: a call that gives a driver status, in the standard floating-point environment. */
 #define JUDGED(store, call)                                                                                            \
-    const sap_fpguard caller = sap_fp_guard();                                                                         \
+    int result;                                                                                                        \
     (store)->words[0] = '\0';                                                                                          \
-    const int result = sap_gpu_judge(store, call);                                                                     \
-    sap_fp_release(caller);                                                                                            \
+    GUARDED(result = sap_gpu_judge(store, call));                                                                      \
     return result
 
 static int hold(struct sap_store *store, size_t bytes, void **address)
@@ -234,13 +232,18 @@ static int write(struct sap_store *store, const void *from, size_t bytes)
 
 static int read(struct sap_store *store, void *to, size_t bytes) { JUDGED(of(store), read_hold(of(store), to, bytes)); }
 
+static int pack_judged(struct sap_gpu_store *from, struct sap_gpu_store *store, int at,
+                       const struct sap_travel_part *part)
+{
+    const int status = sap_gpu_judge(from, update(from));
+    return status ? status : sap_gpu_judge(from, pack_part(from, store, at, part));
+}
+
 static int pack(struct sap_store *from, struct sap_store *store, int at, const struct sap_travel_part *part)
 {
-    const sap_fpguard caller = sap_fp_guard();
+    int status;
     of(from)->words[0] = '\0';
-    int status = sap_gpu_judge(of(from), update(of(from)));
-    if (!status) status = sap_gpu_judge(of(from), pack_part(of(from), of(store), at, part));
-    sap_fp_release(caller);
+    GUARDED(status = pack_judged(of(from), of(store), at, part));
     return status;
 }
 
@@ -251,15 +254,18 @@ static int packed(struct sap_store *store)
 
 static int started(struct sap_store *store) { JUDGED(of(store), note_started(of(store))); }
 
-static int state(struct sap_store *opaque_store)
+static int judge_state(struct sap_gpu_store *store)
 {
-    struct sap_gpu_store *const store = of(opaque_store);
-    const sap_fpguard caller = sap_fp_guard();
     const int status = store->set->driver->event_query(travel_of(store)->arrived);
-    const int result = status == SAP_DRIVER_OK        ? (int)SAP_TRAVEL_DONE
-                       : status == SAP_DRIVER_PENDING ? (int)SAP_TRAVEL_UNDER_WAY
-                                                      : sap_gpu_judge(store, status);
-    sap_fp_release(caller);
+    return status == SAP_DRIVER_OK        ? (int)SAP_TRAVEL_DONE
+           : status == SAP_DRIVER_PENDING ? (int)SAP_TRAVEL_UNDER_WAY
+                                          : sap_gpu_judge(store, status);
+}
+
+static int state(struct sap_store *store)
+{
+    int result;
+    GUARDED(result = judge_state(of(store)));
     return result;
 }
 

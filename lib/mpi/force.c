@@ -40,7 +40,7 @@ void sap_force_destroy(sapporo_mpi *h)
 static int check_supported(sapporo_mpi *h, const sapporo_request *r)
 {
     if (r->pairs != SAPPORO_PAIRS_ALL || r->h2.base || r->dtr.base || r->h2_by_mass ||
-        r->want & ~(unsigned)SAPPORO_WANT_NEAREST)
+        r->want & ~(unsigned)(SAPPORO_WANT_NEAREST | SAPPORO_ALLOW_EMPTY))
         return sap_link_fail(
             &h->link, SAPPORO_ERR_UNSUPPORTED,
             "sapporo_mpi_force_begin: forces over ranks have neither neighbour lists nor regular forces");
@@ -151,6 +151,24 @@ static int compare_requests(sapporo_mpi *h, int status, const sapporo_request *r
                                     [UNFIT] = facts.unfit,
                                     [BLOCKS] = sap_kept_count(&h->kept, sap_block_number(own))};
     return sap_link_compare(&h->link, status, REQUEST_FIELDS, field, request_names);
+}
+
+/* Collective, after the requests were compared.  Fails if a force of no particles is asked for that was not meant, as
+ * sapporo_force_begin does: some rank has targets, and some rank keeps particles. */
+static int check_no_sources(sapporo_mpi *h, const sapporo_request *r)
+{
+    int targets = 0, kept = 0;
+    if (r->nj > 0 || r->want & SAPPORO_ALLOW_EMPTY) return SAPPORO_OK;
+    for (int k = 0; k < h->link.size; k++) {
+        targets |= sap_link_field(&h->link, k, NI) > 0;
+        kept |= sap_link_field(&h->link, k, UPPER) > 0;
+    }
+    if (!targets || !kept) return SAPPORO_OK;
+    return sap_link_agree(&h->link,
+                          sap_link_fail(&h->link, SAPPORO_ERR_ARGUMENT,
+                                        "sapporo_mpi_force_begin: nj is 0, and the ranks hold particles: set nj to the "
+                                        "number of addresses that take part, or want to SAPPORO_ALLOW_EMPTY for a "
+                                        "force of none"));
 }
 
 /* ------------------------------------------------------------------- begin */
@@ -304,6 +322,8 @@ int sapporo_mpi_force_begin(sapporo_mpi *handle, const sapporo_request *request,
     if (!job) status = sap_link_fail(&h->link, SAPPORO_ERR_ARGUMENT, "sapporo_mpi_force_begin: job is NULL");
     status = compare_requests(h, status, &r);
     if (status || !job) return status; /* if any rank has an old job, all ranks end here */
+    status = check_no_sources(h, &r);
+    if (status) return status;
     status = begin(h, &r);
     if (status) {
         sap_share_forget(h);

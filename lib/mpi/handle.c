@@ -202,7 +202,7 @@ static int open_context(sapporo_mpi *h)
 /* Makes the types of the records that ranks exchange. */
 static int make_types(sapporo_mpi *h)
 {
-    enum { PARTICLE_EXTRA = 4, ACCUMULATOR = 6, NEAR = 2 };
+    enum { PARTICLE_EXTRA = 4 };
     h->vectors = h->order / 2;
     h->sums = 1 + 3 * h->vectors;
     h->terms = h->order == 2 ? 1 : h->order == 4 ? 5 : h->order == 6 ? 6 : 8;
@@ -210,12 +210,9 @@ static int make_types(sapporo_mpi *h)
     const struct {
         MPI_Datatype *type;
         int doubles;
-    } make[] = {{&h->particle, 3 * h->terms + PARTICLE_EXTRA},
-                {&h->target, h->width},
-                {&h->answer, ACCUMULATOR * h->sums},
-                {&h->answer_near, ACCUMULATOR * h->sums + NEAR}};
+    } make[] = {{&h->particle, 3 * h->terms + PARTICLE_EXTRA}, {&h->target, h->width}};
     int status = SAPPORO_OK;
-    for (int k = 0; k < 4 && !status; k++) {
+    for (int k = 0; k < 2 && !status; k++) {
         status = sap_link_judge(&h->link, MPI_Type_contiguous(make[k].doubles, MPI_DOUBLE, make[k].type));
         if (!status) status = sap_link_judge(&h->link, MPI_Type_commit(make[k].type));
     }
@@ -224,8 +221,8 @@ static int make_types(sapporo_mpi *h)
 
 static void free_types(sapporo_mpi *h)
 {
-    MPI_Datatype *const type[] = {&h->particle, &h->target, &h->answer, &h->answer_near};
-    for (int k = 0; k < 4; k++) sap_link_free_type(&h->link, type[k]);
+    MPI_Datatype *const type[] = {&h->particle, &h->target};
+    for (int k = 0; k < 2; k++) sap_link_free_type(&h->link, type[k]);
 }
 
 /* Frees an object.  Memory that MPI may still use stays. */
@@ -244,6 +241,7 @@ static void destroy(sapporo_mpi *h)
     sap_kept_free(&h->kept);
     sap_room_free(&h->parcel.outs);
     sap_room_free(&h->parcel.ins);
+    sap_route_free(&h->parcel.route);
     sap_room_free(&h->places);
     sap_room_free(&h->trial_bytes);
     sap_cargo_close(&h->trial);
@@ -337,7 +335,7 @@ int sapporo_mpi_open(MPI_Comm communicator, const sapporo_mpi_options *options, 
     sapporo_mpi *const h = sap_listed_make(SAP_LISTED_SUMS, sizeof *h);
     if (!h) return SAPPORO_ERR_MEMORY;
     h->link.timeout = timeout_of(options);
-    h->particle = h->target = h->answer = h->answer_near = h->unit = MPI_DATATYPE_NULL;
+    h->particle = h->target = h->unit = MPI_DATATYPE_NULL;
     status = sap_link_open(&h->link, communicator);
     if (!status) status = open_parts(h, options);
     if (!status) {

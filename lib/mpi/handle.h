@@ -6,6 +6,7 @@
 
 #include "engine/travel_ops.h"
 #include "mpi/cargo.h"
+#include "mpi/exchange.h"
 #include "mpi/kept.h"
 #include "mpi/link.h"
 #include "mpi/registry.h"
@@ -36,13 +37,9 @@ struct sapporo_mpi_job {
 
 /* Particles on their way to the ranks that keep them. */
 struct sap_parcel {
-    int n;               /* particles that this rank sends */
-    int arrived;         /* particles that it receives */
-    int *sent, *sent_at; /* [ranks] number and first one for each rank */
-    int *got, *got_at;   /* [ranks] of those that are received */
-    int *at;             /* places of the records of parts, while threads sort them */
-    double *out, *in;    /* records, of the next two */
-    struct sap_room outs, ins;
+    struct sap_route route;
+    const double *in;          /* [route.arrived] records that this rank receives, of `ins` */
+    struct sap_room outs, ins; /* records that it sends, and receives */
 };
 
 struct sap_nccl;
@@ -79,11 +76,10 @@ struct sapporo_mpi {
     struct sap_room places;          /* nodes and devices of all ranks, while a handle is opened */
     struct sap_cargo trial;          /* of the trial of a transport, and its bytes */
     struct sap_room trial_bytes;
-    MPI_Datatype unit;           /* a superpacket that MPI sends; MPI_DATATYPE_NULL: none */
-    int width;                   /* doubles per i-particle that is sent */
-    MPI_Datatype particle;       /* a j-particle that is sent */
-    MPI_Datatype target, answer; /* an i-particle that is sent; its sums, without and with its nearest neighbour */
-    MPI_Datatype answer_near;
+    MPI_Datatype unit;     /* a superpacket that MPI sends; MPI_DATATYPE_NULL: none */
+    int width;             /* doubles per i-particle that is sent */
+    MPI_Datatype particle; /* a j-particle that is sent */
+    MPI_Datatype target;   /* an i-particle that is sent */
     struct sap_parcel parcel;
     sapporo_mpi_job *job;    /* NULL: no force was begun, or it was freed */
     struct sap_room targets; /* memory of the job's i-particles */

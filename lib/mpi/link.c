@@ -233,7 +233,7 @@ static int share_error(struct sap_link *l, int rank)
 
 int sap_link_agree(struct sap_link *l, int status)
 {
-    const int call = l->call;
+    const int call = (int)l->call;
     if (l->broken) return l->broken;
     if (call && !is_creation(call)) return sap_link_compare(l, status, 0, NULL, NULL);
     l->call = SAP_CALL_NONE;

@@ -41,8 +41,8 @@ $(call objects,$(MPI_SOURCES) $(MPI_APPS)): $(B)/%.o: %.c
 	$(Q)$(mpicc) $(call flags,$<) -MMD -MP -c -o $@ $<
 
 # Parts of libsapporo that it does not export are compiled into both libraries.
-OBJECTS_sapporo_mpi := $(call objects,$(MPI_SOURCES) lib/engine/accum.c lib/engine/cube.c lib/engine/pull.c \
-                       lib/base/clock.c lib/base/environment.c lib/base/variable_table.c lib/base/static_program.c lib/base/saving.c)
+OBJECTS_sapporo_mpi := $(call objects,$(MPI_SOURCES) lib/engine/accum.c lib/engine/cube.c \
+                       lib/base/clock.c lib/base/environment.c lib/base/static_program.c lib/base/saving.c)
 LINKER_sapporo_mpi   = $(mpicc)
 
 # hermite4 with another name for its main function, and the calls of GRAPE-6 over MPI.

@@ -18,7 +18,7 @@ struct tail {
 };
 
 /*
- * Frees the memory of a parcel, unless MPI may still use it.  Records stay for the next parcel if they are not too
+ * Frees the records of a parcel, unless MPI may still use them.  They stay for the next parcel if they are not too
  * many, because touching new pages takes longer than copying particles.
  */
 static void free_parcel(sapporo_mpi *h)
@@ -26,17 +26,16 @@ static void free_parcel(sapporo_mpi *h)
     enum { STAYS = 1 << 25 }; /* bytes */
     struct sap_parcel *const p = &h->parcel;
     if (h->link.broken) return;
-    free(p->sent);
-    free(p->at);
     if (p->outs.bytes > STAYS) sap_room_free(&p->outs);
     if (p->ins.bytes > STAYS) sap_room_free(&p->ins);
-    *p = (struct sap_parcel){.outs = p->outs, .ins = p->ins};
 }
 
 static size_t record_doubles(const sapporo_mpi *h)
 {
     return 3 * (size_t)h->terms + sizeof(struct tail) / sizeof(double);
 }
+
+static size_t record_bytes(const sapporo_mpi *h) { return record_doubles(h) * sizeof(double); }
 
 /* -------------------------------------------------------------------- send */
 
@@ -71,12 +70,13 @@ static void write_record(const sapporo_mpi *h, const sapporo_particles *from, in
     memcpy(to, &tail, sizeof tail);
 }
 
-/* Records that threads sort by rank, in parts. */
-struct rank_parts {
+/* Particles that threads look at, and then write as records. */
+struct packing {
     const sapporo_mpi *h;
     const int *address;
     const sapporo_particles *from;
-    int *at;        /* [parts][ranks] number, then next place, of the records of a part for a rank */
+    int *keeper;    /* [n] the rank that keeps each particle */
+    double *out;    /* the records, by the route */
     atomic_int bad; /* the first particle that is refused, or the number of particles */
 };
 
@@ -87,68 +87,38 @@ static int is_address(const sapporo_mpi *h, int address)
 
 static int is_softening(double eps2) { return eps2 >= 0 && isfinite(eps2); }
 
-static int is_taken(const struct rank_parts *p, int k)
+static int is_taken(const struct packing *p, int k)
 {
     return is_address(p->h, p->address[k]) && is_softening(sap_column_double(&p->from->eps2, k));
 }
 
-static void count_part(void *argument, int part, int from, int to)
+static void find_some_keepers(void *argument, ptrdiff_t from, ptrdiff_t to)
 {
-    struct rank_parts *const p = argument;
-    const int ranks = p->h->link.size;
-    int *const count = p->at + (size_t)part * (size_t)ranks;
-    memset(count, 0, (size_t)ranks * sizeof *count);
-    int k = from;
-    for (; k < to && is_taken(p, k); k++) count[sap_block_rank(p->address[k], ranks)]++;
+    struct packing *const p = argument;
+    const int ranks = p->h->link.size, end = (int)to;
+    int k = (int)from;
+    for (; k < end && is_taken(p, k); k++) p->keeper[k] = sap_block_rank(p->address[k], ranks);
     int first = atomic_load(&p->bad);
-    while (k < to && k < first && !atomic_compare_exchange_weak(&p->bad, &first, k)) continue;
+    while (k < end && k < first && !atomic_compare_exchange_weak(&p->bad, &first, k)) continue;
 }
 
-static void write_part(void *argument, int part, int from, int to)
+static void write_some(void *argument, ptrdiff_t from, ptrdiff_t to)
 {
-    const struct rank_parts *const p = argument;
-    const int ranks = p->h->link.size;
+    const struct packing *const p = argument;
     const size_t doubles = record_doubles(p->h);
-    int *const at = p->at + (size_t)part * (size_t)ranks;
-    for (int k = from; k < to; k++) {
-        const int place = at[sap_block_rank(p->address[k], ranks)]++;
-        write_record(p->h, p->from, k, p->address[k], p->h->parcel.out + (size_t)place * doubles);
+    for (ptrdiff_t at = from; at < to; at++) {
+        const int k = p->h->parcel.route.order[at];
+        write_record(p->h, p->from, k, p->address[k], p->out + (size_t)at * doubles);
     }
 }
 
-/* Turns the counts of parts into places; fills the numbers and first places of ranks. */
-static void place_parts(struct sap_parcel *p, int parts, int ranks)
+static int no_memory(sapporo_mpi *h, int n)
 {
-    int sum = 0;
-    for (int r = 0; r < ranks; r++) {
-        p->sent_at[r] = sum;
-        for (int part = 0; part < parts; part++) {
-            int *const at = &p->at[(size_t)part * (size_t)ranks + (size_t)r];
-            const int here = *at;
-            *at = sum;
-            sum += here;
-        }
-        p->sent[r] = sum - p->sent_at[r];
-    }
-}
-
-/* Makes room for the records of n particles, which threads sort in so many parts. */
-static int reserve(sapporo_mpi *h, int parts)
-{
-    const size_t ranks = (size_t)h->link.size;
-    struct sap_parcel *const p = &h->parcel;
-    p->sent = calloc(4 * ranks, sizeof *p->sent);
-    p->at = malloc((size_t)parts * ranks * sizeof *p->at);
-    p->out = sap_room_array(&p->outs, (size_t)p->n + 1, record_doubles(h) * sizeof *p->out);
-    if (!p->sent || !p->at || !p->out)
-        return sap_link_fail(&h->link, SAPPORO_ERR_MEMORY, "sapporo_mpi_set_particles: out of memory for %d particles",
-                             p->n);
-    p->sent_at = p->sent + ranks, p->got = p->sent_at + ranks, p->got_at = p->got + ranks;
-    return SAPPORO_OK;
+    return sap_link_fail(&h->link, SAPPORO_ERR_MEMORY, "sapporo_mpi_set_particles: out of memory for %d particles", n);
 }
 
 /* Fails because of the first particle that is refused; no particle of any rank is stored then. */
-static int refuse(sapporo_mpi *h, const struct rank_parts *p, int bad)
+static int refuse(sapporo_mpi *h, const struct packing *p, int bad)
 {
     const int address = p->address[bad];
     if (!is_address(h, address))
@@ -160,45 +130,51 @@ static int refuse(sapporo_mpi *h, const struct rank_parts *p, int bad)
                          sap_column_double(&p->from->eps2, bad));
 }
 
-/* Sorts the records of n particles by rank, in the order in which they were given, with any number of threads. */
-static int pack(sapporo_mpi *h, const int *address, const sapporo_particles *from)
+/* Sorts the particles by the rank that keeps them, each rank's in the order of the caller. */
+static int sort(sapporo_mpi *h, int n, struct packing *packing)
 {
-    enum { MOST = 64, A_PART = 1024 };
+    const int threads = sapporo_get_threads(h->context);
+    sapporo_partial_loop(threads, n, find_some_keepers, packing);
+    const int bad = atomic_load(&packing->bad);
+    if (bad < n) return refuse(h, packing, bad);
+    return sap_route_sort(&h->parcel.route, h->link.size, n, packing->keeper, threads) ? no_memory(h, n) : SAPPORO_OK;
+}
+
+/* Writes the records of n particles by the route, with any number of threads. */
+static int pack(sapporo_mpi *h, int n, const int *address, const sapporo_particles *from)
+{
     struct sap_parcel *const p = &h->parcel;
-    const int wanted = 1 + p->n / A_PART, parts = wanted < MOST ? wanted : MOST;
-    const int threads = sapporo_get_threads(h->context), status = reserve(h, parts);
-    if (status) return status;
-    struct rank_parts packing = {.h = h, .address = address, .from = from, .at = p->at, .bad = p->n};
-    sapporo_partial_parts(threads, p->n, parts, count_part, &packing);
-    const int bad = atomic_load(&packing.bad);
-    if (bad < p->n) return refuse(h, &packing, bad);
-    place_parts(p, parts, h->link.size);
-    sapporo_partial_parts(threads, p->n, parts, write_part, &packing);
-    return SAPPORO_OK;
+    struct packing packing = {.h = h, .address = address, .from = from, .bad = n};
+    packing.keeper = malloc(((size_t)n + 1) * sizeof *packing.keeper);
+    packing.out = sap_room_array(&p->outs, (size_t)n + 1, record_bytes(h));
+    const int bad = !packing.keeper || !packing.out || sap_route_reserve(&p->route, h->link.size);
+    const int status = bad ? no_memory(h, n) : sort(h, n, &packing);
+    if (!status) sapporo_partial_loop(sapporo_get_threads(h->context), n, write_some, &packing);
+    free(packing.keeper);
+    sap_route_drop_order(&p->route); /* its memory is wanted for the records that come */
+    return status;
 }
 
 /* Collective.  Tells each rank how many particles come, and makes room for them. */
 static int announce(sapporo_mpi *h)
 {
     struct sap_parcel *const p = &h->parcel;
-    int status = sap_link_finish(
-        &h->link, MPI_Ialltoall(p->sent, 1, MPI_INT, p->got, 1, MPI_INT, h->link.communicator, &h->link.request));
+    int64_t arrived;
+    int status = sap_route_announce(&h->link, &p->route, &arrived);
     if (status) return status;
-    const int64_t sum = sap_link_places(p->got, p->got_at, h->link.size);
-    p->arrived = (int)sum;
-    if (sum < INT32_MAX) p->in = sap_room_array(&p->ins, (size_t)sum + 1, record_doubles(h) * sizeof *p->in);
+    p->in = arrived < INT_MAX ? sap_room_array(&p->ins, (size_t)arrived + 1, record_bytes(h)) : NULL;
     if (!p->in || sap_kept_reserve(&h->kept))
-        status =
-            sap_link_fail(&h->link, SAPPORO_ERR_MEMORY,
-                          "sapporo_mpi_set_particles: out of memory for %lld particles of other ranks", (long long)sum);
+        status = sap_link_fail(&h->link, SAPPORO_ERR_MEMORY,
+                               "sapporo_mpi_set_particles: out of memory for %lld particles of other ranks",
+                               (long long)arrived);
     return sap_link_agree(&h->link, status);
 }
 
 static int send(sapporo_mpi *h)
 {
     const struct sap_parcel *const p = &h->parcel;
-    return sap_link_finish(&h->link, MPI_Ialltoallv(p->out, p->sent, p->sent_at, h->particle, p->in, p->got, p->got_at,
-                                                    h->particle, h->link.communicator, &h->link.request));
+    struct sap_wire wire = {.out = p->outs.at, .in = p->ins.at, .each = record_bytes(h)};
+    return sap_exchange(&h->link, &p->route, &wire);
 }
 
 /* ------------------------------------------------------------------- store */
@@ -239,7 +215,7 @@ static void drop_columns(const sapporo_mpi *h, int from, int n, sapporo_particle
 /* Stores n received particles whose addresses follow each other. */
 static int store_run(sapporo_mpi *h, int from, int n)
 {
-    const ptrdiff_t stride = (ptrdiff_t)(record_doubles(h) * sizeof(double));
+    const ptrdiff_t stride = (ptrdiff_t)record_bytes(h);
     const double *const record = h->parcel.in + (size_t)from * record_doubles(h);
     const char *const tail = (const char *)(record + 3 * (ptrdiff_t)h->terms);
     sapporo_particles c = {.size = sizeof c,
@@ -259,11 +235,11 @@ static int store_run(sapporo_mpi *h, int from, int n)
 /* Stores all received particles; returns the worst status. */
 static int store_all(sapporo_mpi *h)
 {
-    const struct sap_parcel *const p = &h->parcel;
+    const int arrived = h->parcel.route.arrived;
     int worst = SAPPORO_OK;
-    for (int from = 0, to; from < p->arrived; from = to) {
+    for (int from = 0, to; from < arrived; from = to) {
         const int first = sap_block_inner(tail_of(h, from).address, h->link.size);
-        for (to = from + 1; to < p->arrived; to++)
+        for (to = from + 1; to < arrived; to++)
             if (sap_block_inner(tail_of(h, to).address, h->link.size) != first + (to - from)) break;
         const int status = store_run(h, from, to - from);
         h->lost |= status < 0 && status != SAPPORO_ERR_NOT_FINITE;
@@ -275,9 +251,9 @@ static int store_all(sapporo_mpi *h)
 }
 
 /* Collective.  Sends and stores the particles of all ranks. */
-static int exchange(sapporo_mpi *h, int status, const int *address, const sapporo_particles *from)
+static int exchange(sapporo_mpi *h, int status, int n, const int *address, const sapporo_particles *from)
 {
-    if (!status) status = pack(h, address, from);
+    if (!status) status = pack(h, n, address, from);
     status = sap_link_agree(&h->link, status);
     if (!status) status = announce(h);
     if (!status) status = send(h);
@@ -294,8 +270,7 @@ int sapporo_mpi_set_particles(sapporo_mpi *handle, int n, const int *address, co
     if (h->link.broken) return h->link.broken;
     (void)sap_link_begin(&h->link, SAP_CALL_SET_PARTICLES);
     int status = check(h, n, address, particles, &all);
-    h->parcel.n = n;
-    status = exchange(h, status, address, &all);
+    status = exchange(h, status, n, address, &all);
     if (!h->link.broken)
         h->unset = status == SAPPORO_ERR_MEMORY || (h->unset && status && status != SAPPORO_ERR_NOT_FINITE);
     free_parcel(h);

@@ -15,8 +15,6 @@ static int rows_of(const sapporo_mpi_job *j, int ni, int number)
     return sap_slab_first(j, ni, number + 1) - sap_slab_first(j, ni, number);
 }
 
-static MPI_Datatype answer_type(const sapporo_mpi *h) { return h->job->nearest ? h->answer_near : h->answer; }
-
 static struct sap_gathered *gathered(const sapporo_mpi *h, int number)
 {
     return &h->slab->gathered[number % SAP_SLABS];
@@ -30,7 +28,9 @@ static struct sap_slab *create(int ranks)
     const size_t n = (size_t)ranks;
     struct sap_slab *const s = calloc(1, sizeof *s);
     if (!s) return NULL;
-    if (!(s->numbers = calloc((2 * SAP_SLABS + 3) * n, sizeof *s->numbers))) {
+    s->numbers = calloc(2 * SAP_SLABS * n, sizeof *s->numbers);
+    if (!s->numbers || sap_route_reserve(&s->route, ranks)) {
+        free(s->numbers);
         free(s);
         return NULL;
     }
@@ -39,8 +39,6 @@ static struct sap_slab *create(int ranks)
         s->gathered[k].first = s->gathered[k].count + n;
         s->gathered[k].request = MPI_REQUEST_NULL;
     }
-    s->out_count = s->numbers + 2 * SAP_SLABS * n, s->own_count = s->out_count + n, s->own_first = s->own_count + n;
-    s->exchange = MPI_REQUEST_NULL;
     return s;
 }
 
@@ -79,6 +77,7 @@ void sap_slab_free(sapporo_mpi *h)
     sap_room_free(&s->targets);
     sap_room_free(&s->outs);
     sap_room_free(&s->ins);
+    sap_route_free(&s->route);
     free(s->numbers);
     free(s);
     h->slab = NULL;
@@ -163,21 +162,17 @@ void sap_slab_collect(sapporo_mpi *h, int number)
 
 /* ---------------------------------------------------------------- exchange */
 
-/* Rank r among the ranks other than this one, in whose order sums arrive. */
-static int other(const sapporo_mpi *h, int r) { return r < h->link.rank ? r : r - 1; }
-
 int sap_slab_exchange(sapporo_mpi *h, int number)
 {
     struct sap_slab *const s = h->slab;
     const struct sap_gathered *const g = gathered(h, number);
     for (int r = 0; r < h->link.size; r++) {
-        const int away = r != h->link.rank; /* this rank's own sums stay where they are */
-        s->out_count[r] = away ? g->count[r] : 0;
-        s->own_count[r] = away ? g->count[h->link.rank] : 0;
-        s->own_first[r] = away ? other(h, r) * g->count[h->link.rank] : 0;
+        s->route.sent[r] = g->count[r];
+        s->route.got[r] = g->count[h->link.rank];
     }
-    return sap_link_judge(&h->link, MPI_Ialltoallv(s->out, s->out_count, g->first, answer_type(h), s->in, s->own_count,
-                                                   s->own_first, answer_type(h), h->link.communicator, &s->exchange));
+    (void)sap_route_settle(&s->route, &h->link);
+    s->wire = (struct sap_wire){.out = s->out, .in = s->in, .each = sap_answer_bytes(h), .own_stays = 1};
+    return sap_exchange_begin(&h->link, &s->route, &s->wire);
 }
 
 /* ------------------------------------------------------------------ result */
@@ -188,7 +183,7 @@ static double *answer_of(const sapporo_mpi *h, const struct sap_gathered *g, int
     const size_t doubles = sap_answer_bytes(h) / sizeof(double);
     const int rank = h->link.rank;
     double *const a = r == rank ? h->slab->out + (size_t)(g->first[rank] + i) * doubles
-                                : h->slab->in + ((size_t)other(h, r) * (size_t)g->count[rank] + (size_t)i) * doubles;
+                                : h->slab->in + ((size_t)r * (size_t)g->count[rank] + (size_t)i) * doubles;
     if (h->job->nearest) {
         struct sap_partial_near *const near = sap_answer_near(h, a);
         if (near->address >= 0) near->address = sap_block_outer(near->address, r, h->link.size);
@@ -222,7 +217,7 @@ int sap_slab_finish(sapporo_mpi *h, int number, int ni, const sapporo_result *re
 {
     const struct sap_gathered *const g = gathered(h, number);
     const int first = sap_slab_first(h->job, h->job->ni, number), own = g->count[h->link.rank];
-    const int status = sap_link_wait(&h->link, &h->slab->exchange);
+    const int status = sap_exchange_end(&h->link, &h->slab->wire);
     if (status) return status;
     struct finish f = {h, g, first, result};
     const int rows = ni - first < own ? ni - first : own;

@@ -8,6 +8,7 @@
 #ifndef SAP_MPI_SLAB_H
 #define SAP_MPI_SLAB_H
 
+#include "mpi/exchange.h"
 #include "mpi/handle.h"
 #include "mpi/room.h"
 
@@ -26,15 +27,15 @@ enum { SAP_SLABS = 4 };
 struct sap_slab {
     struct sap_gathered gathered[SAP_SLABS]; /* of slab s: element s % SAP_SLABS */
     int *numbers;                            /* memory of all arrays of numbers */
-    int *out_count, *own_count, *own_first;
+    struct sap_route route;                  /* of sums; this rank's own stay in `out` */
+    struct sap_wire wire;                    /* of sums, under way */
     struct sap_room targets, outs, ins;
-    double *out;          /* [rows][answer] sums of this rank's j-particles */
-    double *in;           /* [ranks - 1][own][answer] sums of the other ranks' j-particles for this rank's rows */
-    int failed;           /* first error of this rank in a force, 0: none */
-    int partial;          /* 1: some i-particles of a force are not finite */
-    double scale[13];     /* factors of the sums */
-    sapporo_job *job[2];  /* forces on slabs with even and with odd numbers */
-    MPI_Request exchange; /* of sums, under way */
+    double *out;         /* [rows][answer] sums of this rank's j-particles */
+    double *in;          /* [ranks][own][answer] sums of the other ranks' j-particles for this rank's rows */
+    int failed;          /* first error of this rank in a force, 0: none */
+    int partial;         /* 1: some i-particles of a force are not finite */
+    double scale[13];    /* factors of the sums */
+    sapporo_job *job[2]; /* forces on slabs with even and with odd numbers */
 };
 
 /* Makes room for the slabs of the handle's job; returns -1 if memory is short. */

@@ -1,11 +1,11 @@
 /*
- * stepper_exchange.c - sapporo_mpi_stepper_exchange: sends the particles of steppers to the ranks that walk them in
- * trees. They travel as columns, as to a file and back (stepper_saved.h).
+ * stepper_exchange.c - sapporo_mpi_stepper_exchange: sends the particles of steppers to their owners: the ranks that
+ * compute their forces in trees. They are exchanged as columns, as to a file and back (stepper_saved.h).
  */
-#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "mpi/exchange.h"
 #include "mpi/stepper_saved.h"
 #include "mpi/tree.h"
 
@@ -16,19 +16,10 @@ struct departure {
     struct sap_stepper_saved part;
     struct sap_saved_columns c; /* of the particles that arrive */
     int n, worked;              /* particles that this rank has before the call; that of the tree */
-    int *sent, *sent_at, *got, *got_at;
-    int *walker, *order; /* the rank of each particle; particles by rank */
-    char *column, *out;  /* a column of this rank, by particle and by rank; room for two more of numbers */
+    struct sap_route route;
+    int *owner;         /* the rank of each particle */
+    char *column, *out; /* a column of this rank, by particle and by rank; room for two more of numbers */
 };
-
-/* Sorts the particles by the rank that walks them, each rank's in their order. */
-static void sort_by_rank(struct departure *d, int ranks)
-{
-    for (int i = 0; i < d->n; i++) d->sent[d->walker[i]]++;
-    (void)sap_link_places(d->sent, d->sent_at, ranks);
-    for (int i = 0; i < d->n; i++) d->order[d->sent_at[d->walker[i]]++] = i;
-    (void)sap_link_places(d->sent, d->sent_at, ranks);
-}
 
 static int no_memory(sapporo_mpi_stepper *h, int n)
 {
@@ -42,14 +33,11 @@ static int prepare(sapporo_mpi_stepper *h, struct departure *d)
     if (!d) return no_memory(h, h->n);
     const int status = sapporo_stepper_part_saved(h->stepper, &d->part);
     if (status) return sap_link_fail(&h->link, status, "%s: the stepper has no particles: set them first", h->call);
-    const size_t room = (size_t)d->part.n + 1, ranks = (size_t)h->link.size;
+    const size_t room = (size_t)d->part.n + 1;
     d->n = d->part.n;
-    d->sent = calloc(4 * ranks, sizeof *d->sent);
-    d->walker = malloc(2 * room * sizeof *d->walker);
+    d->owner = malloc(room * sizeof *d->owner);
     d->column = malloc(4 * room * WIDEST);
-    if (!d->sent || !d->walker || !d->column) return no_memory(h, d->n);
-    d->sent_at = d->sent + ranks, d->got = d->sent_at + ranks, d->got_at = d->got + ranks;
-    d->order = d->walker + room;
+    if (!d->owner || !d->column || sap_route_reserve(&d->route, h->link.size)) return no_memory(h, d->n);
     d->out = d->column + room * WIDEST;
     return SAPPORO_OK;
 }
@@ -64,17 +52,22 @@ static int read_column(sapporo_mpi_stepper *h, struct departure *d, int k, void 
     return status ? sap_link_note(&h->link, status, sapporo_stepper_last_error(h->stepper)) : SAPPORO_OK;
 }
 
+/* Sorts this rank's particles by their owners. */
+static int sort(sapporo_mpi_stepper *h, struct departure *d)
+{
+    const int status = read_column(h, d, SAP_SAVED_WALKER, d->owner);
+    if (status) return status;
+    return sap_route_sort(&d->route, h->link.size, d->n, d->owner, 1) ? no_memory(h, d->n) : SAPPORO_OK;
+}
+
 /* Collective.  Finds how many particles come, and makes room for them. */
 static int announce(sapporo_mpi_stepper *h, struct departure *d)
 {
     struct sap_link *const link = &h->link;
-    int status = sap_link_agree(link, read_column(h, d, SAP_SAVED_WALKER, d->walker));
+    int64_t n = 0;
+    int status = sap_link_agree(link, sort(h, d));
+    if (!status) status = sap_route_announce(link, &d->route, &n);
     if (status) return status;
-    sort_by_rank(d, link->size);
-    status = sap_link_finish(
-        link, MPI_Ialltoall(d->sent, 1, MPI_INT, d->got, 1, MPI_INT, link->communicator, &link->request));
-    if (status) return status;
-    const int64_t n = sap_link_places(d->got, d->got_at, link->size);
     memcpy(d->c.width, d->part.width, sizeof d->part.width);
     d->c.width[SAP_SAVED_WALKER] = sizeof(int);
     d->c.width[SAP_SAVED_WORK] = sizeof(int64_t);
@@ -87,25 +80,17 @@ static int announce(sapporo_mpi_stepper *h, struct departure *d)
 /* Collective.  Sends column k.  A rank that cannot read it sends what it has, and tells it later. */
 static int send_column(sapporo_mpi_stepper *h, struct departure *d, int k, int *failed)
 {
-    struct sap_link *const link = &h->link;
     const size_t width = (size_t)d->c.width[k];
-    MPI_Datatype type = MPI_DATATYPE_NULL;
+    struct sap_wire wire = {.out = d->out, .in = d->c.column[k], .each = width};
     const int bad = read_column(h, d, k, d->column);
     if (bad) *failed = bad;
-    for (int i = 0; i < d->n; i++) memcpy(d->out + (size_t)i * width, d->column + (size_t)d->order[i] * width, width);
-    int status = sap_link_judge(link, MPI_Type_contiguous((int)width, MPI_BYTE, &type));
-    if (!status) status = sap_link_judge(link, MPI_Type_commit(&type));
-    if (!status)
-        status = sap_link_finish_for(link,
-                                     MPI_Ialltoallv(d->out, d->sent, d->sent_at, type, d->c.column[k], d->got,
-                                                    d->got_at, type, link->communicator, &link->request),
-                                     ((size_t)d->n + (size_t)d->c.n) * width);
-    if (type != MPI_DATATYPE_NULL) (void)MPI_Type_free(&type);
-    return status;
+    for (int i = 0; i < d->n; i++)
+        memcpy(d->out + (size_t)i * width, d->column + (size_t)d->route.order[i] * width, width);
+    return sap_exchange(&h->link, &d->route, &wire);
 }
 
 /* Collective.  Sends all columns, and makes the particles that arrive those of the stepper. */
-static int travel(sapporo_mpi_stepper *h, struct departure *d)
+static int exchange(sapporo_mpi_stepper *h, struct departure *d)
 {
     int failed = SAPPORO_OK, status = announce(h, d);
     for (int k = 0; k < SAP_SAVED_COLUMNS && !status; k++)
@@ -117,8 +102,8 @@ static int travel(sapporo_mpi_stepper *h, struct departure *d)
 static void free_departure(const sapporo_mpi_stepper *h, struct departure *d)
 {
     if (!d || h->link.broken) return; /* MPI may use it */
-    free(d->sent);
-    free(d->walker);
+    sap_route_free(&d->route);
+    free(d->owner);
     free(d->column);
     free(d->c.memory);
     free(d);
@@ -135,7 +120,7 @@ int sapporo_mpi_stepper_exchange(sapporo_mpi_stepper *stepper)
     const sapporo_mpi_tree *const tree = sap_saved_tree(h);
     if (!status && d && tree) {
         d->worked = tree->worked;
-        status = travel(h, d);
+        status = exchange(h, d);
     }
     free_departure(h, d);
     return status;

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/environment.h"
+#include "context/settings.h"
 #include "mpi/nccl.h"
 #include "physics/arithmetic.h"
 
@@ -393,7 +394,7 @@ int sap_transport_read(struct sap_link *l, sapporo_mpi_transport asked, sapporo_
         return sap_link_fail(l, SAPPORO_ERR_ARGUMENT, "sapporo_mpi_open: transport is %d: it must be 0 to %d",
                              (int)asked, SAPPORO_MPI_TRANSPORT_NCCL);
     if (asked != SAPPORO_MPI_TRANSPORT_AUTO) return SAPPORO_OK;
-    if (sap_env_word(SAP_VAR_MPI_TRANSPORT, &word, wrong) == SAP_READ_BAD)
+    if (sap_env_word(sapporo_variable_row(SAP_VAR_MPI_TRANSPORT), &word, wrong) == SAP_READ_BAD)
         return sap_link_fail(l, SAPPORO_ERR_ARGUMENT, "%s", wrong);
     if (word) *transport = (sapporo_mpi_transport)word->value;
     return SAPPORO_OK;

@@ -89,7 +89,8 @@ static int prepare(sapporo_mpi_tree *h, const sapporo_mpi_tree_options *given)
     int status = read_options(h, given);
     if (status) return status;
     h->link.records = malloc((size_t)h->link.size * sizeof h->link.record);
-    if (h->listed.is_spare || !h->link.records || sap_mpi_tree_new_route(h)) return sap_mpi_tree_no_memory(h, 0);
+    if (h->listed.is_spare || !h->link.records || sap_route_reserve(&h->route, h->link.size))
+        return sap_mpi_tree_no_memory(h, 0);
     status = sapporo_tree_create(&h->options, 0, &h->tree);
     if (status) return sap_link_note(&h->link, status, sapporo_last_error(NULL));
     h->selects = sapporo_tree_part_selects(h->tree);
@@ -116,28 +117,11 @@ static int compare_kinds(sapporo_mpi_tree *h)
     return sap_link_same_kind(&h->link, sapporo_tree_kind_text(h->tree), h->kind, sizeof h->kind);
 }
 
-/* Makes the types of the records that ranks exchange. */
-static int make_types(sapporo_mpi_tree *h)
-{
-    _Static_assert(sizeof(struct sap_halo_node) % sizeof(double) == 0, "a node is sent as doubles");
-    const struct {
-        MPI_Datatype *type;
-        int doubles;
-    } make[] = {{&h->body, SAP_BODY}, {&h->node, sizeof(struct sap_halo_node) / sizeof(double)}, {&h->point, 4}};
-    int status = SAPPORO_OK;
-    for (int k = 0; k < 3 && !status; k++) {
-        status = sap_link_judge(&h->link, MPI_Type_contiguous(make[k].doubles, MPI_DOUBLE, make[k].type));
-        if (!status) status = sap_link_judge(&h->link, MPI_Type_commit(make[k].type));
-    }
-    return status;
-}
-
 static int create(sapporo_mpi_tree *h, const sapporo_mpi_tree_options *options)
 {
     int status = sap_link_agree(&h->link, prepare(h, options));
     if (!status) status = compare_options(h);
     if (!status) status = compare_kinds(h);
-    if (!status) status = sap_link_agree(&h->link, make_types(h));
     return status ? status : sap_node_meet(&h->link, !h->selects, 0, NULL);
 }
 
@@ -147,16 +131,15 @@ static void free_shared(sapporo_mpi_tree *h)
     struct sap_room *const room = (void *)&h->rooms;
     for (size_t k = 0; k < sizeof h->rooms / sizeof *room; k++) sap_room_free(&room[k]);
     sap_travel_free(&h->travel);
-    free(h->route.sent);
+    sap_route_free(&h->route);
+    sap_route_free(&h->some);
 }
 
 /* Frees an object.  Memory that MPI may still use stays. */
 static void destroy(sapporo_mpi_tree *h)
 {
     const int keeps = sap_link_keeps(&h->link);
-    MPI_Datatype *const type[] = {&h->body, &h->node, &h->point};
     sapporo_tree_destroy(h->tree);
-    for (int k = 0; k < 3; k++) sap_link_free_type(&h->link, type[k]);
     for (size_t k = 0; k < sizeof h->nodes.room / sizeof h->nodes.room[0]; k++) sap_room_free(&h->nodes.room[k]);
     if (!keeps) free_shared(h);
     free(h->size);
@@ -178,7 +161,6 @@ int sapporo_mpi_tree_create(MPI_Comm communicator, const sapporo_mpi_tree_option
     if (!h) return SAPPORO_ERR_MEMORY;
     h->call = sap_link_begin(&h->link, SAP_CALL_TREE_CREATE);
     h->link.timeout = timeout_of(options);
-    h->body = h->node = h->point = MPI_DATATYPE_NULL;
     status = sap_link_open(&h->link, communicator);
     if (!status) status = create(h, options);
     if (!status) {

@@ -7,6 +7,7 @@
 #include "base/structs.h"
 #include "context/tree_pace.h"
 #include "context/tree_part.h"
+#include "mpi/exchange.h"
 #include "mpi/link.h"
 #include "mpi/registry.h"
 #include "mpi/room.h"
@@ -41,33 +42,15 @@ static inline double sap_bodies_size(const struct sap_bodies *p, int i)
 enum { SAP_ANSWER_POT = 3, SAP_ANSWER_WORK = 4, SAP_ANSWER = 5 };
 
 /*
- * The ranks to which particles are sent.  The arrays of numbers have one element per rank.  A rank copies the particles
- * that stay on it itself: MPI is given the numbers `posted` and `expected`, in which those are 0.
- */
-struct sap_route {
-    int n, arrived;  /* particles that this rank sends, and that it receives, those that stay among both */
-    int *sent, *got; /* number for each rank, and from each rank; of one allocation with the next four */
-    int *sent_at, *got_at;
-    int *posted, *expected;
-    int *order; /* [n] the caller's particle of each record that is sent; NULL: all particles of this rank's caller stay
-                   on it, in their order, and no other particle comes */
-};
-
-/*
- * The particles on which a force is wanted: of this rank's caller, and of those that this rank walks.  The arrays of
- * numbers have one element per rank.
+ * The particles on which a force is wanted: of this rank's caller, and of those that this rank walks.  Their route goes
+ * from the callers to the ranks that walk them; forces take the way back.
  */
 struct sap_active {
-    int n;                             /* that this rank walks */
-    const int *address;                /* [n] NULL: all of route.arrived, by address */
-    const unsigned char *is;           /* [route.arrived] NULL: all */
-    int rows;                          /* answers that come back to this rank */
-    const int *order;                  /* [rows] the caller's particle of each; NULL: all, in their order */
-    const int *answered, *answered_at; /* number and first answer from each rank */
-    const int *owed, *owed_at;         /* of the answers for each rank */
-    const int *posted, *expected;      /* owed and answered without this rank's own, as MPI is told */
-    unsigned char *flag;               /* memory of a choice, which MPI reads and writes */
-    int *list, *number;                /* the same, of lists and numbers */
+    const struct sap_route *route;
+    const int *address;      /* [route->arrived] NULL: all of the tree's route.arrived, by address */
+    const unsigned char *is; /* [the tree's route.arrived] NULL: all */
+    unsigned char *flag;     /* memory of a choice, which MPI reads and writes */
+    int *list;
 };
 
 /*
@@ -75,13 +58,12 @@ struct sap_active {
  * and writes them.
  */
 struct sap_tree_rooms {
-    struct sap_room mine, a, order;                    /* of the particles that this rank walks, and of its route */
+    struct sap_room mine, a;                           /* of the particles that this rank walks */
     struct sap_room given, out, in;                    /* answers to active particles; records sent, and received */
     struct sap_room look;                              /* at all particles */
     struct sap_room key, to, boundary, bucket, member; /* of a division */
-    struct sap_room part;                              /* of sorting by rank */
     struct sap_room rows[3], more[3];                  /* of walks: own tree, nodes of other ranks */
-    struct sap_room flag, list, number, wanted;        /* of active particles */
+    struct sap_room flag, list, wanted;                /* of active particles */
     struct sap_room regions, count, node, x;           /* of a halo */
 };
 
@@ -91,8 +73,8 @@ struct sap_travel {
     struct sap_halo in;              /* from all other ranks */
     struct sap_halo_region *regions; /* of all ranks */
     int (*sent)[2], (*got)[2];       /* nodes and particles for each rank, and from each rank */
-    int *sent_n[2], *sent_at[2], *got_n[2], *got_at[2];
-    MPI_Request request[2];
+    struct sap_route route[2];       /* of nodes, and of particles */
+    struct sap_wire wire[2];
     struct sap_halo_memory memory;
 };
 
@@ -107,7 +89,6 @@ struct sapporo_mpi_tree {
     char isa[32];
     struct sap_tree_settings settings;
     char kind[96];
-    MPI_Datatype body, node, point; /* SAP_BODY doubles, a struct sap_halo_node, a particle of a halo */
 
     /* particles of this rank's caller */
     int given;
@@ -118,8 +99,9 @@ struct sapporo_mpi_tree {
 
     /* particles that this rank walks, in order of the ranks that gave them */
     int built;
-    const char *call; /* name of the collective call under way, for errors */
-    struct sap_route route;
+    const char *call;         /* name of the collective call under way, for errors */
+    struct sap_route route;   /* of the caller's particles; no order: all stay on this rank, and no others come */
+    struct sap_route some;    /* of those that are active in the last force on some */
     double (*mine)[SAP_BODY]; /* [route.arrived]; NULL with one rank, whose tree has the caller's particles */
     double *a;                /* [route.arrived] sizes of their accelerations; < 0: unknown */
     struct sap_tree_rooms rooms;
@@ -169,20 +151,6 @@ int sap_mpi_tree_send(sapporo_mpi_tree *h, const struct sap_bodies *bodies, cons
 
 /* Collective.  Sends them again, to the ranks of the last build: changes h->mine, if it succeeds (tree_exchange.c). */
 int sap_mpi_tree_send_again(sapporo_mpi_tree *h, const struct sap_bodies *bodies);
-
-/*
- * Collective.  Sends answers back: from out[active.n] to in[active.rows], but those of this rank's own particles
- * (tree_exchange.c).
- */
-int sap_mpi_tree_return(sapporo_mpi_tree *h, const struct sap_active *active, const double (*out)[SAP_ANSWER],
-                        double (*in)[SAP_ANSWER]);
-
-/* Allocates the numbers of a route; 0 or SAPPORO_ERR_MEMORY.  Forgets the particles of a route. */
-int sap_mpi_tree_new_route(sapporo_mpi_tree *h);
-void sap_mpi_tree_forget_route(sapporo_mpi_tree *h);
-
-/* Makes the route of n particles that stay on this rank, in their order. */
-void sap_mpi_tree_keep(sapporo_mpi_tree *h, int n);
 
 /* With one rank: makes the route of n particles, and room for the sizes of their accelerations; 0 or an error. */
 int sap_mpi_tree_stay(sapporo_mpi_tree *h, int n);

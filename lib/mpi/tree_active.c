@@ -6,16 +6,7 @@
 
 void sap_active_choose_all(const sapporo_mpi_tree *h, struct sap_active *a)
 {
-    const struct sap_route *const p = &h->route;
-    *a = (struct sap_active){.n = p->arrived,
-                             .rows = p->n,
-                             .order = p->order,
-                             .answered = p->sent,
-                             .answered_at = p->sent_at,
-                             .owed = p->got,
-                             .owed_at = p->got_at,
-                             .posted = p->expected,
-                             .expected = p->posted};
+    *a = (struct sap_active){.route = &h->route};
 }
 
 int sap_active_choose(sapporo_mpi_tree *h, int ni, const int *particle, struct sap_active *a)
@@ -26,8 +17,8 @@ int sap_active_choose(sapporo_mpi_tree *h, int ni, const int *particle, struct s
     unsigned char *wanted = alone ? NULL : sap_room_array(&h->rooms.wanted, n + 1, sizeof *wanted);
     a->flag = sap_room_array(&h->rooms.flag, (alone ? n : all) + 2, sizeof *a->flag);
     a->list = sap_room_array(&h->rooms.list, (alone ? n : all) + 1, sizeof *a->list);
-    a->number = sap_room_reserve(&h->rooms.number, 6 * (size_t)h->link.size * sizeof *a->number);
-    if ((!alone && !wanted) || !a->flag || !a->list || !a->number) return SAPPORO_ERR_MEMORY;
+    const int bad = sap_route_reserve(&h->some, h->link.size);
+    if ((!alone && !wanted) || !a->flag || !a->list || bad) return SAPPORO_ERR_MEMORY;
     if (alone) wanted = a->flag;
     memset(wanted, 0, n + 1);
     for (int i = 0; i < ni; i++) wanted[particle ? particle[i] : i] = 1;
@@ -44,17 +35,16 @@ static int are_clear(const unsigned char *flag)
 }
 
 /*
- * Lists the flags that are set, in order: their places, or for each the number that `names` has for it.  number, at:
- * how many of each rank's flags are set, and the first of them.
+ * Lists the flags that are set, in order: their indices, or for each the number that `names` has for it.  number: how
+ * many of each rank's flags are set.
  */
-static int list_flags(const unsigned char *flag, const int *count, int ranks, const int *names, int *list, int *number,
-                      int *at)
+static void list_flags(const unsigned char *flag, const int *count, int ranks, const int *names, int *list, int *number)
 {
     int n = 0, end = 0;
     for (int r = 0; r < ranks; r++) {
+        const int first = n;
         int k = end;
         end += count[r];
-        at[r] = n;
         while (k < end) {
             if (end - k >= 8 && are_clear(flag + k)) {
                 k += 8;
@@ -63,47 +53,48 @@ static int list_flags(const unsigned char *flag, const int *count, int ranks, co
             if (flag[k]) list[n++] = names ? names[k] : k;
             k++;
         }
-        number[r] = n - at[r];
+        number[r] = n - first;
     }
-    return n;
 }
 
 /* Chooses particles of the only rank. */
-static void list_alone(const sapporo_mpi_tree *h, struct sap_active *a)
+static void list_alone(sapporo_mpi_tree *h, struct sap_active *a)
+{
+    struct sap_route *const some = &h->some;
+    list_flags(a->flag, h->route.sent, 1, NULL, a->list, some->sent);
+    some->got[0] = some->sent[0];
+    a->address = a->list;
+    a->is = a->flag;
+}
+
+/* Collective.  Chooses particles of several ranks. */
+static int list_over_ranks(sapporo_mpi_tree *h, struct sap_active *a)
 {
     const struct sap_route *const p = &h->route;
-    a->rows = a->n = list_flags(a->flag, p->sent, 1, NULL, a->list, a->number, a->number + 1);
-    a->order = a->address = a->list;
-    a->is = a->flag;
+    struct sap_route *const some = &h->some;
+    const int ranks = h->link.size, me = h->link.rank;
+    unsigned char *const is = a->flag + p->n + 1; /* one more: Open MPI takes equal addresses for MPI_IN_PLACE */
+    struct sap_wire wire = {.out = a->flag, .in = is, .each = sizeof *is, .own_stays = 1};
+    memcpy(is + p->got_at[me], a->flag + p->sent_at[me], (size_t)p->sent[me]);
+    const int status = sap_exchange(&h->link, p, &wire);
+    if (status) return status;
+    list_flags(a->flag, p->sent, ranks, p->order, a->list, some->sent);
+    list_flags(is, p->got, ranks, NULL, a->list + p->n, some->got);
+    a->address = a->list + p->n;
+    a->is = is;
+    return SAPPORO_OK;
 }
 
 int sap_active_share(sapporo_mpi_tree *h, struct sap_active *a)
 {
-    const struct sap_route *const p = &h->route;
-    struct sap_link *const link = &h->link;
-    const int ranks = link->size, me = link->rank;
-    if (sap_mpi_tree_is_alone(h)) {
+    int status = SAPPORO_OK;
+    if (sap_mpi_tree_is_alone(h))
         list_alone(h, a);
-        return SAPPORO_OK;
-    }
-    unsigned char *const is = a->flag + p->n + 1; /* one more: Open MPI takes equal addresses for MPI_IN_PLACE */
-    int *number[6];
-    for (int k = 0; k < 6; k++) number[k] = a->number + (size_t)k * (size_t)ranks;
-    memcpy(is + p->got_at[me], a->flag + p->sent_at[me], (size_t)p->sent[me]);
-    const int status =
-        sap_link_finish(link, MPI_Ialltoallv(a->flag, p->posted, p->sent_at, MPI_UNSIGNED_CHAR, is, p->expected,
-                                             p->got_at, MPI_UNSIGNED_CHAR, link->communicator, &link->request));
+    else
+        status = list_over_ranks(h, a);
     if (status) return status;
-    a->rows = list_flags(a->flag, p->sent, ranks, p->order, a->list, number[0], number[1]);
-    a->n = list_flags(is, p->got, ranks, NULL, a->list + p->n, number[2], number[3]);
-    memcpy(number[4], number[2], (size_t)ranks * sizeof *number[4]);
-    memcpy(number[5], number[0], (size_t)ranks * sizeof *number[5]);
-    number[4][me] = number[5][me] = 0;
-    a->order = a->list;
-    a->address = a->list + p->n;
-    a->is = is;
-    a->answered = number[0], a->answered_at = number[1];
-    a->owed = number[2], a->owed_at = number[3];
-    a->posted = number[4], a->expected = number[5];
+    (void)sap_route_settle(&h->some, &h->link);
+    h->some.order = a->list;
+    a->route = &h->some;
     return SAPPORO_OK;
 }

@@ -207,7 +207,7 @@ static void forget(sapporo_mpi_tree *h, double lead)
     h->built = h->worked = 0;
     sap_pace_begin(&h->pace, lead);
     memset(&h->done, 0, sizeof h->done);
-    sap_mpi_tree_forget_route(h);
+    sap_route_forget(&h->route, h->link.size);
 }
 
 int sap_mpi_tree_build_anew(sapporo_mpi_tree *h, const sapporo_tree_particles *particles, double lead)

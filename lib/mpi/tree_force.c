@@ -77,7 +77,7 @@ static int walk(sapporo_mpi_tree *h, int imported, int keeps, const struct sap_a
                 struct rows *to)
 {
     const struct sap_tree_pass pass = {.imported = imported,
-                                       .ni = active->n,
+                                       .ni = active->route->arrived,
                                        .active = active->address,
                                        .a = a,
                                        .knows_a = h->selects && !sap_mpi_tree_is_alone(h),
@@ -85,7 +85,7 @@ static int walk(sapporo_mpi_tree *h, int imported, int keeps, const struct sap_a
                                        .adds = imported && h->selects};
     long long particles, cells;
     const double start = sap_clock_seconds();
-    to->n = active->n;
+    to->n = active->route->arrived;
     if (to->n == 0) return SAPPORO_OK;
     int status =
         sapporo_tree_part_walk(h->tree, &pass, keeps ? NULL : to->acc, keeps ? NULL : to->pot, keeps ? NULL : to->work);
@@ -140,8 +140,9 @@ static size_t grown(int n, int room)
 static size_t bytes_of(const sapporo_mpi_tree *h, const struct sap_travel *t)
 {
     const size_t ranks = (size_t)h->link.size, node = sizeof *t->in.node, x = sizeof *t->in.x;
+    const size_t numbers = 4 + 2 * SAP_ROUTE_NUMBERS; /* per rank: sent and got, and of the two routes */
     const size_t joined = (size_t)t->in.nodes * (sizeof(struct sap_tree_node) + sizeof(struct sap_cell));
-    return (ranks + 1) * (size_t)sap_travel_room(h) * sizeof *t->regions + 12 * ranks * sizeof(int) + joined +
+    return (ranks + 1) * (size_t)sap_travel_room(h) * sizeof *t->regions + numbers * ranks * sizeof(int) + joined +
            (grown(t->out.nodes, t->out.node_room) + (size_t)t->in.nodes) * node +
            (grown(t->out.n, t->out.room) + (size_t)t->in.n) * x;
 }
@@ -219,7 +220,7 @@ static int find_sizes(sapporo_mpi_tree *h, struct force *f)
     if (f->unknown == 0) return SAPPORO_OK;
     sap_active_choose_all(h, &all);
     const int status = pass(h, &all, NULL, f);
-    if (!status) sapporo_partial_loop(h->options.threads, all.n, take_some_unknown, f);
+    if (!status) sapporo_partial_loop(h->options.threads, h->route.arrived, take_some_unknown, f);
     return status;
 }
 
@@ -237,7 +238,8 @@ static void tell_row(const struct rows *r, ptrdiff_t k, double *answer)
 static void answer_some(void *argument, ptrdiff_t from, ptrdiff_t to)
 {
     const struct force *const f = argument;
-    const int me = f->h->link.rank, first = f->active.owed_at[me], own = f->active.owed[me];
+    const struct sap_route *const p = f->active.route;
+    const int me = f->h->link.rank, first = p->got_at[me], own = p->got[me];
     for (ptrdiff_t k = from; k < to; k++) {
         const ptrdiff_t row = k < first ? k : k + own;
         tell_row(&f->sum, row, f->out[row]);
@@ -247,9 +249,11 @@ static void answer_some(void *argument, ptrdiff_t from, ptrdiff_t to)
 /* Collective.  Returns the forces to the ranks whose callers gave the particles. */
 static int answer(sapporo_mpi_tree *h, struct force *f)
 {
+    const struct sap_route back = sap_route_back(f->active.route);
+    struct sap_wire wire = {.out = f->out, .in = f->in, .each = sizeof *f->in, .own_stays = 1};
     if (sap_mpi_tree_is_alone(h)) return SAPPORO_OK;
-    sapporo_partial_loop(h->options.threads, f->sum.n - f->active.owed[h->link.rank], answer_some, f);
-    return sap_mpi_tree_return(h, &f->active, (const double(*)[SAP_ANSWER])f->out, f->in);
+    sapporo_partial_loop(h->options.threads, back.n - back.sent[h->link.rank], answer_some, f);
+    return sap_exchange(&h->link, &back, &wire);
 }
 
 /* Writes row k of the results of the caller's particle i, unless it is there. */
@@ -265,13 +269,13 @@ static void give_row(const struct force *f, ptrdiff_t i, const double *row)
 static void take_some_answers(void *argument, ptrdiff_t from, ptrdiff_t to)
 {
     const struct force *const f = argument;
-    const struct sap_active *const a = &f->active;
+    const struct sap_route *const p = f->active.route;
     sapporo_mpi_tree *const h = f->h;
-    const int sized = is_by_acceleration(h), me = h->link.rank, alone = sap_mpi_tree_is_alone(h);
-    const int first = alone ? 0 : a->answered_at[me], end = alone ? a->rows : first + a->answered[me];
-    const ptrdiff_t before = alone ? 0 : a->owed_at[me] - first;
+    const int sized = is_by_acceleration(h), me = h->link.rank;
+    const int first = p->sent_at[me], end = first + p->sent[me];
+    const ptrdiff_t before = p->got_at[me] - first;
     for (ptrdiff_t k = from; k < to; k++) {
-        const ptrdiff_t i = a->order ? a->order[k] : k;
+        const ptrdiff_t i = p->order ? p->order[k] : k;
         const int is_own = k >= first && k < end;
         double own[SAP_ANSWER];
         const double *const row = is_own ? own : f->in[k];
@@ -307,15 +311,15 @@ static void deliver(sapporo_mpi_tree *h, struct force *f)
     const int threads = h->options.threads;
     if (!h->worked) memset(h->work, 0, (size_t)h->given * sizeof *h->work);
     h->worked = 1;
-    sapporo_partial_loop(threads, f->active.rows, take_some_answers, f);
-    if (is_by_acceleration(h)) sapporo_partial_loop(threads, f->active.n, keep_some_sizes, f);
+    sapporo_partial_loop(threads, f->active.route->n, take_some_answers, f);
+    if (is_by_acceleration(h)) sapporo_partial_loop(threads, f->active.route->arrived, keep_some_sizes, f);
     if (!f->wish->all) sapporo_partial_loop(threads, f->wish->ni, deliver_some, f);
 }
 
 /* Keeps what a force cost. */
 static void keep_costs(sapporo_mpi_tree *h, const struct force *f)
 {
-    h->done.rows = f->active.n;
+    h->done.rows = f->active.route->arrived;
     if (2 * f->asked < (double)h->done.total || f->asked == 0) return;
     sap_pace_note(&h->pace, (double)(h->done.particle_particle + h->done.particle_cell) / f->asked);
 }

@@ -1,6 +1,6 @@
 /*
- * tree_records.c - sapporo_mpi_tree_exchange: sends records of particles to the ranks that walk the particles, and
- * makes the particles those of the callers there.
+ * tree_records.c - sapporo_mpi_tree_exchange: sends records of particles to the particles' owners, the ranks that
+ * compute their forces, and makes the particles those of the callers there.
  */
 #include <stdint.h>
 #include <stdlib.h>
@@ -11,16 +11,16 @@
 
 enum { RECORD_MOST = 1 << 20 }; /* bytes of a record, at most: what ranks send is counted in records */
 
-/* What the handle knows of a particle.  It follows the record of a particle that travels. */
+/* What the handle knows of a particle.  It follows the record of a particle that moves. */
 struct known {
     double size;
     int64_t work;
 };
 
-/* Records that threads copy.  Their memory is the caller's, but for those that travel. */
+/* Records that threads copy.  Their memory is the caller's, but for those that move. */
 struct records {
     const sapporo_mpi_tree *h;
-    size_t bytes, stride; /* of a record of the caller, and of one that travels */
+    size_t bytes, stride; /* of a record of the caller, and of one that moves */
     const char *from;
     char *to, *out, *in;
     double *size; /* [arrived] room for the numbers of the handle */
@@ -77,7 +77,7 @@ static int check(sapporo_mpi_tree *h, size_t bytes, const void *from, int room, 
     return SAPPORO_OK;
 }
 
-/* Makes room for what travels, and for what the handle knows of the particles. */
+/* Makes room for the records that move, and for what the handle knows of the particles. */
 static int reserve(sapporo_mpi_tree *h, struct records *r)
 {
     const size_t n = (size_t)h->route.n + 1, arrived = (size_t)h->route.arrived + 1;
@@ -88,32 +88,14 @@ static int reserve(sapporo_mpi_tree *h, struct records *r)
     return r->out && r->in && r->size && r->work ? SAPPORO_OK : sap_mpi_tree_no_memory(h, h->route.arrived);
 }
 
-/* Collective.  Sends the records that do not stay.  MPI counts them as elements of a type. */
-static int send(sapporo_mpi_tree *h, const struct records *r)
-{
-    const struct sap_route *const p = &h->route;
-    struct sap_link *const link = &h->link;
-    MPI_Datatype type = MPI_DATATYPE_NULL;
-    int status = sap_link_judge(link, MPI_Type_contiguous((int)r->stride, MPI_BYTE, &type));
-    if (!status) status = sap_link_judge(link, MPI_Type_commit(&type));
-    size_t n = 0;
-    for (int k = 0; k < link->size; k++) n += (size_t)p->posted[k] + (size_t)p->expected[k];
-    if (!status)
-        status = sap_link_finish_for(link,
-                                     MPI_Ialltoallv(r->out, p->posted, p->sent_at, type, r->in, p->expected, p->got_at,
-                                                    type, link->communicator, &link->request),
-                                     n * r->stride);
-    if (type != MPI_DATATYPE_NULL) (void)MPI_Type_free(&type);
-    return status;
-}
-
 /* Collective.  Sends the records, and makes the particles that this rank walks those of its caller. */
 static int exchange(sapporo_mpi_tree *h, struct records *r)
 {
     const struct sap_route *const p = &h->route;
     const int threads = h->options.threads;
+    struct sap_wire wire = {.out = r->out, .in = r->in, .each = r->stride, .own_stays = 1};
     sapporo_partial_loop(threads, p->n, pack_some, r);
-    const int status = send(h, r);
+    const int status = sap_exchange(&h->link, p, &wire);
     if (status) return status;
     sapporo_partial_loop(threads, p->arrived - p->got[h->link.rank], unpack_some, r);
     double *const size = h->size;
@@ -121,7 +103,7 @@ static int exchange(sapporo_mpi_tree *h, struct records *r)
     h->size = r->size, h->work = r->work;
     r->size = size, r->work = work; /* to be freed */
     h->given = p->arrived;
-    sap_mpi_tree_keep(h, p->arrived);
+    sap_route_stay(&h->route, &h->link, p->arrived);
     return SAPPORO_OK;
 }
 

@@ -12,6 +12,7 @@ void sap_travel_free(struct sap_travel *t)
     struct sap_halo_memory *const m = &t->memory;
     free(t->out.node);
     free(t->out.x);
+    for (int what = 0; what < 2; what++) sap_route_free(&t->route[what]);
     sap_room_free(&m->who);
     sap_room_free(&m->opened);
     sap_room_free(&m->from);
@@ -26,17 +27,14 @@ static int reserve(sapporo_mpi_tree *h, struct sap_travel *t, int room)
 {
     const size_t many = (size_t)h->link.size;
     t->regions = sap_room_reserve(&h->rooms.regions, (many + 1) * (size_t)room * sizeof *t->regions);
-    int *const count = sap_room_reserve(&h->rooms.count, 12 * many * sizeof *count);
+    int *const count = sap_room_reserve(&h->rooms.count, 4 * many * sizeof *count);
     if (!t->regions || !count) return 0;
-    memset(count, 0, 12 * many * sizeof *count);
+    for (int what = 0; what < 2; what++)
+        if (sap_route_reserve(&t->route[what], h->link.size)) return 0;
+    memset(count, 0, 4 * many * sizeof *count);
     t->out.nodes = t->out.n = 0;
     t->sent = (int(*)[2])count;
     t->got = t->sent + many;
-    for (size_t what = 0; what < 2; what++) {
-        int *const from = count + (4 + 4 * what) * many;
-        t->sent_n[what] = from, t->sent_at[what] = from + many;
-        t->got_n[what] = from + 2 * many, t->got_at[what] = from + 3 * many;
-    }
     return 1;
 }
 
@@ -114,26 +112,14 @@ static int select_halos(sapporo_mpi_tree *h, struct sap_travel *t)
     return status ? sap_mpi_tree_no_memory(h, h->route.arrived) : SAPPORO_OK;
 }
 
-/* Writes the first element of each rank; returns the sum. */
-static int64_t place(const int (*count)[2], int what, int ranks, int *n, int *at)
-{
-    int64_t sum = 0;
-    for (int r = 0; r < ranks; r++) {
-        n[r] = count[r][what];
-        at[r] = (int)sum;
-        sum += n[r];
-    }
-    return sum;
-}
-
-/* Makes room for what arrives. */
+/* Makes the routes of nodes and particles, and room for those that arrive. */
 static int make_room(sapporo_mpi_tree *h, struct sap_travel *t)
 {
-    const int ranks = h->link.size;
     int64_t in[2];
     for (int what = 0; what < 2; what++) {
-        (void)place((const int(*)[2])t->sent, what, ranks, t->sent_n[what], t->sent_at[what]);
-        in[what] = place((const int(*)[2])t->got, what, ranks, t->got_n[what], t->got_at[what]);
+        struct sap_route *const p = &t->route[what];
+        for (int r = 0; r < h->link.size; r++) p->sent[r] = t->sent[r][what], p->got[r] = t->got[r][what];
+        in[what] = sap_route_settle(p, &h->link);
         if (in[what] > INT_MAX / 2) return sap_mpi_tree_no_memory(h, h->route.arrived);
     }
     t->in.nodes = (int)in[0], t->in.n = (int)in[1];
@@ -142,15 +128,13 @@ static int make_room(sapporo_mpi_tree *h, struct sap_travel *t)
     return t->in.node && t->in.x ? SAPPORO_OK : sap_mpi_tree_no_memory(h, h->route.arrived);
 }
 
+/* Collective.  Begins to send nodes and particles. */
 static int send(sapporo_mpi_tree *h, struct sap_travel *t)
 {
-    struct sap_link *const link = &h->link;
-    const int bad =
-        sap_link_judge(link, MPI_Ialltoallv(t->out.node, t->sent_n[0], t->sent_at[0], h->node, t->in.node, t->got_n[0],
-                                            t->got_at[0], h->node, link->communicator, &t->request[0]));
-    if (bad) return bad;
-    return sap_link_judge(link, MPI_Ialltoallv(t->out.x, t->sent_n[1], t->sent_at[1], h->point, t->in.x, t->got_n[1],
-                                               t->got_at[1], h->point, link->communicator, &t->request[1]));
+    t->wire[0] = (struct sap_wire){.out = t->out.node, .in = t->in.node, .each = sizeof *t->in.node};
+    t->wire[1] = (struct sap_wire){.out = t->out.x, .in = t->in.x, .each = sizeof *t->in.x};
+    const int status = sap_exchange_begin(&h->link, &t->route[0], &t->wire[0]);
+    return status ? status : sap_exchange_begin(&h->link, &t->route[1], &t->wire[1]);
 }
 
 int sap_travel_start(sapporo_mpi_tree *h, struct sap_travel *t, const struct sap_halo_targets *targets)
@@ -163,8 +147,7 @@ int sap_travel_start(sapporo_mpi_tree *h, struct sap_travel *t, const struct sap
     status = exchange_regions(h, t);
     if (status) return status;
     const int selected = select_halos(h, t);
-    status = sap_link_finish(
-        link, MPI_Ialltoall(t->sent, 2, MPI_INT, t->got, 2, MPI_INT, link->communicator, &link->request));
+    status = sap_exchange_numbers(link, 2, t->sent[0], t->got[0]);
     if (status) return status;
     status = sap_link_agree(link, selected ? selected : make_room(h, t));
     return status ? status : send(h, t);
@@ -172,7 +155,6 @@ int sap_travel_start(sapporo_mpi_tree *h, struct sap_travel *t, const struct sap
 
 int sap_travel_finish(sapporo_mpi_tree *h, struct sap_travel *t)
 {
-    const size_t nodes = (size_t)t->out.nodes + (size_t)t->in.nodes, n = (size_t)t->out.n + (size_t)t->in.n;
-    const int status = sap_link_wait_for(&h->link, &t->request[0], nodes * sizeof *t->in.node);
-    return status ? status : sap_link_wait_for(&h->link, &t->request[1], n * sizeof *t->in.x);
+    const int status = sap_exchange_end(&h->link, &t->wire[0]);
+    return status ? status : sap_exchange_end(&h->link, &t->wire[1]);
 }

@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "context/partial.h"
-#include "engine/pull.h"
 #include "mpi/tree.h"
 #include "physics/scalars.h"
 
@@ -193,7 +192,7 @@ static void take_report(sapporo_mpi_tree *h, const struct report *all, const str
     memcpy(h->whole.low, all->cell.low, sizeof h->whole.low);
     memcpy(h->whole.high, all->cell.high, sizeof h->whole.high);
     h->whole.weight = all->cell.weight;
-    h->whole.pull = needs_pull(h) ? sap_tree_pull(axis, s->members, all->cell.weight) : 1;
+    h->whole.pull = needs_pull(h) ? sapporo_tree_part_pull(axis, s->members, all->cell.weight) : 1;
     h->done.total = (long long)all->n;
 }
 

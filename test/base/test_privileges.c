@@ -13,6 +13,7 @@
 #include "base/environment.h"
 #include "driver/opencl/opencl_driver.h"
 #include "engine/options.h"
+#include "variables.h"
 
 #include <grp.h>
 #include <limits.h>
@@ -80,7 +81,7 @@ static int look(void)
     if (sap_settings_read(&s, NULL, &notes) != SAPPORO_OK) return 127;
     return (s.tune[0] ? SEEN_TUNE : 0) | (s.devices_given ? SEEN_CONFIG : 0) |
            (sap_opencl_cache_wanted() ? SEEN_CACHE : 0) |
-           (sap_env_number(SAP_VAR_OPENCL_SPLIT, &value, wrong) == SAP_READ_GOOD ? SEEN_TEST : 0) |
+           (sap_env_number(&sap_variables[SAP_VAR_OPENCL_SPLIT], &value, wrong) == SAP_READ_GOOD ? SEEN_TEST : 0) |
            (s.precision == SAPPORO_DP ? SEEN_PRECISION : 0) | (is_raised() ? RAISED : 0);
 }
 

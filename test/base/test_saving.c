@@ -11,6 +11,7 @@
 #include "base/log.h"
 #include "base/saving.h"
 #include "child.h"
+#include "sapporo.h"
 
 #include <fcntl.h>
 #include <glob.h>

@@ -10,6 +10,7 @@
 #include "base/environment.h"
 #include "base/variable_check.h"
 #include "engine/options.h"
+#include "variables.h"
 
 #include <limits.h>
 #include <stdio.h>
@@ -103,7 +104,7 @@ static void blanks_and_cases(void **state)
     read_settings();
     assert_string_equal(got.device_names, "GPU-1 , NVIDIA H200");
     setenv("GPU_LIST", " 0 2, 2\t1 ", 1);
-    assert_int_equal(sap_env_list(SAP_VAR_GPU_LIST, list, 4, &n, wrong), SAP_READ_GOOD);
+    assert_int_equal(sap_env_list(&sap_variables[SAP_VAR_GPU_LIST], list, 4, &n, wrong), SAP_READ_GOOD);
     assert_int_equal(n, 4);
     assert_true(list[0] == 0 && list[1] == 2 && list[2] == 2 && list[3] == 1);
     for (int k = 0; k < SAP_VARIABLES; k++)
@@ -118,8 +119,8 @@ static void blanks_and_cases(void **state)
     assert_int_equal(sap_settings_method(wrong), 0);
     assert_int_equal(sap_settings_tree(&tree, wrong), SAPPORO_OK);
     assert_true(tree.kind == 0 && tree.mac == 0 && tree.accuracy == 0);
-    assert_int_equal(sap_env_list(SAP_VAR_GPU_LIST, list, 4, &n, wrong), SAP_READ_UNSET);
-    assert_int_equal(sap_env_real(SAP_VAR_TREE_ACCURACY, &accuracy, wrong), SAP_READ_UNSET);
+    assert_int_equal(sap_env_list(&sap_variables[SAP_VAR_GPU_LIST], list, 4, &n, wrong), SAP_READ_UNSET);
+    assert_int_equal(sap_env_real(&sap_variables[SAP_VAR_TREE_ACCURACY], &accuracy, wrong), SAP_READ_UNSET);
 }
 
 /* What a message must say of a value that variable may not have. */
@@ -205,7 +206,7 @@ static void bounds_of_numbers(void **state)
                                               : row->most + 1LL;
             snprintf(text, sizeof text, " %lld%s", number, row->type == SAP_TYPE_FIRST ? " ,2" : "");
             setenv(row->name, text, 1);
-            const int good = sap_env_number((enum sap_variable)variable, &value, wrong) == SAP_READ_GOOD;
+            const int good = sap_env_number(&sap_variables[variable], &value, wrong) == SAP_READ_GOOD;
             if (good != (k == 1 || k == 2) || (good && value != number)) fail_msg("%s='%s'", row->name, text);
         }
         unsetenv(row->name);
@@ -316,12 +317,12 @@ static void lists_and_accuracies_that_cannot_be(void **state)
     char wrong[SAP_WRONG_ROOM];
     for (size_t k = 0; k < sizeof lists / sizeof *lists; k++) {
         setenv("GPU_LIST", lists[k], 1);
-        assert_int_equal(sap_env_list(SAP_VAR_GPU_LIST, list, 4, &n, wrong), SAP_READ_BAD);
+        assert_int_equal(sap_env_list(&sap_variables[SAP_VAR_GPU_LIST], list, 4, &n, wrong), SAP_READ_BAD);
         assert_non_null(strstr(wrong, "device numbers"));
     }
     for (size_t k = 0; k < sizeof accuracies / sizeof *accuracies; k++) {
         setenv("SAPPORO_TREE_ACCURACY", accuracies[k], 1);
-        assert_int_equal(sap_env_real(SAP_VAR_TREE_ACCURACY, &value, wrong), SAP_READ_BAD);
+        assert_int_equal(sap_env_real(&sap_variables[SAP_VAR_TREE_ACCURACY], &value, wrong), SAP_READ_BAD);
         assert_non_null(strstr(wrong, accuracies[k]));
     }
 }

@@ -175,7 +175,7 @@ static int after_forks(int k, int depth)
     if (depth == 0) return is_same(k);
     const pid_t child = fork();
     int status = 1;
-    if (child == 0) _exit(!after_forks(k, depth - 1));
+    if (child == 0) _exit(after_forks(k, depth - 1) ? 0 : 1);
     return child > 0 && waitpid(child, &status, 0) == child && status == 0 && is_same(k);
 }
 

@@ -10,7 +10,6 @@
 #include <cmocka.h>
 
 #include "sapporo.h"
-#include "sapporo_stepper.h"
 
 #include <stdio.h>
 #include <string.h>

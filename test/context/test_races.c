@@ -363,14 +363,14 @@ static void large_tree(void **state)
 {
     enum { MANY = 20000, BUILDS = 3 };
     const sapporo_tree_options options = {.size = sizeof options, .backend = SAPPORO_BACKEND_CPU, .threads = THREADS};
-    double(*const at)[3] = calloc(MANY, sizeof *at), *const masses = calloc(MANY, sizeof *masses);
+    double *const at = calloc((size_t)3 * MANY, sizeof *at), *const masses = calloc(MANY, sizeof *masses);
     const sapporo_tree_particles all = {.size = sizeof all, .n = MANY, .x = {at, 0}, .mass = {masses, 0}};
     sapporo_tree *t = NULL;
     (void)state;
     assert_true(at && masses);
     for (int i = 0; i < MANY; i++) {
         masses[i] = 1.0 / MANY;
-        for (int c = 0; c < 3; c++) at[i][c] = sin(1 + i * (1.1 + 0.7 * c));
+        for (int c = 0; c < 3; c++) at[3 * i + c] = sin(1 + i * (1.1 + 0.7 * c));
     }
     assert_int_equal(sapporo_tree_create(&options, MANY, &t), SAPPORO_OK);
     for (int k = 0; k < BUILDS; k++) {

@@ -78,7 +78,7 @@ static void check(const struct place *p, sapporo_precision precision, int length
 static void at_place(const struct place *p)
 {
     if (p->method != SAPPORO_STEP_DIRECT) return;
-    for (int precision = SAPPORO_SP; precision <= SAPPORO_DS; precision++) {
+    for (sapporo_precision precision = SAPPORO_SP; precision <= SAPPORO_DS; precision++) {
         integrate(p, precision, 0, 0, &plain);
         check(p, precision, -66, 0);
         check(p, precision, 72, 30);

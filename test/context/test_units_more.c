@@ -383,7 +383,8 @@ static void mixed(void **state)
     sapporo *c[SAPPORO_DP + 1];
     (void)state;
     for (int k = 0; k <= SAPPORO_DP; k++) {
-        const sapporo_options options = {.size = sizeof options, .precision = k, .backend = SAPPORO_BACKEND_CPU};
+        const sapporo_options options = {
+            .size = sizeof options, .precision = (sapporo_precision)k, .backend = SAPPORO_BACKEND_CPU};
         assert_int_equal(sapporo_open(&options, &c[k]), SAPPORO_OK);
         store(c[k], s, N, 0);
     }
@@ -434,7 +435,7 @@ static double light_pair(sapporo *c, double light)
 static void spans_of_masses(void **state)
 {
     (void)state;
-    for (int precision = SAPPORO_SP; precision <= SAPPORO_DP; precision++) {
+    for (sapporo_precision precision = SAPPORO_SP; precision <= SAPPORO_DP; precision++) {
         const sapporo_options options = {
             .size = sizeof options, .order = 2, .precision = precision, .backend = SAPPORO_BACKEND_CPU};
         sapporo *c;
@@ -488,7 +489,7 @@ static void large_softening(void **state)
 static void faint_force(void **state)
 {
     (void)state;
-    for (int precision = SAPPORO_SP; precision <= SAPPORO_DP; precision++) {
+    for (sapporo_precision precision = SAPPORO_SP; precision <= SAPPORO_DP; precision++) {
         const sapporo_options options = {
             .size = sizeof options, .order = 2, .precision = precision, .backend = SAPPORO_BACKEND_CPU};
         const double x[2][3] = {{0}, {1}}, mass[2] = {0x1p-30, 0x1p-30}, at[2][3] = {{0x1p28}, {0x1p34}};

@@ -18,6 +18,7 @@
 #include "base/log.h"
 #include "base/variable_check.h"
 #include "engine/options.h"
+#include "variables.h"
 
 static char folder[] = "/tmp/sapporo_options.XXXXXX", start[PATH_MAX];
 static struct sap_settings got;

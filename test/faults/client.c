@@ -254,9 +254,11 @@ enum { LIMITS = 54 };
 static void limit_memory(int resource, size_t bytes)
 {
     struct rlimit limit;
+    /* NOLINTBEGIN(clang-diagnostic-sign-conversion): resources are an enum of glibc, and an int elsewhere */
     (void)getrlimit(resource, &limit);
     limit.rlim_cur = bytes ? bytes : limit.rlim_max;
     (void)setrlimit(resource, &limit);
+    /* NOLINTEND(clang-diagnostic-sign-conversion) */
 }
 
 static void begin_fault(const struct walk *w, long n)

@@ -1,4 +1,5 @@
 # fuzz.mk - the fuzzer of test/fuzz: `make fuzz SECONDS=60 BACKENDS="cpu opencl" INTERFACES=g6,native SEED=1 JOBS=2`.
+# INTERFACES are those of main.c, and `steppers` and `ranks`, which are programs of their own.
 
 FUZZER_SOURCES := $(sort $(wildcard test/fuzz/*.c))
 FUZZER_OBJECTS := $(call objects,$(filter-out test/fuzz/execute.c,$(FUZZER_SOURCES)))
@@ -22,11 +23,14 @@ $(FUZZER): $(FUZZER_OBJECTS) $(B)/examples/libcommon.a | $(B)/test/fuzz/fuzz_cal
 	$(call say,LINK,test/fuzz/fuzz)
 	$(Q)$(CC) -rdynamic $(LINK_FLAGS) -o $@ $^ $(LIBS)
 
+include test/fuzz/steppers/steppers.mk
+include test/fuzz/ranks/ranks.mk
+
 .PHONY: fuzz fuzz-build
-fuzz-build: $(FUZZER) $(B)/test/fuzz/fuzz_calls.so
+fuzz-build: $(FUZZER) $(B)/test/fuzz/fuzz_calls.so $(FUZZ_STEPPERS) $(FUZZ_RANKS)
 	@:
 
 # SECONDS are for all backends together.
 fuzz: fuzz-build
-	@BACKENDS='$(BACKENDS)' INTERFACES='$(INTERFACES)' SEED='$(SEED)' JOBS='$(JOBS)' SECONDS_ALL='$(SECONDS)' \
+	@BACKENDS='$(BACKENDS)' INTERFACES='$(INTERFACES)' SEED='$(SEED)' JOBS='$(JOBS)' SECONDS_ALL='$(SECONDS)' MPIRUN='$(MPIRUN)' \
 	    test/fuzz/run.sh $(FUZZER)

@@ -338,7 +338,7 @@ int store_is_wide(const struct store *s, sapporo_precision precision)
 static double store_extent(const struct store *s)
 {
     double most = 0;
-    for (int k = 0; k < s->n; k++) most = fmax(most, sizes(s->at[k].term[0]));
+    for (int k = 0; k < s->n; k++) most = larger_of(most, sizes(s->at[k].term[0]));
     return most > 0 && (most < 0x1p-20 || store_is_wide(s, SAPPORO_SP)) ? fmin(most, 1) : 1;
 }
 

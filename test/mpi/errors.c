@@ -137,6 +137,26 @@ static void test_begin(sapporo_mpi *h, const char *what, int expected, sapporo_r
     report(status == expected && !job && names_rank(h, guilty()) && force_works(h), "begin, %s: %d", what, status);
 }
 
+/* A force that forgets nj fails on all ranks, and one of no particles that is meant is 0. */
+static void test_no_sources(sapporo_mpi *h)
+{
+    struct answers a = answers_new(NI);
+    const int ni = is_guilty() ? NI : 0; /* one rank alone has targets */
+    sapporo_request request = points_request(target, ni, 0);
+    const sapporo_result result = answers_result(&a, 4, 0);
+    sapporo_mpi_job *job = (sapporo_mpi_job *)&a;
+    const int forgotten = sapporo_mpi_force_begin(h, &request, &job);
+    report(forgotten == SAPPORO_ERR_ARGUMENT && !job && strstr(sapporo_mpi_last_error(h), "SAPPORO_ALLOW_EMPTY"),
+           "begin, nj forgotten: %d", forgotten);
+    request.want = SAPPORO_ALLOW_EMPTY;
+    a.pot[0] = 77;
+    const int begun = sapporo_mpi_force_begin(h, &request, &job), ended = sapporo_mpi_force_end(job, ni, &result);
+    report(!begun && !ended && (ni == 0 || (a.pot[0] == 0 && a.acc[NI - 1][2] == 0)),
+           "a force of no particles that is meant: %d %d", begun, ended);
+    sapporo_mpi_force_free(job);
+    answers_free(&a);
+}
+
 static void test_beginning(sapporo_mpi *h)
 {
     const sapporo_request good = points_request(target, NI, NJ);
@@ -158,6 +178,7 @@ static void test_beginning(sapporo_mpi *h)
     wrong = good;
     wrong.pairs = SAPPORO_PAIRS_OUTSIDE;
     test_begin(h, "regular force", SAPPORO_ERR_UNSUPPORTED, wrong);
+    test_no_sources(h);
     const double negative = -1;
     wrong = good;
     wrong.eps2_i = (sapporo_column){&negative, 0};

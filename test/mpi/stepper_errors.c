@@ -10,6 +10,8 @@
 #include <string.h>
 #include <sys/resource.h>
 
+#include "base/saving.h"
+#include "mpi/stepper_saved.h"
 #include "ranks.h"
 
 enum { N = 120 };
@@ -288,6 +290,86 @@ static void test_full(sapporo_mpi_stepper *s)
            sapporo_mpi_stepper_last_error(s));
 }
 
+/* ------------------------------------------------------------ sealed files */
+
+static char sealed[1 << 17];
+
+/* What is wrong in a file of n bytes of which `head` is the head: the word of the error; NULL: there is no such case.
+ */
+static const char *spoil(struct sap_saved_head *head, struct sap_saved_rank *wrote, int *walker, int k)
+{
+    switch (k) {
+    case 0:
+        return head->clock.tick = -1, "its time is wrong";
+    case 1:
+        return head->clock.tick = SAP_STEP_TICKS, "its time is wrong";
+    case 2:
+        return wrote[0].n = -1, "numbers of particles are wrong";
+    case 3:
+        return wrote[0].n++, "numbers of particles are wrong";
+    case 4:
+        return wrote[ranks - 1].n--, "numbers of particles are wrong";
+    case 5:
+        return head->version++, "another version";
+    case 6:
+        return head->order = 0x04030201, "other byte order";
+    case 7:
+        return head->bytes++, "incomplete";
+    case 8:
+        return head->ranks = 0, "size is wrong";
+    case 9:
+        return head->n = -1, "size is wrong";
+    case 10:
+        return head->width[SAP_SAVED_WORK] += 8, "other options";
+    case 11:
+        return walker ? (*walker = ranks, "ranks of the file are wrong") : NULL;
+    case 12:
+        return walker ? (*walker = -1, "ranks of the file are wrong") : NULL;
+    default:
+        return NULL;
+    }
+}
+
+/* Rank 0 writes a good file with one number changed, and with its checksum right; returns the word of the error. */
+static const char *write_sealed(int k)
+{
+    FILE *f = fopen(path_of("good"), "rb");
+    const size_t n = f ? fread(sealed, 1, sizeof sealed, f) : 0;
+    if (f) (void)fclose(f);
+    struct sap_saved_head head;
+    struct sap_saved_rank wrote[64];
+    size_t at = sizeof head + (size_t)ranks * sizeof *wrote;
+    int walker = 0;
+    if (n < at) return NULL;
+    memcpy(&head, sealed, sizeof head);
+    memcpy(wrote, sealed + sizeof head, (size_t)ranks * sizeof *wrote);
+    const int32_t divided = head.width[SAP_SAVED_WALKER];
+    for (int c = 0; c < SAP_SAVED_WALKER; c++) at += (size_t)head.n * (size_t)head.width[c];
+    at += (size_t)(head.n - 1) * (size_t)divided; /* of the last particle, which the last rank takes */
+    const char *const word = spoil(&head, wrote, divided ? &walker : NULL, k);
+    if (k >= 11 && divided) memcpy(sealed + at, &walker, sizeof walker);
+    memcpy(sealed, &head, sizeof head);
+    memcpy(sealed + sizeof head, wrote, (size_t)ranks * sizeof *wrote);
+    const uint64_t sum = sap_check_add(SAP_CHECK_START, sealed, n - sizeof sum);
+    memcpy(sealed + n - sizeof sum, &sum, sizeof sum);
+    f = fopen(path_of("sealed"), "wb");
+    if (f) (void)fwrite(sealed, 1, n, f);
+    if (f) (void)fclose(f);
+    return word;
+}
+
+/* Files whose checksum is right, but not a number: all ranks refuse them, and the particles stay. */
+static void test_sealed(sapporo_mpi_stepper *s)
+{
+    for (int k = 0; k < 13; k++) {
+        char word[64] = "";
+        const char *const told = rank == 0 ? write_sealed(k) : NULL;
+        if (told) (void)snprintf(word, sizeof word, "%s", told);
+        (void)MPI_Bcast(word, (int)sizeof word, MPI_CHAR, 0, MPI_COMM_WORLD);
+        if (word[0]) test_bad_file(s, word, "sealed", word);
+    }
+}
+
 static void test_files(sapporo_mpi_stepper *s, sapporo_step_method method)
 {
     const sapporo_tree_options tree = tree_options();
@@ -307,6 +389,7 @@ static void test_files(sapporo_mpi_stepper *s, sapporo_step_method method)
     test_bad_file(s, "half of a file", "half", "incomplete");
     test_bad_file(s, "the begin of a file", "few", "too short");
     test_bad_file(s, "a damaged file", "damaged", "checksum");
+    if (method == SAPPORO_STEP_TREE) test_sealed(s);
     test_full(s);
     bad = sapporo_mpi_stepper_create(MPI_COMM_WORLD, &o, N, &t) != SAPPORO_OK;
     const int status = bad ? SAPPORO_OK : sapporo_mpi_stepper_restore(t, path_of("good"));
@@ -372,6 +455,67 @@ static void test_life(sapporo_step_method method)
     test_closed(s);
 }
 
+/* ------------------------------------------------------- times that stand still */
+
+/* A stepper with steps of dt, and with shorter ones if there are levels, which particles choose by eta. */
+static sapporo_mpi_stepper *open_with_steps(sapporo_step_method method, double dt, double eta, int levels)
+{
+    const sapporo_tree_options tree = tree_options();
+    sapporo_stepper_options steps = plain(&tree, method);
+    steps.scheme = levels > 0 ? SAPPORO_STEPS_BLOCK : SAPPORO_STEPS_SHARED;
+    steps.dt = dt;
+    steps.eta = eta;
+    steps.levels = levels;
+    const sapporo_mpi_stepper_options o = {.size = sizeof o, .stepper = &steps, .timeout = 60};
+    sapporo_mpi_stepper *s;
+    const int status = sapporo_mpi_stepper_create(MPI_COMM_WORLD, &o, N, &s);
+    if (status) report(0, "create: %s", sapporo_mpi_stepper_last_error(NULL));
+    return s;
+}
+
+/* 1 if a call failed on all ranks, and the error of each names the time and the step. */
+static int names_time(const sapporo_mpi_stepper *s, int status, const char *time, const char *step)
+{
+    const char *const text = sapporo_mpi_stepper_last_error(s);
+    return status == SAPPORO_ERR_ARGUMENT && ranks_same(&status, 1) && strstr(text, time) && strstr(text, step);
+}
+
+/* A step that does not change the time of the particles: they are refused; at time 0 they can be moved. */
+static void test_late(sapporo_step_method method)
+{
+    static const struct {
+        double start, dt;
+        const char *time, *step;
+    } late[] = {{1e100, 1e-3, "time 1e+100,", "step of 0.001"},
+                {1e10, 1e-9, "time 10000000000,", "step of 1e-09"},
+                {-1e10, 1e-9, "time -10000000000,", "step of 1e-09"}};
+    for (size_t k = 0; k < sizeof late / sizeof *late; k++) {
+        sapporo_mpi_stepper *const s = open_with_steps(method, late[k].dt, 0, 0);
+        sapporo_stepper_particles p = columns();
+        p.time = late[k].start;
+        const int status = sapporo_mpi_stepper_set(s, &p);
+        const int says = names_time(s, status, late[k].time, late[k].step);
+        const int stays = isnan(sapporo_mpi_stepper_get_time(s));
+        report(says && stays && works(s), "set at time %g, steps of %g: %d", late[k].start, late[k].dt, status);
+        sapporo_mpi_stepper_destroy(s);
+    }
+}
+
+/* The whole step changes the time, but the short steps that particles choose do not: no rank makes a step. */
+static void test_too_short(sapporo_step_method method)
+{
+    sapporo_mpi_stepper *const s = open_with_steps(method, 1.0 / 64, 1e-14, 24);
+    sapporo_stepper_statistics did = {.size = sizeof did};
+    sapporo_stepper_particles p = columns();
+    p.time = 1e9;
+    int bad = sapporo_mpi_stepper_set(s, &p);
+    const int status = sapporo_mpi_stepper_advance(s, 1e9, 3),
+              says = names_time(s, status, "time 1000000000,", "step of ");
+    bad |= sapporo_mpi_stepper_get_statistics(s, &did) || did.steps != 0 || sapporo_mpi_stepper_get_time(s) != 1e9;
+    report(!bad && says && works(s), "short steps at time 1e9: %d, %lld steps", status, did.steps);
+    sapporo_mpi_stepper_destroy(s);
+}
+
 /* One rank does not come: the others give up, and so does the late rank; all can still read their particles. */
 static void test_timeout(sapporo_step_method method)
 {
@@ -397,6 +541,10 @@ int main(int argc, char **argv)
     test_creation();
     test_life(SAPPORO_STEP_TREE);
     test_life(SAPPORO_STEP_DIRECT);
+    test_late(SAPPORO_STEP_TREE);
+    test_late(SAPPORO_STEP_DIRECT);
+    test_too_short(SAPPORO_STEP_TREE);
+    test_too_short(SAPPORO_STEP_DIRECT);
     if (ranks > 1) test_timeout(SAPPORO_STEP_TREE);
     if (ranks > 1) test_timeout(SAPPORO_STEP_DIRECT);
     free(source);

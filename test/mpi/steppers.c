@@ -549,7 +549,7 @@ static void test_timed(void)
 static int are_few(void)
 {
     const char *const sparing = getenv("SAPPORO_TEST_SPARING");
-    const int backend = tested_backend();
+    const sapporo_backend backend = tested_backend();
     const int checked = backend == SAPPORO_BACKEND_CPU && getenv("SAPPORO_TEST_CHECKED");
     const int slow = checked || backend == SAPPORO_BACKEND_OPENCL;
     return ranks > 3 || (slow && (!sparing || strcmp(sparing, "0") != 0));

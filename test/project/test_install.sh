@@ -30,7 +30,7 @@ verdict $? "make install PREFIX="
 
 missing=
 for f in lib/libsapporo.a lib/libsapporo.so "lib/libsapporo.so.${version%%.*}" "lib/libsapporo.so.$version" lib/libg6.a \
-    lib/libg6.so lib/libpg5.so lib/libpg5.a lib/libsapporo6th.so lib/libyebisug6.a lib/libnbody6pp_gpu.so lib/libnbody6_gpu.a lib/libnbody7_gpu.so lib/libsphgrav_sapporo.so lib/libsphgrav_sapporo.a include/sapporo_sphgrav.h lib/pkgconfig/sphgrav_sapporo.pc include/sapporo_nbody6.h include/sapporo.h include/sapporo_g6.h include/sapporo_g5.h \
+    lib/libg6.so lib/libpg5.so lib/libpg5.a lib/libsapporo6th.so lib/libyebisug6.a lib/libnbody6pp_gpu.so lib/libnbody6_gpu.a lib/libnbody7_gpu.so lib/libsphgrav_sapporo.so lib/libsphgrav_sapporo.a include/sapporo_sphgrav.h lib/pkgconfig/sphgrav_sapporo.pc include/sapporo_nbody6.h include/sapporo.h include/sapporo_types.h include/sapporo_g6.h include/sapporo_g5.h \
     include/sapporo_hermite6.h include/sapporo.f90 lib/pkgconfig/sapporo6th.pc lib/pkgconfig/yebisug6.pc lib/pkgconfig/nbody6pp_gpu.pc lib/pkgconfig/nbody6_gpu.pc lib/pkgconfig/nbody7_gpu.pc lib/pkgconfig/pg5.pc lib/pkgconfig/sapporo.pc lib/pkgconfig/sapporo_light.pc \
     lib/pkgconfig/g6lib.pc lib/cmake/sapporo/sapporoConfig.cmake lib/cmake/sapporo/sapporoConfigVersion.cmake bin/sapporo \
     share/doc/sapporo/LICENSE share/doc/sapporo/README.md share/doc/sapporo/docs/api.md share/doc/sapporo/docs/figures/tree_direct.svg \
@@ -222,12 +222,13 @@ fi
 # The programs of README.md, as in the first hour of a user.
 sh test/project/first_hour.sh clients "$prefix" || failures=$((failures + 1))
 
-# Every example is an ordinary client.
+# Every example is an ordinary client.  Programs share the writer of files with the library, as a source.
+writer="-Ilib lib/base/saving.c"
 for example in examples/*.c examples/apps/*.c; do
     [ -f "$example" ] || continue
     case $example in *_mpi.c) continue ;; esac
     parts=
-    case $example in examples/apps/*) parts="-Iexamples/apps/common $(echo examples/apps/common/*.c)" ;; esac
+    case $example in examples/apps/*) parts="-Iexamples/apps/common $(echo examples/apps/common/*.c) $writer" ;; esac
     title="$example compiles against the installed library"
     # shellcheck disable=SC2086 # lists of files and words
     try $cc -std=c11 -O1 -I"$prefix/include" "$example" $parts -L"$prefix/lib" -lsapporo -lm -o "$work/example"
@@ -240,7 +241,7 @@ if [ -f "$prefix/include/sapporo_mpi.h" ]; then
     try $cc -std=c11 -O1 -I"$prefix/include" -Iexamples/apps/common -Dmain=hermite4_main \
         -include examples/apps/hermite4_mpi.h -c examples/apps/hermite4.c -o "$work/main.o" &&
         try env OMPI_CC="$cc" MPICH_CC="$cc" mpicc -std=c11 -O1 -I"$prefix/include" -Iexamples/apps/common \
-            examples/apps/hermite4_mpi.c "$work/main.o" examples/apps/common/*.c -L"$prefix/lib" -lsapporo_mpi -lsapporo \
+            examples/apps/hermite4_mpi.c "$work/main.o" examples/apps/common/*.c $writer -L"$prefix/lib" -lsapporo_mpi -lsapporo \
             -lm -o "$work/example"
     verdict $? "$title"
     [ -f "$prefix/lib/pkgconfig/sapporo_mpi.pc" ] && [ -f "$prefix/lib/libsapporo_mpi.a" ] && [ -f "$prefix/include/sapporo_mpi.f90" ]

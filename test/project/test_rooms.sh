@@ -11,19 +11,36 @@
 rooms='
 base
 physics
-driver   base
+driver   base variables
 device   physics
-engine   base physics
+engine   base physics variables
 cpu_sse  base physics engine
 cpu      base physics engine cpu_sse
 gpu      base physics engine driver device
-context  base physics engine
-api      base context
-mpi      base physics engine context
+context  base physics engine variables
+api      base context variables
+mpi      base physics engine context variables
 engines  engine cpu gpu
+variables base
 '
 # lib/engines.c is the list of engines: it names all of them, and the context reads it by a name of engine/engine.h.
-given='sap_engines|sap_fallback_engine'
+# lib/variables.c is the table of settings: base reads it by a name of base/variable_table.h.
+given='sap_engines|sap_fallback_engine|sap_variable_table'
+
+# Inside lib/gpu: a module, NAME.c and NAME.h, and the modules of lib/gpu that it may include.
+modules='
+gpu_session          gpu_devices gpu_kernels gpu_launch gpu_memory gpu_status
+gpu_copies           gpu_launch gpu_session
+gpu_modes            gpu_devices
+gpu_shape            gpu_devices gpu_kernels gpu_modes gpu_sums
+gpu_sums             gpu_devices gpu_kernels gpu_launch gpu_lists gpu_memory gpu_shape
+tree/gpu_given       gpu_launch gpu_memory gpu_session tree/gpu_kernels tree/gpu_lengths
+tree/gpu_kernels     gpu_kernels gpu_launch gpu_primitives gpu_session
+stepper/gpu_direct   gpu_devices gpu_kernels gpu_launch gpu_shape gpu_status gpu_sums stepper/gpu_stepper
+'
+
+# Folders whose files do not call each other in circles.
+straight='gpu/tree gpu/stepper engine api/g5 api/g6 api/nbody6 api/sixth driver driver/cuda driver/opencl'
 
 work=$(mktemp -d) || exit 2
 trap 'rm -rf "$work"' EXIT
@@ -32,6 +49,7 @@ trap 'rm -rf "$work"' EXIT
 room='function room(path,    part) {
     if (path ~ /^cpu_sse\//) return "cpu_sse"
     if (path ~ /^lib\/engines\./) return "engines"
+    if (path ~ /^lib\/variables\./) return "variables"
     split(path, part, "/")
     return part[2]
 }'
@@ -61,7 +79,7 @@ command -v nm >/dev/null 2>&1 && [ -d "$build/lib" ] &&
     objects=$(sed -n 's/\.c$/.o/p' "$work/files" | while read -r f; do [ -f "$build/$f" ] && echo "$build/$f"; done)
 if [ -n "$objects" ]; then
     # shellcheck disable=SC2086 # a list of files
-    nm -A -g -P $objects 2>/dev/null | awk -v build="$build/" -v given="^($given)\$" "$room"'
+    nm -A -g -P $objects 2>/dev/null | awk -v build="$build/" -v given="^($given)\$" -v within="$work/within" "$room"'
         {
             file = $1
             sub(/:$/, "", file)
@@ -76,6 +94,7 @@ if [ -n "$objects" ]; then
                 from = room(part[1])
                 to = room(home[part[2]])
                 if (from != to) print from, to, part[1], part[2]
+                else if (part[1] != home[part[2]]) print part[1], home[part[2]] >within
             }
         }' | sort >"$work/calls"
 fi
@@ -105,10 +124,58 @@ else
     echo "ok - no call leads upward # SKIP nm or the objects of a build are missing"
 fi
 
+# ---- inside lib/gpu
+
+printf '%s\n' "$modules" | awk '
+    function module(path) { sub(/^lib\/gpu\//, "", path); sub(/\.[ch]$/, "", path); return path }
+    FILENAME == "-" { if (NF > 0) known[$1]; for (k = 2; k <= NF; k++) may[$1, $k]; next }
+    $2 ~ /^lib\/gpu\// && (module($1) in known) && module($1) != module($2) && !((module($1), module($2)) in may) {
+        print $1 " includes " $2
+    }' - "$work/edges" >"$work/log"
+printf '%s\n' "$modules" | while read -r module rest; do
+    [ -z "$module" ] || [ -f "lib/gpu/$module.c" ] || echo "lib/gpu/$module.c is not there"
+done >>"$work/log"
+none "modules of lib/gpu include those that they may"
+
+# A call on a tree or a stepper of an accelerator begins and ends in gpu_session.c alone; other entries are GUARDED.
+grep -En 'driver->(enter|leave)\(' lib/gpu/tree/*.[ch] lib/gpu/stepper/*.[ch] >"$work/log"
+grep -En 'sap_fp_(guard|release|enter|leave)\(' lib/gpu/*.[ch] lib/gpu/*/*.[ch] |
+    grep -Ev '^lib/gpu/(gpu_session\.c|gpu_launch\.h):' >>"$work/log"
+none "calls of accelerators have one bracket"
+
 # ---- circles: files that include each other, directly or through others
 
-tsort "$work/edges" >/dev/null 2>"$work/log"
-none "no circle of includes"
+for header in include/*.h include/compat/*.h; do
+    sed -n 's/^[ \t]*#[ \t]*include "\([^"]*\)".*/\1/p' "$header" | while read -r other; do
+        for path in include include/compat; do [ ! -f "$path/$other" ] || echo "$header $path/$other"; done
+    done
+done >"$work/public"
+sort "$work/edges" "$work/public" | tsort >/dev/null 2>"$work/log"
+none "no circle of includes, of public headers neither"
+
+# lib/base serves everything above it, and knows nothing of trees, steppers and interfaces.
+grep -nE '#include "sapporo|[^_a-z](sapporo_(tree|stepper|mpi)|SAPPORO_(TREE|MAC|STEP|MPI|NBODY6))_' lib/base/*.[ch] |
+    grep -Ev '#include "sapporo(_types)?\.h"' >"$work/log"
+none "lib/base uses nothing of trees, steppers and interfaces"
+
+# ---- calls: what locks the object of a handle
+
+# Calls are brackets of lib/context/call.h.  Objects are locked by hand where they are made and retired, and where a
+# particle is set that comes in order.
+grep -nE 'sap_(try_lock|lock|unlock)\(|sap_handle_is\(' lib/context/*.[ch] |
+    grep -Ev '^lib/context/(call\.h|object\.c|particles\.c):|sap_messages|^lib/context/context\.c:[0-9]+: *sap_(un)?lock\(&c->busy\);$' >"$work/log"
+[ "$(grep -c 'lock(&c->busy)' lib/context/context.c)" -le 2 ] || grep -n 'lock(&c->busy)' lib/context/context.c >>"$work/log"
+none "calls lock objects by lib/context/call.h"
+
+# The other folders have circles of calls.
+if [ -n "$objects" ]; then
+    for folder in $straight; do
+        grep -E "^lib/$folder/[^/]+ lib/$folder/[^/]+\$" "$work/within" | tsort 2>&1 >/dev/null | sed 's/^tsort: -: *//'
+    done >"$work/log"
+    none "no circle of calls in some folders"
+else
+    echo "ok - no circle of calls in some folders # SKIP nm or the objects of a build are missing"
+fi
 
 # ---- headers need nothing before them, except kernel sources, which follow the vocabulary of a compiler
 

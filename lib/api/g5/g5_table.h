@@ -16,7 +16,6 @@
 #include <stdatomic.h>
 
 #include "base/lock.h"
-#include "base/option_parts.h"
 #include "base/ranges.h"
 #include "context/context.h"
 #include "sapporo.h"

@@ -9,7 +9,6 @@
 
 #include "api/g6/npipes.h"
 #include "base/fpenv.h"
-#include "base/option_parts.h"
 #include "context/context.h"
 
 /* ---- open and close ------------------------------------------------------------- */

@@ -8,6 +8,7 @@
 
 #include "base/environment.h"
 #include "base/log.h"
+#include "variables.h"
 
 #ifndef SAP_NPIPES
 #define SAP_NPIPES 16384
@@ -19,7 +20,7 @@ static int read_npipes(void)
 {
     char wrong[SAP_WRONG_ROOM];
     int n = SAP_NPIPES;
-    if (sap_env_number(SAP_VAR_NPIPES, &n, wrong) == SAP_READ_BAD)
+    if (sap_env_number(&sap_variables[SAP_VAR_NPIPES], &n, wrong) == SAP_READ_BAD)
         sap_log(SAPPORO_LOG_WARNING, "%s, and %d is used", wrong, SAP_NPIPES);
     return n;
 }

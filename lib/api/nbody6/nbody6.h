@@ -7,8 +7,8 @@
 #ifndef SAP_NBODY6_H
 #define SAP_NBODY6_H
 
-#include "base/variable_table.h"
 #include "sapporo.h"
+#include "variables.h"
 
 /* ---- kind of the neighbour radii (radii.c); the caller holds the lock of the regular force ---- */
 

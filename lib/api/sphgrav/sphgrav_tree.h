@@ -2,7 +2,7 @@
 #ifndef SAP_SPHGRAV_TREE_H
 #define SAP_SPHGRAV_TREE_H
 
-#include "sapporo_tree.h"
+#include "sapporo.h"
 
 /* Particles and results, of which `ni` from `first` on are wanted. */
 struct sap_sphgrav_force {

@@ -13,6 +13,7 @@
 #include "base/process.h"
 #include "base/static_program.h"
 #include "driver/opencl/opencl_driver.h"
+#include "variables.h"
 
 struct sap_opencl sap_opencl = {.once = PTHREAD_ONCE_INIT};
 _Thread_local char sap_opencl_error[256];
@@ -70,7 +71,7 @@ int sap_opencl_check(int result, const char *call)
 /*
  * Returns whether the environment variable is not 0; invalid values are refused when a context is opened (options.c).
  */
-static int wanted(enum sap_variable which)
+static int wanted(const struct sap_variable_row *which)
 {
     char wrong[SAP_WRONG_ROOM];
     int value = 1;
@@ -83,8 +84,8 @@ static int has_fp64(const struct sap_opencl_api *cl, sap_cl_device device)
 {
     enum { DOUBLE_FP_CONFIG = 0x1032 };
     uint64_t what = 0;
-    return wanted(SAP_VAR_OPENCL_FP64) && cl->device_info(device, DOUBLE_FP_CONFIG, sizeof what, &what, NULL) == 0 &&
-           what != 0;
+    return wanted(&sap_variables[SAP_VAR_OPENCL_FP64]) &&
+           cl->device_info(device, DOUBLE_FP_CONFIG, sizeof what, &what, NULL) == 0 && what != 0;
 }
 
 /* Kinds of devices in order of preference: GPUs and accelerators, the same without double precision, CPUs. */
@@ -109,7 +110,8 @@ static void add(struct sap_opencl *o, sap_cl_platform platform, sap_cl_device de
     seen->device = device;
     seen->is_cpu = kind == CPU;
     seen->has_fp64 = has_fp64(&o->api, device);
-    seen->vectors = seen->is_cpu && wanted(SAP_VAR_OPENCL_VECTORS); /* 0: the CPU uses the kernels of GPUs */
+    seen->vectors =
+        seen->is_cpu && wanted(&sap_variables[SAP_VAR_OPENCL_VECTORS]); /* 0: the CPU uses the kernels of GPUs */
     if (kind != CPU) o->automatic = o->devices;
 }
 
@@ -119,7 +121,7 @@ static void add_split(struct sap_opencl *o, sap_cl_platform platform, sap_cl_dev
     enum { EQUALLY = 0x1086, MOST = 16 };
     char wrong[SAP_WRONG_ROOM];
     int parts = 1;
-    (void)sap_env_number(SAP_VAR_OPENCL_SPLIT, &parts, wrong);
+    (void)sap_env_number(&sap_variables[SAP_VAR_OPENCL_SPLIT], &parts, wrong);
     unsigned units = 0, n = 0;
     sap_cl_device part[MOST];
     (void)o->api.device_info(device, SAP_CL_DEVICE_UNITS, sizeof units, &units, NULL);

@@ -20,6 +20,7 @@
 #include "base/file.h"
 #include "base/log.h"
 #include "base/saving.h"
+#include "variables.h"
 
 enum { PATH_MOST = 1024, NAME_MOST = 64, FOLDER_MODE = 0700, FILE_MODE = 0600 };
 
@@ -59,11 +60,12 @@ static void name_of(char name[NAME_MOST], const char *key, size_t n)
 static int folder(char *path, size_t room)
 {
     const struct sap_word *const off = sap_variables[SAP_VAR_CACHE].words;
-    const char *const own = sap_env_path(SAP_VAR_CACHE), *const cache = sap_env_path(SAP_VAR_CACHE_HOME);
-    const char *const home = sap_env_path(SAP_VAR_HOME), *text;
-    const size_t length = sap_env_text(SAP_VAR_CACHE, &text);
+    const char *const own = sap_env_path(&sap_variables[SAP_VAR_CACHE]), *const cache = sap_env_path(
+                                                                             &sap_variables[SAP_VAR_CACHE_HOME]);
+    const char *const home = sap_env_path(&sap_variables[SAP_VAR_HOME]), *text;
+    const size_t length = sap_env_text(&sap_variables[SAP_VAR_CACHE], &text);
     int n = 0;
-    if (sap_env_is_set(SAP_VAR_CACHE) && (length == 0 || sap_parse_word(off, text, length))) return 0;
+    if (sap_env_is_set(&sap_variables[SAP_VAR_CACHE]) && (length == 0 || sap_parse_word(off, text, length))) return 0;
     if (own)
         n = snprintf(path, room, "%s", own);
     else if (cache && *cache == '/')

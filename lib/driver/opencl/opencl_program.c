@@ -11,6 +11,7 @@
 #include "base/log.h"
 #include "base/process.h"
 #include "driver/opencl/opencl_api.h"
+#include "variables.h"
 
 /* Numbers of cl_program_build_info, cl_program_info, cl_kernel_work_group_info. */
 enum {
@@ -129,7 +130,7 @@ static int uses_cache(const struct sap_opencl_device *dev)
 {
     char platform[128];
     if (!sap_opencl_cache_wanted()) return 0;
-    if (sap_env_is_set(SAP_VAR_CACHE)) return 1;
+    if (sap_env_is_set(&sap_variables[SAP_VAR_CACHE])) return 1;
     sap_opencl_platform(dev->seen, platform, sizeof platform);
     return strcmp(platform, "Portable Computing Language") != 0;
 }

@@ -21,6 +21,7 @@
 #include "base/process.h"
 #include "base/static_program.h"
 #include "driver/driver.h"
+#include "variables.h"
 
 static const char folder[] = "/etc/OpenCL/vendors";
 
@@ -53,6 +54,7 @@ static int only_pocl(void)
     int found = 0, others = 0;
     DIR *const all = opendir(folder);
     if (!all) return 0;
+    /* cppcheck-suppress readdirCalled ; no other thread reads this folder by the same handle */
     for (const struct dirent *entry; (entry = readdir(all)) != NULL;) {
         if (!ends_with(entry->d_name, strlen(entry->d_name), ".icd")) continue;
         found++;
@@ -71,6 +73,7 @@ static int has_gpu(void)
         if (access(nodes[k], F_OK) == 0) return 1;
     DIR *const dri = opendir("/dev/dri");
     if (!dri) return access("/dev/dri", F_OK) == 0;
+    /* cppcheck-suppress readdirCalled ; as above */
     for (const struct dirent *entry; (entry = readdir(dri)) != NULL;)
         renders |= strncmp(entry->d_name, "renderD", 7) == 0;
     (void)closedir(dri);
@@ -81,7 +84,7 @@ static int has_gpu(void)
 static int is_told(void)
 {
     for (int k = SAP_VAR_ICD_VENDORS; k <= SAP_VAR_POCL_DEVICES; k++)
-        if (sap_env_is_set((enum sap_variable)k)) return 1;
+        if (sap_env_is_set(&sap_variables[k])) return 1;
     return 0;
 }
 
@@ -90,9 +93,13 @@ static int loader_is_systems(void)
 {
     Dl_info where;
     void *const library = dlopen("libOpenCL.so.1", RTLD_LAZY | RTLD_LOCAL);
-    const void *const call = library ? dlsym(library, "clGetPlatformIDs") : NULL;
-    if (!call || !dladdr(call, &where) || !where.dli_fname) return 0;
-    return strncmp(where.dli_fname, "/usr/lib", 8) == 0 || strncmp(where.dli_fname, "/lib", 4) == 0;
+    if (!library) return 0;
+    const void *const call = dlsym(library, "clGetPlatformIDs");
+    const int known = call && dladdr(call, &where) && where.dli_fname;
+    const int is_systems =
+        known && (strncmp(where.dli_fname, "/usr/lib", 8) == 0 || strncmp(where.dli_fname, "/lib", 4) == 0);
+    (void)dlclose(library);
+    return is_systems;
 }
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;

@@ -3,68 +3,57 @@
 #include <string.h>
 
 #include "base/structs.h"
-#include "gpu/gpu_engine.h"
 #include "gpu/gpu_launch.h"
 #include "gpu/stepper/gpu_direct.h"
 #include "gpu/stepper/gpu_stepper.h"
 
-enum { CHUNK = SAP_TREE_CHUNK };
+enum { CHUNK = SAP_SESSION_CHUNK };
 
 static struct sap_gpu_stepper *of(struct sap_stepper *stepper) { return sap_gpu_stepper_of(stepper); }
-
-/* What is copied. */
-struct column_copy {
-    enum sap_step_column column;
-    void *to;
-    const void *from;
-    const sapporo_column *x, *v;
-    sapporo_memory memory;
-    const struct sap_step *step;
-    double (*to_x)[3], (*to_v)[3];
-    int *bad;
-};
 
 /* Uploads or, if the caller's columns are in device memory, copies three doubles per particle. */
 static int send_three(struct sap_gpu_stepper *s, const struct sap_gpu_buffer *to, const sapporo_column *from,
                       sapporo_memory memory)
 {
-    struct sap_gpu_host_tree *const t = s->t;
-    const struct sap_driver *const d = t->driver;
+    const struct sap_driver *const d = s->session->driver;
     const size_t each = 3 * sizeof(double);
     if (memory == SAPPORO_MEMORY_DEVICE) {
         struct sap_mem *theirs = NULL;
-        TRY(d->adopt(t->device->dev, from->base, (size_t)s->n * each, &theirs));
-        int status = d->copy(t->stream, to->mem, 0, theirs, 0, (size_t)s->n * each);
-        if (!status) status = d->stream_finish(t->stream);
+        TRY(d->adopt(s->session->device->dev, from->base, (size_t)s->n * each, &theirs));
+        int status = sap_session_copy(s->session, to->mem, 0, theirs, 0, (size_t)s->n * each);
+        if (!status) status = sap_session_wait(s->session);
         d->release(theirs);
         return status;
     }
-    double(*const chunk)[3] = t->chunk.host;
+    double(*const chunk)[3] = s->session->chunk.host;
     for (int first = 0; first < s->n; first += CHUNK) {
         const int n = s->n - first < CHUNK ? s->n - first : CHUNK;
         for (int k = 0; k < n; k++) memcpy(chunk[k], sap_column_at(from, first + k, each), each);
-        TRY(d->copy_in(t->stream, to->mem, (size_t)first * each, chunk, (size_t)n * each));
-        TRY(d->stream_finish(t->stream));
+        TRY(sap_session_copy_in(s->session, to->mem, (size_t)first * each, chunk, (size_t)n * each));
+        TRY(sap_session_wait(s->session));
     }
     return SAP_DRIVER_OK;
 }
 
-static int take_work(struct sap_gpu_stepper *s, void *with)
+static int take_columns(struct sap_gpu_stepper *s, const sapporo_tree_particles *p, const sapporo_column *v, int *bad)
 {
-    const struct column_copy *const c = with;
-    const struct sap_driver *const d = s->t->driver;
     const int n = s->n;
-    const struct sap_argument a[] = {MEM(s->v), MEM(s->t->particle), MEM(s->bad), VALUE(n)};
-    TRY(send_three(s, &s->x, c->x, c->memory));
-    TRY(send_three(s, &s->v, c->v, c->memory));
-    TRY(d->fill(s->t->stream, s->a.mem, 0, 0, (size_t)n * 3 * sizeof(double)));
-    TRY(d->fill(s->t->stream, s->level.mem, 0, 0, (size_t)n * sizeof(int)));
+    const struct sap_argument a[] = {MEM(s->v), MEM(s->given->particle), MEM(s->bad), VALUE(n)};
+    TRY(send_three(s, &s->x, &p->x, p->memory));
+    TRY(send_three(s, &s->v, v, p->memory));
+    TRY(sap_session_fill(s->session, s->a.mem, 0, 0, (size_t)n * 3 * sizeof(double)));
+    TRY(sap_session_fill(s->session, s->level.mem, 0, 0, (size_t)n * sizeof(int)));
     TRY(sap_stepper_reset(s));
     TRY(sap_stepper_for_each(s, s->f->look, n, a, COUNT(a)));
-    return sap_stepper_ask(s, c->bad);
+    return sap_stepper_ask(s, bad);
 }
 
-static int arrange_work(struct sap_gpu_stepper *s, void *with) { return sap_stepper_arrange(s, with); }
+/* Puts massless particles behind the others, where both are. */
+static int arrange(struct sap_gpu_stepper *s, const double *mass)
+{
+    const int status = sap_session_begin(s->session);
+    return status ? status : sap_session_end(s->session, sap_stepper_arrange(s, mass));
+}
 
 /* Puts particles with mass before massless ones; the tree has the former alone. */
 static int take_order(struct sap_gpu_stepper *s)
@@ -77,11 +66,11 @@ static int take_order(struct sap_gpu_stepper *s)
         const sapporo_column column = {mass, 0};
         int status = mass ? sap_stepper_read_gpu((void *)s, SAP_STEP_MASS, mass) : (int)SAPPORO_ERR_MEMORY;
         if (!status) status = sap_step_order_make(&s->order, n, &column);
-        if (!status && s->order.slot) status = sap_stepper_entered(s, arrange_work, mass);
+        if (!status && s->order.slot) status = arrange(s, mass);
         free(mass);
         if (status) return status;
     }
-    s->t->given = s->order.massive;
+    s->given->n = s->order.massive;
     return SAPPORO_OK;
 }
 
@@ -90,19 +79,18 @@ int sap_stepper_take_gpu(struct sap_stepper *stepper, int n, sapporo_memory memo
 {
     struct sap_gpu_stepper *const s = of(stepper);
     const sapporo_tree_particles p = {.size = sizeof p, .n = n, .memory = memory, .x = *x, .mass = *mass};
-    struct column_copy c = {.x = x, .v = v, .memory = memory, .bad = bad};
     *bad = -1;
-    s->t->words[0] = '\0';
     if (memory == SAPPORO_MEMORY_DEVICE && v->stride && v->stride != 3 * (ptrdiff_t)sizeof(double))
-        return sap_tree_fail(s->t, SAPPORO_ERR_ARGUMENT, "columns in memory of the device have no gaps");
-    const int status = sap_tree_gpu.set((void *)s->t, &p);
+        return sap_session_fail(s->session, SAPPORO_ERR_ARGUMENT, "columns in memory of the device have no gaps");
+    int status = sap_gpu_given_set(s->session, s->given, &p);
     if (status) return status;
     s->n = n;
     sap_gpu_direct_forget(s);
-    s->t->has_a = 0;                /* also if the tree had as many particles */
+    s->given->has_a = 0;            /* also if the tree had as many particles */
     sap_step_order_free(&s->order); /* until the order is known, slots are addresses */
-    const int taken = sap_stepper_entered(s, take_work, &c);
-    return taken ? taken : take_order(s);
+    status = sap_session_begin(s->session);
+    if (!status) status = sap_session_end(s->session, take_columns(s, &p, v, bad));
+    return status ? status : take_order(s);
 }
 
 /* ---- columns ---------------------------------------------------------------------------------- */
@@ -111,8 +99,8 @@ int sap_stepper_take_gpu(struct sap_stepper *stepper, int n, sapporo_memory memo
 static const struct sap_gpu_buffer *buffer_of(const struct sap_gpu_stepper *s, enum sap_step_column column,
                                               size_t *each)
 {
-    const struct sap_gpu_buffer *const at[SAP_STEP_COLUMNS] = {&s->x,           &s->v,     &s->a,    &s->pot,
-                                                               &s->t->particle, &s->built, &s->level};
+    const struct sap_gpu_buffer *const at[SAP_STEP_COLUMNS] = {&s->x,     &s->v,    &s->a, &s->pot, &s->given->particle,
+                                                               &s->built, &s->level};
     *each = column == SAP_STEP_LEVEL ? sizeof(int)
             : column == SAP_STEP_POT ? sizeof(double)
             : column < SAP_STEP_POT  ? 3 * sizeof(double)
@@ -121,55 +109,54 @@ static const struct sap_gpu_buffer *buffer_of(const struct sap_gpu_stepper *s, e
 }
 
 /* Copies a part of particles of four doubles by slot, x, y, z, mass: the mass, or the position. */
-static int read_part(struct sap_gpu_stepper *s, const struct column_copy *c)
+static int read_part(struct sap_gpu_stepper *s, enum sap_step_column column, void *to)
 {
-    struct sap_gpu_host_tree *const t = s->t;
     size_t each;
-    const struct sap_gpu_buffer *const from = buffer_of(s, c->column, &each);
-    const int mass = c->column == SAP_STEP_MASS, words = mass ? 1 : 3;
-    double(*const chunk)[4] = t->chunk.host;
+    const struct sap_gpu_buffer *const from = buffer_of(s, column, &each);
+    const int mass = column == SAP_STEP_MASS, words = mass ? 1 : 3;
+    double(*const chunk)[4] = s->session->chunk.host;
     for (int first = 0; first < s->n; first += CHUNK) {
         const int n = s->n - first < CHUNK ? s->n - first : CHUNK;
-        TRY(t->driver->copy_out(t->stream, chunk, from->mem, (size_t)first * each, (size_t)n * each));
-        TRY(t->driver->stream_finish(t->stream));
+        TRY(sap_session_copy_out(s->session, chunk, from->mem, (size_t)first * each, (size_t)n * each));
+        TRY(sap_session_wait(s->session));
         for (int k = 0; k < n; k++)
-            memcpy((double *)c->to + (size_t)sap_step_address(&s->order, first + k) * (size_t)words,
+            memcpy((double *)to + (size_t)sap_step_address(&s->order, first + k) * (size_t)words,
                    chunk[k] + (mass ? 3 : 0), (size_t)words * sizeof(double));
     }
     return SAP_DRIVER_OK;
 }
 
-static int read_work(struct sap_gpu_stepper *s, void *with)
+static int read_column(struct sap_gpu_stepper *s, enum sap_step_column column, void *to)
 {
-    const struct column_copy *const c = with;
     size_t each;
-    const struct sap_gpu_buffer *const from = buffer_of(s, c->column, &each);
-    if (c->column == SAP_STEP_MASS || c->column == SAP_STEP_BUILT) return read_part(s, c);
-    TRY(s->t->driver->copy_out(s->t->stream, c->to, from->mem, 0, (size_t)s->n * each));
-    return s->t->driver->stream_finish(s->t->stream);
+    const struct sap_gpu_buffer *const from = buffer_of(s, column, &each);
+    if (column == SAP_STEP_MASS || column == SAP_STEP_BUILT) return read_part(s, column, to);
+    TRY(sap_session_copy_out(s->session, to, from->mem, 0, (size_t)s->n * each));
+    return sap_session_wait(s->session);
 }
 
 int sap_stepper_read_gpu(struct sap_stepper *stepper, enum sap_step_column column, void *to)
 {
-    struct column_copy c = {.column = column, .to = to};
-    return sap_stepper_entered(of(stepper), read_work, &c);
+    struct sap_gpu_stepper *const s = of(stepper);
+    const int status = sap_session_begin(s->session);
+    return status ? status : sap_session_end(s->session, read_column(s, column, to));
 }
 
-static int write_work(struct sap_gpu_stepper *s, void *with)
+static int write_column(struct sap_gpu_stepper *s, enum sap_step_column column, const void *from)
 {
-    const struct column_copy *const c = with;
     size_t each;
-    const struct sap_gpu_buffer *const to = buffer_of(s, c->column, &each);
-    TRY(s->t->driver->copy_in(s->t->stream, to->mem, 0, c->from, (size_t)s->n * each));
-    return s->t->driver->stream_finish(s->t->stream);
+    const struct sap_gpu_buffer *const to = buffer_of(s, column, &each);
+    TRY(sap_session_copy_in(s->session, to->mem, 0, from, (size_t)s->n * each));
+    return sap_session_wait(s->session);
 }
 
 int sap_stepper_write_gpu(struct sap_stepper *stepper, enum sap_step_column column, const void *from)
 {
-    struct column_copy c = {.column = column, .from = from};
+    struct sap_gpu_stepper *const s = of(stepper);
     if (column == SAP_STEP_MASS || column == SAP_STEP_BUILT) return SAPPORO_ERR_UNSUPPORTED;
-    sap_gpu_direct_forget(of(stepper));
-    return sap_stepper_entered(of(stepper), write_work, &c);
+    sap_gpu_direct_forget(s);
+    const int status = sap_session_begin(s->session);
+    return status ? status : sap_session_end(s->session, write_column(s, column, from));
 }
 
 /* ---- memory of the caller on the device -------------------------------------------------------- */
@@ -178,53 +165,52 @@ int sap_stepper_write_gpu(struct sap_stepper *stepper, enum sap_step_column colu
 static int give(struct sap_gpu_stepper *s, sapporo_memory memory, void *to, const struct sap_gpu_buffer *from,
                 size_t bytes)
 {
-    const struct sap_driver *const d = s->t->driver;
+    const struct sap_driver *const d = s->session->driver;
     struct sap_mem *theirs = NULL;
     if (!to) return SAP_DRIVER_OK;
-    if (memory != SAPPORO_MEMORY_DEVICE) return d->copy_out(s->t->stream, to, from->mem, 0, bytes);
-    TRY(d->adopt(s->t->device->dev, to, bytes, &theirs));
-    int status = d->copy(s->t->stream, theirs, 0, from->mem, 0, bytes);
-    if (!status) status = d->stream_finish(s->t->stream);
+    if (memory != SAPPORO_MEMORY_DEVICE) return sap_session_copy_out(s->session, to, from->mem, 0, bytes);
+    TRY(d->adopt(s->session->device->dev, to, bytes, &theirs));
+    int status = sap_session_copy(s->session, theirs, 0, from->mem, 0, bytes);
+    if (!status) status = sap_session_wait(s->session);
     d->release(theirs);
     return status;
 }
 
-static int device_work(struct sap_gpu_stepper *s, void *with)
+static int give_column(struct sap_gpu_stepper *s, enum sap_step_column column, void *to)
 {
-    const struct column_copy *const c = with;
     size_t each;
-    const struct sap_gpu_buffer *const from = buffer_of(s, c->column, &each);
-    return give(s, SAPPORO_MEMORY_DEVICE, c->to, from, (size_t)s->n * each);
+    const struct sap_gpu_buffer *const from = buffer_of(s, column, &each);
+    return give(s, SAPPORO_MEMORY_DEVICE, to, from, (size_t)s->n * each);
 }
 
 int sap_stepper_read_device_gpu(struct sap_stepper *stepper, enum sap_step_column column, void *to)
 {
-    struct column_copy c = {.column = column, .to = to};
-    if (!of(stepper)->t->driver->adopt || column > SAP_STEP_POT) return SAPPORO_ERR_UNSUPPORTED;
-    return sap_stepper_entered(of(stepper), device_work, &c);
+    struct sap_gpu_stepper *const s = of(stepper);
+    if (!s->session->driver->adopt || column > SAP_STEP_POT) return SAPPORO_ERR_UNSUPPORTED;
+    const int status = sap_session_begin(s->session);
+    return status ? status : sap_session_end(s->session, give_column(s, column, to));
 }
 
-static int at_work(struct sap_gpu_stepper *s, void *with)
+static int give_at(struct sap_gpu_stepper *s, struct sap_step step, sapporo_memory memory, double (*x)[3],
+                   double (*v)[3])
 {
-    const struct column_copy *const c = with;
-    struct sap_gpu_host_tree *const t = s->t;
-    const struct sap_step step = *c->step;
     const int n = s->n;
     const size_t bytes = (size_t)n * 3 * sizeof(double);
-    TRY(sap_tree_reserve(t, &s->to_x, bytes));
-    TRY(sap_tree_reserve(t, &s->to_v, bytes));
+    TRY(sap_session_reserve(s->session, &s->to_x, bytes));
+    TRY(sap_session_reserve(s->session, &s->to_v, bytes));
     const struct sap_argument a[] = {MEM(s->x),    MEM(s->v),    MEM(s->a), MEM(s->level),
                                      MEM(s->to_x), MEM(s->to_v), VALUE(n),  VALUE(step)};
     TRY(sap_stepper_for_each(s, s->f->at, n, a, COUNT(a)));
-    TRY(give(s, c->memory, c->to_x, &s->to_x, bytes));
-    TRY(give(s, c->memory, c->to_v, &s->to_v, bytes));
-    return t->driver->stream_finish(t->stream);
+    TRY(give(s, memory, x, &s->to_x, bytes));
+    TRY(give(s, memory, v, &s->to_v, bytes));
+    return sap_session_wait(s->session);
 }
 
 int sap_stepper_at_gpu(struct sap_stepper *stepper, const struct sap_step *step, sapporo_memory memory, double (*x)[3],
                        double (*v)[3])
 {
-    struct column_copy c = {.step = step, .memory = memory, .to_x = x, .to_v = v};
-    if (memory == SAPPORO_MEMORY_DEVICE && !of(stepper)->t->driver->adopt) return SAPPORO_ERR_UNSUPPORTED;
-    return sap_stepper_entered(of(stepper), at_work, &c);
+    struct sap_gpu_stepper *const s = of(stepper);
+    if (memory == SAPPORO_MEMORY_DEVICE && !s->session->driver->adopt) return SAPPORO_ERR_UNSUPPORTED;
+    const int status = sap_session_begin(s->session);
+    return status ? status : sap_session_end(s->session, give_at(s, *step, memory, x, v));
 }

@@ -7,23 +7,21 @@
 #include <stdlib.h>
 
 #include "device/gpu_layout.h"
-#include "engine/tree_ops.h"
 #include "engine/units.h"
 #include "gpu/gpu_devices.h"
-#include "gpu/gpu_engine.h"
-#include "gpu/gpu_force.h"
 #include "gpu/gpu_kernels.h"
 #include "gpu/gpu_launch.h"
 #include "gpu/gpu_shape.h"
-#include "gpu/gpu_store.h"
+#include "gpu/gpu_status.h"
+#include "gpu/gpu_sums.h"
 #include "gpu/stepper/gpu_stepper.h"
 
 enum { SUPER = SAP_GPU_SUPERPACKET, SUMS = 4 /* potential, acceleration */ };
 
 struct sap_gpu_direct {
-    /* lends predicted records, memory and launch parameters to the force kernels; it never holds j-particles */
-    struct sap_gpu_store *store;
-    struct sap_gpu_part none;   /* results stay on the device */
+    struct sap_gpu_session session;
+    struct sap_gpu_given given;
+    struct sap_gpu_sums sums;   /* predicted records of the particles with mass, memory and launch parameters */
     struct sap_gpu_buffer out;  /* columns of sums */
     struct sap_units units;     /* of the particles as the force kernels see them */
     struct sap_gpu_buffer copy; /* the particles in these units, unless they are plain */
@@ -44,33 +42,31 @@ size_t sap_gpu_direct_bytes(int n)
     return size * (sizeof(struct sap_gpu_i) + predicted + sums) + (records < RECORDS ? records : RECORDS);
 }
 
-int sap_gpu_direct_open(struct sap_gpu_stepper *s, struct sap_device_set *devices)
+int sap_gpu_direct_new(struct sap_gpu_stepper *s, struct sap_device_set *devices)
 {
-    static const struct sap_tree_settings never_built = {.kind = SAPPORO_TREE_OCTREE, .leaf_size = 1, .group_size = 1};
-    struct sap_tree *tree = NULL;
-    s->direct = calloc(1, sizeof *s->direct);
-    if (!s->direct) return SAPPORO_ERR_MEMORY;
-    const int status = sap_tree_gpu.create(devices, &never_built, s->room, &tree);
-    s->t = (void *)tree;
-    if (status) return status;
-    s->direct->store = sap_gpu_store_new(s->t->set, NULL);
-    if (!s->direct->store) return SAPPORO_ERR_MEMORY;
-    s->direct->store->share[0].stream = s->t->stream;
-    s->direct->store->share[0].valid = 1;
-    return SAPPORO_OK;
+    struct sap_gpu_direct *const d = s->direct = calloc(1, sizeof *d);
+    if (!d) return SAPPORO_ERR_MEMORY;
+    sap_session_init(&d->session, (void *)devices, "stepper");
+    s->session = &d->session;
+    s->given = &d->given;
+    return sap_gpu_status(sap_gpu_given_new(&d->given, s->room));
 }
 
-void sap_gpu_direct_close(struct sap_gpu_stepper *s)
+int sap_gpu_direct_open(struct sap_gpu_stepper *s)
 {
-    if (!s->direct) return;
-    if (s->direct->store) {
-        s->direct->store->share[0].stream = NULL; /* the stream belongs to the tree */
-        sap_gpu_store_free(s->direct->store);
-    }
-    if (s->t) sap_gpu_free(s->t->driver, &s->direct->out);
-    if (s->t) sap_gpu_free(s->t->driver, &s->direct->copy);
-    if (s->t) sap_tree_gpu.destroy((void *)s->t);
-    free(s->direct);
+    TRY(sap_session_open(s->session));
+    return sap_gpu_given_open(s->session, s->given);
+}
+
+void sap_gpu_direct_free(struct sap_gpu_stepper *s)
+{
+    struct sap_gpu_direct *const d = s->direct;
+    sap_gpu_sums_free(s->session->driver, &d->sums);
+    sap_gpu_free(s->session->driver, &d->out);
+    sap_gpu_free(s->session->driver, &d->copy);
+    sap_gpu_given_free(s->session->driver, &d->given);
+    sap_session_close(s->session);
+    free(d);
 }
 
 void sap_gpu_direct_forget(struct sap_gpu_stepper *s)
@@ -81,14 +77,13 @@ void sap_gpu_direct_forget(struct sap_gpu_stepper *s)
 /* Reads the particles at their predicted positions, and chooses units in which they fit. */
 static int choose_units(struct sap_gpu_stepper *s)
 {
-    const struct sap_driver *const driver = s->t->driver;
     struct sap_sizes sizes = {0};
     struct sap_spread all, massless;
     const size_t n = (size_t)s->n;
     double *const particle = malloc((4 * n + 1) * sizeof *particle); /* x, y, z, mass of each */
     if (!particle) return SAP_DRIVER_MEMORY;
-    int status = driver->copy_out(s->t->stream, particle, s->t->particle.mem, 0, 4 * n * sizeof *particle);
-    if (!status) status = driver->stream_finish(s->t->stream);
+    int status = sap_session_copy_out(s->session, particle, s->given->particle.mem, 0, 4 * n * sizeof *particle);
+    if (!status) status = sap_session_wait(s->session);
     sap_spread_clear(&all);
     sap_spread_clear(&massless);
     for (size_t k = 0; k < n && !status; k++) {
@@ -112,20 +107,20 @@ static int take_units(struct sap_gpu_stepper *s)
     enum { FORCES = 1024 };
     struct sap_gpu_direct *const d = s->direct;
     const int n = s->n;
-    if (s->t->set->precision == SAPPORO_DP) return SAP_DRIVER_OK;
+    if (s->session->set->precision == SAPPORO_DP) return SAP_DRIVER_OK;
     if (d->forces == 0) TRY(choose_units(s));
     d->forces = (d->forces + 1) % FORCES;
     if (sap_units_are_plain(&d->units)) return SAP_DRIVER_OK;
     const double length = sap_scaled(1, d->units.length), mass = sap_scaled(1, d->units.mass);
-    TRY(sap_tree_reserve(s->t, &d->copy, (size_t)n * 4 * sizeof(double)));
-    const struct sap_argument a[] = {MEM(s->t->particle), MEM(d->copy), VALUE(length), VALUE(mass), VALUE(n)};
+    TRY(sap_session_reserve(s->session, &d->copy, (size_t)n * 4 * sizeof(double)));
+    const struct sap_argument a[] = {MEM(s->given->particle), MEM(d->copy), VALUE(length), VALUE(mass), VALUE(n)};
     return sap_stepper_for_each(s, s->f->units, n, a, COUNT(a));
 }
 
 /* The particles that the force kernels see, and the squared softening. */
 static const struct sap_gpu_buffer *particles_of(const struct sap_gpu_stepper *s)
 {
-    return sap_units_are_plain(&s->direct->units) ? &s->t->particle : &s->direct->copy;
+    return sap_units_are_plain(&s->direct->units) ? &s->given->particle : &s->direct->copy;
 }
 
 static double softening_of(const struct sap_gpu_stepper *s)
@@ -134,21 +129,23 @@ static double softening_of(const struct sap_gpu_stepper *s)
 }
 
 /* Makes the records of all particles with mass at their predicted positions. */
-static int pack_sources(struct sap_gpu_stepper *s, struct sap_gpu_share *h, int superpackets)
+static int pack_sources(struct sap_gpu_stepper *s, int superpackets)
 {
+    struct sap_gpu_buffer *const predicted = &s->direct->sums.predicted;
     const int n = s->order.massive;
-    const unsigned groups[2] = {(unsigned)superpackets * (SUPER / 256), 1};
-    TRY(sap_tree_reserve(s->t, &h->predicted, (size_t)superpackets * SUPER * s->t->set->working));
-    const struct sap_argument a[] = {MEM(*particles_of(s)), MEM(h->predicted), VALUE(n), VALUE(superpackets)};
-    return sap_gpu_launch(h->stream, s->t->driver, h->device->kernels->pack, groups, 256, 0, a, COUNT(a));
+    TRY(sap_session_reserve(s->session, predicted, (size_t)superpackets * SUPER * s->session->set->working));
+    const struct sap_argument a[] = {MEM(*particles_of(s)), MEM(*predicted), VALUE(n), VALUE(superpackets)};
+    return sap_session_launch(s->session, s->session->device->kernels->pack, superpackets * (SUPER / 256), 256, a,
+                              COUNT(a));
 }
 
-static int list_targets(struct sap_gpu_stepper *s, struct sap_gpu_share *h, int active)
+static int list_targets(struct sap_gpu_stepper *s, int active)
 {
+    struct sap_gpu_buffer *const i = &s->direct->sums.i;
     const int has_active = active < s->n;
     const double eps2 = softening_of(s);
-    TRY(sap_tree_reserve(s->t, &h->i, (size_t)active * sizeof(struct sap_gpu_i)));
-    const struct sap_argument a[] = {MEM(*particles_of(s)), MEM(s->t->active), MEM(h->i),
+    TRY(sap_session_reserve(s->session, i, (size_t)active * sizeof(struct sap_gpu_i)));
+    const struct sap_argument a[] = {MEM(*particles_of(s)), MEM(s->active),    MEM(*i),
                                      VALUE(eps2),           VALUE(has_active), VALUE(active)};
     return sap_stepper_for_each(s, s->f->targets, active, a, COUNT(a));
 }
@@ -172,38 +169,38 @@ static int sum_slabs(struct sap_gpu_slab *slab, struct sap_mem *out, int active,
 
 static int give_results(struct sap_gpu_stepper *s, int active)
 {
-    struct sap_gpu_host_tree *const t = s->t;
     const struct sap_units *const u = &s->direct->units;
     const double acc = sap_scaled(1, -sap_units_field(u, 0)), pot = sap_scaled(1, -sap_units_potential(u));
-    const struct sap_argument a[] = {MEM(s->direct->out), MEM(t->acc), MEM(t->pot),
-                                     VALUE(acc),          VALUE(pot),  VALUE(active)};
-    t->picked = 0;
+    const struct sap_argument a[] = {MEM(s->direct->out), MEM(s->row_a), MEM(s->row_pot),
+                                     VALUE(acc),          VALUE(pot),    VALUE(active)};
     return sap_stepper_for_each(s, s->f->results, active, a, COUNT(a));
 }
 
 int sap_gpu_direct_force(struct sap_gpu_stepper *s, int active)
 {
     struct sap_gpu_direct *const d = s->direct;
-    struct sap_gpu_share *const h = &d->store->share[0];
-    const struct sap_gpu_set *const set = s->t->set;
+    const struct sap_gpu_set *const set = s->session->set;
     const int nj = s->order.massive, superpackets = (nj + SUPER - 1) / SUPER;
-    struct sap_gpu_slab slab = {.store = d->store, .share = h, .part = &d->none};
     TRY(take_units(s));
-    TRY(pack_sources(s, h, superpackets));
-    TRY(list_targets(s, h, active));
-    TRY(sap_tree_reserve(s->t, &d->out, (size_t)active * SUMS * sizeof(double)));
-    TRY(sap_tree_reserve(s->t, &s->t->acc, (size_t)active * 3 * sizeof(double)));
-    TRY(sap_tree_reserve(s->t, &s->t->pot, (size_t)active * sizeof(double)));
-    h->nj = nj;
-    slab.i = h->i.mem;
-    slab.f = (struct sap_gpu_force){.eps2 = softening_of(s),
-                                    .nj = nj,
-                                    .superpackets = superpackets,
-                                    .columns = set->columns,
-                                    .units = set->units,
-                                    .skip_own = 1,
-                                    .out_rows = active,
-                                    .sums = set->sums};
+    TRY(pack_sources(s, superpackets));
+    TRY(list_targets(s, active));
+    TRY(sap_session_reserve(s->session, &d->out, (size_t)active * SUMS * sizeof(double)));
+    TRY(sap_stepper_own_rows(s, active));
+    d->sums.valid = 1; /* for the choice of kernels */
+    d->sums.nj = nj;
+    struct sap_gpu_slab slab = {.set = set,
+                                .device = s->session->device,
+                                .stream = s->session->stream,
+                                .sums = &d->sums,
+                                .i = d->sums.i.mem,
+                                .f = {.eps2 = softening_of(s),
+                                      .nj = nj,
+                                      .superpackets = superpackets,
+                                      .columns = set->columns,
+                                      .units = set->units,
+                                      .skip_own = 1,
+                                      .out_rows = active,
+                                      .sums = set->sums}};
     TRY(sum_slabs(&slab, d->out.mem, active, active == s->n));
     return give_results(s, active);
 }

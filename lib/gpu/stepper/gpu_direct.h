@@ -14,18 +14,20 @@ int sap_gpu_direct_able(const struct sap_device_set *devices);
 size_t sap_gpu_direct_bytes(int n);
 
 /*
- * _open makes s->direct, and s->t, a tree that is never built: it holds device, stream and predicted particles. A
- * sapporo_status. _close frees both, also after _open has failed.
+ * _new makes s->direct with a session and particles of its own, which s->session and s->given then name; a
+ * sapporo_status. _open, within a call, opens them; a driver status. _free frees all and closes the session, in the
+ * bracket of frees that sap_session_stop began.
  */
-int sap_gpu_direct_open(struct sap_gpu_stepper *s, struct sap_device_set *devices);
-void sap_gpu_direct_close(struct sap_gpu_stepper *s);
+int sap_gpu_direct_new(struct sap_gpu_stepper *s, struct sap_device_set *devices);
+int sap_gpu_direct_open(struct sap_gpu_stepper *s);
+void sap_gpu_direct_free(struct sap_gpu_stepper *s);
 
 /* New particles were taken: units are chosen at their first force.  Does nothing if forces come from a tree. */
 void sap_gpu_direct_forget(struct sap_gpu_stepper *s);
 
 /*
- * Computes forces on the active particles, listed in s->t->active unless all are active; the results are in s->t->acc
- * and s->t->pot. The device's context is current. A driver status.
+ * Computes forces on the active particles, listed in s->active unless all are active; the results are in s->row_a
+ * and s->row_pot. The device's context is current. A driver status.
  */
 int sap_gpu_direct_force(struct sap_gpu_stepper *s, int active);
 

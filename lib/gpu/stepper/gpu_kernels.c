@@ -52,7 +52,7 @@ static int make(const struct sap_driver *driver, struct sap_dev *dev, int number
 int sap_stepper_kernels(struct sap_gpu_stepper *s)
 {
     void *kept;
-    TRY(sap_gpu_keep(s->t->set, s->t->device, make, drop, &kept));
+    TRY(sap_gpu_keep(s->session->set, s->session->device, make, drop, &kept));
     s->f = kept;
     return SAP_DRIVER_OK;
 }

@@ -8,8 +8,6 @@
  */
 #include <math.h>
 
-#include "base/fpenv.h"
-#include "gpu/gpu_engine.h"
 #include "gpu/gpu_launch.h"
 #include "gpu/stepper/gpu_stepper.h"
 
@@ -32,48 +30,45 @@ const struct sap_gpu_buffer *sap_stepper_addresses(const struct sap_gpu_stepper 
 
 int sap_stepper_arrange(struct sap_gpu_stepper *s, const double *mass)
 {
-    struct sap_gpu_host_tree *const t = s->t;
-    const struct sap_driver *const d = t->driver;
     const int n = s->n;
     const size_t bytes = (size_t)n * sizeof(int);
-    TRY(sap_tree_reserve(t, &s->slot, (size_t)s->room * sizeof(int)));
-    TRY(sap_tree_reserve(t, &s->address, (size_t)s->room * sizeof(int)));
-    TRY(d->copy_in(t->stream, s->slot.mem, 0, s->order.slot, bytes));
-    TRY(d->copy_in(t->stream, s->address.mem, 0, s->order.address, bytes));
-    TRY(d->copy_in(t->stream, s->pot.mem, 0, mass, (size_t)n * sizeof *mass)); /* potentials are not known yet */
-    const struct sap_argument a[] = {MEM(s->x), MEM(s->pot), MEM(s->slot), MEM(t->particle), VALUE(n)};
+    TRY(sap_session_reserve(s->session, &s->slot, (size_t)s->room * sizeof(int)));
+    TRY(sap_session_reserve(s->session, &s->address, (size_t)s->room * sizeof(int)));
+    TRY(sap_session_copy_in(s->session, s->slot.mem, 0, s->order.slot, bytes));
+    TRY(sap_session_copy_in(s->session, s->address.mem, 0, s->order.address, bytes));
+    TRY(sap_session_copy_in(s->session, s->pot.mem, 0, mass,
+                            (size_t)n * sizeof *mass)); /* potentials are not known yet */
+    const struct sap_argument a[] = {MEM(s->x), MEM(s->pot), MEM(s->slot), MEM(s->given->particle), VALUE(n)};
     TRY(sap_stepper_for_each(s, s->f->arrange, n, a, COUNT(a)));
-    return d->stream_finish(t->stream);
+    return sap_session_wait(s->session);
 }
 
 /* ---- rows --------------------------------------------------------------------------------- */
 
 const struct sap_gpu_buffer *sap_stepper_rows_a(const struct sap_gpu_stepper *s)
 {
-    return s->joined ? &s->row_a : s->t->picked ? &s->t->picked_acc : &s->t->acc;
+    return s->own_rows ? &s->row_a : s->t->picked ? &s->t->picked_acc : &s->t->acc;
 }
 
 const struct sap_gpu_buffer *sap_stepper_rows_pot(const struct sap_gpu_stepper *s)
 {
-    return s->joined ? &s->row_pot : s->t->picked ? &s->t->picked_pot : &s->t->pot;
+    return s->own_rows ? &s->row_pot : s->t->picked ? &s->t->picked_pot : &s->t->pot;
+}
+
+int sap_stepper_own_rows(struct sap_gpu_stepper *s, int rows)
+{
+    s->own_rows = 1;
+    TRY(sap_session_reserve(s->session, &s->row_a, (size_t)rows * 3 * sizeof(double)));
+    return sap_session_reserve(s->session, &s->row_pot, (size_t)rows * sizeof(double));
 }
 
 int sap_stepper_no_force(struct sap_gpu_stepper *s, int rows)
 {
-    struct sap_gpu_host_tree *const t = s->t;
     const size_t bytes = (size_t)rows * sizeof(double);
-    t->picked = 0;
-    TRY(sap_tree_reserve(t, &t->acc, 3 * bytes));
-    TRY(sap_tree_reserve(t, &t->pot, bytes));
-    TRY(t->driver->fill(t->stream, t->acc.mem, 0, 0, 3 * bytes));
-    return t->driver->fill(t->stream, t->pot.mem, 0, 0, bytes);
+    TRY(sap_stepper_own_rows(s, rows));
+    TRY(sap_session_fill(s->session, s->row_a.mem, 0, 0, 3 * bytes));
+    return sap_session_fill(s->session, s->row_pot.mem, 0, 0, bytes);
 }
-
-/* A force of the tree. */
-struct tree_force {
-    const struct sap_step *step;
-    const struct sap_step_active *active;
-};
 
 static struct sap_stepper_range range_of(const struct sap_gpu_host_tree *t)
 {
@@ -91,29 +86,29 @@ static int join(struct sap_gpu_stepper *s, const struct sap_step_active *active,
     const int picked = !is_massless && t->picked;
     const struct sap_gpu_buffer *const acc = picked ? &t->picked_acc : &t->acc, *const pot =
                                                                                     picked ? &t->picked_pot : &t->pot;
-    const struct sap_argument a[] = {SAP_ARRAY(*acc), SAP_ARRAY(*pot), MEM(t->particle),  MEM(t->active),
-                                     MEM(s->row_a),   MEM(s->row_pot), VALUE(has_active), VALUE(is_massless),
-                                     VALUE(first),    VALUE(rows),     VALUE(range)};
+    const struct sap_argument a[] = {SAP_ARRAY(*acc),   SAP_ARRAY(*pot),    MEM(s->given->particle),
+                                     MEM(s->active),    MEM(s->row_a),      MEM(s->row_pot),
+                                     VALUE(has_active), VALUE(is_massless), VALUE(first),
+                                     VALUE(rows),       VALUE(range)};
     return sap_stepper_for_each(s, s->f->join, rows, a, COUNT(a));
 }
 
-static int massless_work(struct sap_gpu_stepper *s, void *with)
+static int massless_force(struct sap_gpu_stepper *s, const struct sap_step *step, const struct sap_step_active *active)
 {
-    const struct tree_force *const f = with;
     struct sap_gpu_host_tree *const t = s->t;
     const struct sap_stepper_range range = range_of(t);
-    const int first = f->active->massive, rows = f->active->n - first, has_active = f->active->n < s->n;
-    const int has_sizes = s->settings.by_acceleration && !f->step->start;
-    TRY(sap_tree_reserve(t, &s->row_a, (size_t)s->room * 3 * sizeof(double)));
-    TRY(sap_tree_reserve(t, &s->row_pot, (size_t)s->room * sizeof(double)));
-    TRY(sap_tree_reserve(t, &t->place_given, (size_t)rows * 4 * sizeof(double)));
-    TRY(sap_tree_reserve(t, &t->place_a, (size_t)rows * sizeof(double)));
-    const struct sap_argument a[] = {MEM(t->particle), MEM(t->a),         MEM(t->active),   MEM(t->place_given),
-                                     MEM(t->place_a),  VALUE(has_active), VALUE(has_sizes), VALUE(first),
-                                     VALUE(rows),      VALUE(range)};
+    const int first = active->massive, rows = active->n - first, has_active = active->n < s->n;
+    const int has_sizes = s->settings.by_acceleration && !step->start;
+    TRY(sap_session_reserve(s->session, &s->row_a, (size_t)s->room * 3 * sizeof(double)));
+    TRY(sap_session_reserve(s->session, &s->row_pot, (size_t)s->room * sizeof(double)));
+    TRY(sap_session_reserve(s->session, &t->place_given, (size_t)rows * 4 * sizeof(double)));
+    TRY(sap_session_reserve(s->session, &t->place_a, (size_t)rows * sizeof(double)));
+    const struct sap_argument a[] = {
+        MEM(s->given->particle), MEM(s->given->a), MEM(s->active), MEM(t->place_given), MEM(t->place_a),
+        VALUE(has_active),       VALUE(has_sizes), VALUE(first),   VALUE(rows),         VALUE(range)};
     TRY(sap_stepper_for_each(s, s->f->massless, rows, a, COUNT(a)));
     TRY(sap_tree_force_massless_gpu(t, rows, has_sizes));
-    return join(s, f->active, first, rows);
+    return join(s, active, first, rows);
 }
 
 /* Computes forces on the active particles with mass: rows of the tree. */
@@ -123,28 +118,20 @@ static int massive_force(struct sap_gpu_stepper *s, const struct sap_step_active
     const int some = active->massive < s->order.massive;
     const sapporo_tree_request request = {
         .size = sizeof request, .ni = active->massive, .active = some ? &listed : NULL};
-    s->t->words[0] = '\0';
-    const sap_fpguard caller = sap_fp_guard();
-    s->t->listed = 1;
+    s->t->listed = &s->active;
     const int status = sap_tree_force_gpu(s->t, &request, NULL, NULL);
-    s->t->listed = 0;
-    sap_fp_release(caller);
+    s->t->listed = NULL;
     return status;
-}
-
-static int join_massive(struct sap_gpu_stepper *s, void *with)
-{
-    const struct tree_force *const f = with;
-    return join(s, f->active, 0, f->active->massive);
 }
 
 int sap_stepper_tree_force(struct sap_gpu_stepper *s, const struct sap_step *step, const struct sap_step_active *active)
 {
-    struct tree_force f = {.step = step, .active = active};
     const int massless = active->n > active->massive;
-    int status = massless ? sap_stepper_entered(s, massless_work, &f) : (int)SAPPORO_OK;
+    int status = massless ? sap_session_begin(s->session) : (int)SAPPORO_OK;
+    if (!status && massless) status = sap_session_end(s->session, massless_force(s, step, active));
     if (!status && active->massive > 0) status = massive_force(s, active);
-    if (!status && massless && active->massive > 0) status = sap_stepper_entered(s, join_massive, &f);
-    s->joined = massless;
-    return status;
+    s->own_rows = massless;
+    if (status || !massless || active->massive == 0) return status;
+    status = sap_session_begin(s->session);
+    return status ? status : sap_session_end(s->session, join(s, active, 0, active->massive));
 }

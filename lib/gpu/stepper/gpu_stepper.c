@@ -4,56 +4,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/fpenv.h"
-#include "gpu/gpu_engine.h"
 #include "gpu/gpu_launch.h"
 #include "gpu/gpu_primitives.h"
-#include "gpu/gpu_status.h"
 #include "gpu/stepper/gpu_direct.h"
 #include "gpu/tree/gpu_kernels.h"
 
-enum { THREADS = SAP_STEPPER_THREADS, TOLD = SAP_STEPPER_TOLD, NONE_BAD = 0x7F7F7F7F };
+enum { TOLD = SAP_STEPPER_TOLD };
 _Static_assert(SAP_STEPPER_TOLD >= 1 + 2 * SAP_STEP_LEVELS, "what is wrong, levels, and levels of massless particles");
 
 static struct sap_gpu_stepper *of(struct sap_stepper *stepper) { return sap_gpu_stepper_of(stepper); }
-
-int sap_stepper_for_each(const struct sap_gpu_stepper *s, struct sap_function *f, int n, const struct sap_argument *a,
-                         int arguments)
-{
-    return sap_tree_for_each(s->t, f, n, THREADS, a, arguments);
-}
-
-int sap_stepper_entered(struct sap_gpu_stepper *s, int (*work)(struct sap_gpu_stepper *s, void *with), void *with)
-{
-    struct sap_gpu_host_tree *const t = s->t;
-    t->words[0] = '\0';
-    if (t->broken) return sap_tree_fail(t, SAPPORO_ERR_DEVICE, "the device is gone: make the stepper anew");
-    const sap_fpguard caller = sap_fp_guard();
-    int status = t->driver->enter(t->device->dev);
-    if (!status) {
-        status = work(s, with);
-        t->driver->leave(t->device->dev);
-    }
-    const int result = sap_tree_judge(t, status);
-    sap_fp_release(caller);
-    return result;
-}
-
-int sap_stepper_reset(struct sap_gpu_stepper *s)
-{
-    const struct sap_driver *const d = s->t->driver;
-    TRY(d->fill(s->t->stream, s->bad.mem, 0, 0x7F, sizeof(int)));
-    return d->fill(s->t->stream, s->bad.mem, sizeof(int), 0, (TOLD - 1) * sizeof(int));
-}
-
-int sap_stepper_ask(struct sap_gpu_stepper *s, int *bad)
-{
-    const int *const told = s->told.host;
-    TRY(s->t->driver->copy_out(s->t->stream, s->told.host, s->bad.mem, 0, TOLD * sizeof(int)));
-    TRY(s->t->driver->stream_finish(s->t->stream));
-    *bad = told[0] == NONE_BAD ? -1 : told[0];
-    return SAP_DRIVER_OK;
-}
 
 /* ---- life ------------------------------------------------------------------------------------ */
 
@@ -73,37 +32,46 @@ static size_t memory(int n, int massless, int direct, size_t *device_bytes)
 static void destroy(struct sap_stepper *stepper)
 {
     struct sap_gpu_stepper *const s = of(stepper);
-    struct sap_gpu_buffer *const all[] = {&s->x,       &s->v,     &s->a,         &s->pot,  &s->level, &s->slot,
-                                          &s->address, &s->built, &s->row_level, &s->flag, &s->place, &s->row_a,
-                                          &s->row_pot, &s->bad,   &s->told,      &s->to_x, &s->to_v,  &s->sum};
-    const sap_fpguard caller = sap_fp_guard();
-    if (s->t) {
-        (void)s->t->driver->stream_finish(s->t->stream);
-        for (int k = 0; k < COUNT(all); k++) sap_gpu_free(s->t->driver, all[k]);
-        s->t->listed = 0;
+    struct sap_gpu_buffer *const all[] = {&s->x,     &s->v,       &s->a,       &s->pot,       &s->level,
+                                          &s->slot,  &s->address, &s->built,   &s->row_level, &s->flag,
+                                          &s->place, &s->row_a,   &s->row_pot, &s->bad,       &s->told,
+                                          &s->to_x,  &s->to_v,    &s->sum,     &s->active};
+    if (s->session) {
+        sap_session_stop(s->session);
+        for (int k = 0; k < COUNT(all); k++) sap_gpu_free(s->session->driver, all[k]);
+        if (s->direct)
+            sap_gpu_direct_free(s);
+        else
+            sap_session_release(s->session);
     }
-    sap_gpu_direct_close(s);
     sap_step_order_free(&s->order);
     free(s);
-    sap_fp_release(caller);
 }
 
-static int reserve(struct sap_gpu_stepper *s, void *with)
+static int reserve(struct sap_gpu_stepper *s)
 {
-    struct sap_gpu_host_tree *const t = s->t;
     const size_t n = (size_t)s->room + 1, three = n * 3 * sizeof(double);
-    (void)with;
+    if (s->direct) TRY(sap_gpu_direct_open(s));
     TRY(sap_stepper_kernels(s));
-    TRY(sap_gpu_reserve_pinned(t->driver, t->device->dev, &s->told, TOLD * sizeof(int)));
-    TRY(sap_tree_reserve(t, &s->bad, TOLD * sizeof(int)));
-    TRY(sap_tree_reserve(t, &s->x, three));
-    TRY(sap_tree_reserve(t, &s->v, three));
-    TRY(sap_tree_reserve(t, &s->a, three));
-    TRY(sap_tree_reserve(t, &s->pot, n * sizeof(double)));
-    TRY(sap_tree_reserve(t, &s->level, n * sizeof(int)));
-    TRY(sap_tree_reserve(t, &s->row_level, n * sizeof(int)));
-    if (s->settings.keeps_built) TRY(sap_tree_reserve(t, &s->built, n * 4 * sizeof(double)));
-    return sap_tree_reserve(t, &t->active, n * sizeof(int));
+    TRY(sap_gpu_reserve_pinned(s->session->driver, s->session->device->dev, &s->told, TOLD * sizeof(int)));
+    TRY(sap_session_reserve(s->session, &s->bad, TOLD * sizeof(int)));
+    TRY(sap_session_reserve(s->session, &s->x, three));
+    TRY(sap_session_reserve(s->session, &s->v, three));
+    TRY(sap_session_reserve(s->session, &s->a, three));
+    TRY(sap_session_reserve(s->session, &s->pot, n * sizeof(double)));
+    TRY(sap_session_reserve(s->session, &s->level, n * sizeof(int)));
+    TRY(sap_session_reserve(s->session, &s->row_level, n * sizeof(int)));
+    if (s->settings.keeps_built) TRY(sap_session_reserve(s->session, &s->built, n * 4 * sizeof(double)));
+    return sap_session_reserve(s->session, &s->active, n * sizeof(int));
+}
+
+/* Works in the session of a tree, on its particles. */
+static void take_tree(struct sap_gpu_stepper *s, struct sap_gpu_host_tree *t)
+{
+    s->t = t;
+    s->session = &t->session;
+    s->given = &t->given;
+    s->session->owner = "stepper";
 }
 
 static int create(struct sap_device_set *devices, struct sap_tree *tree, const struct sap_step_source *source,
@@ -114,10 +82,11 @@ static int create(struct sap_device_set *devices, struct sap_tree *tree, const s
     *stepper = NULL;
     if (!s) return SAPPORO_ERR_MEMORY;
     s->settings = *settings;
-    s->t = (void *)tree;
     s->room = n;
-    int status = tree ? SAPPORO_OK : sap_gpu_direct_open(s, devices);
-    if (!status) status = sap_stepper_entered(s, reserve, NULL);
+    if (tree) take_tree(s, (void *)tree);
+    int status = tree ? SAPPORO_OK : sap_gpu_direct_new(s, devices);
+    if (!status) status = sap_session_begin(s->session);
+    if (!status) status = sap_session_end(s->session, reserve(s));
     if (status)
         destroy((void *)s);
     else
@@ -128,20 +97,10 @@ static int create(struct sap_device_set *devices, struct sap_tree *tree, const s
 static const char *words(const struct sap_stepper *stepper)
 {
     const struct sap_gpu_stepper *const s = (const void *)stepper;
-    return s->t->words;
+    return s->session->message;
 }
 
 /* ---- a step ---------------------------------------------------------------------------------- */
-
-/* The arguments of a part of a step, and its result. */
-struct part {
-    const struct sap_step *step;
-    const struct sap_step_active *active;
-    int done, forced;
-    int *bad;
-    struct sap_step_told *told;
-    double *sum;
-};
 
 /* Writes the sizes of accelerations without those of the fields. */
 static int find_sizes(struct sap_gpu_stepper *s)
@@ -149,98 +108,95 @@ static int find_sizes(struct sap_gpu_stepper *s)
     const struct sap_field_list fields = s->settings.fields;
     const struct sap_stepper_order order = sap_stepper_order_of(s);
     const int n = s->n;
-    const struct sap_argument a[] = {
-        MEM(s->x), MEM(s->a), SAP_ARRAY(*sap_stepper_slots(s)), MEM(s->t->a), VALUE(n), VALUE(order), VALUE(fields)};
+    const struct sap_argument a[] = {MEM(s->x),        MEM(s->a), SAP_ARRAY(*sap_stepper_slots(s)),
+                                     MEM(s->given->a), VALUE(n),  VALUE(order),
+                                     VALUE(fields)};
     return sap_stepper_for_each(s, s->f->own, n, a, COUNT(a));
 }
 
-static int predict_work(struct sap_gpu_stepper *s, void *with)
+static int launch_predict(struct sap_gpu_stepper *s, struct sap_step step, int done, int *bad)
 {
-    const struct part *const p = with;
-    struct sap_gpu_host_tree *const t = s->t;
-    const struct sap_step step = *p->step;
     const int by_acceleration = s->settings.by_acceleration, has_fields = s->settings.fields.n > 0;
-    const int sizes = by_acceleration && !has_fields, done = p->done, n = s->n;
+    const int sizes = by_acceleration && !has_fields, n = s->n;
     const struct sap_stepper_order order = sap_stepper_order_of(s);
     const struct sap_gpu_buffer *const slots = sap_stepper_slots(s);
-    const struct sap_argument a[] = {MEM(s->x),        MEM(s->v),    MEM(s->a),   MEM(s->level), SAP_ARRAY(*slots),
-                                     MEM(t->particle), MEM(t->a),    MEM(s->bad), VALUE(sizes),  VALUE(done),
-                                     VALUE(n),         VALUE(order), VALUE(step)};
+    const struct sap_argument a[] = {
+        MEM(s->x),        MEM(s->v),   MEM(s->a),    MEM(s->level), SAP_ARRAY(*slots), MEM(s->given->particle),
+        MEM(s->given->a), MEM(s->bad), VALUE(sizes), VALUE(done),   VALUE(n),          VALUE(order),
+        VALUE(step)};
     TRY(sap_stepper_reset(s));
     TRY(sap_stepper_for_each(s, s->f->predict, n, a, COUNT(a)));
     if (by_acceleration && has_fields) TRY(find_sizes(s));
-    if (by_acceleration) t->has_a = s->order.massive;
-    return sap_stepper_ask(s, p->bad);
+    if (by_acceleration) s->given->has_a = s->order.massive;
+    return sap_stepper_ask(s, bad);
 }
 
 static int predict(struct sap_stepper *stepper, const struct sap_step *step, int done, int *bad)
 {
-    struct part p = {.step = step, .done = done, .bad = bad};
+    struct sap_gpu_stepper *const s = of(stepper);
+    const int status = sap_session_begin(s->session);
     *bad = -1;
-    return sap_stepper_entered(of(stepper), predict_work, &p);
+    return status ? status : sap_session_end(s->session, launch_predict(s, *step, done, bad));
 }
 
-static int note_work(struct sap_gpu_stepper *s, void *with)
+static int copy_built(struct sap_gpu_stepper *s)
 {
-    (void)with;
-    return s->t->driver->copy(s->t->stream, s->built.mem, 0, s->t->particle.mem, 0, (size_t)s->n * 4 * sizeof(double));
+    return sap_session_copy(s->session, s->built.mem, 0, s->given->particle.mem, 0, (size_t)s->n * 4 * sizeof(double));
 }
 
 static int note_build(struct sap_stepper *stepper)
 {
-    return of(stepper)->settings.keeps_built ? sap_stepper_entered(of(stepper), note_work, NULL) : SAPPORO_OK;
+    struct sap_gpu_stepper *const s = of(stepper);
+    if (!s->settings.keeps_built) return SAPPORO_OK;
+    const int status = sap_session_begin(s->session);
+    return status ? status : sap_session_end(s->session, copy_built(s));
 }
 
 /* Lists the slots of the active particles in the tree's memory. */
-static int list_work(struct sap_gpu_stepper *s, void *with)
+static int list_active(struct sap_gpu_stepper *s, int coarsest)
 {
-    const struct part *const p = with;
-    struct sap_gpu_host_tree *const t = s->t;
-    const int coarsest = p->step->coarsest, n = s->n;
+    const int n = s->n;
     size_t total_at;
-    TRY(sap_tree_reserve(t, &s->flag, (size_t)s->room * sizeof(int)));
-    TRY(sap_tree_reserve(t, &s->place, (size_t)s->room * sizeof(int)));
-    TRY(sap_tree_reserve(t, &t->scratch, sap_primitives_scratch(n)));
+    TRY(sap_session_reserve(s->session, &s->flag, (size_t)s->room * sizeof(int)));
+    TRY(sap_session_reserve(s->session, &s->place, (size_t)s->room * sizeof(int)));
+    TRY(sap_session_reserve(s->session, &s->session->scratch, sap_primitives_scratch(n)));
     const struct sap_stepper_order order = sap_stepper_order_of(s);
     const struct sap_argument a[] = {
         MEM(s->level), SAP_ARRAY(*sap_stepper_addresses(s)), MEM(s->flag), VALUE(coarsest), VALUE(n), VALUE(order)};
     TRY(sap_stepper_for_each(s, s->f->flag, n, a, COUNT(a)));
-    return sap_primitives_compact(&t->f->primitives, t->stream, s->flag.mem, NULL, s->place.mem, t->active.mem, n,
-                                  t->scratch.mem, &total_at);
+    return sap_primitives_compact(s->session->primitives, s->session->stream, s->flag.mem, NULL, s->place.mem,
+                                  s->active.mem, n, s->session->scratch.mem, &total_at);
 }
 
 /* Lists the active particles, and computes forces that come from no tree. */
-static int force_work(struct sap_gpu_stepper *s, void *with)
+static int launch_force(struct sap_gpu_stepper *s, int coarsest, int active)
 {
-    const struct part *const p = with;
-    if (p->active->n < s->n) TRY(list_work(s, with));
-    if (s->order.massive == 0) return sap_stepper_no_force(s, p->active->n);
-    return s->direct ? sap_gpu_direct_force(s, p->active->n) : (int)SAP_DRIVER_OK;
+    if (active < s->n) TRY(list_active(s, coarsest));
+    if (s->order.massive == 0) return sap_stepper_no_force(s, active);
+    return s->direct ? sap_gpu_direct_force(s, active) : (int)SAP_DRIVER_OK;
 }
 
 static int force(struct sap_stepper *stepper, const struct sap_step *step, const struct sap_step_active *active)
 {
     struct sap_gpu_stepper *const s = of(stepper);
-    struct part p = {.step = step, .active = active};
-    s->joined = 0;
-    const int status = sap_stepper_entered(s, force_work, &p);
+    s->own_rows = 0;
+    int status = sap_session_begin(s->session);
+    if (!status) status = sap_session_end(s->session, launch_force(s, step->coarsest, active->n));
     return status || s->direct || s->order.massive == 0 ? status : sap_stepper_tree_force(s, step, active);
 }
 
-static int judge_work(struct sap_gpu_stepper *s, void *with)
+static int launch_judge(struct sap_gpu_stepper *s, struct sap_step step, const struct sap_step_active *active,
+                        struct sap_step_told *told)
 {
-    const struct part *const p = with;
-    struct sap_gpu_host_tree *const t = s->t;
-    const struct sap_step step = *p->step;
     const struct sap_step_rule rule = s->settings.rule;
     const struct sap_field_list fields = s->settings.fields;
-    const int has_active = p->active->n < s->n, rows = p->active->n, massive = p->active->massive;
+    const int has_active = active->n < s->n, rows = active->n, massive = active->massive;
     const struct sap_stepper_order order = sap_stepper_order_of(s);
-    const struct sap_argument a[] = {MEM(t->particle),
+    const struct sap_argument a[] = {MEM(s->given->particle),
                                      MEM(s->v),
                                      MEM(s->a),
                                      MEM(s->level),
-                                     MEM(t->active),
+                                     MEM(s->active),
                                      SAP_ARRAY(*sap_stepper_addresses(s)),
                                      SAP_ARRAY(*sap_stepper_rows_a(s)),
                                      SAP_ARRAY(*sap_stepper_rows_pot(s)),
@@ -255,33 +211,31 @@ static int judge_work(struct sap_gpu_stepper *s, void *with)
                                      VALUE(fields)};
     TRY(sap_stepper_reset(s));
     TRY(sap_stepper_for_each(s, s->f->judge, rows, a, COUNT(a)));
-    TRY(sap_stepper_ask(s, &p->told->bad));
-    memcpy(p->told->levels, (const int *)s->told.host + 1, sizeof p->told->levels);
-    memcpy(p->told->massless, (const int *)s->told.host + 1 + SAP_STEP_LEVELS, sizeof p->told->massless);
+    TRY(sap_stepper_ask(s, &told->bad));
+    memcpy(told->levels, (const int *)s->told.host + 1, sizeof told->levels);
+    memcpy(told->massless, (const int *)s->told.host + 1 + SAP_STEP_LEVELS, sizeof told->massless);
     return SAP_DRIVER_OK;
 }
 
 static int judge(struct sap_stepper *stepper, const struct sap_step *step, const struct sap_step_active *active,
                  struct sap_step_told *told)
 {
-    struct part p = {.step = step, .active = active, .told = told};
-    return sap_stepper_entered(of(stepper), judge_work, &p);
+    struct sap_gpu_stepper *const s = of(stepper);
+    const int status = sap_session_begin(s->session);
+    return status ? status : sap_session_end(s->session, launch_judge(s, *step, active, told));
 }
 
 /* Launches the one kernel that changes the particles; errors of the device show in the next step. */
-static int commit_work(struct sap_gpu_stepper *s, void *with)
+static int launch_commit(struct sap_gpu_stepper *s, struct sap_step step, int rows)
 {
-    const struct part *const p = with;
-    struct sap_gpu_host_tree *const t = s->t;
-    const struct sap_step step = *p->step;
-    const int has_active = p->active->n < s->n, rows = p->active->n;
+    const int has_active = rows < s->n;
     const struct sap_stepper_order order = sap_stepper_order_of(s);
     const struct sap_argument a[] = {MEM(s->x),
                                      MEM(s->v),
                                      MEM(s->a),
                                      MEM(s->pot),
                                      MEM(s->level),
-                                     MEM(t->active),
+                                     MEM(s->active),
                                      SAP_ARRAY(*sap_stepper_addresses(s)),
                                      SAP_ARRAY(*sap_stepper_rows_a(s)),
                                      SAP_ARRAY(*sap_stepper_rows_pot(s)),
@@ -295,36 +249,44 @@ static int commit_work(struct sap_gpu_stepper *s, void *with)
 
 static int commit(struct sap_stepper *stepper, const struct sap_step *step, const struct sap_step_active *active)
 {
-    struct part p = {.step = step, .active = active};
-    return sap_stepper_entered(of(stepper), commit_work, &p);
+    struct sap_gpu_stepper *const s = of(stepper);
+    const int status = sap_session_begin(s->session);
+    return status ? status : sap_session_end(s->session, launch_commit(s, *step, active->n));
 }
 
 /* ---- sums -------------------------------------------------------------------------------------- */
 
-static int sums_work(struct sap_gpu_stepper *s, void *with)
+static int launch_sums(struct sap_gpu_stepper *s, struct sap_step step, int forced, double *sum)
 {
-    const struct part *const p = with;
-    struct sap_gpu_host_tree *const t = s->t;
-    const struct sap_step step = *p->step;
     const struct sap_field_list fields = s->settings.fields;
     const struct sap_stepper_order order = sap_stepper_order_of(s);
-    const struct sap_gpu_buffer *const pot = p->forced ? sap_stepper_rows_pot(s) : &s->pot;
-    const int n = s->n, forced = p->forced, runs = (n + SAP_STEP_RUN - 1) / SAP_STEP_RUN;
+    const struct sap_gpu_buffer *const pot = forced ? sap_stepper_rows_pot(s) : &s->pot;
+    const int n = s->n, runs = (n + SAP_STEP_RUN - 1) / SAP_STEP_RUN;
     const size_t bytes = (size_t)runs * SAP_STEP_SUMS * sizeof(double);
-    TRY(sap_tree_reserve(t, &s->sum, bytes));
-    const struct sap_argument a[] = {
-        MEM(s->x),        MEM(s->v),       MEM(s->a),    MEM(s->level), SAP_ARRAY(*sap_stepper_slots(s)),
-        MEM(t->particle), SAP_ARRAY(*pot), MEM(s->sum),  VALUE(forced), VALUE(n),
-        VALUE(order),     VALUE(step),     VALUE(fields)};
+    TRY(sap_session_reserve(s->session, &s->sum, bytes));
+    const struct sap_argument a[] = {MEM(s->x),
+                                     MEM(s->v),
+                                     MEM(s->a),
+                                     MEM(s->level),
+                                     SAP_ARRAY(*sap_stepper_slots(s)),
+                                     MEM(s->given->particle),
+                                     SAP_ARRAY(*pot),
+                                     MEM(s->sum),
+                                     VALUE(forced),
+                                     VALUE(n),
+                                     VALUE(order),
+                                     VALUE(step),
+                                     VALUE(fields)};
     TRY(sap_stepper_for_each(s, s->f->sums, runs, a, COUNT(a)));
-    TRY(t->driver->copy_out(t->stream, p->sum, s->sum.mem, 0, bytes));
-    return t->driver->stream_finish(t->stream);
+    TRY(sap_session_copy_out(s->session, sum, s->sum.mem, 0, bytes));
+    return sap_session_wait(s->session);
 }
 
 static int sums(struct sap_stepper *stepper, const struct sap_step *step, int forced, double *sum)
 {
-    struct part p = {.step = step, .forced = forced, .sum = sum};
-    return sap_stepper_entered(of(stepper), sums_work, &p);
+    struct sap_gpu_stepper *const s = of(stepper);
+    const int status = sap_session_begin(s->session);
+    return status ? status : sap_session_end(s->session, launch_sums(s, *step, forced, sum));
 }
 
 static int massive(const struct sap_stepper *stepper)

@@ -21,16 +21,19 @@ struct sap_gpu_stepper_kernels {
 
 struct sap_gpu_stepper {
     struct sap_stepper_settings settings;
-    struct sap_gpu_host_tree *t; /* device, stream, driver; its particles are the predicted ones */
+    struct sap_gpu_session *session; /* of the tree, or of direct sums; so are the particles */
+    struct sap_gpu_given *given;     /* the predicted particles */
+    struct sap_gpu_host_tree *t;     /* NULL: forces come from direct sums */
     const struct sap_gpu_stepper_kernels *f;
-    struct sap_gpu_direct *direct; /* direct sums; NULL: forces come from the tree */
+    struct sap_gpu_direct *direct; /* NULL: forces come from a tree */
     int room, n;
     struct sap_step_order order;
     struct sap_gpu_buffer slot, address;       /* of the order, if it has them */
     struct sap_gpu_buffer x, v, a, pot, level; /* the particles, by address */
     struct sap_gpu_buffer built;               /* by slot, the predicted particles at the last build of the tree */
     struct sap_gpu_buffer row_level, flag, place;
-    int joined; /* rows of the last force are in row_a and row_pot, since some are of massless particles */
+    struct sap_gpu_buffer active; /* the list of active particles */
+    int own_rows;                 /* rows of the last force are in row_a and row_pot, else in memory of the tree */
     struct sap_gpu_buffer row_a, row_pot;
     struct sap_gpu_buffer bad;  /* what kernels tell: SAP_STEPPER_TOLD ints */
     struct sap_gpu_buffer told; /* pinned: a copy of it */
@@ -43,30 +46,30 @@ static inline struct sap_gpu_stepper *sap_gpu_stepper_of(struct sap_stepper *ste
 int sap_stepper_kernels(struct sap_gpu_stepper *s);
 
 /* Launches a thread for each of n > 0 elements; a driver status. */
-int sap_stepper_for_each(const struct sap_gpu_stepper *s, struct sap_function *f, int n, const struct sap_argument *a,
-                         int arguments);
+static inline int sap_stepper_for_each(const struct sap_gpu_stepper *s, struct sap_function *f, int n,
+                                       const struct sap_argument *a, int arguments)
+{
+    return sap_session_for_each(s->session, f, n, SAP_STEPPER_THREADS, a, arguments);
+}
 
-/* Resets what kernels tell, and copies it to pinned memory and waits; driver statuses. */
+/* Resets what kernels report; copies it to pinned memory and waits; driver statuses (gpu_readback.c). */
 int sap_stepper_reset(struct sap_gpu_stepper *s);
 int sap_stepper_ask(struct sap_gpu_stepper *s, int *bad);
-
-/*
- * Runs `work` with the device's context current, in the standard floating-point environment; a sapporo_status. After
- * an error the tree has its text.
- */
-int sap_stepper_entered(struct sap_gpu_stepper *s, int (*work)(struct sap_gpu_stepper *s, void *with), void *with);
 
 /* Copies the order of the particles to the device, and puts the predicted particles in that order; a driver status. */
 int sap_stepper_arrange(struct sap_gpu_stepper *s, const double *mass);
 
 /*
- * Computes the forces of the tree on the active particles, of which t->active has the slots unless all are active; a
+ * Computes the forces of the tree on the active particles, of which s->active has the slots unless all are active; a
  * sapporo_status. _rows_a and _rows_pot return where the rows of the last force are (gpu_rows.c).
  */
 int sap_stepper_tree_force(struct sap_gpu_stepper *s, const struct sap_step *step,
                            const struct sap_step_active *active);
 const struct sap_gpu_buffer *sap_stepper_rows_a(const struct sap_gpu_stepper *s);
 const struct sap_gpu_buffer *sap_stepper_rows_pot(const struct sap_gpu_stepper *s);
+
+/* Makes memory for so many rows of the last force, which no tree has; a driver status (gpu_rows.c). */
+int sap_stepper_own_rows(struct sap_gpu_stepper *s, int rows);
 
 /* Writes zero forces on so many rows, if no particle has a mass; a driver status (gpu_rows.c). */
 int sap_stepper_no_force(struct sap_gpu_stepper *s, int rows);

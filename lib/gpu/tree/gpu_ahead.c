@@ -7,32 +7,34 @@
 int sap_tree_past_gpu(struct sap_gpu_host_tree *t, int keeps)
 {
     const size_t each = 4 * sizeof(double);
-    for (int k = 0; k < 2; k++) TRY(sap_tree_reserve(t, &t->past_x[k], ((size_t)t->room + 1) * each));
+    for (int k = 0; k < 2; k++)
+        TRY(sap_session_reserve(&t->session, &t->past_x[k], ((size_t)t->given.room + 1) * each));
     if (!keeps) return SAP_DRIVER_OK;
     const struct sap_gpu_buffer oldest = t->past_x[1];
     t->past_x[1] = t->past_x[0];
     t->past_x[0] = oldest;
     t->past[1] = t->past[0];
     t->past[0] = -1;
-    if (t->given > 0) TRY(t->driver->copy(t->stream, t->past_x[0].mem, 0, t->particle.mem, 0, (size_t)t->given * each));
-    t->past[0] = t->given;
+    if (t->given.n > 0)
+        TRY(sap_session_copy(&t->session, t->past_x[0].mem, 0, t->given.particle.mem, 0, (size_t)t->given.n * each));
+    t->past[0] = t->given.n;
     return SAP_DRIVER_OK;
 }
 
 static void exchange_particles(struct sap_gpu_host_tree *t)
 {
-    const struct sap_gpu_buffer particle = t->particle;
-    t->particle = t->past_x[1];
+    const struct sap_gpu_buffer particle = t->given.particle;
+    t->given.particle = t->past_x[1];
     t->past_x[1] = particle;
 }
 
 int sap_tree_build_ahead_gpu(struct sap_gpu_host_tree *t, double lead)
 {
-    const int n = t->given, bends = t->past[1] == n;
+    const int n = t->given.n, bends = t->past[1] == n;
     const double limit = SAP_TREE_LIMIT;
     if (n == 0 || t->past[0] != n) return sap_tree_build_gpu(t);
     TRY(sap_tree_check_range(t));
-    const struct sap_argument a[] = {SAP_ARRAY(t->particle),
+    const struct sap_argument a[] = {SAP_ARRAY(t->given.particle),
                                      SAP_ARRAY(t->past_x[0]),
                                      SAP_ARRAY(t->past_x[1]),
                                      VALUE(bends),
@@ -40,7 +42,7 @@ int sap_tree_build_ahead_gpu(struct sap_gpu_host_tree *t, double lead)
                                      VALUE(limit),
                                      VALUE(n)};
     t->past[1] = -1;
-    TRY(sap_tree_for_each(t, t->f->ahead, n, SAP_TREE_THREADS, a, COUNT(a)));
+    TRY(sap_session_for_each(&t->session, t->f->ahead, n, SAP_TREE_THREADS, a, COUNT(a)));
     exchange_particles(t);
     const int status = sap_tree_build_gpu(t);
     exchange_particles(t);

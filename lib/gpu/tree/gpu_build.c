@@ -2,7 +2,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/clock.h"
 #include "engine/pull.h"
 #include "gpu/gpu_launch.h"
 #include "gpu/gpu_memory.h"
@@ -14,63 +13,25 @@
 
 enum { THREADS = SAP_TREE_THREADS, LEVELS = SAP_LINK_LEVELS };
 
-int sap_tree_launch(const struct sap_gpu_host_tree *t, struct sap_function *f, int groups, int threads,
-                    const struct sap_argument *a, int arguments)
-{
-    const struct sap_launch l = {
-        .groups = {(unsigned)groups, 1, 1}, .threads = (unsigned)threads, .argument = a, .arguments = arguments};
-    return t->driver->launch(t->stream, f, &l);
-}
-
-int sap_tree_for_each(const struct sap_gpu_host_tree *t, struct sap_function *f, int n, int threads,
-                      const struct sap_argument *a, int arguments)
-{
-    return sap_tree_launch(t, f, n / threads + (n % threads > 0), threads, a, arguments);
-}
-
-int sap_tree_reserve(const struct sap_gpu_host_tree *t, struct sap_gpu_buffer *b, size_t bytes)
-{
-    return sap_gpu_reserve(t->driver, t->device->dev, b, bytes);
-}
-
-int sap_tree_mark(struct sap_gpu_host_tree *t, int phase)
-{
-    if (t->events) return t->driver->event_record(t->mark[phase], t->stream);
-    TRY(t->driver->stream_finish(t->stream));
-    t->clock[phase] = sap_clock_seconds();
-    return SAP_DRIVER_OK;
-}
-
-int sap_tree_take_seconds(struct sap_gpu_host_tree *t, int from, int to)
-{
-    if (t->events) TRY(t->driver->event_wait(t->mark[to + 1]));
-    for (int phase = from; phase <= to; phase++) {
-        float ms = 0;
-        if (t->events) TRY(t->driver->event_milliseconds(t->mark[phase], t->mark[phase + 1], &ms));
-        t->done.seconds[phase] = t->events ? 1e-3 * (double)ms : t->clock[phase + 1] - t->clock[phase];
-    }
-    return SAP_DRIVER_OK;
-}
-
 static struct sap_gpu_tree_told *told(const struct sap_gpu_host_tree *t) { return t->told.host; }
 
 /* Copies a result of the device to pinned memory. */
 static int tell(const struct sap_gpu_host_tree *t, void *to, const struct sap_gpu_buffer *from, size_t at, size_t bytes)
 {
-    return t->driver->copy_out(t->stream, to, from->mem, at, bytes);
+    return sap_session_copy_out(&t->session, to, from->mem, at, bytes);
 }
 
 /* ---- cube and units ------------------------------------------------------------------- */
 
 static int look_at_bounds(struct sap_gpu_host_tree *t, int members)
 {
-    const int n = t->given;
+    const int n = t->given.n;
     const size_t parts = sizeof told(t)->bounds;
-    const struct sap_argument a[] = {SAP_ARRAY(t->particle), SAP_ARRAY(t->bounds), VALUE(n), VALUE(members)};
-    TRY(sap_tree_launch(t, t->f->bounds, SAP_TREE_PARTS, THREADS, a, COUNT(a)));
+    const struct sap_argument a[] = {SAP_ARRAY(t->given.particle), SAP_ARRAY(t->bounds), VALUE(n), VALUE(members)};
+    TRY(sap_session_launch(&t->session, t->f->bounds, SAP_TREE_PARTS, THREADS, a, COUNT(a)));
     TRY(tell(t, told(t)->bounds, &t->bounds, 0, parts));
     TRY(tell(t, told(t)->sample, &t->bounds, parts, 3 * (size_t)members * sizeof(double)));
-    return t->driver->stream_finish(t->stream);
+    return sap_session_wait(&t->session);
 }
 
 /* A tree under construction. */
@@ -196,16 +157,16 @@ static int gather(struct sap_gpu_host_tree *t, struct sap_gpu_walkers *w, const 
     const struct sap_argument a[] = {SAP_ARRAY(*given), SAP_ARRAY(w->address), SAP_ARRAY(w->sorted),
                                      SAP_ARRAY(*where), VALUE(has_place),      VALUE(mass_unit),
                                      VALUE(n)};
-    return sap_tree_for_each(t, t->f->gather, n, THREADS, a, COUNT(a));
+    return sap_session_for_each(&t->session, t->f->gather, n, THREADS, a, COUNT(a));
 }
 
 int sap_tree_reserve_sort(struct sap_gpu_host_tree *t, struct sap_gpu_buffer *key, struct sap_gpu_buffer *value, int n)
 {
     for (int k = 0; k < 2; k++) {
-        TRY(sap_tree_reserve(t, &key[k], (size_t)n * sizeof(uint64_t)));
-        TRY(sap_tree_reserve(t, &value[k], (size_t)n * sizeof(int)));
+        TRY(sap_session_reserve(&t->session, &key[k], (size_t)n * sizeof(uint64_t)));
+        TRY(sap_session_reserve(&t->session, &value[k], (size_t)n * sizeof(int)));
     }
-    return sap_tree_reserve(t, &t->scratch, sap_primitives_scratch(n));
+    return sap_session_reserve(&t->session, &t->session.scratch, sap_primitives_scratch(n));
 }
 
 /* Sorts keys and addresses into key[*at] and value[*at]; changes nothing else of the walkers. */
@@ -219,8 +180,8 @@ static int sort_keys(struct sap_gpu_host_tree *t, struct sap_gpu_walkers *w, con
                                   .n = n,
                                   .to = 63,
                                   .places = 1};
-    TRY(sap_tree_for_each(t, t->f->keys, n, THREADS, keys, COUNT(keys)));
-    return sap_primitives_sort(&t->f->primitives, t->stream, &sort, t->scratch.mem, at);
+    TRY(sap_session_for_each(&t->session, t->f->keys, n, THREADS, keys, COUNT(keys)));
+    return sap_primitives_sort(t->session.primitives, t->session.stream, &sort, t->session.scratch.mem, at);
 }
 
 static void exchange(struct sap_gpu_buffer *a, struct sap_gpu_buffer *b)
@@ -245,14 +206,14 @@ static int runs_of(int run, int n) { return n / run + (n % run > 0); }
 static int cut_runs(const struct sap_gpu_host_tree *t, const struct sap_gpu_walkers *w, int run)
 {
     const struct sap_argument a[] = {SAP_ARRAY(w->group_first), SAP_ARRAY(w->group_of), VALUE(run), VALUE(w->n)};
-    return sap_tree_for_each(t, t->f->runs, w->n, THREADS, a, COUNT(a));
+    return sap_session_for_each(&t->session, t->f->runs, w->n, THREADS, a, COUNT(a));
 }
 
 /* Halves groups whose extent exceeds the limit (physics/tree_parts.h); waits for their number. */
 static int divide_groups(struct sap_gpu_host_tree *t, struct sap_gpu_cut *cut)
 {
     const int size = cut->first ? 0 : t->settings.group_size;
-    const struct sap_argument a[] = {SAP_ARRAY(t->particle),
+    const struct sap_argument a[] = {SAP_ARRAY(t->given.particle),
                                      SAP_ARRAY(*cut->order),
                                      SAP_ARRAY(cut->first ? *cut->first : *cut->flag),
                                      SAP_ARRAY(*cut->flag),
@@ -261,12 +222,12 @@ static int divide_groups(struct sap_gpu_host_tree *t, struct sap_gpu_cut *cut)
                                      VALUE(cut->groups),
                                      VALUE(cut->n)};
     size_t at;
-    TRY(sap_tree_reserve(t, &t->scratch, sap_primitives_scratch(cut->n)));
-    TRY(sap_tree_launch(t, t->f->divide, cut->groups, 32, a, COUNT(a)));
-    TRY(sap_primitives_scan(&t->f->primitives, t->stream, cut->flag->mem, cut->before->mem, cut->n, t->scratch.mem,
-                            &at));
-    TRY(tell(t, &told(t)->groups, &t->scratch, at, sizeof(int)));
-    TRY(t->driver->stream_finish(t->stream));
+    TRY(sap_session_reserve(&t->session, &t->session.scratch, sap_primitives_scratch(cut->n)));
+    TRY(sap_session_launch(&t->session, t->f->divide, cut->groups, 32, a, COUNT(a)));
+    TRY(sap_primitives_scan(t->session.primitives, t->session.stream, cut->flag->mem, cut->before->mem, cut->n,
+                            t->session.scratch.mem, &at));
+    TRY(tell(t, &told(t)->groups, &t->session.scratch, at, sizeof(int)));
+    TRY(sap_session_wait(&t->session));
     cut->groups = told(t)->groups;
     return SAP_DRIVER_OK;
 }
@@ -276,7 +237,7 @@ static int write_groups(const struct sap_gpu_host_tree *t, const struct sap_gpu_
 {
     const struct sap_argument a[] = {SAP_ARRAY(*cut->flag), SAP_ARRAY(*cut->before), SAP_ARRAY(t->own.group_first),
                                      SAP_ARRAY(t->own.group_of), VALUE(cut->n)};
-    return sap_tree_for_each(t, t->f->flagged, cut->n, THREADS, a, COUNT(a));
+    return sap_session_for_each(&t->session, t->f->flagged, cut->n, THREADS, a, COUNT(a));
 }
 
 int sap_tree_sort_places(struct sap_gpu_host_tree *t, struct sap_gpu_walkers *w, const struct sap_gpu_buffer *given,
@@ -284,12 +245,12 @@ int sap_tree_sort_places(struct sap_gpu_host_tree *t, struct sap_gpu_walkers *w,
 {
     const size_t groups = (size_t)runs_of(run, n);
     int at;
-    TRY(sap_tree_reserve(t, &w->sorted, (size_t)n * 4 * sizeof(double)));
-    TRY(sap_tree_reserve(t, &w->group_of, (size_t)n * sizeof(int)));
-    TRY(sap_tree_reserve(t, &w->group_first, (groups + 1) * sizeof(int)));
-    TRY(sap_tree_reserve(t, &w->bound, groups * SAP_GROUP_WORDS * sizeof(double)));
-    TRY(sap_tree_reserve(t, &w->heavy, groups * sizeof(int)));
-    TRY(sap_tree_reserve(t, &w->strict, groups * sizeof(float)));
+    TRY(sap_session_reserve(&t->session, &w->sorted, (size_t)n * 4 * sizeof(double)));
+    TRY(sap_session_reserve(&t->session, &w->group_of, (size_t)n * sizeof(int)));
+    TRY(sap_session_reserve(&t->session, &w->group_first, (groups + 1) * sizeof(int)));
+    TRY(sap_session_reserve(&t->session, &w->bound, groups * SAP_GROUP_WORDS * sizeof(double)));
+    TRY(sap_session_reserve(&t->session, &w->heavy, groups * sizeof(int)));
+    TRY(sap_session_reserve(&t->session, &w->strict, groups * sizeof(float)));
     struct sap_gpu_tree how = t->t;
     how.signs = 0; /* positions have none */
     TRY(sort_keys(t, w, given, &how, n, &at));
@@ -316,12 +277,12 @@ static int enlarge(const struct sap_gpu_host_tree *t, const struct need *need, i
     struct sap_gpu_buffer larger[16] = {{0}};
     int status = SAP_DRIVER_OK;
     for (int k = 0; k < needs; k++)
-        if (!t->linked && need[k].bytes > need[k].buffer->bytes) sap_gpu_free(t->driver, need[k].buffer);
+        if (!t->linked && need[k].bytes > need[k].buffer->bytes) sap_gpu_free(t->session.driver, need[k].buffer);
     for (int k = 0; k < needs && !status; k++)
-        if (need[k].bytes > need[k].buffer->bytes) status = sap_tree_reserve(t, &larger[k], need[k].bytes);
+        if (need[k].bytes > need[k].buffer->bytes) status = sap_session_reserve(&t->session, &larger[k], need[k].bytes);
     for (int k = 0; k < needs; k++) {
         if (!status && larger[k].mem) exchange(need[k].buffer, &larger[k]);
-        sap_gpu_free(t->driver, &larger[k]);
+        sap_gpu_free(t->session.driver, &larger[k]);
     }
     return status;
 }
@@ -364,15 +325,15 @@ static int count_nodes(struct sap_gpu_host_tree *t, struct draft *d)
     size_t total_at;
     const struct sap_argument levels[] = {SAP_ARRAY(t->own.key[d->at]), SAP_ARRAY(t->span), SAP_ARRAY(t->count),
                                           VALUE(d->t)};
-    TRY(sap_tree_launch(t, t->f->levels, d->t.tiles, THREADS, levels, COUNT(levels)));
-    TRY(sap_primitives_scan(&t->f->primitives, t->stream, t->count.mem, t->count.mem, counts, t->scratch.mem,
-                            &total_at));
+    TRY(sap_session_launch(&t->session, t->f->levels, d->t.tiles, THREADS, levels, COUNT(levels)));
+    TRY(sap_primitives_scan(t->session.primitives, t->session.stream, t->count.mem, t->count.mem, counts,
+                            t->session.scratch.mem, &total_at));
     const int total = (int)(total_at / sizeof(int));
-    const struct sap_argument firsts[] = {SAP_ARRAY(t->count), SAP_ARRAY(t->scratch), SAP_ARRAY(t->new_first),
+    const struct sap_argument firsts[] = {SAP_ARRAY(t->count), SAP_ARRAY(t->session.scratch), SAP_ARRAY(t->new_first),
                                           VALUE(total), VALUE(d->t.tiles)};
-    TRY(sap_tree_launch(t, t->f->firsts, 1, 32, firsts, COUNT(firsts)));
+    TRY(sap_session_launch(&t->session, t->f->firsts, 1, 32, firsts, COUNT(firsts)));
     TRY(tell(t, told(t)->level_first, &t->new_first, 0, sizeof told(t)->level_first));
-    TRY(t->driver->stream_finish(t->stream));
+    TRY(sap_session_wait(&t->session));
     memcpy(d->level_first, told(t)->level_first, sizeof told(t)->level_first);
     count_levels(d, LEVELS);
     return SAP_DRIVER_OK;
@@ -382,7 +343,7 @@ static int link_nodes(struct sap_gpu_host_tree *t, int at)
 {
     const struct sap_argument a[] = {SAP_ARRAY(t->own.key[at]), SAP_ARRAY(t->span),       SAP_ARRAY(t->count),
                                      SAP_ARRAY(t->node),        SAP_ARRAY(t->node_level), VALUE(t->t)};
-    return sap_tree_launch(t, t->f->link, t->t.tiles, THREADS, a, COUNT(a));
+    return sap_session_launch(&t->session, t->f->link, t->t.tiles, THREADS, a, COUNT(a));
 }
 
 /* ---- moments ---------------------------------------------------------------------------------- */
@@ -395,7 +356,7 @@ int sap_tree_make_groups(struct sap_gpu_host_tree *t, struct sap_gpu_walkers *w,
         SAP_ARRAY(w->sorted), SAP_ARRAY(t->cell), SAP_ARRAY(w->group_first), SAP_ARRAY(w->bound),
         SAP_ARRAY(w->heavy),  SAP_ARRAY(*sizes),  SAP_ARRAY(w->address),     SAP_ARRAY(w->strict),
         VALUE(has_a),         VALUE(t->t)};
-    TRY(sap_tree_launch(t, t->f->groups, w->groups, 32, args, COUNT(args)));
+    TRY(sap_session_launch(&t->session, t->f->groups, w->groups, 32, args, COUNT(args)));
     return t->lengths.f ? sap_gpu_lengths_groups(t, w) : (int)SAP_DRIVER_OK;
 }
 
@@ -404,7 +365,7 @@ int sap_gpu_tree_words(struct sap_gpu_host_tree *t, const struct sap_gpu_halo *o
     const struct sap_argument a[] = {
         SAP_ARRAY(of->node),   SAP_ARRAY(of->cell),    SAP_ARRAY(t->cell), SAP_ARRAY(of->word),
         SAP_ARRAY(of->source), SAP_ARRAY(of->moments), VALUE(of->nodes),   VALUE(t->t)};
-    return sap_tree_for_each(t, t->f->words, of->nodes, THREADS, a, COUNT(a));
+    return sap_session_for_each(&t->session, t->f->words, of->nodes, THREADS, a, COUNT(a));
 }
 
 /* linked: the children have been counted. */
@@ -417,11 +378,11 @@ static int make_moments(struct sap_gpu_host_tree *t, int linked)
                                           SAP_ARRAY(t->cell),
                                           VALUE(linked),
                                           VALUE(t->t)};
-    TRY(sap_tree_for_each(t, t->f->leaves, t->t.nodes, SAP_LEAF_THREADS, leaves, COUNT(leaves)));
+    TRY(sap_session_for_each(&t->session, t->f->leaves, t->t.nodes, SAP_LEAF_THREADS, leaves, COUNT(leaves)));
     for (int level = t->levels - 2; level >= 0; level--) {
         const int from = t->level_first[level], to = t->level_first[level + 1];
         const struct sap_argument cells[] = {SAP_ARRAY(t->node), SAP_ARRAY(t->cell), VALUE(from), VALUE(to)};
-        TRY(sap_tree_for_each(t, t->f->cells, to - from, SAP_LEAF_THREADS, cells, COUNT(cells)));
+        TRY(sap_session_for_each(&t->session, t->f->cells, to - from, SAP_LEAF_THREADS, cells, COUNT(cells)));
     }
     const struct sap_gpu_halo own = {.node = t->node,
                                      .cell = t->cell,
@@ -444,20 +405,20 @@ static int reserve(struct sap_gpu_host_tree *t, const struct draft *d)
 {
     const size_t n = (size_t)d->t.n, counts = (size_t)LEVELS * (size_t)d->t.tiles;
     const size_t scan = sap_primitives_scratch((int)counts), sort = sap_primitives_scratch(d->t.n);
-    TRY(sap_tree_reserve(t, &t->span, n * sizeof(int)));
-    TRY(sap_tree_reserve(t, &t->count, counts * sizeof(int)));
-    TRY(sap_tree_reserve(t, &t->new_first, (LEVELS + 1) * sizeof(int)));
-    return sap_tree_reserve(t, &t->scratch, scan > sort ? scan : sort);
+    TRY(sap_session_reserve(&t->session, &t->span, n * sizeof(int)));
+    TRY(sap_session_reserve(&t->session, &t->count, counts * sizeof(int)));
+    TRY(sap_session_reserve(&t->session, &t->new_first, (LEVELS + 1) * sizeof(int)));
+    return sap_session_reserve(&t->session, &t->session.scratch, scan > sort ? scan : sort);
 }
 
 int sap_tree_make_next(struct sap_gpu_host_tree *t)
 {
     if (t->has_next) return SAP_DRIVER_OK;
-    TRY(sap_tree_reserve(t, &t->next, (size_t)t->t.nodes * sizeof(int)));
+    TRY(sap_session_reserve(&t->session, &t->next, (size_t)t->t.nodes * sizeof(int)));
     for (int level = 0; level < t->levels; level++) {
         const int from = t->level_first[level], to = t->level_first[level + 1];
         const struct sap_argument a[] = {SAP_ARRAY(t->node), SAP_ARRAY(t->next), VALUE(from), VALUE(to)};
-        TRY(sap_tree_for_each(t, t->f->next, to - from, THREADS, a, COUNT(a)));
+        TRY(sap_session_for_each(&t->session, t->f->next, to - from, THREADS, a, COUNT(a)));
     }
     t->has_next = 1;
     return SAP_DRIVER_OK;
@@ -467,9 +428,9 @@ int sap_tree_make_next(struct sap_gpu_host_tree *t)
 static int make_kdtree(struct sap_gpu_host_tree *t, struct draft *d)
 {
     d->at = 0;
-    TRY(sap_tree_reserve(t, &t->own.value[d->at], (size_t)d->t.n * sizeof(int)));
+    TRY(sap_session_reserve(&t->session, &t->own.value[d->at], (size_t)d->t.n * sizeof(int)));
     TRY(sap_gpu_kd_split(t, d->low, d->high, d->t.mass_unit, d->t.signs, &t->own.value[d->at]));
-    TRY(sap_tree_mark(t, SAPPORO_PHASE_LINK));
+    TRY(sap_session_mark(&t->session, SAPPORO_PHASE_LINK));
     int groups;
     TRY(sap_gpu_kd_count(t, d->level_first, &groups));
     count_levels(d, SAP_TREE_LEVELS);
@@ -479,8 +440,8 @@ static int make_kdtree(struct sap_gpu_host_tree *t, struct draft *d)
 /* Computes keys, order and numbers of nodes and of groups of an octree. */
 static int make_octree(struct sap_gpu_host_tree *t, struct draft *d)
 {
-    TRY(sort_keys(t, &t->own, &t->particle, &d->t, d->t.n, &d->at));
-    TRY(sap_tree_mark(t, SAPPORO_PHASE_LINK));
+    TRY(sort_keys(t, &t->own, &t->given.particle, &d->t, d->t.n, &d->at));
+    TRY(sap_session_mark(&t->session, SAPPORO_PHASE_LINK));
     d->cut = (struct sap_gpu_cut){
         .order = &t->own.value[d->at], .n = d->t.n, .groups = runs_of(t->settings.group_size, d->t.n)};
     TRY(count_nodes(t, d));
@@ -488,7 +449,7 @@ static int make_octree(struct sap_gpu_host_tree *t, struct draft *d)
     /* the other half of the arrays that were sorted is free */
     d->cut.flag = &t->own.key[!d->at];
     d->cut.before = &t->own.value[!d->at];
-    return t->driver->fill(t->stream, d->cut.flag->mem, 0, 0, (size_t)d->t.n * sizeof(int));
+    return sap_session_fill(&t->session, d->cut.flag->mem, 0, 0, (size_t)d->t.n * sizeof(int));
 }
 
 /* Computes order and number of nodes. It does not change the present tree. */
@@ -497,7 +458,7 @@ static int prepare(struct sap_gpu_host_tree *t, struct draft *d)
     const int members = sap_cube_sample(d->t.n);
     d->t.tiles = d->t.n / SAP_LINK_TILE + (d->t.n % SAP_LINK_TILE > 0);
     if (!t->kd) TRY(reserve(t, d)); /* kd-trees: gpu_kdtree.c */
-    TRY(sap_tree_mark(t, SAPPORO_PHASE_SORT));
+    TRY(sap_session_mark(&t->session, SAPPORO_PHASE_SORT));
     TRY(look_at_bounds(t, members));
     TRY(make_cube(t, d, members));
     TRY(t->kd ? make_kdtree(t, d) : make_octree(t, d));
@@ -524,17 +485,17 @@ static int write_tree(struct sap_gpu_host_tree *t, const struct draft *d)
 {
     TRY(t->kd ? sap_gpu_kd_link(t) : link_nodes(t, d->at));
     TRY(d->cut.flag ? write_groups(t, &d->cut) : cut_runs(t, &t->own, t->settings.group_size));
-    TRY(sap_tree_mark(t, SAPPORO_PHASE_MOMENTS));
-    TRY(gather(t, &t->own, &t->particle, &t->place, t->t.mass_unit, t->n));
+    TRY(sap_session_mark(&t->session, SAPPORO_PHASE_MOMENTS));
+    TRY(gather(t, &t->own, &t->given.particle, &t->place, t->t.mass_unit, t->n));
     TRY(make_moments(t, t->kd != NULL));
-    TRY(sap_tree_mark(t, SAPPORO_PHASE_WALK));
-    return sap_tree_take_seconds(t, SAPPORO_PHASE_SORT, SAPPORO_PHASE_MOMENTS);
+    TRY(sap_session_mark(&t->session, SAPPORO_PHASE_WALK));
+    return sap_session_take_seconds(&t->session, SAPPORO_PHASE_SORT, SAPPORO_PHASE_MOMENTS, t->done.seconds);
 }
 
 static int build(struct sap_gpu_host_tree *t)
 {
     struct draft d = {.t = t->t};
-    d.t.n = t->given;
+    d.t.n = t->given.n;
     d.t.nodes = 0;
     if (d.t.n > 0) TRY(prepare(t, &d));
     take_draft(t, &d);
@@ -552,7 +513,7 @@ static void give_up(struct sap_gpu_host_tree *t)
         &t->own.group_of, &t->place,       &t->node,           &t->cell,       &t->word,       &t->source,
         &t->moments,      &t->next,        &t->node_level,     &t->stop_begin, &t->stop_top,   &t->stop,
         &t->own.length,   &t->own.longest, &t->lengths.of_node};
-    for (int k = 0; k < COUNT(all); k++) sap_gpu_free(t->driver, all[k]);
+    for (int k = 0; k < COUNT(all); k++) sap_gpu_free(t->session.driver, all[k]);
     t->built = t->linked = t->has_next = t->stops = 0;
 }
 
@@ -560,7 +521,7 @@ static void give_up(struct sap_gpu_host_tree *t)
 int sap_tree_build_gpu(struct sap_gpu_host_tree *t)
 {
     const int status = build(t);
-    if (status != SAP_DRIVER_MEMORY || !t->linked || t->host_full) return status;
+    if (status != SAP_DRIVER_MEMORY || !t->linked || t->session.host_full) return status;
     give_up(t);
     return build(t);
 }
@@ -580,16 +541,17 @@ int sap_tree_refresh_gpu(struct sap_gpu_host_tree *t)
     TRY(look_at_bounds(t, members));
     TRY(take_bounds(t, low, high, &mass_unit, &weight));
     take_sample(t, sample, members);
-    for (int phase = SAPPORO_PHASE_SORT; phase <= SAPPORO_PHASE_MOMENTS; phase++) TRY(sap_tree_mark(t, phase));
+    for (int phase = SAPPORO_PHASE_SORT; phase <= SAPPORO_PHASE_MOMENTS; phase++)
+        TRY(sap_session_mark(&t->session, phase));
     t->built = t->stops = t->selection.regions_room = 0; /* particles and moments match only after the last step */
     set_mass_unit(&t->t, mass_unit);
     set_units(t, &t->t, &t->cube, low, high);
     t->may_be_near = may_be_near(t, &t->t);
     t->t.pull = pull_of(t, (const double(*)[SAP_CUBE_SAMPLE])sample, members, weight);
-    TRY(gather(t, &t->own, &t->particle, NULL, t->t.mass_unit, t->n)); /* places stay */
+    TRY(gather(t, &t->own, &t->given.particle, NULL, t->t.mass_unit, t->n)); /* places stay */
     TRY(make_moments(t, 1));
-    TRY(sap_tree_mark(t, SAPPORO_PHASE_WALK));
-    TRY(sap_tree_take_seconds(t, SAPPORO_PHASE_SORT, SAPPORO_PHASE_MOMENTS));
+    TRY(sap_session_mark(&t->session, SAPPORO_PHASE_WALK));
+    TRY(sap_session_take_seconds(&t->session, SAPPORO_PHASE_SORT, SAPPORO_PHASE_MOMENTS, t->done.seconds));
     t->built = 1;
     return SAP_DRIVER_OK;
 }

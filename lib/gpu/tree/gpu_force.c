@@ -15,9 +15,9 @@ enum { THREADS = SAP_TREE_THREADS };
 
 static int sizes(struct sap_gpu_host_tree *t, const struct sap_gpu_buffer *a, int has_active, int n)
 {
-    const struct sap_argument args[] = {SAP_ARRAY(t->acc), SAP_ARRAY(has_active ? t->active : t->acc),
+    const struct sap_argument args[] = {SAP_ARRAY(t->acc), SAP_ARRAY(has_active ? *sap_tree_active(t) : t->acc),
                                         VALUE(has_active), SAP_ARRAY(*a), VALUE(n)};
-    return sap_tree_for_each(t, t->f->sizes, n, THREADS, args, COUNT(args));
+    return sap_session_for_each(&t->session, t->f->sizes, n, THREADS, args, COUNT(args));
 }
 
 /* For ACCELERATION: computes how strict the acceptance criterion of each target particle is. */
@@ -32,7 +32,7 @@ static int make_strict(struct sap_gpu_host_tree *t, struct sap_gpu_pass *p, cons
     const struct sap_argument args[] = {SAP_ARRAY(t->cell),  SAP_ARRAY(*p->slot),   SAP_ARRAY(*a),
                                         SAP_ARRAY(*address), SAP_ARRAY(*p->strict), VALUE(n),
                                         VALUE(t->t)};
-    return sap_tree_for_each(t, t->f->row_strict, n, THREADS, args, COUNT(args));
+    return sap_session_for_each(&t->session, t->f->row_strict, n, THREADS, args, COUNT(args));
 }
 
 /* For ACCELERATION: computes accelerations with an opening angle of 1 if they are unknown. */
@@ -40,9 +40,9 @@ static int start(struct sap_gpu_host_tree *t, struct sap_gpu_pass *p)
 {
     struct sap_gpu_pass first = {
         .request = p->request, .walkers = p->walkers, .w = {.own = p->w.own, .every = p->w.every}, .bad_active = -1};
-    struct sap_gpu_buffer *const a = p->w.own ? &t->a : &t->place_a;
-    if (!p->w.own) TRY(sap_tree_reserve(t, a, (size_t)p->walkers->n * sizeof(double)));
-    if (!p->w.own || t->has_a < t->n) {
+    struct sap_gpu_buffer *const a = p->w.own ? &t->given.a : &t->place_a;
+    if (!p->w.own) TRY(sap_session_reserve(&t->session, a, (size_t)p->walkers->n * sizeof(double)));
+    if (!p->w.own || t->given.has_a < t->n) {
         sap_gpu_targets_all(t, &first);
         TRY(sap_gpu_walk_targets(t, &first));
         TRY(sizes(t, a, 0, first.w.slots));
@@ -54,12 +54,12 @@ static int start(struct sap_gpu_host_tree *t, struct sap_gpu_pass *p)
 static int pick(struct sap_gpu_host_tree *t, const struct sap_gpu_pass *p)
 {
     const int n = p->request->ni, has_active = p->request->active != NULL;
-    TRY(sap_tree_reserve(t, &t->picked_acc, (size_t)n * 3 * sizeof(double)));
-    TRY(sap_tree_reserve(t, &t->picked_pot, (size_t)n * sizeof(double)));
-    const struct sap_argument a[] = {SAP_ARRAY(t->acc), SAP_ARRAY(t->pot),        SAP_ARRAY(t->active),
+    TRY(sap_session_reserve(&t->session, &t->picked_acc, (size_t)n * 3 * sizeof(double)));
+    TRY(sap_session_reserve(&t->session, &t->picked_pot, (size_t)n * sizeof(double)));
+    const struct sap_argument a[] = {SAP_ARRAY(t->acc), SAP_ARRAY(t->pot),        SAP_ARRAY(*sap_tree_active(t)),
                                      VALUE(has_active), SAP_ARRAY(t->picked_acc), SAP_ARRAY(t->picked_pot),
                                      VALUE(n)};
-    return sap_tree_for_each(t, t->f->pick, n, THREADS, a, COUNT(a));
+    return sap_session_for_each(&t->session, t->f->pick, n, THREADS, a, COUNT(a));
 }
 
 /*
@@ -69,10 +69,12 @@ static int pick(struct sap_gpu_host_tree *t, const struct sap_gpu_pass *p)
 static int look_at_forces(struct sap_gpu_host_tree *t, const struct sap_gpu_pass *p)
 {
     const size_t n = (size_t)p->request->ni;
-    double *const row = sap_tree_host_memory(t, 4 * n + 1, sizeof *row), sum = 0;
+    double *const row = sap_session_host_memory(&t->session, 4 * n + 1, sizeof *row), sum = 0;
     if (!row) return SAP_DRIVER_MEMORY;
-    int status = sap_tree_download(t, row, p->picked ? &t->picked_acc : &t->acc, 0, 3 * n * sizeof *row);
-    if (!status) status = sap_tree_download(t, row + 3 * n, p->picked ? &t->picked_pot : &t->pot, 0, n * sizeof *row);
+    int status = sap_session_download(&t->session, row, p->picked ? &t->picked_acc : &t->acc, 0, 3 * n * sizeof *row);
+    if (!status)
+        status =
+            sap_session_download(&t->session, row + 3 * n, p->picked ? &t->picked_pot : &t->pot, 0, n * sizeof *row);
     for (size_t k = 0; k < 4 * n && !status; k++) sum += row[k] - row[k];
     t->too_near = !(sum == 0);
     free(row);
@@ -83,11 +85,11 @@ static int results(struct sap_gpu_host_tree *t, const struct sap_gpu_pass *p, do
 {
     struct sap_gpu_tree_told *const told = t->told.host;
     if (p->picked) TRY(pick(t, p));
-    TRY(sap_tree_mark(t, SAPPORO_PHASES));
+    TRY(sap_session_mark(&t->session, SAPPORO_PHASES));
     TRY(sap_tree_give(t, p->request, p->picked, acc, pot));
-    TRY(t->driver->copy_out(t->stream, told->walked, t->left.mem, 0, sizeof told->walked));
-    TRY(t->driver->stream_finish(t->stream));
-    TRY(sap_tree_take_seconds(t, SAPPORO_PHASE_WALK, SAPPORO_PHASE_WALK));
+    TRY(sap_session_copy_out(&t->session, told->walked, t->left.mem, 0, sizeof told->walked));
+    TRY(sap_session_wait(&t->session));
+    TRY(sap_session_take_seconds(&t->session, SAPPORO_PHASE_WALK, SAPPORO_PHASE_WALK, t->done.seconds));
     t->done.stackless = t->settings.walk == SAPPORO_WALK_STACKLESS;
     t->picked = p->picked;
     t->done.rows = p->request->ni;
@@ -104,7 +106,7 @@ static int run(struct sap_gpu_host_tree *t, struct sap_gpu_pass *p, double (*acc
     p->w.own = !r->x.base;
     p->w.every = t->settings.precision == SAPPORO_DP;
     p->walkers = p->w.own ? &t->own : &t->places;
-    TRY(sap_tree_mark(t, SAPPORO_PHASE_WALK));
+    TRY(sap_session_mark(&t->session, SAPPORO_PHASE_WALK));
     if (!p->w.own)
         TRY(sap_gpu_targets_places(t, p));
     else if (r->active || r->ni < t->n)
@@ -115,10 +117,10 @@ static int run(struct sap_gpu_host_tree *t, struct sap_gpu_pass *p, double (*acc
     if (by_acceleration) TRY(start(t, p));
     TRY(sap_gpu_walk_targets(t, p));
     TRY(results(t, p, acc, pot));
-    if (p->learned) t->has_a = t->n;
+    if (p->learned) t->given.has_a = t->n;
     /* last: a force that fails must leave the accelerations of the force before it */
     if (!by_acceleration || !p->w.own) return SAP_DRIVER_OK;
-    return sizes(t, &t->a, !p->picked && r->active != NULL, p->picked ? t->n : r->ni);
+    return sizes(t, &t->given.a, !p->picked && r->active != NULL, p->picked ? t->n : r->ni);
 }
 
 /* ---- parts of a whole ---------------------------------------------------------------------- */
@@ -129,8 +131,8 @@ static int copy_work(struct sap_gpu_host_tree *t, const struct sap_gpu_pass *p, 
     const int slots = p->w.slots;
     int *const all = p->picked ? malloc((size_t)slots * sizeof *all) : work;
     if (!all) return SAP_DRIVER_MEMORY;
-    const int status =
-        sap_tree_download(t, all, &t->left, sap_gpu_walk_left_words(&p->w) * sizeof *all, (size_t)slots * sizeof *all);
+    const int status = sap_session_download(&t->session, all, &t->left, sap_gpu_walk_left_words(&p->w) * sizeof *all,
+                                            (size_t)slots * sizeof *all);
     for (int k = 0; k < p->request->ni && p->picked && !status; k++) work[k] = all[p->request->active[k]];
     if (p->picked) free(all);
     return status;
@@ -150,9 +152,9 @@ static int keep_results(struct sap_gpu_host_tree *t, const struct sap_gpu_pass *
                  told = SAP_LEFT_COUNT * sizeof(int);
     exchange(&t->acc, &t->kept_acc);
     exchange(&t->pot, &t->kept_pot);
-    TRY(sap_tree_reserve(t, &t->kept_work, bytes + told));
-    TRY(t->driver->copy(t->stream, t->kept_work.mem, 0, t->left.mem, at, bytes));
-    return t->driver->copy(t->stream, t->kept_work.mem, bytes, t->left.mem, SAP_LEFT_TOLD * sizeof(int), told);
+    TRY(sap_session_reserve(&t->session, &t->kept_work, bytes + told));
+    TRY(sap_session_copy(&t->session, t->kept_work.mem, 0, t->left.mem, at, bytes));
+    return sap_session_copy(&t->session, t->kept_work.mem, bytes, t->left.mem, SAP_LEFT_TOLD * sizeof(int), told);
 }
 
 /* Adds the results that a walk of the same rows has kept. */
@@ -162,14 +164,14 @@ static int add_kept(struct sap_gpu_host_tree *t, const struct sap_gpu_pass *p)
     const struct sap_argument a[] = {
         SAP_ARRAY(t->acc),      SAP_ARRAY(t->pot),       SAP_ARRAY(t->left), SAP_ARRAY(t->kept_acc),
         SAP_ARRAY(t->kept_pot), SAP_ARRAY(t->kept_work), VALUE(work_at),     VALUE(n)};
-    return sap_tree_for_each(t, t->f->rows_add, n, THREADS, a, COUNT(a));
+    return sap_session_for_each(&t->session, t->f->rows_add, n, THREADS, a, COUNT(a));
 }
 
 /* Adds the interactions of the walk whose results were kept to those of the last one. */
 static int add_kept_counts(struct sap_gpu_host_tree *t, const struct sap_gpu_pass *p)
 {
     unsigned told[SAP_LEFT_COUNT];
-    TRY(sap_tree_download(t, told, &t->kept_work, (size_t)p->w.slots * sizeof(int), sizeof told));
+    TRY(sap_session_download(&t->session, told, &t->kept_work, (size_t)p->w.slots * sizeof(int), sizeof told));
     t->done.particle_particle += (long long)told[0] + ((long long)told[1] << 32);
     t->done.particle_cell += (long long)told[2] + ((long long)told[3] << 32);
     return SAP_DRIVER_OK;
@@ -190,16 +192,17 @@ int sap_tree_walk_part(struct sap_gpu_host_tree *t, const struct sap_tree_pass *
     struct sap_gpu_pass p = {.request = &rows, .walkers = &t->own, .imported = how->imported, .bad_active = -1};
     p.w.own = !how->imported;
     p.w.every = t->settings.precision == SAPPORO_DP;
-    t->has_a = 0; /* the whole has other accelerations */
-    TRY(sap_tree_mark(t, SAPPORO_PHASE_WALK));
+    t->given.has_a = 0; /* the whole has other accelerations */
+    TRY(sap_session_mark(&t->session, SAPPORO_PHASE_WALK));
     if (how->a && !how->knows_a)
-        TRY(sap_tree_send_accelerations(t, &a, t->n)); /* before the list, which takes the same pinned memory */
+        TRY(sap_gpu_given_send_a(&t->session, &t->given, &a,
+                                 t->n)); /* before the list, which takes the same pinned memory */
     if (how->active)
         TRY(sap_gpu_targets_active(t, &p));
     else
         sap_gpu_targets_all(t, &p);
-    if (how->active && how->keeps) TRY(t->driver->stream_finish(t->stream)); /* the list has left pinned memory */
-    if (how->a) TRY(make_strict(t, &p, &t->a));
+    if (how->active && how->keeps) TRY(sap_session_wait(&t->session)); /* the list has left pinned memory */
+    if (how->a) TRY(make_strict(t, &p, &t->given.a));
     p.w.work = work || how->keeps ? (int)sap_gpu_walk_left_words(&p.w) : 0;
     TRY(sap_gpu_walk_targets(t, &p));
     if (how->keeps) return end_kept(t, &p);
@@ -221,7 +224,8 @@ static void erase_bad(const struct sap_gpu_host_tree *t, const sapporo_tree_requ
 
 static int bad_active(struct sap_gpu_host_tree *t, int k)
 {
-    (void)snprintf(t->words, sizeof t->words, "active[%d] is none of the tree's %d particles", k, t->n);
+    (void)snprintf(t->session.message, sizeof t->session.message, "active[%d] is none of the tree's %d particles", k,
+                   t->n);
     return SAPPORO_ERR_ARGUMENT;
 }
 
@@ -236,23 +240,33 @@ static int nothing(const struct sap_gpu_host_tree *t, const sapporo_tree_request
     return bad;
 }
 
+/* Why the library computes no such force: it is not supported. NULL: it does. */
+static const char *why_refused(const struct sap_gpu_host_tree *t, const sapporo_tree_request *r)
+{
+    if (r->memory != SAPPORO_MEMORY_DEVICE) return NULL;
+    if (!t->session.driver->adopt) return "OpenCL works on host memory only";
+    return r->x.base ? "places are taken from host memory only" : NULL;
+}
+
 int sap_tree_force_gpu(struct sap_gpu_host_tree *t, const sapporo_tree_request *request, double (*acc)[3], double *pot)
 {
     struct sap_gpu_pass p = {.request = request, .bad_active = -1};
-    int status = SAP_DRIVER_OK;
-    if (t->n == 0 && request->memory == SAPPORO_MEMORY_DEVICE) return bad_active(t, 0);
-    if (t->n == 0)
-        p.bad = nothing(t, request, acc, pot);
-    else
-        status = t->driver->enter(t->device->dev);
-    if (!status && t->n > 0) {
+    int status = sap_session_begin(&t->session);
+    if (status) return status;
+    const char *const why = why_refused(t, request);
+    if (why) return sap_session_refuse(&t->session, SAPPORO_ERR_UNSUPPORTED, why);
+    t->too_near = 0;
+    if (t->n > 0)
         status = run(t, &p, acc, pot);
-        t->driver->leave(t->device->dev);
-    }
-    if (status) return sap_tree_judge(t, status);
+    else if (request->memory == SAPPORO_MEMORY_DEVICE)
+        p.bad_active = 0;
+    else
+        p.bad = nothing(t, request, acc, pot);
+    if (!status && p.bad > 0 && !t->too_near) erase_bad(t, request, acc, pot);
+    status = sap_session_end(&t->session, status);
+    if (status) return status;
     if (p.bad_active >= 0) return bad_active(t, p.bad_active);
-    if (t->n > 0 && t->too_near) return sap_tree_fail(t, SAPPORO_ERR_NOT_FINITE, SAP_TREE_TOO_NEAR);
-    if (p.bad > 0) erase_bad(t, request, acc, pot);
+    if (t->too_near) return sap_session_fail(&t->session, SAPPORO_ERR_NOT_FINITE, SAP_TREE_TOO_NEAR);
     return p.bad > 0 ? SAPPORO_PARTIAL : SAPPORO_OK;
 }
 
@@ -265,7 +279,7 @@ static int massless_force(struct sap_gpu_host_tree *t, int n, int knows_a)
     TRY(sap_gpu_targets_massless(t, &p, n));
     if (t->settings.mac == SAPPORO_MAC_ACCELERATION) {
         if (!knows_a) {
-            TRY(sap_tree_reserve(t, &t->place_a, (size_t)n * sizeof(double)));
+            TRY(sap_session_reserve(&t->session, &t->place_a, (size_t)n * sizeof(double)));
             TRY(sap_gpu_walk_targets(t, &p));
             TRY(sizes(t, &t->place_a, 0, n));
         }

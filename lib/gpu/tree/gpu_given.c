@@ -1,31 +1,53 @@
-/* gpu_given.c - copies particles, lists and results of a tree between the caller's memory and an accelerator. */
+/* gpu_given.c - takes particles from the caller's memory, on the host or on the device. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/fpenv.h"
 #include "base/structs.h"
+#include "device/tree_layout.h"
 #include "gpu/gpu_launch.h"
+#include "gpu/tree/gpu_given.h"
 #include "gpu/tree/gpu_kernels.h"
-#include "gpu/tree/gpu_tree.h"
+#include "gpu/tree/gpu_lengths.h"
 
-enum { THREADS = SAP_TREE_THREADS, CHUNK = SAP_TREE_CHUNK, LOOKS = 3, KINDS = LOOKS + 1, NONE_BAD = 0x7F7F7F7F };
-enum { DIRECT = 1 << 20 }; /* bytes that are copied without waiting for them */
+enum { THREADS = SAP_TREE_THREADS, CHUNK = SAP_SESSION_CHUNK, LOOKS = SAP_GIVEN_KINDS, KINDS = LOOKS + 1 };
+
+/* ---- memory ----------------------------------------------------------------------------- */
+
+int sap_gpu_given_new(struct sap_gpu_given *g, int room)
+{
+    g->room = room;
+    g->mass = calloc((size_t)room + 1, sizeof *g->mass);
+    return g->mass ? SAP_DRIVER_OK : SAP_DRIVER_MEMORY;
+}
+
+int sap_gpu_given_open(struct sap_gpu_session *s, struct sap_gpu_given *g)
+{
+    TRY(sap_tree_kernels(s, &g->f));
+    TRY(sap_session_reserve(s, &g->particle, ((size_t)g->room + 1) * 4 * sizeof(double)));
+    return sap_session_reserve(s, &g->a, ((size_t)g->room + 1) * sizeof(double));
+}
+
+void sap_gpu_given_free(const struct sap_driver *driver, struct sap_gpu_given *g)
+{
+    sap_gpu_free(driver, &g->particle);
+    sap_gpu_free(driver, &g->a);
+    free(g->mass);
+}
 
 /* ---- host memory ------------------------------------------------------------------------ */
 
 /* Copies masses in device memory to the host, if the next particles come without masses. */
-static int fetch_masses(struct sap_gpu_host_tree *t)
+static int fetch_masses(struct sap_gpu_session *s, struct sap_gpu_given *g)
 {
-    double(*const chunk)[4] = t->chunk.host;
-    for (int first = 0; first < t->given; first += CHUNK) {
-        const int n = t->given - first < CHUNK ? t->given - first : CHUNK;
-        TRY(t->driver->copy_out(t->stream, chunk, t->particle.mem, (size_t)first * sizeof *chunk,
-                                (size_t)n * sizeof *chunk));
-        TRY(t->driver->stream_finish(t->stream));
-        for (int k = 0; k < n; k++) t->mass[first + k] = chunk[k][3];
+    double(*const chunk)[4] = s->chunk.host;
+    for (int first = 0; first < g->n; first += CHUNK) {
+        const int n = g->n - first < CHUNK ? g->n - first : CHUNK;
+        TRY(sap_session_copy_out(s, chunk, g->particle.mem, (size_t)first * sizeof *chunk, (size_t)n * sizeof *chunk));
+        TRY(sap_session_wait(s));
+        for (int k = 0; k < n; k++) g->mass[first + k] = chunk[k][3];
     }
-    t->mass_elsewhere = 0;
+    g->mass_elsewhere = 0;
     return SAP_DRIVER_OK;
 }
 
@@ -53,29 +75,29 @@ static void fill_numbers(void *argument, void *to, int first, int n)
     for (int k = 0; k < n; k++) chunk[k] = sap_column_double(from, first + k);
 }
 
-int sap_tree_send_accelerations(struct sap_gpu_host_tree *t, const sapporo_column *a, int n)
+int sap_gpu_given_send_a(struct sap_gpu_session *s, struct sap_gpu_given *g, const sapporo_column *a, int n)
 {
     sapporo_column from = *a;
-    return sap_tree_upload(t, &t->a, sizeof(double), n, fill_numbers, &from);
+    return sap_session_upload(s, &g->a, sizeof(double), n, fill_numbers, &from);
 }
 
 /* Marks the particles of the last set as overwritten. */
-static void tear(struct sap_gpu_host_tree *t, const sapporo_tree_particles *p)
+static void tear(struct sap_gpu_given *g, const sapporo_tree_particles *p)
 {
-    if (t->torn != SAP_TORN_MASSES) t->torn = p->mass.base || p->n != t->given ? (int)SAP_TORN_MASSES : 1;
-    if (p->a.base || p->n != t->given) t->has_a = 0;
+    if (g->torn != SAP_TORN_MASSES) g->torn = p->mass.base || p->n != g->n ? (int)SAP_TORN_MASSES : 1;
+    if (p->a.base || p->n != g->n) g->has_a = 0;
 }
 
-static int take_from_host(struct sap_gpu_host_tree *t, const sapporo_tree_particles *p)
+static int take_from_host(struct sap_gpu_session *s, struct sap_gpu_given *g, const sapporo_tree_particles *p)
 {
-    if (p->n == t->given && !p->mass.base && t->mass_elsewhere) TRY(fetch_masses(t));
-    tear(t, p);
-    if (p->n != t->given && !p->mass.base) memset(t->mass, 0, (size_t)p->n * sizeof *t->mass);
-    struct sending sending = {p, t->mass};
-    TRY(sap_tree_upload(t, &t->particle, 4 * sizeof(double), p->n, fill_particles, &sending));
-    if (p->a.base) TRY(sap_tree_send_accelerations(t, &p->a, p->n));
-    if (t->lengths.f) TRY(sap_gpu_lengths_take(t, p->h.base ? &p->h : NULL, p->n));
-    t->mass_elsewhere = 0;
+    if (p->n == g->n && !p->mass.base && g->mass_elsewhere) TRY(fetch_masses(s, g));
+    tear(g, p);
+    if (p->n != g->n && !p->mass.base) memset(g->mass, 0, (size_t)p->n * sizeof *g->mass);
+    struct sending sending = {p, g->mass};
+    TRY(sap_session_upload(s, &g->particle, 4 * sizeof(double), p->n, fill_particles, &sending));
+    if (p->a.base) TRY(sap_gpu_given_send_a(s, g, &p->a, p->n));
+    if (g->lengths) TRY(sap_gpu_lengths_take(s, g->lengths, p->h.base ? &p->h : NULL, p->n, p->n == g->n));
+    g->mass_elsewhere = 0;
     return SAP_DRIVER_OK;
 }
 
@@ -86,114 +108,127 @@ struct device_columns {
     struct sap_mem *x, *mass, *a;
 };
 
-static int adopt(const struct sap_gpu_host_tree *t, const void *at, size_t bytes, struct sap_mem **mem)
+int sap_gpu_adopt(const struct sap_gpu_session *s, const void *at, size_t bytes, struct sap_mem **mem)
 {
     *mem = NULL;
-    return at ? t->driver->adopt(t->device->dev, at, bytes, mem) : (int)SAP_DRIVER_OK;
+    return at ? s->driver->adopt(s->device->dev, at, bytes, mem) : (int)SAP_DRIVER_OK;
 }
 
-static void drop(const struct sap_gpu_host_tree *t, struct device_columns *c)
+static void drop(const struct sap_gpu_session *s, struct device_columns *c)
 {
-    t->driver->release(c->x);
-    t->driver->release(c->mass);
-    t->driver->release(c->a);
+    s->driver->release(c->x);
+    s->driver->release(c->mass);
+    s->driver->release(c->a);
 }
 
-static int adopt_all(const struct sap_gpu_host_tree *t, const sapporo_tree_particles *p, struct device_columns *c)
+static int adopt_all(const struct sap_gpu_session *s, const sapporo_tree_particles *p, struct device_columns *c)
 {
     const size_t column = (size_t)p->n * sizeof(double);
-    TRY(adopt(t, p->x.base, 3 * column, &c->x));
-    TRY(adopt(t, p->mass.base, column, &c->mass));
-    return adopt(t, p->a.base, column, &c->a);
+    TRY(sap_gpu_adopt(s, p->x.base, 3 * column, &c->x));
+    TRY(sap_gpu_adopt(s, p->mass.base, column, &c->mass));
+    return sap_gpu_adopt(s, p->a.base, column, &c->a);
 }
 
-static int ask_for_bad(struct sap_gpu_host_tree *t, int *bad)
+int sap_gpu_given_look(struct sap_gpu_session *s, struct sap_mem **found)
 {
-    int *const told = ((struct sap_gpu_tree_told *)t->told.host)->level_first;
-    TRY(t->driver->copy_out(t->stream, told, t->bounds.mem, 0, LOOKS * sizeof(int)));
-    TRY(t->driver->stream_finish(t->stream));
-    memcpy(bad, told, LOOKS * sizeof(int));
-    return SAP_DRIVER_OK;
+    TRY(sap_session_reserve(s, &s->scratch, LOOKS * sizeof(int)));
+    *found = s->scratch.mem;
+    return sap_session_fill(s, *found, 0, 0x7F, LOOKS * sizeof(int));
 }
 
-static int look(struct sap_gpu_host_tree *t, const struct device_columns *c, int n, int *bad)
+int sap_gpu_given_ask(struct sap_gpu_session *s, int *bad)
+{
+    return sap_session_download(s, bad, &s->scratch, 0, LOOKS * sizeof(int));
+}
+
+static int look(struct sap_gpu_session *s, const struct sap_gpu_given *g, const struct device_columns *c, int n,
+                int *bad)
 {
     const int has_mass = c->mass != NULL, has_a = c->a != NULL;
+    struct sap_mem *found;
+    TRY(sap_gpu_given_look(s, &found));
+    const struct sap_argument a[] = {
+        {c->x, 0}, {has_mass ? c->mass : c->x, 0}, {has_a ? c->a : c->x, 0}, VALUE(has_mass), VALUE(has_a), {found, 0},
+        VALUE(n)};
+    TRY(sap_session_for_each(s, g->f->look, n, THREADS, a, COUNT(a)));
+    return sap_gpu_given_ask(s, bad);
+}
+
+static int take_columns(struct sap_gpu_session *s, struct sap_gpu_given *g, const struct device_columns *c, int n)
+{
+    const int has_mass = c->mass != NULL, has_a = c->a != NULL, keeps = n == g->n;
     const struct sap_argument a[] = {{c->x, 0},
                                      {has_mass ? c->mass : c->x, 0},
                                      {has_a ? c->a : c->x, 0},
                                      VALUE(has_mass),
+                                     VALUE(keeps),
                                      VALUE(has_a),
-                                     SAP_ARRAY(t->bounds),
+                                     MEM(g->particle),
+                                     MEM(g->a),
                                      VALUE(n)};
-    TRY(t->driver->fill(t->stream, t->bounds.mem, 0, 0x7F, LOOKS * sizeof(int)));
-    TRY(sap_tree_for_each(t, t->f->look, n, THREADS, a, COUNT(a)));
-    return ask_for_bad(t, bad);
-}
-
-static int take_columns(struct sap_gpu_host_tree *t, const struct device_columns *c, int n)
-{
-    const int has_mass = c->mass != NULL, has_a = c->a != NULL, keeps = n == t->given;
-    const struct sap_argument a[] = {
-        {c->x, 0},    {has_mass ? c->mass : c->x, 0}, {has_a ? c->a : c->x, 0}, VALUE(has_mass), VALUE(keeps),
-        VALUE(has_a), SAP_ARRAY(t->particle),         SAP_ARRAY(t->a),          VALUE(n)};
-    TRY(sap_tree_for_each(t, t->f->take, n, THREADS, a, COUNT(a)));
-    return t->driver->stream_finish(t->stream);
+    TRY(sap_session_for_each(s, g->f->take, n, THREADS, a, COUNT(a)));
+    return sap_session_wait(s);
 }
 
 /* Whether some particle has a value that is not finite. */
 static int is_any_bad(const int *bad)
 {
     int any = 0;
-    for (int k = 0; k < KINDS; k++) any |= bad[k] != NONE_BAD;
+    for (int k = 0; k < KINDS; k++) any |= bad[k] != SAP_NONE_BAD;
     return any;
 }
 
 /* Takes columns that have been looked at, and lengths that have been read to host memory. */
-static int take_looked_at(struct sap_gpu_host_tree *t, const sapporo_tree_particles *p, const struct device_columns *c,
-                          const double *h)
+static int take_looked_at(struct sap_gpu_session *s, struct sap_gpu_given *g, const sapporo_tree_particles *p,
+                          const struct device_columns *c, const double *h)
 {
     const sapporo_column lengths = {h, 0};
-    tear(t, p);
-    t->mass_elsewhere = 1;
-    TRY(take_columns(t, c, p->n));
-    return t->lengths.f ? sap_gpu_lengths_take(t, h ? &lengths : NULL, p->n) : (int)SAP_DRIVER_OK;
+    tear(g, p);
+    g->mass_elsewhere = 1;
+    TRY(take_columns(s, g, c, p->n));
+    return g->lengths ? sap_gpu_lengths_take(s, g->lengths, h ? &lengths : NULL, p->n, p->n == g->n)
+                      : (int)SAP_DRIVER_OK;
 }
 
 /* *bad: by kind of value, the first particle with a value that is not finite. */
-static int take_from_device(struct sap_gpu_host_tree *t, const sapporo_tree_particles *p, int *bad)
+static int take_from_device(struct sap_gpu_session *s, struct sap_gpu_given *g, const sapporo_tree_particles *p,
+                            int *bad)
 {
     struct device_columns c = {NULL, NULL, NULL};
     double *h = NULL;
-    int worst = -1, status = adopt_all(t, p, &c);
-    if (!status) status = look(t, &c, p->n, bad);
-    if (!status && p->h.base) status = sap_gpu_lengths_fetch(t, &p->h, p->n, &h, &worst);
+    int worst = -1, status = adopt_all(s, p, &c);
+    if (!status) status = look(s, g, &c, p->n, bad);
+    if (!status && p->h.base) status = sap_gpu_lengths_fetch(s, &p->h, p->n, &h, &worst);
     if (worst >= 0) bad[LOOKS] = worst;
-    if (!status && !is_any_bad(bad)) status = take_looked_at(t, p, &c, h);
-    drop(t, &c);
+    if (!status && !is_any_bad(bad)) status = take_looked_at(s, g, p, &c, h);
+    drop(s, &c);
     free(h);
     return status;
 }
 
 static int packed(const sapporo_column *c, size_t each) { return c->stride == 0 || c->stride == (ptrdiff_t)each; }
 
-static int refuse_device(struct sap_gpu_host_tree *t, const sapporo_tree_particles *p)
+/* Why the library does not take particles, with a sapporo_status; NULL: it takes them. */
+static const char *why_refused(const struct sap_gpu_session *s, const struct sap_gpu_given *g,
+                               const sapporo_tree_particles *p, int *status)
 {
-    if (!t->driver->adopt)
-        return sap_tree_fail(t, SAPPORO_ERR_UNSUPPORTED,
-                             "OpenCL has no addresses of device memory that a caller could name: host memory only");
-    if (!packed(&p->x, 3 * sizeof(double)) || !packed(&p->mass, sizeof(double)) || !packed(&p->a, sizeof(double)) ||
-        !packed(&p->h, sizeof(double)))
-        return sap_tree_fail(t, SAPPORO_ERR_ARGUMENT, "columns in memory of the device have no gaps");
-    return SAPPORO_OK;
+    const int elsewhere = p->memory == SAPPORO_MEMORY_DEVICE;
+    *status = elsewhere && !s->driver->adopt ? SAPPORO_ERR_UNSUPPORTED : SAPPORO_ERR_ARGUMENT;
+    if (elsewhere && !s->driver->adopt)
+        return "OpenCL has no addresses of device memory that a caller could name: host memory only";
+    if (elsewhere && (!packed(&p->x, 3 * sizeof(double)) || !packed(&p->mass, sizeof(double)) ||
+                      !packed(&p->a, sizeof(double)) || !packed(&p->h, sizeof(double))))
+        return "columns in memory of the device have no gaps";
+    if (g->torn == SAP_TORN_MASSES && !p->mass.base && p->n > 0) return "the last set failed half way: set masses, too";
+    return NULL;
 }
 
-static int bad_particle(struct sap_gpu_host_tree *t, const int *bad)
+static int bad_particle(struct sap_gpu_session *s, const int *bad)
 {
     static const char *const what[KINDS] = {"position", "mass", "acceleration", "h"};
     for (int k = 0; k < KINDS; k++)
-        if (bad[k] != NONE_BAD) {
-            (void)snprintf(t->words, sizeof t->words, "%s of particle %d is not finite%s", what[k], bad[k],
+        if (bad[k] != SAP_NONE_BAD) {
+            (void)snprintf(s->message, sizeof s->message, "%s of particle %d is not finite%s", what[k], bad[k],
                            k == 0       ? ", or beyond 1e100"
                            : k == LOOKS ? ", negative, or beyond 1e100"
                                         : "");
@@ -202,96 +237,22 @@ static int bad_particle(struct sap_gpu_host_tree *t, const int *bad)
     return SAPPORO_OK;
 }
 
-int sap_tree_set_gpu(struct sap_gpu_host_tree *t, const sapporo_tree_particles *p)
+int sap_gpu_given_set(struct sap_gpu_session *s, struct sap_gpu_given *g, const sapporo_tree_particles *p)
 {
-    const int elsewhere = p->memory == SAPPORO_MEMORY_DEVICE;
-    int bad[KINDS] = {NONE_BAD, NONE_BAD, NONE_BAD, NONE_BAD}, result = elsewhere ? refuse_device(t, p) : SAPPORO_OK;
-    if (result) return result;
-    if (t->torn == SAP_TORN_MASSES && !p->mass.base && p->n > 0)
-        return sap_tree_fail(t, SAPPORO_ERR_ARGUMENT, "the last set failed half way: set masses, too");
-    int status = t->driver->enter(t->device->dev);
-    if (!status) {
-        if (p->n > 0) status = elsewhere ? take_from_device(t, p, bad) : take_from_host(t, p);
-        t->driver->leave(t->device->dev);
-    }
-    result = sap_tree_judge(t, status);
-    if (!result) result = bad_particle(t, bad);
-    if (result) return result;
+    int bad[KINDS] = {SAP_NONE_BAD, SAP_NONE_BAD, SAP_NONE_BAD, SAP_NONE_BAD}, refused, status = sap_session_begin(s);
+    if (status) return status;
+    const char *const why = why_refused(s, g, p, &refused);
+    if (why) return sap_session_refuse(s, refused, why);
+    if (p->n > 0)
+        status = p->memory == SAPPORO_MEMORY_DEVICE ? take_from_device(s, g, p, bad) : take_from_host(s, g, p);
+    status = sap_session_end(s, status);
+    if (!status) status = bad_particle(s, bad);
+    if (status) return status;
     if (p->a.base)
-        t->has_a = p->n;
-    else if (p->n != t->given)
-        t->has_a = 0;
-    t->given = p->n;
-    t->torn = 0;
+        g->has_a = p->n;
+    else if (p->n != g->n)
+        g->has_a = 0;
+    g->n = p->n;
+    g->torn = 0;
     return SAPPORO_OK;
-}
-
-/* ---- a force ------------------------------------------------------------------------------- */
-
-int sap_tree_take_active(struct sap_gpu_host_tree *t, const sapporo_tree_request *r, int *bad)
-{
-    const size_t bytes = (size_t)r->ni * sizeof(int);
-    const int ni = r->ni, n = t->n, staged = bytes <= t->chunk.bytes;
-    struct sap_mem *theirs = NULL;
-    int looks[LOOKS];
-    *bad = -1;
-    if (t->listed) return SAP_DRIVER_OK;
-    TRY(sap_tree_reserve(t, &t->active, bytes));
-    if (!r->active) return SAP_DRIVER_OK;
-    if (r->memory != SAPPORO_MEMORY_DEVICE) {
-        if (staged) memcpy(t->chunk.host, r->active, bytes); /* the chunk is free until the force is complete */
-        TRY(t->driver->copy_in(t->stream, t->active.mem, 0, staged ? t->chunk.host : r->active, bytes));
-        return staged ? SAP_DRIVER_OK : t->driver->stream_finish(t->stream);
-    }
-    TRY(adopt(t, r->active, bytes, &theirs));
-    int status = t->driver->copy(t->stream, t->active.mem, 0, theirs, 0, bytes);
-    if (!status) status = t->driver->stream_finish(t->stream);
-    t->driver->release(theirs);
-    const struct sap_argument a[] = {SAP_ARRAY(t->active), SAP_ARRAY(t->bounds), VALUE(ni), VALUE(n)};
-    if (!status) status = t->driver->fill(t->stream, t->bounds.mem, 0, 0x7F, LOOKS * sizeof(int));
-    if (!status) status = sap_tree_for_each(t, t->f->look_active, ni, THREADS, a, COUNT(a));
-    if (!status) status = ask_for_bad(t, looks);
-    if (!status && looks[0] != NONE_BAD) *bad = looks[0];
-    return status;
-}
-
-static int give(struct sap_gpu_host_tree *t, sapporo_memory memory, void *to, const struct sap_gpu_buffer *from,
-                size_t bytes)
-{
-    struct sap_mem *theirs = NULL;
-    if (!to) return SAP_DRIVER_OK;
-    if (memory != SAPPORO_MEMORY_DEVICE && bytes < DIRECT)
-        return t->driver->copy_out(t->stream, to, from->mem, 0, bytes);
-    if (memory != SAPPORO_MEMORY_DEVICE) return sap_tree_download(t, to, from, 0, bytes);
-    TRY(adopt(t, to, bytes, &theirs));
-    int status = t->driver->copy(t->stream, theirs, 0, from->mem, 0, bytes);
-    if (!status) status = t->driver->stream_finish(t->stream);
-    t->driver->release(theirs);
-    return status;
-}
-
-int sap_tree_give(struct sap_gpu_host_tree *t, const sapporo_tree_request *r, int picked, double (*acc)[3], double *pot)
-{
-    TRY(give(t, r->memory, acc, picked ? &t->picked_acc : &t->acc, (size_t)r->ni * sizeof *acc));
-    return give(t, r->memory, pot, picked ? &t->picked_pot : &t->pot, (size_t)r->ni * sizeof *pot);
-}
-
-/* Writes NaN: bytes with all bits set form a NaN. */
-static int erase(struct sap_gpu_host_tree *t, void *to, size_t bytes)
-{
-    struct sap_mem *theirs = NULL;
-    if (!to) return SAP_DRIVER_OK;
-    TRY(adopt(t, to, bytes, &theirs));
-    int status = t->driver->fill(t->stream, theirs, 0, 0xFF, bytes);
-    if (!status) status = t->driver->stream_finish(t->stream);
-    t->driver->release(theirs);
-    return status;
-}
-
-void sap_tree_erase_gpu(struct sap_gpu_host_tree *t, int ni, double (*acc)[3], double *pot)
-{
-    if (t->broken || !t->driver->adopt || ni <= 0 || t->driver->enter(t->device->dev)) return;
-    (void)erase(t, acc, (size_t)ni * sizeof *acc);
-    (void)erase(t, pot, (size_t)ni * sizeof *pot);
-    t->driver->leave(t->device->dev);
 }

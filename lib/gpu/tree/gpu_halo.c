@@ -92,19 +92,19 @@ static void pack_regions(struct selecting *s)
 
 static int upload(struct sap_gpu_host_tree *t, struct sap_gpu_buffer *to, const void *from, size_t bytes)
 {
-    TRY(sap_tree_reserve(t, to, bytes));
-    TRY(t->driver->copy_in(t->stream, to->mem, 0, from, bytes));
-    return t->driver->stream_finish(t->stream);
+    TRY(sap_session_reserve(&t->session, to, bytes));
+    TRY(sap_session_copy_in(&t->session, to->mem, 0, from, bytes));
+    return sap_session_wait(&t->session);
 }
 
 static int take_regions(struct sap_gpu_host_tree *t, struct selecting *s)
 {
     const size_t each = sizeof *s->packed, parts = (size_t)s->wish->parts;
-    s->region_first = sap_tree_host_memory(t, parts + 1, sizeof *s->region_first);
+    s->region_first = sap_session_host_memory(&t->session, parts + 1, sizeof *s->region_first);
     if (!s->region_first) return SAP_DRIVER_MEMORY;
     count_blocks(s);
     const size_t blocks = (size_t)s->blocks;
-    s->packed = sap_tree_host_memory(t, (BLOCK + 1) * blocks + 1, each);
+    s->packed = sap_session_host_memory(&t->session, (BLOCK + 1) * blocks + 1, each);
     if (!s->packed) return SAP_DRIVER_MEMORY;
     pack_regions(s);
     TRY(upload(t, &t->selection.region_first, s->region_first, (parts + 1) * sizeof *s->region_first));
@@ -118,18 +118,18 @@ static int take_regions(struct sap_gpu_host_tree *t, struct selecting *s)
 static int find_reach(struct sap_gpu_host_tree *t)
 {
     struct sap_gpu_selection *const h = &t->selection;
-    TRY(sap_tree_reserve(t, &h->reach, (size_t)t->t.nodes * 2 * sizeof(double)));
-    TRY(sap_tree_reserve(t, &h->parent, (size_t)t->t.nodes * sizeof(int)));
+    TRY(sap_session_reserve(&t->session, &h->reach, (size_t)t->t.nodes * 2 * sizeof(double)));
+    TRY(sap_session_reserve(&t->session, &h->parent, (size_t)t->t.nodes * sizeof(int)));
     const struct sap_argument a[] = {SAP_ARRAY(t->node), SAP_ARRAY(t->cell), SAP_ARRAY(h->reach), SAP_ARRAY(h->parent),
                                      VALUE(t->t)};
-    return sap_tree_for_each(t, t->f->halo_reach, t->t.nodes, THREADS, a, COUNT(a));
+    return sap_session_for_each(&t->session, t->f->halo_reach, t->t.nodes, THREADS, a, COUNT(a));
 }
 
 /* Begins the first level with the root, for each part that has regions. */
 static int begin(struct sap_gpu_host_tree *t, struct selecting *s)
 {
     const int parts = s->wish->parts;
-    struct sap_halo_entry *const entry = sap_tree_host_memory(t, (size_t)parts + 1, sizeof *entry);
+    struct sap_halo_entry *const entry = sap_session_host_memory(&t->session, (size_t)parts + 1, sizeof *entry);
     if (!entry) return SAP_DRIVER_MEMORY;
     for (int p = 0; p < parts; p++)
         if (s->region_first[p + 1] > s->region_first[p]) entry[s->n[0]++] = (struct sap_halo_entry){.part = p};
@@ -155,7 +155,7 @@ static int test_level(struct sap_gpu_host_tree *t, const struct selecting *s, in
                                      VALUE(level_most),
                                      VALUE(t->settings.order),
                                      VALUE(n)};
-    return sap_tree_for_each(t, t->f->halo_test, n, THREADS, a, COUNT(a));
+    return sap_session_for_each(&t->session, t->f->halo_test, n, THREADS, a, COUNT(a));
 }
 
 /* Finds the entries of the next level; waits for their number. */
@@ -165,25 +165,29 @@ static int make_level(struct sap_gpu_host_tree *t, struct selecting *s, int leve
     const int n = s->n[level], parts = s->wish->parts;
     const size_t bytes = (size_t)n * sizeof(int), firsts = ((size_t)parts + 1) * sizeof(int);
     size_t at;
-    TRY(sap_tree_reserve(t, &h->more, bytes));
-    TRY(sap_tree_reserve(t, &h->before, bytes));
-    TRY(sap_tree_reserve(t, &h->level_first, firsts));
-    TRY(sap_tree_reserve(t, &t->scratch, sap_primitives_scratch(n)));
+    TRY(sap_session_reserve(&t->session, &h->more, bytes));
+    TRY(sap_session_reserve(&t->session, &h->before, bytes));
+    TRY(sap_session_reserve(&t->session, &h->level_first, firsts));
+    TRY(sap_session_reserve(&t->session, &t->session.scratch, sap_primitives_scratch(n)));
     TRY(test_level(t, s, level));
-    TRY(sap_primitives_scan(&t->f->primitives, t->stream, h->more.mem, h->before.mem, n, t->scratch.mem, &at));
-    TRY(sap_tree_download(t, &s->n[level + 1], &t->scratch, at, sizeof(int)));
-    TRY(sap_tree_reserve(t, &h->entry[level + 1], ((size_t)s->n[level + 1] + 1) * sizeof(struct sap_halo_entry)));
+    TRY(sap_primitives_scan(t->session.primitives, t->session.stream, h->more.mem, h->before.mem, n,
+                            t->session.scratch.mem, &at));
+    TRY(sap_session_download(&t->session, &s->n[level + 1], &t->session.scratch, at, sizeof(int)));
+    TRY(sap_session_reserve(&t->session, &h->entry[level + 1],
+                            ((size_t)s->n[level + 1] + 1) * sizeof(struct sap_halo_entry)));
     const struct sap_argument a[] = {
         SAP_ARRAY(h->entry[level]),     SAP_ARRAY(h->more),        SAP_ARRAY(h->before), SAP_ARRAY(t->node),
         SAP_ARRAY(h->entry[level + 1]), SAP_ARRAY(h->level_first), VALUE(parts),         VALUE(n)};
-    TRY(sap_tree_for_each(t, t->f->halo_spread, n, THREADS, a, COUNT(a)));
-    return sap_tree_download(t, s->first + (size_t)level * ((size_t)parts + 1), &h->level_first, 0, firsts);
+    TRY(sap_session_for_each(&t->session, t->f->halo_spread, n, THREADS, a, COUNT(a)));
+    return sap_session_download(&t->session, s->first + (size_t)level * ((size_t)parts + 1), &h->level_first, 0,
+                                firsts);
 }
 
 static int make_levels(struct sap_gpu_host_tree *t, struct selecting *s)
 {
     const size_t parts = (size_t)s->wish->parts, levels = SAP_TREE_LEVELS + 1;
-    s->first = sap_tree_host_memory(t, levels * (parts + 1) + (levels + 1) * parts + parts + 1, sizeof *s->first);
+    s->first =
+        sap_session_host_memory(&t->session, levels * (parts + 1) + (levels + 1) * parts + parts + 1, sizeof *s->first);
     if (!s->first) return SAP_DRIVER_MEMORY;
     s->shift = s->first + levels * (parts + 1);
     s->base = s->shift + (levels + 1) * parts;
@@ -220,21 +224,22 @@ static int place_particles(struct sap_gpu_host_tree *t, const struct selecting *
     const int parts = s->wish->parts, nodes = s->base[parts] + 1, n = parts + 1;
     int *const first = s->first; /* which is not needed any more */
     size_t at;
-    TRY(sap_tree_reserve(t, &h->more, (size_t)nodes * sizeof(int)));
-    TRY(sap_tree_reserve(t, &h->before, (size_t)nodes * sizeof(int)));
-    TRY(sap_tree_reserve(t, &h->x_base, (size_t)n * sizeof(int)));
-    TRY(sap_tree_reserve(t, &t->scratch, sap_primitives_scratch(nodes)));
-    TRY(t->driver->fill(t->stream, h->more.mem, 0, 0, (size_t)nodes * sizeof(int)));
+    TRY(sap_session_reserve(&t->session, &h->more, (size_t)nodes * sizeof(int)));
+    TRY(sap_session_reserve(&t->session, &h->before, (size_t)nodes * sizeof(int)));
+    TRY(sap_session_reserve(&t->session, &h->x_base, (size_t)n * sizeof(int)));
+    TRY(sap_session_reserve(&t->session, &t->session.scratch, sap_primitives_scratch(nodes)));
+    TRY(sap_session_fill(&t->session, h->more.mem, 0, 0, (size_t)nodes * sizeof(int)));
     for (int level = 0; level < s->levels; level++) {
         const int shift_at = level * parts, some = s->n[level];
         const struct sap_argument a[] = {SAP_ARRAY(h->entry[level]), SAP_ARRAY(h->shift), VALUE(shift_at),
                                          SAP_ARRAY(h->more), VALUE(some)};
-        TRY(sap_tree_for_each(t, t->f->halo_place, some, THREADS, a, COUNT(a)));
+        TRY(sap_session_for_each(&t->session, t->f->halo_place, some, THREADS, a, COUNT(a)));
     }
-    TRY(sap_primitives_scan(&t->f->primitives, t->stream, h->more.mem, h->before.mem, nodes, t->scratch.mem, &at));
+    TRY(sap_primitives_scan(t->session.primitives, t->session.stream, h->more.mem, h->before.mem, nodes,
+                            t->session.scratch.mem, &at));
     const struct sap_argument a[] = {SAP_ARRAY(h->before), SAP_ARRAY(h->base), SAP_ARRAY(h->x_base), VALUE(n)};
-    TRY(sap_tree_for_each(t, t->f->halo_bases, n, THREADS, a, COUNT(a)));
-    TRY(sap_tree_download(t, first, &h->x_base, 0, (size_t)n * sizeof(int)));
+    TRY(sap_session_for_each(&t->session, t->f->halo_bases, n, THREADS, a, COUNT(a)));
+    TRY(sap_session_download(&t->session, first, &h->x_base, 0, (size_t)n * sizeof(int)));
     for (int p = 0; p < parts; p++) count[p][1] = first[p + 1] - first[p];
     h->sent = s->base[parts];
     h->sent_x = first[parts];
@@ -245,18 +250,18 @@ static int fill(struct sap_gpu_host_tree *t, const struct selecting *s)
 {
     struct sap_gpu_selection *const h = &t->selection;
     const int parts = s->wish->parts;
-    TRY(sap_tree_reserve(t, &h->made, (size_t)h->sent * sizeof(struct sap_halo_node)));
-    TRY(sap_tree_reserve(t, &h->made_x, ((size_t)h->sent_x + 1) * 4 * sizeof(double)));
+    TRY(sap_session_reserve(&t->session, &h->made, (size_t)h->sent * sizeof(struct sap_halo_node)));
+    TRY(sap_session_reserve(&t->session, &h->made_x, ((size_t)h->sent_x + 1) * 4 * sizeof(double)));
     for (int level = 0; level < s->levels; level++) {
         const int shift_at = level * parts;
         const struct sap_argument a[] = {
-            SAP_ARRAY(h->entry[level]), SAP_ARRAY(h->shift),    VALUE(shift_at),           VALUE(parts),
-            SAP_ARRAY(h->base),         SAP_ARRAY(h->x_base),   SAP_ARRAY(h->before),      SAP_ARRAY(t->node),
-            SAP_ARRAY(t->cell),         SAP_ARRAY(t->particle), SAP_ARRAY(t->own.address), SAP_ARRAY(h->made),
+            SAP_ARRAY(h->entry[level]), SAP_ARRAY(h->shift),          VALUE(shift_at),           VALUE(parts),
+            SAP_ARRAY(h->base),         SAP_ARRAY(h->x_base),         SAP_ARRAY(h->before),      SAP_ARRAY(t->node),
+            SAP_ARRAY(t->cell),         SAP_ARRAY(t->given.particle), SAP_ARRAY(t->own.address), SAP_ARRAY(h->made),
             SAP_ARRAY(h->made_x)};
-        TRY(sap_tree_launch(t, t->f->halo_fill, s->n[level], 32, a, COUNT(a)));
+        TRY(sap_session_launch(&t->session, t->f->halo_fill, s->n[level], 32, a, COUNT(a)));
     }
-    return t->driver->stream_finish(t->stream);
+    return sap_session_wait(&t->session);
 }
 
 static int select_all(struct sap_gpu_host_tree *t, struct selecting *s, int (*count)[2])
@@ -289,13 +294,13 @@ void sap_tree_free_selection(struct sap_gpu_host_tree *t)
                                           &h->region,      &h->block, &h->region_first, &h->reach,       &h->parent,
                                           &h->level_first, &h->more,  &h->before,       &h->shift,       &h->base,
                                           &h->x_base,      &h->made,  &h->made_x};
-    for (int k = 0; k < COUNT(all); k++) sap_gpu_free(t->driver, all[k]);
-    for (int k = 0; k < COUNT(h->entry); k++) sap_gpu_free(t->driver, &h->entry[k]);
+    for (int k = 0; k < COUNT(all); k++) sap_gpu_free(t->session.driver, all[k]);
+    for (int k = 0; k < COUNT(h->entry); k++) sap_gpu_free(t->session.driver, &h->entry[k]);
 }
 
 int sap_tree_selected_gpu(struct sap_gpu_host_tree *t, struct sap_halo_node *node, double (*x)[4])
 {
     const struct sap_gpu_selection *const h = &t->selection;
-    TRY(sap_tree_download(t, node, &h->made, 0, (size_t)h->sent * sizeof *node));
-    return sap_tree_download(t, x, &h->made_x, 0, (size_t)h->sent_x * sizeof *x);
+    TRY(sap_session_download(&t->session, node, &h->made, 0, (size_t)h->sent * sizeof *node));
+    return sap_session_download(&t->session, x, &h->made_x, 0, (size_t)h->sent_x * sizeof *x);
 }

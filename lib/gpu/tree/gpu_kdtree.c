@@ -107,7 +107,7 @@ int sap_gpu_kd_new(struct sap_gpu_host_tree *t)
 int sap_gpu_kd_open(struct sap_gpu_host_tree *t)
 {
     void *kept;
-    TRY(sap_gpu_keep(t->set, t->device, make, drop, &kept));
+    TRY(sap_gpu_keep(t->session.set, t->session.device, make, drop, &kept));
     t->kd->f = kept;
     return SAP_DRIVER_OK;
 }
@@ -120,7 +120,7 @@ void sap_gpu_kd_free(struct sap_gpu_host_tree *t)
         &kd->point[0], &kd->point[1], &kd->address[0], &kd->address[1], &kd->node_of[0], &kd->node_of[1], &kd->large[0],
         &kd->large[1], &kd->root,     &kd->box,        &kd->joined,     &kd->before,     &kd->inner,      &kd->leaf,
         &kd->counter,  &kd->key[0],   &kd->key[1],     &kd->value[0],   &kd->value[1]};
-    for (int k = 0; k < COUNT(all); k++) sap_gpu_free(t->driver, all[k]);
+    for (int k = 0; k < COUNT(all); k++) sap_gpu_free(t->session.driver, all[k]);
     free(kd);
     t->kd = NULL;
 }
@@ -145,18 +145,19 @@ static int reserve(const struct sap_gpu_host_tree *t, int n)
     struct sap_gpu_kd *const kd = t->kd;
     const size_t size = (size_t)n;
     for (int side = 0; side < 2; side++) {
-        TRY(sap_tree_reserve(t, &kd->point[side], size * 4 * sizeof(double)));
-        TRY(sap_tree_reserve(t, &kd->address[side], size * sizeof(int)));
-        TRY(sap_tree_reserve(t, &kd->node_of[side], size * sizeof(int)));
-        TRY(sap_tree_reserve(t, &kd->large[side], larges_of(n) * sizeof(struct sap_kd_large_node)));
+        TRY(sap_session_reserve(&t->session, &kd->point[side], size * 4 * sizeof(double)));
+        TRY(sap_session_reserve(&t->session, &kd->address[side], size * sizeof(int)));
+        TRY(sap_session_reserve(&t->session, &kd->node_of[side], size * sizeof(int)));
+        TRY(sap_session_reserve(&t->session, &kd->large[side], larges_of(n) * sizeof(struct sap_kd_large_node)));
     }
-    TRY(sap_tree_reserve(t, &kd->root, roots_of(n) * sizeof(struct sap_kd_run)));
-    TRY(sap_tree_reserve(t, &kd->box, tiles_of(n, TILE) * SAP_KD_BOX * sizeof(double)));
-    TRY(sap_tree_reserve(t, &kd->joined, tiles_of(n, TILE * SAP_KD_JOINED) * SAP_KD_BOX / 2 * sizeof(double)));
-    TRY(sap_tree_reserve(t, &kd->before, (size + 1) * sizeof(int)));
-    TRY(sap_tree_reserve(t, &kd->inner, size * sizeof(struct sap_kd_part)));
-    TRY(sap_tree_reserve(t, &kd->leaf, size * sizeof(struct sap_kd_part)));
-    return sap_tree_reserve(t, &kd->counter, SAP_KD_COUNTERS * sizeof(int));
+    TRY(sap_session_reserve(&t->session, &kd->root, roots_of(n) * sizeof(struct sap_kd_run)));
+    TRY(sap_session_reserve(&t->session, &kd->box, tiles_of(n, TILE) * SAP_KD_BOX * sizeof(double)));
+    TRY(sap_session_reserve(&t->session, &kd->joined,
+                            tiles_of(n, TILE * SAP_KD_JOINED) * SAP_KD_BOX / 2 * sizeof(double)));
+    TRY(sap_session_reserve(&t->session, &kd->before, (size + 1) * sizeof(int)));
+    TRY(sap_session_reserve(&t->session, &kd->inner, size * sizeof(struct sap_kd_part)));
+    TRY(sap_session_reserve(&t->session, &kd->leaf, size * sizeof(struct sap_kd_part)));
+    return sap_session_reserve(&t->session, &kd->counter, SAP_KD_COUNTERS * sizeof(int));
 }
 
 /* ---- large nodes ---------------------------------------------------------------------------- */
@@ -164,12 +165,12 @@ static int reserve(const struct sap_gpu_host_tree *t, int n)
 static int start(const struct sap_gpu_host_tree *t)
 {
     const struct sap_gpu_kd *const kd = t->kd;
-    const struct sap_argument a[] = {SAP_ARRAY(t->particle),    SAP_ARRAY(kd->point[0]),
-                                     SAP_ARRAY(kd->address[0]), SAP_ARRAY(kd->node_of[0]),
-                                     SAP_ARRAY(kd->inner),      SAP_ARRAY(kd->leaf),
-                                     SAP_ARRAY(kd->large[0]),   SAP_ARRAY(kd->root),
-                                     SAP_ARRAY(kd->counter),    VALUE(kd->b)};
-    return sap_tree_for_each(t, kd->f->start, kd->b.n, TILE, a, COUNT(a));
+    const struct sap_argument a[] = {SAP_ARRAY(t->given.particle), SAP_ARRAY(kd->point[0]),
+                                     SAP_ARRAY(kd->address[0]),    SAP_ARRAY(kd->node_of[0]),
+                                     SAP_ARRAY(kd->inner),         SAP_ARRAY(kd->leaf),
+                                     SAP_ARRAY(kd->large[0]),      SAP_ARRAY(kd->root),
+                                     SAP_ARRAY(kd->counter),       VALUE(kd->b)};
+    return sap_session_for_each(&t->session, kd->f->start, kd->b.n, TILE, a, COUNT(a));
 }
 
 /* Moves the particles of halved nodes to the other arrays in the order of value[], and back. */
@@ -187,7 +188,7 @@ static int move_sorted(const struct sap_gpu_host_tree *t, int side, const struct
                                          SAP_ARRAY(kd->point[to]),
                                          SAP_ARRAY(kd->address[to]),
                                          VALUE(kd->b.n)};
-        TRY(sap_tree_for_each(t, kd->f->sort_move, kd->b.n, TILE, a, COUNT(a)));
+        TRY(sap_session_for_each(&t->session, kd->f->sort_move, kd->b.n, TILE, a, COUNT(a)));
     }
     return SAP_DRIVER_OK;
 }
@@ -199,8 +200,8 @@ static int sort_halved(struct sap_gpu_host_tree *t, int side)
     const int n = kd->b.n;
     int at, then;
     for (int k = 0; k < 2; k++) {
-        TRY(sap_tree_reserve(t, &kd->key[k], (size_t)n * sizeof(uint64_t)));
-        TRY(sap_tree_reserve(t, &kd->value[k], (size_t)n * sizeof(int)));
+        TRY(sap_session_reserve(&t->session, &kd->key[k], (size_t)n * sizeof(uint64_t)));
+        TRY(sap_session_reserve(&t->session, &kd->value[k], (size_t)n * sizeof(int)));
     }
     const struct sap_argument keys[] = {SAP_ARRAY(kd->point[side]), SAP_ARRAY(kd->node_of[side]),
                                         SAP_ARRAY(kd->large[side]), SAP_ARRAY(kd->key[0]), VALUE(n)};
@@ -209,16 +210,16 @@ static int sort_halved(struct sap_gpu_host_tree *t, int side)
                                            .n = n,
                                            .to = KEY_BITS,
                                            .places = 1};
-    TRY(sap_tree_for_each(t, kd->f->sort_keys, n, TILE, keys, COUNT(keys)));
-    TRY(sap_primitives_sort(&t->f->primitives, t->stream, &by_coordinate, t->scratch.mem, &at));
+    TRY(sap_session_for_each(&t->session, kd->f->sort_keys, n, TILE, keys, COUNT(keys)));
+    TRY(sap_primitives_sort(t->session.primitives, t->session.stream, &by_coordinate, t->session.scratch.mem, &at));
     const struct sap_argument places[] = {SAP_ARRAY(kd->node_of[side]), SAP_ARRAY(kd->large[side]),
                                           SAP_ARRAY(kd->value[at]), SAP_ARRAY(kd->key[at]), VALUE(n)};
     const struct sap_sort by_place = {.key = {kd->key[at].mem, kd->key[at ^ 1].mem},
                                       .value = {kd->value[at].mem, kd->value[at ^ 1].mem},
                                       .n = n,
                                       .to = PLACE_BITS};
-    TRY(sap_tree_for_each(t, kd->f->sort_places, n, TILE, places, COUNT(places)));
-    TRY(sap_primitives_sort(&t->f->primitives, t->stream, &by_place, t->scratch.mem, &then));
+    TRY(sap_session_for_each(&t->session, kd->f->sort_places, n, TILE, places, COUNT(places)));
+    TRY(sap_primitives_sort(t->session.primitives, t->session.stream, &by_place, t->session.scratch.mem, &then));
     return move_sorted(t, side, &kd->value[at ^ then]);
 }
 
@@ -239,9 +240,10 @@ static int find_planes(struct sap_gpu_host_tree *t, int round, int most, int sor
                                           VALUE(kd->b),
                                           VALUE(round),
                                           VALUE(sorts)};
-    TRY(sap_tree_launch(t, kd->f->boxes, n / TILE + (n % TILE > 0), SAP_KD_NODE_THREADS, boxes, COUNT(boxes)));
-    if (runs > 0) TRY(sap_tree_launch(t, kd->f->join, runs, SAP_KD_JOINED, join, COUNT(join)));
-    TRY(sap_tree_launch(t, kd->f->planes, most, SAP_KD_NODE_THREADS, planes, COUNT(planes)));
+    TRY(sap_session_launch(&t->session, kd->f->boxes, n / TILE + (n % TILE > 0), SAP_KD_NODE_THREADS, boxes,
+                           COUNT(boxes)));
+    if (runs > 0) TRY(sap_session_launch(&t->session, kd->f->join, runs, SAP_KD_JOINED, join, COUNT(join)));
+    TRY(sap_session_launch(&t->session, kd->f->planes, most, SAP_KD_NODE_THREADS, planes, COUNT(planes)));
     return sorts ? sort_halved(t, side) : (int)SAP_DRIVER_OK;
 }
 
@@ -250,7 +252,7 @@ static int divide(const struct sap_gpu_host_tree *t, int round, int most, const 
 {
     const struct sap_gpu_kd *const kd = t->kd;
     const int side = round & 1, other = side ^ 1, n = kd->b.n, groups = most / SAP_KD_NODE_THREADS + 1;
-    const struct sap_argument sides[] = {SAP_ARRAY(t->particle),       SAP_ARRAY(kd->point[side]),
+    const struct sap_argument sides[] = {SAP_ARRAY(t->given.particle), SAP_ARRAY(kd->point[side]),
                                          SAP_ARRAY(kd->node_of[side]), SAP_ARRAY(kd->large[side]),
                                          SAP_ARRAY(kd->before),        VALUE(n)};
     const struct sap_argument children[] = {SAP_ARRAY(kd->point[side]),
@@ -274,10 +276,11 @@ static int divide(const struct sap_gpu_host_tree *t, int round, int most, const 
                                         SAP_ARRAY(kd->node_of[other]),
                                         SAP_ARRAY(*order),
                                         VALUE(n)};
-    TRY(sap_tree_for_each(t, kd->f->sides, n + 1, TILE, sides, COUNT(sides)));
-    TRY(sap_primitives_scan(&t->f->primitives, t->stream, kd->before.mem, kd->before.mem, n + 1, t->scratch.mem, NULL));
-    TRY(sap_tree_launch(t, kd->f->children, groups, SAP_KD_NODE_THREADS, children, COUNT(children)));
-    return sap_tree_for_each(t, kd->f->move, n, TILE, move, COUNT(move));
+    TRY(sap_session_for_each(&t->session, kd->f->sides, n + 1, TILE, sides, COUNT(sides)));
+    TRY(sap_primitives_scan(t->session.primitives, t->session.stream, kd->before.mem, kd->before.mem, n + 1,
+                            t->session.scratch.mem, NULL));
+    TRY(sap_session_launch(&t->session, kd->f->children, groups, SAP_KD_NODE_THREADS, children, COUNT(children)));
+    return sap_session_for_each(&t->session, kd->f->move, n, TILE, move, COUNT(move));
 }
 
 /* Returns the number of levels until nodes of n particles are small, if all planes halve them. */
@@ -302,8 +305,8 @@ static int split_large(struct sap_gpu_host_tree *t, const struct sap_gpu_buffer 
             TRY(find_planes(t, round, most, sorts));
             TRY(divide(t, round, most, order));
         }
-        TRY(t->driver->copy_out(t->stream, counter, t->kd->counter.mem, 0, SAP_KD_COUNTERS * sizeof *counter));
-        TRY(t->driver->stream_finish(t->stream));
+        TRY(sap_session_copy_out(&t->session, counter, t->kd->counter.mem, 0, SAP_KD_COUNTERS * sizeof *counter));
+        TRY(sap_session_wait(&t->session));
         *roots = counter[SAP_KD_ROOTS];
         sorts = counter[SAP_KD_WAITING];
         if (counter[SAP_KD_LARGE + round] == 0) return SAP_DRIVER_OK;
@@ -332,7 +335,7 @@ static int for_each_break(const struct sap_gpu_host_tree *t, struct sap_function
                           int arguments)
 {
     const int groups = t->kd->b.n / TILE + 1;
-    return sap_tree_launch(t, f, groups < BREAK_GROUPS ? groups : (int)BREAK_GROUPS, TILE, a, arguments);
+    return sap_session_launch(&t->session, f, groups < BREAK_GROUPS ? groups : (int)BREAK_GROUPS, TILE, a, arguments);
 }
 
 /* Marks the breaks at which groups begin. */
@@ -342,17 +345,17 @@ static int mark_begins(const struct sap_gpu_host_tree *t, const struct group_mem
     const int n = t->kd->b.n;
     const size_t groups = sap_tree_groups_most(&t->settings, n);
     const struct sap_argument links[] = {SAP_ARRAY(*m->at),
-                                         SAP_ARRAY(t->scratch),
+                                         SAP_ARRAY(t->session.scratch),
                                          SAP_ARRAY(*m->link[0]),
                                          SAP_ARRAY(*m->mark),
                                          VALUE(count_at),
                                          VALUE(most),
                                          VALUE(n)};
-    const struct sap_argument begins[] = {SAP_ARRAY(*m->at), SAP_ARRAY(t->scratch), SAP_ARRAY(*m->mark),
+    const struct sap_argument begins[] = {SAP_ARRAY(*m->at), SAP_ARRAY(t->session.scratch), SAP_ARRAY(*m->mark),
                                           SAP_ARRAY(*m->flag), VALUE(count_at)};
     TRY(for_each_break(t, f->group_links, links, COUNT(links)));
     for (int round = 0; (size_t)1 << round < groups; round++) {
-        const struct sap_argument marks[] = {SAP_ARRAY(t->scratch), SAP_ARRAY(*m->link[round & 1]),
+        const struct sap_argument marks[] = {SAP_ARRAY(t->session.scratch), SAP_ARRAY(*m->link[round & 1]),
                                              SAP_ARRAY(*m->link[~round & 1]), SAP_ARRAY(*m->mark), VALUE(count_at)};
         TRY(for_each_break(t, f->group_marks, marks, COUNT(marks)));
     }
@@ -364,19 +367,20 @@ static int find_groups(struct sap_gpu_host_tree *t)
 {
     const struct sap_gpu_kd *const kd = t->kd;
     const struct group_memory m = group_memory_of(kd);
-    const struct sap_primitives *const p = &t->f->primitives;
+    const struct sap_primitives *const p = t->session.primitives;
     const int n = kd->b.n, most = sap_tree_group_most(&t->settings);
     const struct sap_argument breaks[] = {SAP_ARRAY(kd->inner), SAP_ARRAY(kd->leaf), SAP_ARRAY(*m.flag), VALUE(most),
                                           VALUE(n)};
     size_t at;
-    TRY(sap_tree_reserve(t, &t->scratch, sap_primitives_scratch(n)));
-    TRY(t->driver->fill(t->stream, m.flag->mem, 0, 0, (size_t)n * sizeof(int)));
-    TRY(sap_tree_for_each(t, kd->f->breaks, n, TILE, breaks, COUNT(breaks)));
-    TRY(sap_primitives_compact(p, t->stream, m.flag->mem, NULL, m.before->mem, m.at->mem, n, t->scratch.mem, &at));
+    TRY(sap_session_reserve(&t->session, &t->session.scratch, sap_primitives_scratch(n)));
+    TRY(sap_session_fill(&t->session, m.flag->mem, 0, 0, (size_t)n * sizeof(int)));
+    TRY(sap_session_for_each(&t->session, kd->f->breaks, n, TILE, breaks, COUNT(breaks)));
+    TRY(sap_primitives_compact(p, t->session.stream, m.flag->mem, NULL, m.before->mem, m.at->mem, n,
+                               t->session.scratch.mem, &at));
     TRY(mark_begins(t, &m, (int)(at / sizeof(int)), most));
-    TRY(sap_primitives_scan(p, t->stream, m.flag->mem, m.before->mem, n, t->scratch.mem, &at));
-    return t->driver->copy_out(t->stream, &((struct sap_gpu_tree_told *)t->told.host)->groups, t->scratch.mem, at,
-                               sizeof(int));
+    TRY(sap_primitives_scan(p, t->session.stream, m.flag->mem, m.before->mem, n, t->session.scratch.mem, &at));
+    return sap_session_copy_out(&t->session, &((struct sap_gpu_tree_told *)t->told.host)->groups,
+                                t->session.scratch.mem, at, sizeof(int));
 }
 
 int sap_gpu_kd_cut(struct sap_gpu_host_tree *t, const struct sap_gpu_buffer *order, int groups, struct sap_gpu_cut *cut)
@@ -386,8 +390,8 @@ int sap_gpu_kd_cut(struct sap_gpu_host_tree *t, const struct sap_gpu_buffer *ord
     size_t at;
     *cut = (struct sap_gpu_cut){
         .order = order, .flag = m.flag, .before = m.before, .first = m.link[0], .n = n, .groups = groups};
-    return is_limited ? sap_primitives_compact(&t->f->primitives, t->stream, m.flag->mem, NULL, m.before->mem,
-                                               m.link[0]->mem, n, t->scratch.mem, &at)
+    return is_limited ? sap_primitives_compact(t->session.primitives, t->session.stream, m.flag->mem, NULL,
+                                               m.before->mem, m.link[0]->mem, n, t->session.scratch.mem, &at)
                       : (int)SAP_DRIVER_OK;
 }
 
@@ -399,14 +403,15 @@ static int split_small(const struct sap_gpu_host_tree *t, const struct sap_gpu_b
     const struct sap_argument a[] = {SAP_ARRAY(kd->point[0]),   SAP_ARRAY(kd->point[1]), SAP_ARRAY(kd->address[0]),
                                      SAP_ARRAY(kd->address[1]), SAP_ARRAY(kd->root),     SAP_ARRAY(kd->inner),
                                      SAP_ARRAY(kd->leaf),       SAP_ARRAY(*order),       VALUE(kd->b)};
-    return roots > 0 ? sap_tree_launch(t, kd->f->small_nodes, roots, SAP_KD_SMALL, a, COUNT(a)) : (int)SAP_DRIVER_OK;
+    return roots > 0 ? sap_session_launch(&t->session, kd->f->small_nodes, roots, SAP_KD_SMALL, a, COUNT(a))
+                     : (int)SAP_DRIVER_OK;
 }
 
 int sap_gpu_kd_split(struct sap_gpu_host_tree *t, const double *low, const double *high, double mass_unit, int signs,
                      const struct sap_gpu_buffer *order)
 {
     struct sap_gpu_kd *const kd = t->kd;
-    const int merge = t->settings.walk == SAPPORO_WALK_STACKLESS ? 1 : 3, n = t->given;
+    const int merge = t->settings.walk == SAPPORO_WALK_STACKLESS ? 1 : 3, n = t->given.n;
     int roots;
     kd->b = (struct sap_kd_arguments){.low = {low[0], low[1], low[2]},
                                       .high = {high[0], high[1], high[2]},
@@ -418,7 +423,7 @@ int sap_gpu_kd_split(struct sap_gpu_host_tree *t, const double *low, const doubl
                                       .cell_levels = (SAP_KD_LEVELS + merge - 2) / merge + 1,
                                       .tiles = n / SAP_LINK_TILE + (n % SAP_LINK_TILE > 0)};
     TRY(reserve(t, n));
-    TRY(sap_tree_reserve(t, &t->scratch, sap_primitives_scratch(n + 1)));
+    TRY(sap_session_reserve(&t->session, &t->session.scratch, sap_primitives_scratch(n + 1)));
     TRY(start(t));
     TRY(split_large(t, order, &roots));
     return split_small(t, order, roots);
@@ -430,22 +435,22 @@ int sap_gpu_kd_count(struct sap_gpu_host_tree *t, int *level_first, int *groups)
     struct sap_gpu_tree_told *const told = t->told.host;
     const int counts = kd->b.cell_levels * kd->b.tiles;
     size_t total_at;
-    TRY(sap_tree_reserve(t, &t->span, (size_t)kd->b.n * sizeof(int)));
-    TRY(sap_tree_reserve(t, &t->count, (size_t)counts * sizeof(int)));
-    TRY(sap_tree_reserve(t, &t->new_first, sizeof told->kd_first));
-    TRY(sap_tree_reserve(t, &t->scratch, sap_primitives_scratch(counts)));
+    TRY(sap_session_reserve(&t->session, &t->span, (size_t)kd->b.n * sizeof(int)));
+    TRY(sap_session_reserve(&t->session, &t->count, (size_t)counts * sizeof(int)));
+    TRY(sap_session_reserve(&t->session, &t->new_first, sizeof told->kd_first));
+    TRY(sap_session_reserve(&t->session, &t->session.scratch, sap_primitives_scratch(counts)));
     const struct sap_argument levels[] = {SAP_ARRAY(kd->inner), SAP_ARRAY(kd->leaf), SAP_ARRAY(t->span),
                                           SAP_ARRAY(t->count), VALUE(kd->b)};
-    TRY(sap_tree_launch(t, kd->f->levels, kd->b.tiles, THREADS, levels, COUNT(levels)));
-    TRY(sap_primitives_scan(&t->f->primitives, t->stream, t->count.mem, t->count.mem, counts, t->scratch.mem,
-                            &total_at));
+    TRY(sap_session_launch(&t->session, kd->f->levels, kd->b.tiles, THREADS, levels, COUNT(levels)));
+    TRY(sap_primitives_scan(t->session.primitives, t->session.stream, t->count.mem, t->count.mem, counts,
+                            t->session.scratch.mem, &total_at));
     const int total = (int)(total_at / sizeof(int));
-    const struct sap_argument firsts[] = {SAP_ARRAY(t->count), SAP_ARRAY(t->scratch), SAP_ARRAY(t->new_first),
+    const struct sap_argument firsts[] = {SAP_ARRAY(t->count), SAP_ARRAY(t->session.scratch), SAP_ARRAY(t->new_first),
                                           VALUE(total), VALUE(kd->b)};
-    TRY(sap_tree_launch(t, kd->f->level_firsts, 1, THREADS, firsts, COUNT(firsts)));
-    TRY(t->driver->copy_out(t->stream, told->kd_first, t->new_first.mem, 0, sizeof told->kd_first));
+    TRY(sap_session_launch(&t->session, kd->f->level_firsts, 1, THREADS, firsts, COUNT(firsts)));
+    TRY(sap_session_copy_out(&t->session, told->kd_first, t->new_first.mem, 0, sizeof told->kd_first));
     TRY(find_groups(t));
-    TRY(t->driver->stream_finish(t->stream));
+    TRY(sap_session_wait(&t->session));
     *groups = told->groups;
     memcpy(level_first, told->kd_first, sizeof told->kd_first);
     return SAP_DRIVER_OK;
@@ -459,6 +464,6 @@ int sap_gpu_kd_link(struct sap_gpu_host_tree *t)
                                         VALUE(kd->b)};
     const struct sap_argument children[] = {SAP_ARRAY(t->node), SAP_ARRAY(t->node_level), SAP_ARRAY(t->first),
                                             VALUE(t->t.nodes)};
-    TRY(sap_tree_launch(t, kd->f->link, kd->b.tiles, THREADS, link, COUNT(link)));
-    return sap_tree_for_each(t, kd->f->count_children, t->t.nodes, TILE, children, COUNT(children));
+    TRY(sap_session_launch(&t->session, kd->f->link, kd->b.tiles, THREADS, link, COUNT(link)));
+    return sap_session_for_each(&t->session, kd->f->count_children, t->t.nodes, TILE, children, COUNT(children));
 }

@@ -8,8 +8,8 @@
 #include "gpu/gpu_kernels.h"
 #include "gpu/gpu_launch.h"
 #include "gpu/gpu_primitives.h"
+#include "gpu/gpu_session.h"
 #include "gpu/tree/gpu_kernels.h"
-#include "gpu/tree/gpu_tree.h"
 
 static const struct sap_embedded *texts_of(const struct sap_driver *driver)
 {
@@ -122,10 +122,11 @@ static int make(const struct sap_driver *driver, struct sap_dev *dev, int number
     return status;
 }
 
-int sap_tree_kernels(struct sap_gpu_host_tree *t)
+int sap_tree_kernels(struct sap_gpu_session *s, const struct sap_gpu_tree_kernels **f)
 {
     void *kept;
-    TRY(sap_gpu_keep(t->set, t->device, make, drop, &kept));
-    t->f = kept;
+    TRY(sap_gpu_keep(s->set, s->device, make, drop, &kept));
+    *f = kept;
+    s->primitives = &(*f)->primitives;
     return SAP_DRIVER_OK;
 }

@@ -7,7 +7,7 @@
 struct sap_dev;
 struct sap_driver;
 struct sap_function;
-struct sap_gpu_host_tree;
+struct sap_gpu_session;
 struct sap_module;
 
 /* The kernels of a device. */
@@ -33,7 +33,7 @@ struct sap_gpu_tree_kernels {
 int sap_tree_load_module(const struct sap_driver *driver, struct sap_dev *dev, const char *name,
                          struct sap_module **module);
 
-/* Finds or loads the kernels of the tree's device; a driver status. */
-int sap_tree_kernels(struct sap_gpu_host_tree *t);
+/* Finds or loads the kernels of a session's device, its primitives among them; a driver status. */
+int sap_tree_kernels(struct sap_gpu_session *s, const struct sap_gpu_tree_kernels **f);
 
 #endif

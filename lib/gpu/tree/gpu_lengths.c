@@ -64,8 +64,9 @@ static int make(const struct sap_driver *driver, struct sap_dev *dev, int number
 
 int sap_gpu_lengths_new(struct sap_gpu_host_tree *t)
 {
+    t->lengths.eps2 = t->settings.eps2;
     t->lengths.mean = t->settings.softening == SAPPORO_SOFTENING_SPLINE_MEAN;
-    t->lengths.h = calloc((size_t)t->room + 1, sizeof *t->lengths.h);
+    t->lengths.h = calloc((size_t)t->given.room + 1, sizeof *t->lengths.h);
     t->lengths.least = INFINITY;
     return t->lengths.h ? SAP_DRIVER_OK : SAP_DRIVER_MEMORY;
 }
@@ -73,16 +74,16 @@ int sap_gpu_lengths_new(struct sap_gpu_host_tree *t)
 int sap_gpu_lengths_open(struct sap_gpu_host_tree *t)
 {
     void *kept;
-    TRY(sap_gpu_keep(t->set, t->device, make, drop, &kept));
+    TRY(sap_gpu_keep(t->session.set, t->session.device, make, drop, &kept));
     t->lengths.f = kept;
-    return sap_tree_reserve(t, &t->lengths.given, ((size_t)t->room + 1) * sizeof(double));
+    return sap_session_reserve(&t->session, &t->lengths.given, ((size_t)t->given.room + 1) * sizeof(double));
 }
 
 void sap_gpu_lengths_free(struct sap_gpu_host_tree *t)
 {
-    sap_gpu_free(t->driver, &t->lengths.given);
-    sap_gpu_free(t->driver, &t->lengths.of_node);
-    sap_gpu_free(t->driver, &t->lengths.of_place);
+    sap_gpu_free(t->session.driver, &t->lengths.given);
+    sap_gpu_free(t->session.driver, &t->lengths.of_node);
+    sap_gpu_free(t->session.driver, &t->lengths.of_place);
     free(t->lengths.h);
 }
 
@@ -95,52 +96,52 @@ size_t sap_gpu_lengths_bytes(int n, size_t *device_bytes)
 
 /* ---- lengths of particles and of positions ---------------------------------------------------- */
 
-int sap_gpu_lengths_fetch(struct sap_gpu_host_tree *t, const sapporo_column *of, int n, double **h, int *bad)
+int sap_gpu_lengths_fetch(struct sap_gpu_session *s, const sapporo_column *of, int n, double **h, int *bad)
 {
     const size_t bytes = (size_t)n * sizeof **h;
     struct sap_mem *theirs = NULL;
     *bad = -1;
-    *h = sap_tree_host_memory(t, (size_t)n + 1, sizeof **h);
+    *h = sap_session_host_memory(s, (size_t)n + 1, sizeof **h);
     if (!*h) return SAP_DRIVER_MEMORY;
-    TRY(t->driver->adopt(t->device->dev, of->base, bytes, &theirs));
-    int status = t->driver->copy_out(t->stream, *h, theirs, 0, bytes);
-    if (!status) status = t->driver->stream_finish(t->stream);
-    t->driver->release(theirs);
+    TRY(s->driver->adopt(s->device->dev, of->base, bytes, &theirs));
+    int status = sap_session_copy_out(s, *h, theirs, 0, bytes);
+    if (!status) status = sap_session_wait(s);
+    s->driver->release(theirs);
     for (int i = 0; i < n && !status && *bad < 0; i++)
         if (!((*h)[i] >= 0 && (*h)[i] <= SAP_TREE_LIMIT)) *bad = i;
     return status;
 }
 
 /* Uploads n lengths, in pinned memory piece by piece. */
-static int upload(struct sap_gpu_host_tree *t, const struct sap_gpu_buffer *to, const sapporo_column *of, int n)
+static int upload(struct sap_gpu_session *s, const struct sap_gpu_buffer *to, const sapporo_column *of, int n)
 {
-    const int most = (int)(t->chunk.bytes / sizeof(double));
-    double *const chunk = t->chunk.host;
+    const int most = (int)(s->chunk.bytes / sizeof(double));
+    double *const chunk = s->chunk.host;
     for (int first = 0; first < n; first += most) {
         const int some = n - first < most ? n - first : most;
         const size_t bytes = (size_t)some * sizeof *chunk;
         for (int k = 0; k < some; k++) chunk[k] = sap_column_double(of, first + k);
-        TRY(t->driver->copy_in(t->stream, to->mem, (size_t)first * sizeof *chunk, chunk, bytes));
-        TRY(t->driver->stream_finish(t->stream));
+        TRY(sap_session_copy_in(s, to->mem, (size_t)first * sizeof *chunk, chunk, bytes));
+        TRY(sap_session_wait(s));
     }
     return SAP_DRIVER_OK;
 }
 
-int sap_gpu_lengths_take(struct sap_gpu_host_tree *t, const sapporo_column *of, int n)
+int sap_gpu_lengths_take(struct sap_gpu_session *s, struct sap_gpu_lengths *l, const sapporo_column *of, int n,
+                         int keeps)
 {
-    struct sap_gpu_lengths *const l = &t->lengths;
     const sapporo_column all = {l->h, 0};
-    if (of || n != t->given) {
+    if (of || !keeps) {
         l->uploaded = 0;
         l->most = 0;
         l->least = INFINITY;
         for (int i = 0; i < n; i++) {
-            l->h[i] = of ? sap_column_double(of, i) : sqrt(t->settings.eps2);
+            l->h[i] = of ? sap_column_double(of, i) : sqrt(l->eps2);
             l->most = fmax(l->most, l->h[i]);
             if (l->h[i] > 0) l->least = fmin(l->least, l->h[i]);
         }
     }
-    if (!l->uploaded) TRY(upload(t, &l->given, &all, n));
+    if (!l->uploaded) TRY(upload(s, &l->given, &all, n));
     l->uploaded = 1;
     return SAP_DRIVER_OK;
 }
@@ -158,16 +159,16 @@ static void mend(const struct sap_gpu_host_tree *t, const sapporo_column *of, in
 int sap_gpu_lengths_of_places(struct sap_gpu_host_tree *t, const sapporo_column *of, int n)
 {
     struct sap_gpu_lengths *const l = &t->lengths;
-    double *const h = sap_tree_host_memory(t, (size_t)n, sizeof *h);
+    double *const h = sap_session_host_memory(&t->session, (size_t)n, sizeof *h);
     const sapporo_column all = {h, 0};
     if (!h) return SAP_DRIVER_MEMORY;
     mend(t, of, n, h);
-    int status = sap_tree_reserve(t, &l->of_place, (size_t)n * sizeof *h);
-    if (!status) status = upload(t, &l->of_place, &all, n);
+    int status = sap_session_reserve(&t->session, &l->of_place, (size_t)n * sizeof *h);
+    if (!status) status = upload(&t->session, &l->of_place, &all, n);
     free(h);
     if (status) return status;
-    TRY(sap_tree_reserve(t, &t->places.length, (size_t)n * sizeof *h));
-    TRY(sap_tree_reserve(t, &t->places.longest, (size_t)t->places.groups * sizeof(float)));
+    TRY(sap_session_reserve(&t->session, &t->places.length, (size_t)n * sizeof *h));
+    TRY(sap_session_reserve(&t->session, &t->places.longest, (size_t)t->places.groups * sizeof(float)));
     return sap_gpu_lengths_gather(t, &t->places, &l->of_place);
 }
 
@@ -180,7 +181,7 @@ int sap_gpu_lengths_short(const struct sap_gpu_host_tree *t, double unit)
 {
     int is_short = 0;
     if (!t->lengths.f || !(t->lengths.least * unit < SAP_TREE_SHORT)) return 0;
-    for (int i = 0; i < t->given && !is_short; i++) {
+    for (int i = 0; i < t->given.n && !is_short; i++) {
         const double h = sap_tree_scaled_length(t->lengths.h[i], unit);
         is_short = h > 0 && h < SAP_TREE_SHORT;
     }
@@ -195,7 +196,7 @@ int sap_gpu_lengths_gather(struct sap_gpu_host_tree *t, struct sap_gpu_walkers *
     const int n = w->n;
     const struct sap_argument a[] = {SAP_ARRAY(*given), SAP_ARRAY(w->address), SAP_ARRAY(w->length), VALUE(unit),
                                      VALUE(n)};
-    return sap_tree_for_each(t, t->lengths.f->gather, n, THREADS, a, COUNT(a));
+    return sap_session_for_each(&t->session, t->lengths.f->gather, n, THREADS, a, COUNT(a));
 }
 
 int sap_gpu_lengths_nodes(struct sap_gpu_host_tree *t)
@@ -211,7 +212,7 @@ int sap_gpu_lengths_nodes(struct sap_gpu_host_tree *t)
                                          VALUE(from),
                                          VALUE(to),
                                          VALUE(t->t)};
-        TRY(sap_tree_for_each(t, t->lengths.f->nodes, to - from, THREADS, a, COUNT(a)));
+        TRY(sap_session_for_each(&t->session, t->lengths.f->nodes, to - from, THREADS, a, COUNT(a)));
     }
     return SAP_DRIVER_OK;
 }
@@ -221,5 +222,5 @@ int sap_gpu_lengths_groups(struct sap_gpu_host_tree *t, const struct sap_gpu_wal
     const int groups = w->groups;
     const struct sap_argument a[] = {SAP_ARRAY(w->length), SAP_ARRAY(w->group_first), SAP_ARRAY(w->longest),
                                      SAP_ARRAY(w->heavy), VALUE(groups)};
-    return sap_tree_for_each(t, t->lengths.f->groups, groups, THREADS, a, COUNT(a));
+    return sap_session_for_each(&t->session, t->lengths.f->groups, groups, THREADS, a, COUNT(a));
 }

@@ -7,6 +7,7 @@
 
 struct sap_function;
 struct sap_gpu_host_tree;
+struct sap_gpu_session;
 struct sap_gpu_walkers;
 struct sap_module;
 
@@ -22,6 +23,7 @@ struct sap_gpu_spline_kernels {
 struct sap_gpu_lengths {
     const struct sap_gpu_spline_kernels *f; /* NULL: the tree has no spline softening */
     int mean;                               /* pairs take the mean of the terms with both lengths */
+    double eps2;                            /* of the tree */
     double *h;                              /* [room] of the last set */
     double most, least;             /* the greatest of the last set, and the least > 0; INFINITY: there is none */
     int uploaded;                   /* these are in `given` */
@@ -42,10 +44,14 @@ size_t sap_gpu_lengths_bytes(int n, size_t *device_bytes);
  * Reads n lengths in device memory to host memory, for sap_gpu_lengths_take, and looks for the first that is no length;
  * *bad: its number, or -1.  The caller frees *h.  A driver status.
  */
-int sap_gpu_lengths_fetch(struct sap_gpu_host_tree *t, const sapporo_column *of, int n, double **h, int *bad);
+int sap_gpu_lengths_fetch(struct sap_gpu_session *s, const sapporo_column *of, int n, double **h, int *bad);
 
-/* Takes and uploads the lengths of a set of n particles; NULL: as before, or the root of eps2.  A driver status. */
-int sap_gpu_lengths_take(struct sap_gpu_host_tree *t, const sapporo_column *of, int n);
+/*
+ * Takes and uploads the lengths of a set of n particles; NULL: as before, or, unless `keeps`, the root of eps2.  A
+ * driver status.
+ */
+int sap_gpu_lengths_take(struct sap_gpu_session *s, struct sap_gpu_lengths *l, const sapporo_column *of, int n,
+                         int keeps);
 
 /* Takes the lengths of n sorted positions; NULL: the root of eps2.  A driver status. */
 int sap_gpu_lengths_of_places(struct sap_gpu_host_tree *t, const sapporo_column *of, int n);

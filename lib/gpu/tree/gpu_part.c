@@ -41,12 +41,12 @@ static int reserve(struct sap_gpu_host_tree *t, const struct sap_tree_halo *halo
 {
     struct sap_gpu_halo *const h = &t->halo;
     const size_t nodes = (size_t)halo->nodes;
-    TRY(sap_tree_reserve(t, &h->sorted, ((size_t)halo->n + 1) * 4 * sizeof(double)));
-    TRY(sap_tree_reserve(t, &h->node, nodes * sizeof(struct sap_tree_link)));
-    TRY(sap_tree_reserve(t, &h->cell, nodes * SAP_GPU_CELL));
-    TRY(sap_tree_reserve(t, &h->word, nodes * 8 * sizeof(float)));
-    TRY(sap_tree_reserve(t, &h->source, nodes * 4 * sizeof(double)));
-    return sap_tree_reserve(t, &h->moments, nodes * 8 * sizeof(float));
+    TRY(sap_session_reserve(&t->session, &h->sorted, ((size_t)halo->n + 1) * 4 * sizeof(double)));
+    TRY(sap_session_reserve(&t->session, &h->node, nodes * sizeof(struct sap_tree_link)));
+    TRY(sap_session_reserve(&t->session, &h->cell, nodes * SAP_GPU_CELL));
+    TRY(sap_session_reserve(&t->session, &h->word, nodes * 8 * sizeof(float)));
+    TRY(sap_session_reserve(&t->session, &h->source, nodes * 4 * sizeof(double)));
+    return sap_session_reserve(&t->session, &h->moments, nodes * 8 * sizeof(float));
 }
 
 int sap_tree_import_gpu(struct sap_gpu_host_tree *t, const struct sap_tree_halo *halo)
@@ -54,9 +54,9 @@ int sap_tree_import_gpu(struct sap_gpu_host_tree *t, const struct sap_tree_halo 
     struct importing from = {halo, t->t.mass_unit};
     t->halo.nodes = 0;
     TRY(reserve(t, halo));
-    TRY(sap_tree_upload(t, &t->halo.node, sizeof(struct sap_tree_link), halo->nodes, fill_links, &from));
-    TRY(sap_tree_upload(t, &t->halo.cell, sizeof *halo->cell, halo->nodes, fill_cells, &from));
-    TRY(sap_tree_upload(t, &t->halo.sorted, sizeof *halo->x, halo->n, fill_particles, &from));
+    TRY(sap_session_upload(&t->session, &t->halo.node, sizeof(struct sap_tree_link), halo->nodes, fill_links, &from));
+    TRY(sap_session_upload(&t->session, &t->halo.cell, sizeof *halo->cell, halo->nodes, fill_cells, &from));
+    TRY(sap_session_upload(&t->session, &t->halo.sorted, sizeof *halo->x, halo->n, fill_particles, &from));
     t->halo.nodes = halo->nodes;
     return sap_gpu_tree_words(t, &t->halo);
 }

@@ -31,12 +31,12 @@ struct top {
 static int find_last_bin(struct sap_gpu_host_tree *t, int room, int *last)
 {
     int bins[2 * BINS], regions = 1;
-    TRY(sap_tree_reserve(t, &t->selection.bins, BIN_BYTES));
+    TRY(sap_session_reserve(&t->session, &t->selection.bins, BIN_BYTES));
     const struct sap_argument a[] = {SAP_ARRAY(t->node), SAP_ARRAY(t->cell), SAP_ARRAY(t->selection.bins),
                                      VALUE(t->t.nodes)};
-    TRY(t->driver->fill(t->stream, t->selection.bins.mem, 0, 0, BIN_BYTES));
-    TRY(sap_tree_for_each(t, t->f->halo_bins, t->t.nodes, THREADS, a, COUNT(a)));
-    TRY(sap_tree_download(t, bins, &t->selection.bins, 0, sizeof bins));
+    TRY(sap_session_fill(&t->session, t->selection.bins.mem, 0, 0, BIN_BYTES));
+    TRY(sap_session_for_each(&t->session, t->f->halo_bins, t->t.nodes, THREADS, a, COUNT(a)));
+    TRY(sap_session_download(&t->session, bins, &t->selection.bins, 0, sizeof bins));
     for (*last = 0; *last < BINS; ++*last) {
         regions += bins[*last];
         if (regions > room) return SAP_DRIVER_OK;
@@ -51,16 +51,16 @@ static int list_top(struct sap_gpu_host_tree *t, int last, int *n)
     struct sap_gpu_selection *const h = &t->selection;
     const size_t bytes = (size_t)t->t.nodes * sizeof(int);
     size_t at;
-    TRY(sap_tree_reserve(t, &h->more, bytes));
-    TRY(sap_tree_reserve(t, &h->before, bytes));
-    TRY(sap_tree_reserve(t, &h->list, bytes));
-    TRY(sap_tree_reserve(t, &t->scratch, sap_primitives_scratch(t->t.nodes)));
+    TRY(sap_session_reserve(&t->session, &h->more, bytes));
+    TRY(sap_session_reserve(&t->session, &h->before, bytes));
+    TRY(sap_session_reserve(&t->session, &h->list, bytes));
+    TRY(sap_session_reserve(&t->session, &t->session.scratch, sap_primitives_scratch(t->t.nodes)));
     const struct sap_argument flag[] = {SAP_ARRAY(t->node), SAP_ARRAY(t->cell), SAP_ARRAY(h->more), VALUE(last),
                                         VALUE(t->t.nodes)};
-    TRY(sap_tree_for_each(t, t->f->halo_flag, t->t.nodes, THREADS, flag, COUNT(flag)));
-    TRY(sap_primitives_compact(&t->f->primitives, t->stream, h->more.mem, NULL, h->before.mem, h->list.mem, t->t.nodes,
-                               t->scratch.mem, &at));
-    return sap_tree_download(t, n, &t->scratch, at, sizeof *n);
+    TRY(sap_session_for_each(&t->session, t->f->halo_flag, t->t.nodes, THREADS, flag, COUNT(flag)));
+    TRY(sap_primitives_compact(t->session.primitives, t->session.stream, h->more.mem, NULL, h->before.mem, h->list.mem,
+                               t->t.nodes, t->session.scratch.mem, &at));
+    return sap_session_download(&t->session, n, &t->session.scratch, at, sizeof *n);
 }
 
 static void free_top(struct top *top)
@@ -74,19 +74,19 @@ static int fetch_top(struct sap_gpu_host_tree *t, struct top *top)
 {
     struct sap_gpu_selection *const h = &t->selection;
     const size_t n = (size_t)top->n, bytes = n * sizeof(int);
-    top->node = sap_tree_host_memory(t, 3 * n + 1, sizeof *top->node);
-    if (top->node) top->size = sap_tree_host_memory(t, n + 1, sizeof *top->size);
+    top->node = sap_session_host_memory(&t->session, 3 * n + 1, sizeof *top->node);
+    if (top->node) top->size = sap_session_host_memory(&t->session, n + 1, sizeof *top->size);
     if (!top->node || !top->size) return SAP_DRIVER_MEMORY;
     top->child = top->node + n, top->children = top->child + n;
     if (n == 0) return SAP_DRIVER_OK;
-    TRY(sap_tree_reserve(t, &h->size, n * sizeof(double)));
+    TRY(sap_session_reserve(&t->session, &h->size, n * sizeof(double)));
     const struct sap_argument a[] = {SAP_ARRAY(t->node),   SAP_ARRAY(t->cell), SAP_ARRAY(h->list), SAP_ARRAY(h->more),
                                      SAP_ARRAY(h->before), SAP_ARRAY(h->size), VALUE(top->n)};
-    TRY(sap_tree_for_each(t, t->f->halo_top, top->n, THREADS, a, COUNT(a)));
-    TRY(sap_tree_download(t, top->node, &h->list, 0, bytes));
-    TRY(sap_tree_download(t, top->child, &h->more, 0, bytes));
-    TRY(sap_tree_download(t, top->children, &h->before, 0, bytes));
-    return sap_tree_download(t, top->size, &h->size, 0, n * sizeof(double));
+    TRY(sap_session_for_each(&t->session, t->f->halo_top, top->n, THREADS, a, COUNT(a)));
+    TRY(sap_session_download(&t->session, top->node, &h->list, 0, bytes));
+    TRY(sap_session_download(&t->session, top->child, &h->more, 0, bytes));
+    TRY(sap_session_download(&t->session, top->children, &h->before, 0, bytes));
+    return sap_session_download(&t->session, top->size, &h->size, 0, n * sizeof(double));
 }
 
 /* ---- the choice --------------------------------------------------------------------------------- */
@@ -150,11 +150,11 @@ static int find_widest(struct sap_gpu_host_tree *t, double *widest)
 {
     const int groups = t->own.groups, threads = sap_threads_few(1 + groups / 4096);
     const size_t words = (size_t)groups * SAP_GROUP_WORDS;
-    double *const bound = sap_tree_host_memory(t, words + 2 * (size_t)groups, sizeof *bound), sum = 0;
+    double *const bound = sap_session_host_memory(&t->session, words + 2 * (size_t)groups, sizeof *bound), sum = 0;
     int n = 0;
     if (!bound) return SAP_DRIVER_MEMORY;
     struct sizes s = {bound, bound + words, bound + words + groups};
-    const int status = sap_tree_download(t, bound, &t->own.bound, 0, words * sizeof *bound);
+    const int status = sap_session_download(&t->session, bound, &t->own.bound, 0, words * sizeof *bound);
     if (!status) sap_team_for(threads, groups, sap_team_chunk(groups, threads, 1024), take_logarithms, &s);
     for (int g = 0; g < groups && !status; g++)
         if (s.size[g] > 0) sum += s.log[g], n++;
@@ -166,14 +166,14 @@ static int find_widest(struct sap_gpu_host_tree *t, double *widest)
 /* Uploads the nodes of at most `room` regions. */
 static int choose(struct sap_gpu_host_tree *t, int room, const struct top *top)
 {
-    int *const region = sap_tree_host_memory(t, (size_t)room + 1, sizeof *region), root = find_top(top, 0);
+    int *const region = sap_session_host_memory(&t->session, (size_t)room + 1, sizeof *region), root = find_top(top, 0);
     if (!region) return SAP_DRIVER_MEMORY;
     const double size = root < 0 ? 0 : sap_regions_size(top->size[root], room, count_below, top);
     t->selection.regions = cut_below(top, 0, size, region);
     const size_t bytes = (size_t)t->selection.regions * sizeof *region;
-    int status = sap_tree_reserve(t, &t->selection.region_node, bytes);
-    if (!status) status = t->driver->copy_in(t->stream, t->selection.region_node.mem, 0, region, bytes);
-    if (!status) status = t->driver->stream_finish(t->stream);
+    int status = sap_session_reserve(&t->session, &t->selection.region_node, bytes);
+    if (!status) status = sap_session_copy_in(&t->session, t->selection.region_node.mem, 0, region, bytes);
+    if (!status) status = sap_session_wait(&t->session);
     free(region);
     return status;
 }
@@ -207,12 +207,13 @@ static int upload_targets(struct sap_gpu_host_tree *t, const struct sap_halo_tar
 {
     const sapporo_column a = {targets->a, 0};
     if (targets->a) {
-        t->has_a = 0; /* the whole has other accelerations */
-        TRY(sap_tree_send_accelerations(t, &a, t->n));
+        t->given.has_a = 0; /* the whole has other accelerations */
+        TRY(sap_gpu_given_send_a(&t->session, &t->given, &a, t->n));
     }
     if (!targets->active) return SAP_DRIVER_OK;
-    TRY(sap_tree_reserve(t, &t->selection.active, (size_t)t->n));
-    return sap_tree_upload(t, &t->selection.active, 1, t->n, fill_bytes, (void *)(uintptr_t)targets->active);
+    TRY(sap_session_reserve(&t->session, &t->selection.active, (size_t)t->n));
+    return sap_session_upload(&t->session, &t->selection.active, 1, t->n, fill_bytes,
+                              (void *)(uintptr_t)targets->active);
 }
 
 int sap_tree_regions_gpu(struct sap_gpu_host_tree *t, int room, const struct sap_halo_targets *targets,
@@ -223,23 +224,17 @@ int sap_tree_regions_gpu(struct sap_gpu_host_tree *t, int room, const struct sap
     const double accuracy = sap_group_accuracy(t->t.ball, t->t.accuracy);
     TRY(choose_regions(t, room));
     TRY(upload_targets(t, targets));
-    TRY(sap_tree_reserve(t, &h->region, (size_t)room * sizeof *region));
+    TRY(sap_session_reserve(&t->session, &h->region, (size_t)room * sizeof *region));
     const struct sap_gpu_buffer *const flags = has_active ? &h->active : &t->own.address;
-    const struct sap_argument a[] = {SAP_ARRAY(h->region_node),
-                                     SAP_ARRAY(t->node),
-                                     SAP_ARRAY(t->own.sorted),
-                                     SAP_ARRAY(t->own.address),
-                                     SAP_ARRAY(t->own.group_of),
-                                     SAP_ARRAY(t->own.bound),
-                                     SAP_ARRAY(*flags),
-                                     VALUE(has_active),
-                                     SAP_ARRAY(t->a),
-                                     VALUE(has_a),
-                                     VALUE(h->widest),
-                                     VALUE(accuracy),
+    const struct sap_argument a[] = {SAP_ARRAY(h->region_node),  SAP_ARRAY(t->node),
+                                     SAP_ARRAY(t->own.sorted),   SAP_ARRAY(t->own.address),
+                                     SAP_ARRAY(t->own.group_of), SAP_ARRAY(t->own.bound),
+                                     SAP_ARRAY(*flags),          VALUE(has_active),
+                                     SAP_ARRAY(t->given.a),      VALUE(has_a),
+                                     VALUE(h->widest),           VALUE(accuracy),
                                      SAP_ARRAY(h->region)};
-    TRY(sap_tree_launch(t, t->f->halo_tell, h->regions, SAP_HALO_TELLERS, a, COUNT(a)));
-    TRY(sap_tree_download(t, region, &h->region, 0, (size_t)h->regions * sizeof *region));
+    TRY(sap_session_launch(&t->session, t->f->halo_tell, h->regions, SAP_HALO_TELLERS, a, COUNT(a)));
+    TRY(sap_session_download(&t->session, region, &h->region, 0, (size_t)h->regions * sizeof *region));
     for (int r = h->regions; r < room; r++) region[r] = (struct sap_halo_region){.strictness = -1};
     return SAP_DRIVER_OK;
 }

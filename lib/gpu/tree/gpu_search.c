@@ -29,18 +29,18 @@ static int by_number(const void *a, const void *b)
 
 static int send_queries(struct sap_gpu_host_tree *t, const struct tree_search *s)
 {
-    double(*const chunk)[4] = t->chunk.host;
-    TRY(sap_tree_reserve(t, &t->query, (size_t)s->ni * sizeof *chunk));
-    for (int first = 0; first < s->ni; first += SAP_TREE_CHUNK) {
-        const int n = s->ni - first < SAP_TREE_CHUNK ? s->ni - first : SAP_TREE_CHUNK;
+    double(*const chunk)[4] = t->session.chunk.host;
+    TRY(sap_session_reserve(&t->session, &t->query, (size_t)s->ni * sizeof *chunk));
+    for (int first = 0; first < s->ni; first += SAP_SESSION_CHUNK) {
+        const int n = s->ni - first < SAP_SESSION_CHUNK ? s->ni - first : SAP_SESSION_CHUNK;
         for (int k = 0; k < n; k++) {
             memcpy(chunk[k], sap_column_at(s->x, first + k, 3 * sizeof(double)), 3 * sizeof(double));
             memcpy(&chunk[k][3], sap_column_at(s->h, first + k, sizeof(double)), sizeof(double));
             chunk[k][3] = fmin(chunk[k][3], SAP_TREE_REACH); /* its square is finite */
         }
-        TRY(t->driver->copy_in(t->stream, t->query.mem, (size_t)first * sizeof *chunk, chunk,
-                               (size_t)n * sizeof *chunk));
-        TRY(t->driver->stream_finish(t->stream));
+        TRY(sap_session_copy_in(&t->session, t->query.mem, (size_t)first * sizeof *chunk, chunk,
+                                (size_t)n * sizeof *chunk));
+        TRY(sap_session_wait(&t->session));
     }
     return SAP_DRIVER_OK;
 }
@@ -58,7 +58,7 @@ static int launch_search(struct sap_gpu_host_tree *t, int n, int fills)
                                      SAP_ARRAY(fills ? t->list : t->found),
                                      VALUE(fills),
                                      VALUE(n)};
-    return sap_tree_for_each(t, t->f->search, n, THREADS, a, COUNT(a));
+    return sap_session_for_each(&t->session, t->f->search, n, THREADS, a, COUNT(a));
 }
 
 /* Counts the members of each list, and computes `first` from the counts. */
@@ -66,10 +66,10 @@ static int count_all(struct sap_gpu_host_tree *t, struct tree_search *s)
 {
     TRY(send_queries(t, s));
     TRY(sap_tree_make_next(t));
-    TRY(sap_tree_reserve(t, &t->found, (size_t)s->ni * sizeof(int)));
+    TRY(sap_session_reserve(&t->session, &t->found, (size_t)s->ni * sizeof(int)));
     TRY(launch_search(t, s->ni, 0));
-    TRY(t->driver->copy_out(t->stream, s->count, t->found.mem, 0, (size_t)s->ni * sizeof *s->count));
-    TRY(t->driver->stream_finish(t->stream));
+    TRY(sap_session_copy_out(&t->session, s->count, t->found.mem, 0, (size_t)s->ni * sizeof *s->count));
+    TRY(sap_session_wait(&t->session));
     s->first[0] = 0;
     for (int i = 0; i < s->ni; i++) s->first[i + 1] = s->first[i] + s->count[i];
     while (s->whole < s->ni && s->first[s->whole] < s->room) s->whole++;
@@ -80,14 +80,14 @@ static int fill_lists(struct sap_gpu_host_tree *t, struct tree_search *s)
 {
     const size_t entries = (size_t)s->first[s->whole];
     if (entries == 0) return SAP_DRIVER_OK;
-    s->list = sap_tree_host_memory(t, entries, sizeof *s->list);
+    s->list = sap_session_host_memory(&t->session, entries, sizeof *s->list);
     if (!s->list) return SAP_DRIVER_MEMORY;
-    TRY(sap_tree_reserve(t, &t->begin, (size_t)s->whole * sizeof *s->first));
-    TRY(sap_tree_reserve(t, &t->list, entries * sizeof *s->list));
-    TRY(t->driver->copy_in(t->stream, t->begin.mem, 0, s->first, (size_t)s->whole * sizeof *s->first));
+    TRY(sap_session_reserve(&t->session, &t->begin, (size_t)s->whole * sizeof *s->first));
+    TRY(sap_session_reserve(&t->session, &t->list, entries * sizeof *s->list));
+    TRY(sap_session_copy_in(&t->session, t->begin.mem, 0, s->first, (size_t)s->whole * sizeof *s->first));
     TRY(launch_search(t, s->whole, 1));
-    TRY(t->driver->copy_out(t->stream, s->list, t->list.mem, 0, entries * sizeof *s->list));
-    return t->driver->stream_finish(t->stream);
+    TRY(sap_session_copy_out(&t->session, s->list, t->list.mem, 0, entries * sizeof *s->list));
+    return sap_session_wait(&t->session);
 }
 
 static void deliver(const struct tree_search *s, int *list)
@@ -105,18 +105,16 @@ int sap_tree_search_gpu(struct sap_gpu_host_tree *t, int ni, const sapporo_colum
                         long long *first, long long room, int *list)
 {
     struct tree_search s = {.ni = ni, .x = x, .h = h, .first = first, .room = room};
+    int status = sap_session_begin(&t->session);
+    if (status) return status;
     memset(first, 0, ((size_t)ni + 1) * sizeof *first);
-    if (ni == 0 || t->n == 0) return SAPPORO_OK;
-    s.count = sap_tree_host_memory(t, (size_t)ni, sizeof *s.count);
-    int status = s.count ? t->driver->enter(t->device->dev) : (int)SAP_DRIVER_MEMORY;
-    if (!status) {
-        status = count_all(t, &s);
-        if (!status) status = fill_lists(t, &s);
-        t->driver->leave(t->device->dev);
-    }
-    const int result = sap_tree_judge(t, status);
+    if (ni == 0 || t->n == 0) return sap_session_end(&t->session, SAP_DRIVER_OK);
+    s.count = sap_session_host_memory(&t->session, (size_t)ni, sizeof *s.count);
+    status = s.count ? count_all(t, &s) : (int)SAP_DRIVER_MEMORY;
+    if (!status) status = fill_lists(t, &s);
     if (!status) deliver(&s, list);
+    status = sap_session_end(&t->session, status);
     free(s.list);
     free(s.count);
-    return result || first[ni] <= room ? result : SAPPORO_TRUNCATED;
+    return status || first[ni] <= room ? status : SAPPORO_TRUNCATED;
 }

@@ -13,18 +13,18 @@ static int count_cells(struct sap_gpu_host_tree *t, int *cells)
     struct sap_gpu_tree_told *const told = t->told.host;
     const size_t begins = ((size_t)t->n + 1) * sizeof(int);
     size_t at;
-    TRY(sap_tree_reserve(t, &t->stop_begin, begins));
-    TRY(sap_tree_reserve(t, &t->stop_top, begins));
-    TRY(sap_tree_reserve(t, &t->scratch, sap_primitives_scratch(t->n + 1)));
-    TRY(t->driver->fill(t->stream, t->stop_begin.mem, 0, 0, begins));
-    TRY(t->driver->fill(t->stream, t->stop_top.mem, 0, FAR_LEVEL, begins));
+    TRY(sap_session_reserve(&t->session, &t->stop_begin, begins));
+    TRY(sap_session_reserve(&t->session, &t->stop_top, begins));
+    TRY(sap_session_reserve(&t->session, &t->session.scratch, sap_primitives_scratch(t->n + 1)));
+    TRY(sap_session_fill(&t->session, t->stop_begin.mem, 0, 0, begins));
+    TRY(sap_session_fill(&t->session, t->stop_top.mem, 0, FAR_LEVEL, begins));
     const struct sap_argument a[] = {SAP_ARRAY(t->node), SAP_ARRAY(t->node_level), SAP_ARRAY(t->stop_begin),
                                      SAP_ARRAY(t->stop_top), VALUE(t->t)};
-    TRY(sap_tree_for_each(t, t->f->stop_count, t->t.nodes, THREADS, a, COUNT(a)));
-    TRY(sap_primitives_scan(&t->f->primitives, t->stream, t->stop_begin.mem, t->stop_begin.mem, t->n + 1,
-                            t->scratch.mem, &at));
-    TRY(t->driver->copy_out(t->stream, &told->stop_cells, t->scratch.mem, at, sizeof(int)));
-    TRY(t->driver->stream_finish(t->stream));
+    TRY(sap_session_for_each(&t->session, t->f->stop_count, t->t.nodes, THREADS, a, COUNT(a)));
+    TRY(sap_primitives_scan(t->session.primitives, t->session.stream, t->stop_begin.mem, t->stop_begin.mem, t->n + 1,
+                            t->session.scratch.mem, &at));
+    TRY(sap_session_copy_out(&t->session, &told->stop_cells, t->session.scratch.mem, at, sizeof(int)));
+    TRY(sap_session_wait(&t->session));
     *cells = told->stop_cells;
     return SAP_DRIVER_OK;
 }
@@ -35,14 +35,14 @@ int sap_tree_make_stops(struct sap_gpu_host_tree *t)
     if (t->stops > 0) return SAP_DRIVER_OK;
     TRY(count_cells(t, &cells));
     const size_t stops = (size_t)cells + (size_t)t->n;
-    TRY(sap_tree_reserve(t, &t->stop, stops * SAP_STOP_PARTS * 2 * sizeof(double)));
+    TRY(sap_session_reserve(&t->session, &t->stop, stops * SAP_STOP_PARTS * 2 * sizeof(double)));
     const struct sap_argument of_cells[] = {
         SAP_ARRAY(t->node), SAP_ARRAY(t->node_level), SAP_ARRAY(t->stop_begin), SAP_ARRAY(t->stop_top),
         SAP_ARRAY(t->word), SAP_ARRAY(t->source),     SAP_ARRAY(t->stop),       VALUE(t->t)};
     const struct sap_argument of_particles[] = {SAP_ARRAY(t->own.sorted), SAP_ARRAY(t->stop_begin), SAP_ARRAY(t->stop),
                                                 VALUE(t->t)};
-    TRY(sap_tree_for_each(t, t->f->stop_cells, t->t.nodes, THREADS, of_cells, COUNT(of_cells)));
-    TRY(sap_tree_for_each(t, t->f->stop_particles, t->n, THREADS, of_particles, COUNT(of_particles)));
+    TRY(sap_session_for_each(&t->session, t->f->stop_cells, t->t.nodes, THREADS, of_cells, COUNT(of_cells)));
+    TRY(sap_session_for_each(&t->session, t->f->stop_particles, t->n, THREADS, of_particles, COUNT(of_particles)));
     t->stops = (int)stops;
     return SAP_DRIVER_OK;
 }

@@ -3,7 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/fpenv.h"
 #include "engine/tree_structure.h"
 #include "gpu/gpu_launch.h"
 #include "gpu/tree/gpu_tree.h"
@@ -12,10 +11,10 @@
 /* Copies n elements to host memory, which the caller frees, also after a failure; a driver status. */
 static int copy_of(struct sap_gpu_host_tree *t, const struct sap_gpu_buffer *from, int n, size_t each, void **to)
 {
-    *to = sap_tree_host_memory(t, (size_t)n + 1, each);
+    *to = sap_session_host_memory(&t->session, (size_t)n + 1, each);
     if (!*to) return SAP_DRIVER_MEMORY;
-    if (n > 0) TRY(t->driver->copy_out(t->stream, *to, from->mem, 0, (size_t)n * each));
-    return t->driver->stream_finish(t->stream);
+    if (n > 0) TRY(sap_session_copy_out(&t->session, *to, from->mem, 0, (size_t)n * each));
+    return sap_session_wait(&t->session);
 }
 
 static void count_leaves(const struct sap_tree_link *node, int nodes, sapporo_tree_statistics *s)
@@ -72,19 +71,10 @@ static int look_at_groups(struct sap_gpu_host_tree *t, double *median, double *l
 int sap_tree_extents_gpu(struct sap_tree *opaque_tree, double *median, double *largest)
 {
     struct sap_gpu_host_tree *const t = (void *)opaque_tree;
-    int status = SAP_DRIVER_OK;
-    t->words[0] = '\0';
+    const int status = sap_session_begin(&t->session);
     *median = *largest = 0;
-    if (!t->built || t->n == 0) return SAPPORO_OK;
-    const sap_fpguard caller = sap_fp_guard();
-    status = t->driver->enter(t->device->dev);
-    if (!status) {
-        status = look_at_groups(t, median, largest);
-        t->driver->leave(t->device->dev);
-    }
-    const int result = sap_tree_judge(t, status);
-    sap_fp_release(caller);
-    return result;
+    if (status) return status;
+    return sap_session_end(&t->session, t->built && t->n > 0 ? look_at_groups(t, median, largest) : (int)SAP_DRIVER_OK);
 }
 
 /* Arrays of a tree in host memory, which are freed; the caller's get what they need of them. */
@@ -95,7 +85,7 @@ struct copies {
 /* Copies n elements to memory of the caller; a driver status. */
 static int copy_to(struct sap_gpu_host_tree *t, const struct sap_gpu_buffer *from, int n, size_t each, void *to)
 {
-    return sap_tree_download(t, to, from, 0, (size_t)n * each);
+    return sap_session_download(&t->session, to, from, 0, (size_t)n * each);
 }
 
 static int copy_tree(struct sap_gpu_host_tree *t, const struct sap_tree_structure *s, struct copies *c)
@@ -147,18 +137,14 @@ int sap_tree_structure_gpu(struct sap_tree *opaque_tree, struct sap_tree_structu
     s->n = t->built ? t->n : 0;
     s->groups = s->n > 0 ? t->own.groups : 0;
     if (!s->address || s->n == 0) return SAPPORO_OK;
-    const sap_fpguard caller = sap_fp_guard();
-    int status = t->driver->enter(t->device->dev);
-    if (!status) {
-        status = copy_tree(t, s, &c);
-        t->driver->leave(t->device->dev);
-    }
-    const int result = sap_tree_judge(t, status);
+    int status = sap_session_begin(&t->session);
+    if (status) return status;
+    status = copy_tree(t, s, &c);
     if (!status) tell_nodes(&c, s);
+    status = sap_session_end(&t->session, status);
     free(c.node);
     free(c.cell);
     free(c.level);
     free(c.bound);
-    sap_fp_release(caller);
-    return result;
+    return status;
 }

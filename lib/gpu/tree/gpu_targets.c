@@ -9,7 +9,7 @@
 #include "gpu/tree/gpu_kernels.h"
 #include "gpu/tree/gpu_pass.h"
 
-enum { THREADS = SAP_TREE_THREADS, CHUNK = SAP_TREE_CHUNK };
+enum { THREADS = SAP_TREE_THREADS, CHUNK = SAP_SESSION_CHUNK };
 
 /* Cuts groups into parts.  Positions have groups of equal length in kd-trees, too. */
 static void cut_parts(const struct sap_gpu_host_tree *t, const struct sap_gpu_walkers *w, struct sap_gpu_walk *walk)
@@ -58,8 +58,8 @@ static int most_walk(const struct sap_gpu_host_tree *t, int n) { return n / 7 >=
 static int reserve_rows(struct sap_gpu_host_tree *t, int n)
 {
     TRY(sap_tree_reserve_sort(t, t->row_key, t->row, n));
-    TRY(sap_tree_reserve(t, &t->slot, (size_t)n * sizeof(int)));
-    return sap_tree_reserve(t, &t->slot_strict, (size_t)n * sizeof(float));
+    TRY(sap_session_reserve(&t->session, &t->slot, (size_t)n * sizeof(int)));
+    return sap_session_reserve(&t->session, &t->slot_strict, (size_t)n * sizeof(float));
 }
 
 /* Returns the bits that the indices of n particles need. */
@@ -74,7 +74,7 @@ static int bits_of(int n)
 static int sort_rows(struct sap_gpu_host_tree *t, const struct sap_gpu_pass *p, int *at)
 {
     const int n = p->request->ni, has_active = p->request->active != NULL;
-    const struct sap_argument keys[] = {SAP_ARRAY(t->place), SAP_ARRAY(t->active), VALUE(has_active),
+    const struct sap_argument keys[] = {SAP_ARRAY(t->place), SAP_ARRAY(*sap_tree_active(t)), VALUE(has_active),
                                         SAP_ARRAY(t->row_key[0]), VALUE(n)};
     const struct sap_argument few[] = {SAP_ARRAY(t->row_key[0]), SAP_ARRAY(t->row_key[1]), SAP_ARRAY(t->row[1]),
                                        VALUE(n)};
@@ -84,9 +84,9 @@ static int sort_rows(struct sap_gpu_host_tree *t, const struct sap_gpu_pass *p, 
                                   .to = bits_of(t->n),
                                   .places = 1};
     *at = 1;
-    TRY(sap_tree_for_each(t, t->f->row_keys, n, THREADS, keys, COUNT(keys)));
-    if (n <= SAP_GPU_FEW_ROWS) return sap_tree_for_each(t, t->f->row_order, n, THREADS, few, COUNT(few));
-    return sap_primitives_sort(&t->f->primitives, t->stream, &sort, t->scratch.mem, at);
+    TRY(sap_session_for_each(&t->session, t->f->row_keys, n, THREADS, keys, COUNT(keys)));
+    if (n <= SAP_GPU_FEW_ROWS) return sap_session_for_each(&t->session, t->f->row_order, n, THREADS, few, COUNT(few));
+    return sap_primitives_sort(t->session.primitives, t->session.stream, &sort, t->session.scratch.mem, at);
 }
 
 int sap_gpu_targets_active(struct sap_gpu_host_tree *t, struct sap_gpu_pass *p)
@@ -102,12 +102,12 @@ int sap_gpu_targets_active(struct sap_gpu_host_tree *t, struct sap_gpu_pass *p)
         return SAP_DRIVER_OK;
     }
     TRY(reserve_rows(t, n));
-    const struct sap_argument places[] = {SAP_ARRAY(t->place), SAP_ARRAY(t->active), VALUE(has_active),
-                                          SAP_ARRAY(t->slot),  SAP_ARRAY(t->row[1]), VALUE(n)};
-    if (as_given) TRY(sap_tree_for_each(t, t->f->row_places, n, THREADS, places, COUNT(places)));
+    const struct sap_argument places[] = {SAP_ARRAY(t->place), SAP_ARRAY(*sap_tree_active(t)), VALUE(has_active),
+                                          SAP_ARRAY(t->slot),  SAP_ARRAY(t->row[1]),           VALUE(n)};
+    if (as_given) TRY(sap_session_for_each(&t->session, t->f->row_places, n, THREADS, places, COUNT(places)));
     if (!as_given) TRY(sort_rows(t, p, &at));
     const struct sap_argument slots[] = {SAP_ARRAY(t->row_key[at]), SAP_ARRAY(t->slot), VALUE(n)};
-    if (!as_given) TRY(sap_tree_for_each(t, t->f->row_slots, n, THREADS, slots, COUNT(slots)));
+    if (!as_given) TRY(sap_session_for_each(&t->session, t->f->row_slots, n, THREADS, slots, COUNT(slots)));
     p->w.slots = n;
     p->w.parts = n < PARTS_LEAST || t->lengths.f ? 0 : n / SAP_WALK_SELECTED + (n % SAP_WALK_SELECTED > 0);
     p->w.span = as_given ? 0 : SPAN;
@@ -132,17 +132,17 @@ int sap_gpu_targets_place(const struct sap_gpu_host_tree *t, const sapporo_tree_
 int sap_gpu_targets_places(struct sap_gpu_host_tree *t, struct sap_gpu_pass *p)
 {
     const sapporo_tree_request *const r = p->request;
-    double(*const chunk)[4] = t->chunk.host;
-    TRY(sap_tree_reserve(t, &t->place_given, (size_t)r->ni * sizeof *chunk));
+    double(*const chunk)[4] = t->session.chunk.host;
+    TRY(sap_session_reserve(&t->session, &t->place_given, (size_t)r->ni * sizeof *chunk));
     for (int first = 0; first < r->ni; first += CHUNK) {
         const int n = r->ni - first < CHUNK ? r->ni - first : CHUNK;
         for (int k = 0; k < n; k++) {
             p->bad += !sap_gpu_targets_place(t, r, first + k, chunk[k]);
             chunk[k][3] = 1; /* mass, for the centre of mass of a group */
         }
-        TRY(t->driver->copy_in(t->stream, t->place_given.mem, (size_t)first * sizeof *chunk, chunk,
-                               (size_t)n * sizeof *chunk));
-        TRY(t->driver->stream_finish(t->stream));
+        TRY(sap_session_copy_in(&t->session, t->place_given.mem, (size_t)first * sizeof *chunk, chunk,
+                                (size_t)n * sizeof *chunk));
+        TRY(sap_session_wait(&t->session));
     }
     TRY(sap_tree_sort_places(t, p->walkers, &t->place_given, r->ni, t->settings.group_size));
     if (t->lengths.f) TRY(sap_gpu_lengths_of_places(t, r->h.base ? &r->h : NULL, r->ni));

@@ -1,8 +1,9 @@
 /*
  * gpu_tree.h - the tree of the accelerator engines: shared declarations.
  *
- * gpu_tree.c has the table and memory, gpu_build.c builds a tree, gpu_force.c computes forces from it. A
- * tree lives on the first device of its set. Its layout in device memory: physics/tree_layout.h.
+ * gpu_tree.c has the table, gpu_given.c particles as set, gpu_build.c and gpu_kdtree.c build a tree, gpu_targets.c
+ * chooses who receives, gpu_walk.c walks, gpu_force.c and gpu_results.c give forces back.  A tree lives on the first
+ * device of its set.  Its layout in device memory: device/tree_layout.h.
  */
 #ifndef SAP_GPU_TREE_H
 #define SAP_GPU_TREE_H
@@ -17,12 +18,11 @@
 #include "engine/tree_part.h"
 #include "gpu/gpu_devices.h"
 #include "gpu/gpu_memory.h"
+#include "gpu/gpu_session.h"
+#include "gpu/tree/gpu_given.h"
 #include "gpu/tree/gpu_lengths.h"
 
 struct sap_gpu_tree_kernels;
-
-enum { SAP_TREE_CHUNK = 131072 }; /* particles per copy */
-enum { SAP_TORN_MASSES = 2 };
 
 /* Sorted target particles: the tree's own particles, or positions from the caller. */
 struct sap_gpu_walkers {
@@ -77,31 +77,15 @@ struct sap_gpu_cut {
 
 struct sap_gpu_host_tree {
     struct sap_tree_settings settings;
-    struct sap_gpu_set *set;
-    const struct sap_driver *driver;
-    struct sap_gpu_device *device;
-    struct sap_stream *stream;
+    struct sap_gpu_session session;
     const struct sap_gpu_tree_kernels *f;
-    int events;                                 /* events measure times; else the host's clock does */
-    struct sap_event *mark[SAPPORO_PHASES + 1]; /* between phases */
-    double clock[SAPPORO_PHASES + 1];
-    struct sap_event *copied[2]; /* copies from and to the halves of `chunk` (gpu_copies.c) */
-    int room;
-    int broken;       /* the device is lost */
-    int host_full;    /* this call failed to allocate host memory */
     int out_of_range; /* a build or refresh found particles whose moments exceed the range of double */
     int may_be_near;  /* pairs of the tree may be too near for double (engine/cube.h): forces are checked */
     int too_near;     /* the last force found such a pair */
-    char words[200];
 
-    /* particles by address */
-    int given;             /* particles of the last set */
+    struct sap_gpu_given given;
     struct sap_gpu_kd *kd; /* kd-trees only: memory of their builds */
-    double *mass;          /* [room] on the host: for a set without masses */
-    int mass_elsewhere;    /* the last masses came in device memory */
-    int torn;              /* a set failed half way; SAP_TORN_MASSES: masses were overwritten, too */
-    int has_a;             /* particles with known accelerations */
-    struct sap_gpu_buffer particle, a, chunk, told;
+    struct sap_gpu_buffer told;
     struct sap_gpu_buffer past_x[2]; /* particles of the last call and the one before (gpu_ahead.c) */
     int past[2];                     /* so many */
     double lead;                     /* of the build under way */
@@ -117,11 +101,10 @@ struct sap_gpu_host_tree {
     struct sap_cube cube;
     struct sap_gpu_walkers own;
     struct sap_gpu_buffer place; /* by address: index of the sorted particle */
-    struct sap_gpu_buffer scratch, span, count, first, bounds;
+    struct sap_gpu_buffer span, count, first, bounds;
     struct sap_gpu_buffer new_first; /* of a build: the next `first` */
     struct sap_gpu_buffer node, node_level, next, cell, word, source, moments;
     struct sap_gpu_buffer stop_begin, stop_top, stop; /* device/tree_stops.h */
-    int node_room;
 
     /* a part of a larger whole */
     int is_part; /* later trees are parts of `whole` */
@@ -131,7 +114,7 @@ struct sap_gpu_host_tree {
 
     /* a force */
     struct sap_gpu_walkers places;
-    int listed; /* the stepper has written the list of active particles to `active` */
+    const struct sap_gpu_buffer *listed; /* the list of active particles that a stepper has; NULL: `active` */
     struct sap_gpu_buffer kept_acc, kept_pot, kept_work; /* results of a walk of a part, until the next one adds them */
     int picked; /* results of the last force: in picked_acc and picked_pot; else in acc and pot */
     struct sap_gpu_buffer place_given, place_a, row_key[2], row[2], part_key[2], part[2], slot, slot_strict, active,
@@ -151,34 +134,6 @@ struct sap_gpu_host_tree {
 
 /* Returns the bound of a group from the words of groups (SAP_GROUP_WORDS). */
 struct sap_bound sap_gpu_tree_bound(const double *words, int group);
-
-/* Launches `groups` groups of `threads` threads. */
-int sap_tree_launch(const struct sap_gpu_host_tree *t, struct sap_function *f, int groups, int threads,
-                    const struct sap_argument *a, int arguments);
-
-/* Launches a thread for each of n > 0 elements, in groups of `threads`. */
-int sap_tree_for_each(const struct sap_gpu_host_tree *t, struct sap_function *f, int n, int threads,
-                      const struct sap_argument *a, int arguments);
-
-/*
- * _mark ends the phases before `phase` at this point of the stream; _take_seconds reads the times of complete phases.
- * Driver statuses.
- */
-int sap_tree_mark(struct sap_gpu_host_tree *t, int phase);
-int sap_tree_take_seconds(struct sap_gpu_host_tree *t, int from, int to);
-
-/* Writes elements first ... first + n - 1 of an array to `to`. */
-typedef void sap_tree_fill(void *argument, void *to, int first, int n);
-
-/* Uploads n elements of `each` bytes that threads write to pinned memory by `fill`; waits. A driver status. */
-int sap_tree_upload(struct sap_gpu_host_tree *t, const struct sap_gpu_buffer *to, size_t each, int n,
-                    sap_tree_fill *fill, void *argument);
-
-/* Copies bytes from `at` on to memory of the host; waits. A driver status. */
-int sap_tree_download(struct sap_gpu_host_tree *t, void *to, const struct sap_gpu_buffer *from, size_t at,
-                      size_t bytes);
-
-int sap_tree_reserve(const struct sap_gpu_host_tree *t, struct sap_gpu_buffer *b, size_t bytes);
 
 /* Sorts n > 0 positions, each with mass 1, stored as four doubles each, in groups of `run`. A driver status. */
 int sap_tree_sort_places(struct sap_gpu_host_tree *t, struct sap_gpu_walkers *w, const struct sap_gpu_buffer *given,
@@ -201,10 +156,14 @@ int sap_tree_build_ahead_gpu(struct sap_gpu_host_tree *t, double lead);
 /* Checks whether the moments of the given particles fit into double; a driver status, t->out_of_range (gpu_build.c). */
 int sap_tree_check_range(struct sap_gpu_host_tree *t);
 
-/* Implements `set` of the table; a sapporo_status. */
-int sap_tree_set_gpu(struct sap_gpu_host_tree *t, const sapporo_tree_particles *p);
+/* Returns the list of active particles in device memory. */
+static inline const struct sap_gpu_buffer *sap_tree_active(const struct sap_gpu_host_tree *t)
+{
+    return t->listed ? t->listed : &t->active;
+}
 
-/* Copies a request's list to t->active; *bad: the first entry that is no particle, or -1. A driver status. */
+/* Copies a request's list to t->active, unless a stepper has it (gpu_results.c); *bad: the first entry that is no
+ * particle, or -1. A driver status. */
 int sap_tree_take_active(struct sap_gpu_host_tree *t, const sapporo_tree_request *r, int *bad);
 
 /*
@@ -237,9 +196,6 @@ int sap_tree_select_gpu(struct sap_gpu_host_tree *t, const struct sap_halo_wish 
 int sap_tree_selected_gpu(struct sap_gpu_host_tree *t, struct sap_halo_node *node, double (*x)[4]);
 void sap_tree_free_selection(struct sap_gpu_host_tree *t);
 
-/* Uploads sizes of accelerations by address to t->a; a driver status. */
-int sap_tree_send_accelerations(struct sap_gpu_host_tree *t, const sapporo_column *a, int n);
-
 /* Computes the words of nodes for the walk from their cells; a driver status. */
 int sap_gpu_tree_words(struct sap_gpu_host_tree *t, const struct sap_gpu_halo *of);
 
@@ -270,14 +226,5 @@ int sap_tree_make_stops(struct sap_gpu_host_tree *t);
 /* Implements `search` of the table; the device's context is current. */
 int sap_tree_search_gpu(struct sap_gpu_host_tree *t, int ni, const sapporo_column *x, const sapporo_column *h,
                         long long *first, long long room, int *list);
-
-/* Stores the message of a failure; returns status. */
-int sap_tree_fail(struct sap_gpu_host_tree *t, int status, const char *why);
-
-/* Returns zeroed host memory for n elements, or NULL: the caller then returns SAP_DRIVER_MEMORY. */
-void *sap_tree_host_memory(struct sap_gpu_host_tree *t, size_t n, size_t each);
-
-/* Translates a driver status to a sapporo_status and stores its message. After an error it waits for work in flight. */
-int sap_tree_judge(struct sap_gpu_host_tree *t, int status);
 
 #endif

@@ -58,8 +58,9 @@ static int launch_groups(struct sap_gpu_host_tree *t, const struct sap_gpu_pass 
     struct sap_function *const of_groups = spline ? wide ? spline->walk_dp : spline->walk_sp[whole]
                                            : wide ? t->f->walk_dp
                                                   : t->f->walk_sp[whole];
-    return sap_tree_launch(t, p->w.all_slots ? of_groups : t->f->selected[wide],
-                           from < 0 || from == SAP_LEFT_ORDER ? p->w.parts : (int)IDLE_GROUPS, SAP_WALK_THREADS, a, n);
+    return sap_session_launch(&t->session, p->w.all_slots ? of_groups : t->f->selected[wide],
+                              from < 0 || from == SAP_LEFT_ORDER ? p->w.parts : (int)IDLE_GROUPS, SAP_WALK_THREADS, a,
+                              n);
 }
 
 /* Returns the number of groups of threads that compute bunches. */
@@ -83,8 +84,8 @@ static int launch_few(struct sap_gpu_host_tree *t, const struct sap_gpu_pass *p,
     const struct sap_gpu_spline_kernels *const spline = t->lengths.f;
     const int large = !wide && !spline && (least > 1 || p->w.slots <= SAP_GPU_FEW_ROWS);
     struct sap_function *const of_warps = spline ? spline->few[wide] : t->f->few[wide];
-    return sap_tree_launch(t, large ? t->f->large : of_warps, groups_of_few(p, least, from),
-                           large ? SAP_LARGE_THREADS : SAP_FEW_THREADS, a, n);
+    return sap_session_launch(&t->session, large ? t->f->large : of_warps, groups_of_few(p, least, from),
+                              large ? SAP_LARGE_THREADS : SAP_FEW_THREADS, a, n);
 }
 
 /* Lists the bunches of selected particles. */
@@ -92,7 +93,7 @@ static int list_bunches(struct sap_gpu_host_tree *t, const struct sap_gpu_pass *
 {
     const struct sap_argument a[] = {SAP_ARRAY(*p->slot), SAP_ARRAY(t->left), VALUE(p->w)};
     const int bunches = p->w.slots / p->w.width + (p->w.slots % p->w.width > 0);
-    return sap_tree_for_each(t, t->f->bunches[p->w.every], bunches, THREADS, a, COUNT(a));
+    return sap_session_for_each(&t->session, t->f->bunches[p->w.every], bunches, THREADS, a, COUNT(a));
 }
 
 /* Lists the parts in the order in which they walk, where it matters; *from: that list, or -1. */
@@ -110,11 +111,11 @@ static int order_parts(struct sap_gpu_host_tree *t, const struct sap_gpu_pass *p
                                   .n = parts,
                                   .to = 8,
                                   .places = 1};
-    TRY(sap_tree_for_each(t, t->f->part_keys, parts, THREADS, keys, COUNT(keys)));
-    TRY(sap_primitives_sort(&t->f->primitives, t->stream, &sort, t->scratch.mem, &at));
+    TRY(sap_session_for_each(&t->session, t->f->part_keys, parts, THREADS, keys, COUNT(keys)));
+    TRY(sap_primitives_sort(t->session.primitives, t->session.stream, &sort, t->session.scratch.mem, &at));
     const struct sap_argument order[] = {SAP_ARRAY(t->part[at]), SAP_ARRAY(t->left), VALUE(parts), VALUE(p->w)};
     *from = SAP_LEFT_ORDER;
-    return sap_tree_for_each(t, t->f->part_order, parts, THREADS, order, COUNT(order));
+    return sap_session_for_each(&t->session, t->f->part_order, parts, THREADS, order, COUNT(order));
 }
 
 /* Launches the walks. Each launch computes the rows that earlier launches have left. */
@@ -153,7 +154,7 @@ static int launch_alone_spline(struct sap_gpu_host_tree *t, const struct sap_gpu
                                      VALUE(t->lengths.mean),
                                      VALUE(p->w),
                                      VALUE(t->t)};
-    return sap_tree_for_each(t, t->lengths.f->alone, p->w.slots, SAP_ALONE_THREADS, a, COUNT(a));
+    return sap_session_for_each(&t->session, t->lengths.f->alone, p->w.slots, SAP_ALONE_THREADS, a, COUNT(a));
 }
 
 static int launch_alone(struct sap_gpu_host_tree *t, const struct sap_gpu_pass *p)
@@ -166,7 +167,8 @@ static int launch_alone(struct sap_gpu_host_tree *t, const struct sap_gpu_pass *
         SAP_ARRAY(w->sorted), SAP_ARRAY(t->stop), SAP_ARRAY(t->cell), SAP_ARRAY(*sizes), SAP_ARRAY(w->address),
         SAP_ARRAY(*p->slot),  SAP_ARRAY(*p->row), SAP_ARRAY(t->acc),  SAP_ARRAY(t->pot), SAP_ARRAY(t->left),
         VALUE(t->stops),      VALUE(p->w),        VALUE(t->t)};
-    return sap_tree_for_each(t, t->f->alone[t->settings.order > 1], p->w.slots, SAP_ALONE_THREADS, a, COUNT(a));
+    return sap_session_for_each(&t->session, t->f->alone[t->settings.order > 1], p->w.slots, SAP_ALONE_THREADS, a,
+                                COUNT(a));
 }
 
 size_t sap_gpu_walk_left_words(const struct sap_gpu_walk *w)
@@ -177,10 +179,10 @@ size_t sap_gpu_walk_left_words(const struct sap_gpu_walk *w)
 int sap_gpu_walk_targets(struct sap_gpu_host_tree *t, const struct sap_gpu_pass *p)
 {
     const size_t rows = (size_t)p->w.slots;
-    TRY(sap_tree_reserve(t, &t->acc, rows * 3 * sizeof(double)));
-    TRY(sap_tree_reserve(t, &t->pot, rows * sizeof(double)));
+    TRY(sap_session_reserve(&t->session, &t->acc, rows * 3 * sizeof(double)));
+    TRY(sap_session_reserve(&t->session, &t->pot, rows * sizeof(double)));
     const size_t left = sap_gpu_walk_left_words(&p->w) + (p->w.work > 0 ? rows : 0);
-    TRY(sap_tree_reserve(t, &t->left, left * sizeof(int)));
-    TRY(t->driver->fill(t->stream, t->left.mem, 0, 0, SAP_LEFT_FIRST * sizeof(int)));
+    TRY(sap_session_reserve(&t->session, &t->left, left * sizeof(int)));
+    TRY(sap_session_fill(&t->session, t->left.mem, 0, 0, SAP_LEFT_FIRST * sizeof(int)));
     return t->settings.walk == SAPPORO_WALK_STACKLESS ? launch_alone(t, p) : launch_walks(t, p);
 }

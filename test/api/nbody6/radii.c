@@ -209,10 +209,10 @@ static void run(const struct model *model, enum kind passed, enum kind taken, in
 static void run_models(int recognised, enum kind taken)
 {
     for (int k = 0; k < MODELS; k++)
-        for (int passed = PLAIN; passed <= MASS; passed++) {
+        for (enum kind passed = PLAIN; passed <= MASS; passed++) {
             make_stars(&models[k]);
-            run(&models[k], passed, recognised ? (enum kind)passed : taken, 0, names[passed]);
-            run(&models[k], passed, recognised ? (enum kind)passed : taken, 8, names[passed]);
+            run(&models[k], passed, recognised ? passed : taken, 0, names[passed]);
+            run(&models[k], passed, recognised ? passed : taken, 8, names[passed]);
         }
 }
 

@@ -26,9 +26,8 @@ def test_declarations_are_those_of_the_headers(tmp_path):
 
 
 def test_every_public_function_is_there():
-    text = "".join(
-        (ROOT / "include" / name).read_text() for name in ("sapporo.h", "sapporo_tree.h", "sapporo_stepper.h")
-    )
+    headers = ("sapporo_types.h", "sapporo.h", "sapporo_tree.h", "sapporo_stepper.h")
+    text = "".join((ROOT / "include" / name).read_text() for name in headers)
     names = re.findall(r"^SAPPORO_API [^;(]*?(\w+)\(", text, re.MULTILINE)
     assert len(names) > 40
     assert set(names) == {name for name in dir(lib) if name.startswith("sapporo_")}

@@ -43,8 +43,9 @@ static long double wendland(int kernel, long double u)
     return 1365 / (64 * pi) * v6 * v2 * (1 + u * (8 + u * (25 + u * 32)));
 }
 
-/* Integral of 4 pi W u^power from a to b by Gauss and Legendre's formula with 8 points, exact for these polynomials. */
-static long double integral(int kernel, int power, long double a, long double b)
+/* Integral of 4 pi W u^power from low to high by Gauss and Legendre's formula with 8 points, exact for these
+ * polynomials. */
+static long double integral(int kernel, int power, long double low, long double high)
 {
     static const long double at[4] = {0.183434642495649804939476142360L, 0.525532409916328985817739049189L,
                                       0.796666477413626739591553936476L, 0.960289856497536231683560868569L};
@@ -52,10 +53,10 @@ static long double integral(int kernel, int power, long double a, long double b)
                                           0.222381034453374470544355994426L, 0.101228536290376259152531354310L};
     long double sum = 0;
     for (int k = 0; k < 8; k++) {
-        const long double u = (a + b) / 2 + (b - a) / 2 * (k < 4 ? at[k] : -at[k - 4]);
+        const long double u = (low + high) / 2 + (high - low) / 2 * (k < 4 ? at[k] : -at[k - 4]);
         sum += weight[k % 4] * wendland(kernel, u) * powl(u, power);
     }
-    return 4 * acosl(-1) * (b - a) / 2 * sum;
+    return 4 * acosl(-1) * (high - low) / 2 * sum;
 }
 
 /* Potential and acceleration per distance of mass 1 that is spread by a kernel. */

@@ -7,6 +7,7 @@
 #include "base/variable_check.h"
 #include "driver/opencl/opencl_driver.h"
 #include "engine/options.h"
+#include "variables.h"
 
 #include <ctype.h>
 #include <math.h>
@@ -107,7 +108,7 @@ static void ask(struct surroundings *s, struct outcome *out)
     out->tree_status = sap_settings_tree(&out->tree, wrong);
     if (out->tree_status != SAPPORO_OK) expect_one_line(wrong);
     out->npipes = sap_npipes();
-    out->list_status = (int)sap_env_list(SAP_VAR_GPU_LIST, out->list, SAP_DEVICES_MAX, &out->n, wrong);
+    out->list_status = (int)sap_env_list(&sap_variables[SAP_VAR_GPU_LIST], out->list, SAP_DEVICES_MAX, &out->n, wrong);
     if (out->list_status == SAP_READ_BAD) expect_one_line(wrong);
     out->cache = sap_opencl_cache_wanted();
     sapporo_set_log(NULL, NULL);

@@ -20,7 +20,6 @@ ArrayLike = npt.ArrayLike
 ScalarOrArray = Union[float, npt.ArrayLike]
 
 
-
 def _shown(array: Any) -> str:
     return f"an array of shape {array.shape} and type {array.dtype}"
 

@@ -369,8 +369,8 @@ class Context(Handle):
         out: arrays by the names of results, which the library writes in place of new ones: C-contiguous, of float64
 
         Raises ArgumentError, UnsupportedError, NotFiniteError, OutOfMemoryError or DeviceError.  Warns with
-        PartialWarning if i-particles are not finite, with EmptyWarning if the context has no particles and nj is absent.
-        Other Python threads run meanwhile.
+        PartialWarning if i-particles are not finite, and with EmptyWarning if the context has no particles and nj is
+        absent.  Other Python threads run meanwhile.
         """
         with self.begin(
             x,

@@ -1,4 +1,6 @@
-/* variables.c - reads environment variables for interfaces, and describes all variables to clients. */
+/* settings.c - reads environment variables for interfaces, and describes all variables to clients. */
+#include "context/settings.h"
+
 #include <stdio.h>
 
 #include "base/environment.h"
@@ -25,15 +27,16 @@ sapporo_precision sap_context_precision(sapporo_precision of_interface)
     return sap_settings_precision_is_set() ? SAPPORO_PRECISION_DEFAULT : of_interface;
 }
 
-static void describe(enum sap_variable variable, sapporo_variable *out)
+const struct sap_variable_row *sapporo_variable_row(enum sap_variable variable) { return &sap_variables[variable]; }
+
+static void describe(const struct sap_variable_row *row, sapporo_variable *out)
 {
-    const struct sap_variable_row *const row = &sap_variables[variable];
     out->audience = (int)row->audience;
     (void)snprintf(out->name, sizeof out->name, "%s", row->name);
-    (void)snprintf(out->type, sizeof out->type, "%s", sap_variable_type(variable));
+    (void)snprintf(out->type, sizeof out->type, "%s", sap_variable_type(row));
     (void)snprintf(out->usual, sizeof out->usual, "%s", row->usual);
     (void)snprintf(out->about, sizeof out->about, "%s", row->about);
-    sap_variable_values(variable, out->values, sizeof out->values);
+    sap_variable_values(row, out->values, sizeof out->values);
 }
 
 int sapporo_variable_describe(int number, sapporo_variable *variable)
@@ -41,7 +44,7 @@ int sapporo_variable_describe(int number, sapporo_variable *variable)
     sapporo_variable whole = {.audience = -1};
     if (!variable || variable->size < sizeof variable->size) return SAPPORO_ERR_ARGUMENT;
     const int there = number >= 0 && number < SAP_VARIABLES;
-    if (there) describe((enum sap_variable)number, &whole);
+    if (there) describe(&sap_variables[number], &whole);
     sap_struct_return(variable, &whole, sizeof whole);
     return there ? SAPPORO_OK : SAPPORO_ERR_ARGUMENT;
 }

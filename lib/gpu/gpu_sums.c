@@ -1,0 +1,66 @@
+/* gpu_sums.c - sums over predicted records on one device: memory and launches. */
+#include "gpu/gpu_sums.h"
+
+#include "gpu/gpu_devices.h"
+#include "gpu/gpu_kernels.h"
+#include "gpu/gpu_launch.h"
+
+int sap_gpu_reserve_records(const struct sap_gpu_slab *s, int rows)
+{
+    const struct sap_driver *d = s->set->driver;
+    struct sap_gpu_sums *h = s->sums;
+    struct sap_dev *dev = s->device->dev;
+    const size_t records = (size_t)s->f.superpackets * (size_t)rows * sizeof(double);
+    TRY(sap_gpu_reserve(d, dev, &h->record, records * (size_t)s->f.sums + 1));
+    TRY(sap_gpu_reserve(d, dev, &h->near, s->near ? records * 3 : 1));
+    TRY(sap_gpu_reserve(d, dev, &h->predicted, 1));
+    return sap_gpu_reserve(d, dev, &h->counters, sizeof(struct sap_gpu_counters));
+}
+
+int sap_gpu_launch_force(const struct sap_gpu_slab *s)
+{
+    const struct sap_gpu_sums *const h = s->sums;
+    const struct sap_gpu_list_memory *const l = &h->lists;
+    const struct sap_gpu_shape *shape = &s->shape;
+    const struct sap_gpu_kernels *k = s->device->kernels;
+    struct sap_mem *const sums = s->f.lone ? s->out : h->record.mem;
+    const struct sap_argument a[] = {
+        {s->j, 0},   MEM(h->predicted), {s->i, 0},        {sums, 0},   MEM(h->near),
+        MEM(l->hit), MEM(l->hit_count), MEM(h->counters), VALUE(s->f), VALUE(shape->rows_per_group)};
+    const unsigned rows = (unsigned)((s->f.ni + shape->rows_per_group - 1) / shape->rows_per_group);
+    if (shape->many) {
+        const unsigned groups[2] = {rows, (unsigned)s->f.superpackets};
+        return sap_gpu_launch(s->stream, s->set->driver, k->many[shape->which][s->mode], groups,
+                              (unsigned)k->geometry.many_threads, 0, a, COUNT(a));
+    }
+    const unsigned groups[2] = {(unsigned)s->f.superpackets, rows};
+    return sap_gpu_launch(s->stream, s->set->driver, k->few[shape->which][s->mode], groups,
+                          (unsigned)k->geometry.few_threads, sap_gpu_few_shared(s->set, &k->geometry, shape->which), a,
+                          COUNT(a));
+}
+
+/* Merging two accumulators takes as long as three deposits, so no more lanes are used than keep a unit busy. */
+int sap_gpu_sharing_lanes(const struct sap_gpu_slab *s, const struct sap_gpu_force *f)
+{
+    const struct sap_device_properties *const p = &s->device->properties;
+    const long long threads = (long long)p->units * (p->vectors ? 1 : 512);
+    int parts = 1;
+    while (parts < 32 && parts * 4 <= f->superpackets && (long long)f->ni * f->sums * parts * 2 <= threads) parts *= 2;
+    return parts;
+}
+
+int sap_gpu_launch_sums(const struct sap_gpu_slab *s, struct sap_mem *out, const struct sap_gpu_force *f)
+{
+    const int parts = sap_gpu_sharing_lanes(s, f);
+    const struct sap_argument a[] = {MEM(s->sums->record), {out, 0}, VALUE(*f), VALUE(parts)};
+    const unsigned rows = (unsigned)(((long long)f->ni * parts + 127) / 128), groups[2] = {rows, (unsigned)f->sums};
+    return sap_gpu_launch(s->stream, s->set->driver, s->device->kernels->sums, groups, 128, 0, a, COUNT(a));
+}
+
+void sap_gpu_sums_free(const struct sap_driver *driver, struct sap_gpu_sums *s)
+{
+    struct sap_gpu_list_memory *const l = &s->lists;
+    struct sap_gpu_buffer *const all[] = {&s->predicted, &s->record,    &s->near,   &s->i,      &s->counters,
+                                          &l->hit,       &l->hit_count, &l->offset, &l->cursor, &l->entry};
+    for (int k = 0; k < COUNT(all); k++) sap_gpu_free(driver, all[k]);
+}

@@ -1,0 +1,51 @@
+/*
+ * gpu_given.h - particles by address on an accelerator, as they were set: those of a tree, or of a stepper with direct
+ * sums. Functions that return int return driver statuses unless their comment says otherwise.
+ */
+#ifndef SAP_GPU_GIVEN_H
+#define SAP_GPU_GIVEN_H
+
+#include "gpu/gpu_memory.h"
+#include "gpu/gpu_session.h"
+#include "sapporo.h"
+
+struct sap_gpu_lengths;
+struct sap_gpu_tree_kernels;
+
+enum { SAP_TORN_MASSES = 2 };
+enum { SAP_GIVEN_KINDS = 3, SAP_NONE_BAD = 0x7F7F7F7F }; /* of what kernels look at: by kind, the first that is bad */
+
+struct sap_gpu_given {
+    const struct sap_gpu_tree_kernels *f;
+    struct sap_gpu_lengths *lengths; /* of particles with spline softening; NULL: there are none */
+    int room, n;                     /* n: particles of the last set */
+    struct sap_gpu_buffer particle;  /* four doubles each: position, mass */
+    struct sap_gpu_buffer a;         /* sizes of accelerations */
+    double *mass;                    /* [room] on the host: for a set without masses */
+    int mass_elsewhere;              /* the last masses came in device memory */
+    int torn;                        /* a set failed half way; SAP_TORN_MASSES: masses were overwritten, too */
+    int has_a;                       /* particles with known accelerations */
+};
+
+/* _new allocates memory of the host for so many particles, and _open, within a call, that of the device. */
+int sap_gpu_given_new(struct sap_gpu_given *g, int room);
+int sap_gpu_given_open(struct sap_gpu_session *s, struct sap_gpu_given *g);
+void sap_gpu_given_free(const struct sap_driver *driver, struct sap_gpu_given *g);
+
+/* Takes particles of the caller, in a call of its own; a sapporo_status. */
+int sap_gpu_given_set(struct sap_gpu_session *s, struct sap_gpu_given *g, const sapporo_tree_particles *p);
+
+/* Uploads sizes of accelerations by address. */
+int sap_gpu_given_send_a(struct sap_gpu_session *s, struct sap_gpu_given *g, const sapporo_column *a, int n);
+
+/*
+ * _look prepares device memory, which it returns, for a kernel that looks for bad values of SAP_GIVEN_KINDS kinds;
+ * _ask waits for what the kernel found: by kind, the first bad entry, or SAP_NONE_BAD.
+ */
+int sap_gpu_given_look(struct sap_gpu_session *s, struct sap_mem **found);
+int sap_gpu_given_ask(struct sap_gpu_session *s, int *bad);
+
+/* Makes memory of the caller on the device known to the driver, which releases it; *mem is NULL if `at` is. */
+int sap_gpu_adopt(const struct sap_gpu_session *s, const void *at, size_t bytes, struct sap_mem **mem);
+
+#endif
