@@ -63,6 +63,7 @@ enum { PACKET_WORDS = SAP_CPU_PACKET * RECORD + (int)(64 / sizeof(W)) };
 /* Behind the packets: indices if they are in no record, squared softening. */
 enum { TILE = SAP_CPU_SUPERPACKET, AT_INDEX = PACKET_WORDS * SAP_CPU_LANES };
 enum { AT_EPS2 = AT_INDEX + (JID < KEPT ? 0 : TILE) };
+enum { AT_BOUNDS = AT_EPS2 + TILE }; /* two words per address (kernel_counts.h) */
 
 enum { LANES = SAP_CPU_LANES, VECTORS = LANES / V_LANES, D_VECTORS = LANES / D_LANES };
 
@@ -94,6 +95,8 @@ SAP_INLINE int hidden(int n)
 /* Functions that several instances share: copies of them take long to compile and gain nothing. */
 #define SHARED static __attribute__((noinline))
 
+#include "kernel_counts.h"
+
 #include "kernel_records.h"
 
 #include "kernel_pairs.h"
@@ -114,7 +117,7 @@ enum { IN_DOUBLE = sizeof(W) == sizeof(double) };
  */
 SAP_INLINE struct sap_variant general(struct sap_variant v)
 {
-    return (struct sap_variant){3, 1, v.skip_own, IN_DOUBLE, v.soft == 2 ? 2 : 1, 0, 0, 0};
+    return (struct sap_variant){3, 1, v.skip_own, IN_DOUBLE, v.soft == 2 ? 2 : 1, 0, 0, 0, 0};
 }
 
 /* Returns the instance that serves a variant. A variant has its own if that makes it faster by 3 % or more. */
@@ -123,19 +126,19 @@ SAP_INLINE struct sap_variant general(struct sap_variant v)
 SAP_INLINE struct sap_variant instance_of(struct sap_variant v)
 {
     if (!v.skip_own || v.soft || (IN_DOUBLE && v.wide) || v.near & SAP_LISTS) return general(v);
-    return (struct sap_variant){v.near, v.near ? 1 : v.zero, 1, 0, 0, 0, 0, 0};
+    return (struct sap_variant){v.near, v.near ? 1 : v.zero, 1, 0, 0, 0, 0, 0, 0};
 }
 #else
 SAP_INLINE struct sap_variant instance_of(struct sap_variant v)
 {
     if (IN_DOUBLE && v.wide) return general(v);
     if (SAP_ORDER == 2 && !v.near && !(v.skip_own && v.soft == 2))
-        return (struct sap_variant){0, v.zero, v.skip_own, 0, v.soft == 2 ? 2 : 1, 0, 0, 0};
+        return (struct sap_variant){0, v.zero, v.skip_own, 0, v.soft == 2 ? 2 : 1, 0, 0, 0, 0};
     if (v.soft) return general(v);
     if (SAP_ORDER == 4 &&
         (v.skip_own ? v.near < SAP_LISTS || (!v.zero && (IN_DOUBLE || v.near == SAP_LISTS)) : !v.near && !v.zero))
-        return (struct sap_variant){v.near, v.zero, v.skip_own, 0, 0, 0, 0, 0};
-    return IN_DOUBLE ? (struct sap_variant){3, 1, v.skip_own, 0, 0, 0, 0, 0} : general(v);
+        return (struct sap_variant){v.near, v.zero, v.skip_own, 0, 0, 0, 0, 0, 0};
+    return IN_DOUBLE ? (struct sap_variant){3, 1, v.skip_own, 0, 0, 0, 0, 0, 0} : general(v);
 }
 #endif
 
@@ -144,7 +147,7 @@ SAP_INLINE struct sap_variant instance_of(struct sap_variant v)
 /* Runs F(A, B, variant) with a variant that is a constant for the compiler. */
 #define CASE(F, A, B, near, zero, own, wide, soft)                                                                     \
     case ((((near)*2 + (zero)) * 2 + (own)) * 2 + (wide)) * 3 + (soft):                                                \
-        F(A, B, ((struct sap_variant){near, zero, own, wide, soft, 0, 0, 0}));                                         \
+        F(A, B, ((struct sap_variant){near, zero, own, wide, soft, 0, 0, 0, 0}));                                      \
         return;
 #if SAP_ORDER > 4
 #define ORDER_CASES(F, A, B)                                                                                           \
@@ -177,7 +180,7 @@ SAP_INLINE struct sap_variant instance_of(struct sap_variant v)
 #if SAP_ORDER == 2
 #define SPLINE(F, A, B, near, own, wide, soft)                                                                         \
     case ((near) != 0) * 4 + (own)*2 + ((soft) == 2):                                                                  \
-        F(A, B, ((struct sap_variant){near, 0, own, wide, soft, 0, 0, 1}));                                            \
+        F(A, B, ((struct sap_variant){near, 0, own, wide, soft, 0, 0, 1, 0}));                                         \
         return;
 #define SPLINE_CASES(F, A, B, v)                                                                                       \
     if ((v).spline) {                                                                                                  \
@@ -190,7 +193,7 @@ SAP_INLINE struct sap_variant instance_of(struct sap_variant v)
             SPLINE(F, A, B, 3, 0, WIDE, 2)                                                                             \
             SPLINE(F, A, B, 3, 1, WIDE, 1)                                                                             \
         default:                                                                                                       \
-            F(A, B, ((struct sap_variant){3, 0, 1, WIDE, 2, 0, 0, 1}));                                                \
+            F(A, B, ((struct sap_variant){3, 0, 1, WIDE, 2, 0, 0, 1, 0}));                                             \
         }                                                                                                              \
         return;                                                                                                        \
     }
@@ -201,7 +204,7 @@ SAP_INLINE struct sap_variant instance_of(struct sap_variant v)
 #if SAP_ORDER == 4
 #define OUTSIDE_CASE(F, A, B, v)                                                                                       \
     if ((v).outside) {                                                                                                 \
-        F(A, B, ((struct sap_variant){SAP_LISTS, 1, 0, WIDE, 0, 1, 0, 0}));                                            \
+        F(A, B, ((struct sap_variant){SAP_LISTS, 1, 0, WIDE, 0, 1, 0, 0, 0}));                                         \
         return;                                                                                                        \
     }
 #else
@@ -223,7 +226,7 @@ SAP_INLINE struct sap_variant instance_of(struct sap_variant v)
 /* Completes a variant as instance_of does: members of lists leave the sums, and only dp has wide distances. */
 SAP_INLINE struct sap_variant completed(struct sap_variant v)
 {
-    if (v.outside) return (struct sap_variant){SAP_LISTS, 1, 0, IN_DOUBLE, 0, 1, 0, 0};
+    if (v.outside) return (struct sap_variant){SAP_LISTS, 1, 0, IN_DOUBLE, 0, 1, 0, 0, 0};
     v.wide = IN_DOUBLE && v.wide;
     v.zero = v.zero && !v.spline;
     return v;
@@ -241,11 +244,38 @@ SAP_INLINE struct sap_variant completed(struct sap_variant v)
         CASE(F, A, B, 3, 1, 1, WIDE, 1)                                                                                \
         CASE(F, A, B, 3, 1, 0, WIDE, 2)                                                                                \
     default:                                                                                                           \
-        F(A, B, ((struct sap_variant){3, 1, 1, WIDE, 2, 0, 0, 0}));                                                    \
+        F(A, B, ((struct sap_variant){3, 1, 1, WIDE, 2, 0, 0, 0, 0}));                                                 \
     }
 #endif
 
-static void many_i(const struct sap_many_args *a, struct sap_group *g) { DISPATCH(many_tile, a, g, a->variant) }
+/* Floors and counts: common softening counts as softening per i-particle, as in `general`. */
+#if SAP_COUNTS_HERE && !defined(SAP_SMALL_KERNELS)
+#define MORE(more, zero, soft)                                                                                         \
+    case ((more)*2 + (zero)) * 2 + ((soft) == 2):                                                                      \
+        many_tile(a, g, ((struct sap_variant){0, zero, 0, 0, soft, 0, 0, 0, more}));                                   \
+        return;
+#define MORE_CASES(a, g, v)                                                                                            \
+    if ((v).more) {                                                                                                    \
+        switch (((v).more * 2 + (v).zero) * 2 + ((v).soft == 2)) {                                                     \
+            MORE(SAP_FLOOR, 0, 1)                                                                                      \
+            MORE(SAP_FLOOR, 0, 2)                                                                                      \
+            MORE(SAP_COUNTS, 0, 1)                                                                                     \
+            MORE(SAP_COUNTS, 0, 2)                                                                                     \
+            MORE(SAP_COUNTS, 1, 1)                                                                                     \
+        default:                                                                                                       \
+            many_tile(a, g, ((struct sap_variant){0, 1, 0, 0, 2, 0, 0, 0, SAP_COUNTS}));                               \
+        }                                                                                                              \
+        return;                                                                                                        \
+    }
+#else
+#define MORE_CASES(a, g, v)
+#endif
+
+static void many_i(const struct sap_many_args *a, struct sap_group *g)
+{
+    MORE_CASES(a, g, a->variant)
+    DISPATCH(many_tile, a, g, a->variant)
+}
 
 static void few_i_chunk(const struct few_work *w, struct sap_single *s, struct sap_variant variant)
 {
@@ -405,6 +435,7 @@ static void seed_bias(double *first, double *third)
                                     .group = GROUP,                                                                    \
                                     .tile_bytes = sizeof(W) * AT_EPS2,                                                 \
                                     .soft_bytes = sizeof(W) * TILE,                                                    \
+                                    .bounds_bytes = SAP_COUNTS_HERE ? sizeof(W) * 2 * TILE : 0,                        \
                                     .few = few_below,                                                                  \
                                     .predict = predict,                                                                \
                                     .start_group = start_group,                                                        \

@@ -31,6 +31,7 @@ struct sap_columns {
     const double *mass, *time;
     const int32_t *index;
     const double *eps2; /* squared softening; NULL: none */
+    const double *h2;   /* squared radii within which targets count the particle; NULL: nothing is counted */
 };
 
 /* A candidate for the neighbour list of a lane, or the header of several candidates. */
@@ -90,7 +91,10 @@ struct sap_group {
     double sure[SAP_GROUP_MAX], sure_weight[SAP_GROUP_MAX]; /* likewise, for candidates that are not doubtful */
     _Alignas(64) struct sap_near_lanes near;
     uint32_t coincident; /* lanes that met a particle at zero distance */
-    int n;               /* i-particles in the group */
+    /* of variants that count: bounds of squared radii, and particles that are surely and that may be within them */
+    _Alignas(64) float within[2][SAP_GROUP_MAX];
+    _Alignas(64) int32_t count[2][SAP_GROUP_MAX];
+    int n; /* i-particles in the group */
     /* 1: the group meets one tile only; the totals are in limb 0, and all other limbs are unused */
     int alone;
     struct sap_hits hits;
@@ -112,6 +116,9 @@ struct sap_single {
 /* Results in addition to the force. */
 enum { SAP_NEAREST = 1, SAP_LISTS = 2 };
 
+/* What lists of batches ask for (kernel_counts.h): a floor of the distance, or counts of neighbours and a floor. */
+enum { SAP_FLOOR = 1, SAP_COUNTS = 2 };
+
 /* The requirements of a force, which select a variant of the kernels. */
 struct sap_variant {
     int near;     /* SAP_NEAREST, SAP_LISTS (their candidates), both or none */
@@ -123,13 +130,14 @@ struct sap_variant {
     int exact;    /* 1: roots are made of correctly rounded operations, so all machines agree */
     int spline;   /* of order 2: SAP_SPLINE_... of spline softening; 0: Plummer's. It needs soft, and looks at zero
                      distances itself */
+    int more;     /* SAP_FLOOR (with `zero` 0), SAP_COUNTS or 0; only of kernels with bounds_bytes */
 };
 
 struct sap_many_args {
     const void *records; /* predicted j of the tile, as predict wrote them */
     uint32_t first;      /* first address of the tile */
     int n;               /* addresses of the tile that take part */
-    double eps2;
+    double eps2, floor2; /* floor2: of the softened distance; 0: none */
     struct sap_variant variant;
 };
 
@@ -180,6 +188,7 @@ struct sap_i {
     const double *eps2;               /* sum of common and own softening; NULL: all is common */
     const double (*a)[3], (*jerk)[3]; /* a: from order 6 on; jerk: order 8 */
     const double *dtr;                /* time ahead at which candidates of variants `outside` are near, too; NULL: 0 */
+    const double *h2;                 /* squared radii of variants that count; NULL: nothing is counted */
 };
 
 /* Sources of a list of kernel_more.h, in double; every column is padded to a multiple of SAP_MORE_LANES by sources far
@@ -192,11 +201,12 @@ struct sap_more_args {
 };
 
 struct sap_kernel {
-    int sums;          /* pot, acc and, from order 4 on, jerk; snap from 6, crackle from 8 */
-    int group;         /* i-particles per call of many_i */
-    size_t tile_bytes; /* of 2,048 predicted j in packet order */
-    size_t soft_bytes; /* bytes that follow if the tile has softening per particle */
-    int few;           /* few_i is for fewer i-particles than this */
+    int sums;            /* pot, acc and, from order 4 on, jerk; snap from 6, crackle from 8 */
+    int group;           /* i-particles per call of many_i */
+    size_t tile_bytes;   /* of 2,048 predicted j in packet order */
+    size_t soft_bytes;   /* bytes that follow if the tile has softening per particle */
+    size_t bounds_bytes; /* bytes that follow those if targets count its particles; 0: many_i has no variants `more` */
+    int few;             /* few_i is for fewer i-particles than this */
 
     /*
      * Predicts the first n (> 0) addresses of a tile to `time` into tile_bytes of 64-byte aligned memory; returns

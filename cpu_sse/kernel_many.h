@@ -18,6 +18,8 @@ SAP_INLINE void load_record(const W *tile, int l, int e, struct source_words *j,
     for (int w = 0; w < KEPT; w++)
         if (w != JID) j->word[w] = v_set1((double)r[w]);
     if (variant.soft == 2) j->word[JE] = v_set1((double)tile[AT_EPS2 + e * LANES + l]);
+    for (int k = 0; k < 2 && has_counts(variant); k++)
+        j->within[k] = v_set1((double)tile[AT_BOUNDS + k * TILE + e * LANES + l]);
     if (!variant.skip_own) return;
     int32_t index;
     memcpy(&index, JID < KEPT ? &r[JID] : &tile[AT_INDEX + e * LANES + l], sizeof index);
@@ -40,13 +42,14 @@ struct seeds {
     V r2[NV], seed[NV];
 };
 
-SAP_INLINE void make_seeds(const W *tile, int l, int e, const struct many_state *m, struct seeds *to,
-                           const struct sap_variant variant)
+SAP_INLINE void make_seeds(const W *tile, int l, int e, const struct many_state *m, struct pair_state *s,
+                           struct seeds *to, const struct sap_variant variant)
 {
     struct source_words j;
     load_record(tile, l, e, &j, variant);
     UNROLL
     for (int v = 0; v < NV; v++) {
+        if (has_counts(variant)) count_pair(&j, &m->i[v], &s[v]);
         to->r2[v] = pair_r2(&j, &m->i[v], m->eps2, variant);
         to->seed[v] = v_seed(to->r2[v]);
     }
@@ -78,9 +81,9 @@ SAP_INLINE void walk_in_step(const W *tile, int l, int e0, int e1, const struct 
                              const struct sap_variant variant)
 {
     struct seeds last, next;
-    make_seeds(tile, l, e0, m, &last, variant);
+    make_seeds(tile, l, e0, m, s, &last, variant);
     for (int e = e0 + 1; e < e1; e++) {
-        make_seeds(tile, l, e, m, &next, variant);
+        make_seeds(tile, l, e, m, s, &next, variant);
         add_seeded(tile, l, e - 1, m, &last, s, variant);
         last = next;
     }
@@ -105,6 +108,7 @@ SAP_INLINE void walk(const W *tile, int l, int e0, int e1, const struct many_sta
         for (int v = 0; v < NV; v++) {
             unsigned bits = 0;
             int *const near = &close[TWO_LOOPS ? e - e0 : 0][v];
+            if (has_counts(variant)) count_pair(&j, &m->i[v], &s[v]);
             const V root = pair_root(&j, &m->i[v], m->eps2, m->reach[v], m->weight[v], &s[v].low, &bits, near, variant);
             if (TWO_LOOPS)
                 u[TWO_LOOPS ? e - e0 : 0][v] = root;
@@ -145,6 +149,24 @@ SHARED_SUMS void add_sums(V (*sum)[NV], D (*run)[G_HALVES])
     }
 }
 
+#if SAP_COUNTS_HERE
+/* Loads the counts of a group, or stores them. */
+SAP_INLINE void exchange_counts(struct sap_group *g, struct pair_state *s, int store)
+{
+    UNROLL
+    for (int v = 0; v < NV; v++) UNROLL
+    for (int k = 0; k < 2; k++) {
+        WI *const at = g->count[k] + v * V_LANES;
+        if (store)
+            vb_store(at, s[v].count[k]);
+        else
+            s[v].count[k] = vi_load(at);
+    }
+}
+#else
+#define exchange_counts(g, s, store) (void)(s)
+#endif
+
 /* Adds one packet: float sums, flushed to the running double sums of the superpacket. */
 SAP_INLINE void many_packet(const W *tile, int l, int count, int block, struct many_state *m, D (*run)[G_HALVES],
                             struct sap_group *g, struct hit_bits *h, const struct sap_variant variant)
@@ -155,6 +177,7 @@ SAP_INLINE void many_packet(const W *tile, int l, int count, int block, struct m
     UNROLL
     for (int v = 0; v < NV; v++) UNROLL
     for (int q = 0; q < SUMS; q++) s[v].sum[q] = v_set1(0.0);
+    if (has_counts(variant)) exchange_counts(g, s, 0);
     for (int e0 = 0; e0 < count; e0 += step, block++) {
         const int e1 = e0 + step < count ? e0 + step : count;
         UNROLL
@@ -167,6 +190,7 @@ SAP_INLINE void many_packet(const W *tile, int l, int count, int block, struct m
             if (tells_zero(variant)) g->coincident |= vm_bits(v_lt(s[v].low, v_set1(SAP_COINCIDENT))) << (v * V_LANES);
         }
     }
+    if (has_counts(variant)) exchange_counts(g, s, 1);
     V sum[SUMS][NV];
     UNROLL
     for (int q = 0; q < SUMS; q++) UNROLL
@@ -185,6 +209,9 @@ SAP_INLINE void load_many(struct many_state *m, struct sap_group *g, const struc
         for (int w = 0; w < IWORDS; w++) m->i[v].word[w] = v_load((const W *)g->words[w] + v * V_LANES);
         if (variant.soft && !a->variant.soft) m->i[v].word[IE] = m->eps2;
         m->i[v].close2 = v_max(m->i[v].word[IE], v_set1(SAP_TINY_R2));
+        if (has_floor(variant)) m->i[v].floor2 = v_set1(a->floor2);
+        for (int k = 0; k < 2 && has_counts(variant); k++)
+            m->i[v].within[k] = v_load((const W *)(const void *)g->within[k] + v * V_LANES);
         m->i[v].index = vi_load((const WI *)(const void *)g->index + v * V_LANES);
 #if defined(SAP_KERNEL_DP)
         m->reach[v] = v_load(g->reach_d + v * V_LANES);

@@ -5,6 +5,8 @@
 struct target_words {
     V word[IWORDS];
     V close2; /* of spline softening: squared distance from which on its own length plays no part */
+    V floor2; /* of the softened distance, if the variant has one */
+    V within[2];
     VI index;
 };
 
@@ -12,6 +14,9 @@ struct target_words {
 struct pair_state {
     V sum[SUMS];
     V low; /* smallest squared distance in this block */
+#if SAP_COUNTS_HERE
+    VI count[2]; /* particles surely within the radius, and those that may be */
+#endif
 };
 
 /* Returns the reciprocal root of any r2 > 0. */
@@ -49,7 +54,7 @@ SAP_INLINE int tells_zero(const struct sap_variant variant)
 
 /* Words of a vector of j, or of one j in all lanes. */
 struct source_words {
-    V word[JWORDS];
+    V word[JWORDS], within[2];
     VI index;
 };
 
@@ -121,13 +126,14 @@ SAP_INLINE void pair_sums_spline(const struct source_words *j, const struct targ
 }
 #endif
 
-/* Adds Plummer's softening to a squared distance. */
+/* Adds Plummer's softening to a squared distance, and applies the floor. */
 SAP_INLINE V soften(V d2, const struct source_words *j, const struct target_words *i, V eps2,
                     const struct sap_variant variant)
 {
     if (variant.spline) return d2;
-    const V r2 = v_add(d2, variant.soft ? i->word[IE] : eps2);
-    return variant.soft == 2 ? v_add(r2, j->word[JE]) : r2;
+    const V of_i = v_add(d2, variant.soft ? i->word[IE] : eps2),
+            r2 = variant.soft == 2 ? v_add(of_i, j->word[JE]) : of_i;
+    return has_floor(variant) ? v_max(i->floor2, r2) : r2; /* in this order NaN stays */
 }
 
 /* Returns the softened squared distance, from the words. */
@@ -138,6 +144,20 @@ SAP_INLINE V pair_r2(const struct source_words *j, const struct target_words *i,
     separation(j, i, d);
     return soften(sap_distance2(d[0], d[1], d[2]), j, i, eps2, variant);
 }
+
+#if SAP_COUNTS_HERE
+/* Counts a particle if it is within the larger of both radii. */
+SAP_INLINE void count_pair(const struct source_words *j, const struct target_words *i, struct pair_state *s)
+{
+    V d[3];
+    separation(j, i, d);
+    const V d2 = sap_distance2(d[0], d[1], d[2]);
+    UNROLL
+    for (int k = 0; k < 2; k++) s->count[k] = vi_count(s->count[k], v_lt(d2, v_max(i->within[k], j->within[k])));
+}
+#else
+#define count_pair(j, i, s) (void)(s)
+#endif
 
 /*
  * Returns the lanes of candidates, which are excluded from the force: the squared distance, now or at the time ahead,

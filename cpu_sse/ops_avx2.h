@@ -52,6 +52,7 @@ SAP_INLINE FM fi_ne(FI a, FI b)
     return _mm256_castsi256_ps(_mm256_xor_si256(_mm256_cmpeq_epi32(a, b), _mm256_set1_epi32(-1)));
 }
 SAP_INLINE FI fi_select(FM m, FI a, FI b) { return _mm256_blendv_epi8(b, a, _mm256_castps_si256(m)); }
+SAP_INLINE FI fi_count(FI n, FM m) { return _mm256_sub_epi32(n, _mm256_castps_si256(m)); }
 
 /* ---- double ---- */
 SAP_INLINE D d_set1(double x) { return _mm256_set1_pd(x); }

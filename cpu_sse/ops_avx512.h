@@ -45,6 +45,7 @@ SAP_INLINE FI fi_load(const int32_t *p) { return _mm512_load_si512(p); }
 SAP_INLINE void fi_store(int32_t *p, FI x) { _mm512_store_si512(p, x); }
 SAP_INLINE FM fi_ne(FI a, FI b) { return _mm512_cmpneq_epi32_mask(a, b); }
 SAP_INLINE FI fi_select(FM m, FI a, FI b) { return _mm512_mask_mov_epi32(b, m, a); }
+SAP_INLINE FI fi_count(FI n, FM m) { return _mm512_mask_add_epi32(n, m, n, _mm512_set1_epi32(1)); }
 
 /* ---- double ---- */
 SAP_INLINE D d_set1(double x) { return _mm512_set1_pd(x); }

@@ -53,6 +53,7 @@ SAP_INLINE FI fi_select(FM m, FI a, FI b)
     const __m128i k = _mm_castps_si128(m);
     return _mm_or_si128(_mm_and_si128(k, a), _mm_andnot_si128(k, b));
 }
+SAP_INLINE FI fi_count(FI n, FM m) { return _mm_sub_epi32(n, _mm_castps_si128(m)); }
 
 /* ---- double ---- */
 SAP_INLINE D d_set1(double x) { return _mm_set1_pd(x); }

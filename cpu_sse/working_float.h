@@ -48,6 +48,7 @@ enum { V_LANES = F_LANES, V_HALVES = F_LANES / D_LANES };
 #define vi_set1      fi_set1
 #define vi_load      fi_load
 #define vi_ne        fi_ne
+#define vi_count     fi_count
 #define vb_set1(n)   fi_set1((int32_t)(n))
 #define vb_load      fi_load
 #define vb_store     fi_store

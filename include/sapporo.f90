@@ -196,6 +196,7 @@ module sapporo
         real(c_double) :: dt = 0, eta = 0
         integer(c_int) :: levels = 0, rebuild = 0, nfields = 0
         type(c_ptr) :: fields = c_null_ptr                  ! type(sapporo_field), nfields of them
+        integer(c_int) :: landing = 0
     end type sapporo_stepper_options
 
     type, bind(c) :: sapporo_stepper_particles

@@ -425,7 +425,9 @@ typedef struct sapporo_batch sapporo_batch; /* handle of a batch of small forces
  * nj-1 of a context of the same kind, in their order.
  *
  * A batch in which some list has quad_j, h2_i, h2_j, floor2 or a result `count` is computed in double in every
- * precision, with the same bits on all engines.  With addresses, quad_j and h2_j have an element per address: element a
+ * precision, with the same bits on all engines.  In `sp` with full roots the CPU engine computes lists without quad_j
+ * in single precision all the same, with the errors and bits of its kind, where single precision holds them; counts are
+ * always those of distances in double.  With addresses, quad_j and h2_j have an element per address: element a
  * is that of the particle at address a.  A device gets such columns once per call if all lists name the same ones.  R2
  * is the larger of r2 + eps2 and floor2.  Moments Q of a source at the distance d add -(3 d.Q d / R^5 - tr Q / R^3) / 2
  * to the potential, and the gradient of that to the acceleration. `count` is the number of sources with r2 < max(h2_i,

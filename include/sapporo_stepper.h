@@ -13,7 +13,8 @@
  *    that length, to the bit.
  *
  * The arithmetic of the stepper has the same bits on every engine; forces have those of the engine's kind.  Any
- * division of a run into calls of advance, save and restore gives the same bytes on one kind of engine.  G = 1.
+ * division of a run into calls of advance, save and restore gives the same bytes on one kind of engine, if it lands at
+ * the same times, where the option `landing` is set.  G = 1.
  *
  * A particle whose mass is exactly 0, of either sign, is massless: it feels forces and fields, and exerts no force.
  * Massless particles are not in the tree, nor among the sources of direct sums.  They change no bit of the orbits of
@@ -104,6 +105,8 @@ typedef struct sapporo_stepper_options {
                     repeated then differs within the accuracy of the tree, unless SAPPORO_TUNE is frozen */
     int nfields; /* 0 to SAPPORO_FIELDS_MOST */
     const sapporo_field *fields; /* [nfields]; copied */
+    int landing; /* 1: sapporo_stepper_advance ends at the very time that it is asked for, by a shorter last step; 0: at
+                    the last step that ends before */
 } sapporo_stepper_options;
 
 /* Makes room for at most n >= 1 particles.  On failure *stepper is NULL and sapporo_last_error(NULL) says why. */
@@ -148,10 +151,12 @@ SAPPORO_API int sapporo_stepper_set(sapporo_stepper *stepper, const sapporo_step
  * Moves the particles to the last step that ends at or before `time`, by at most `steps` steps (of block steps:
  * blocks); 0: no limit.  time may be INFINITY if steps > 0.  With a time that is no whole number of steps after the
  * start, the particles stop before it: sapporo_stepper_get_time tells where, and sapporo_stepper_get predicts to the
- * time itself.  SAPPORO_ERR_ARGUMENT: the time is before the present one, or, with time and step, the next step is so
- * short that it does not change the time; count time from a start nearer to 0.  SAPPORO_ERR_NOT_FINITE: a force or a
- * position of the next step is not finite, or a massless particle is farther from the tree than a force reaches (2^300
- * times the size of the tree or its softening); its error names the particle.
+ * time itself.  With the option `landing` one more step, from wherever each particle is, ends at `time` for all
+ * particles, and steps begin there anew: such landings are part of the orbits.  SAPPORO_ERR_ARGUMENT: the time is
+ * before the present one, or, with time and step, the next step is so short that it does not change the time; count
+ * time from a start nearer to 0.  SAPPORO_ERR_NOT_FINITE: a force or a position of the next step is not finite, or a
+ * massless particle is farther from the tree than a force reaches (2^300 times the size of the tree or its softening);
+ * its error names the particle.
  */
 SAPPORO_API int sapporo_stepper_advance(sapporo_stepper *stepper, double time, long long steps);
 
@@ -208,11 +213,11 @@ SAPPORO_API int sapporo_stepper_energy(sapporo_stepper *stepper, sapporo_stepper
 SAPPORO_API int sapporo_stepper_save(sapporo_stepper *stepper, const char *path);
 
 /*
- * Reads particles that a stepper with the same scheme, criterion, dt, eta, levels, rebuild, method, softening and
- * fields has saved.  SAPPORO_ERR_ARGUMENT: the file is missing, incomplete, damaged or of another stepper; nothing was
- * taken.  SAPPORO_ERR_MEMORY: no memory for the file, and nothing was taken; or none for its particles, and then there
- * are none.  The first bytes of the file are checked before the rest is read.  A run continues with the same bytes on
- * the same kind of engine.
+ * Reads particles that a stepper with the same scheme, criterion, dt, eta, levels, rebuild, landing, method, softening
+ * and fields has saved.  SAPPORO_ERR_ARGUMENT: the file is missing, incomplete, damaged or of another stepper; nothing
+ * was taken.  SAPPORO_ERR_MEMORY: no memory for the file, and nothing was taken; or none for its particles, and then
+ * there are none.  The first bytes of the file are checked before the rest is read.  A run continues with the same
+ * bytes on the same kind of engine.
  */
 SAPPORO_API int sapporo_stepper_restore(sapporo_stepper *stepper, const char *path);
 

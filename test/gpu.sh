@@ -158,7 +158,7 @@ ON_ANY="primitives tree tree_edges tree_gpu tree_faults tree_no_retry tree_alloc
     g5_input g5_threads batch batch_jobs batch_more outside extremes not_finite sparse neighbour_devices gpu_lists closed
     outputs lost_stores races stepper stepper_direct stepper_device stepper_faults stepper_massless leapfrog_direct
     spline tree_spline few tree_bounds tree_halo batch_addresses stepper_errors stepper_own neighbour_force orders
-    tree_criteria tree_life tree_pace"
+    tree_criteria tree_life tree_pace stepper_landing"
 ON_GPU="$ON_ANY driver faults"
 ON_OPENCL="$ON_ANY opencl"
 
@@ -371,7 +371,7 @@ SANITIZED="fuzz primitives tree tree_edges tree_gpu tree_faults accum predictor 
     g6_results g5 g5_input batch batch_jobs batch_more batch_addresses tree_halo outside extremes gpu_lists neighbour_devices bits
     stepper:leapfrog stepper:one_level stepper:division stepper:same_bits stepper:conserved stepper:later stepper:beside
     stepper:refused_particles stepper:out_of_range stepper_errors stepper_direct:bits stepper_device stepper_own
-    stepper_massless:alone stepper_massless:forces stepper_massless:places stepper_massless:division
+    stepper_landing:divisions stepper_massless:alone stepper_massless:forces stepper_massless:places stepper_massless:division
     stepper_massless:in_turns stepper_massless:far_away spline:errors spline:pairs spline:centres spline:not_finite
     tree_spline:pairs* tree_spline:active_particles* tree_spline:places* tree_spline:refresh* tree_spline:short_lengths*
     few:first_of_all few:lives few:errors few:neighbour_forces neighbour_force orders tree_bounds tree_groups units
@@ -384,7 +384,7 @@ SPARED="accuracy native native_threads g5_threads not_finite sparse tree_criteri
     stepper_limits stepper_units"
 # shellcheck disable=SC2034
 # Tests that name engines, and run on CPUs or on doubles of a driver.
-ELSEWHERE="batch_faults calls gpu_load neighbour_faults options privileges split stepper_fields tune opencl"
+ELSEWHERE="batch_faults calls gpu_load neighbour_faults options privileges split stepper_fields tune opencl batch_single"
 
 step_sanitize() {
     if ! command -v compute-sanitizer >/dev/null 2>&1; then

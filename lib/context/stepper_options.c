@@ -64,11 +64,10 @@ static int check_numbers(sapporo_stepper *s, const sapporo_stepper_options *o)
     const struct {
         const char *name;
         int value, least, most;
-    } field[] = {{"method", (int)o->method, 0, SAPPORO_STEP_DIRECT},
-                 {"scheme", (int)o->scheme, 0, SAPPORO_STEPS_BLOCK},
-                 {"criterion", (int)o->criterion, 0, SAPPORO_STEP_BY_CHANGE},
-                 {"levels", o->levels, 0, SAPPORO_STEP_LEVELS_MOST},
-                 {"rebuild", o->rebuild, SAPPORO_REBUILD_TIMED, 1000000000}};
+    } field[] = {
+        {"method", (int)o->method, 0, SAPPORO_STEP_DIRECT},          {"scheme", (int)o->scheme, 0, SAPPORO_STEPS_BLOCK},
+        {"criterion", (int)o->criterion, 0, SAPPORO_STEP_BY_CHANGE}, {"levels", o->levels, 0, SAPPORO_STEP_LEVELS_MOST},
+        {"rebuild", o->rebuild, SAPPORO_REBUILD_TIMED, 1000000000},  {"landing", o->landing, 0, 1}};
     for (size_t k = 0; k < sizeof field / sizeof field[0]; k++)
         if (field[k].value < field[k].least || field[k].value > field[k].most)
             return fail(s, SAPPORO_ERR_ARGUMENT, "%s of a stepper is %d; it may be %d to %d", field[k].name,
@@ -108,6 +107,7 @@ static void sign(sapporo_stepper *s, const sapporo_stepper_options *o)
                                                   .order = tree ? t->order : 0,
                                                   .leaf_size = tree ? t->leaf_size : 0,
                                                   .group_size = tree ? t->group_size : 0,
+                                                  .landing = o->landing,
                                                   .dt = o->dt,
                                                   .eta = s->settings.rule.eta,
                                                   .eps2 = t->eps2,

@@ -16,7 +16,7 @@
 
 /* Where a run is.  A long step is one of level 0. */
 struct sap_stepper_clock {
-    double start;              /* time of the particles that were set */
+    double start;              /* time of the particles that were set, or of the last landing */
     long long long_step;       /* complete long steps */
     int tick;                  /* within the present long step, 0 to SAP_STEP_TICKS - 1 */
     int active;                /* particles of the last step */
@@ -29,7 +29,7 @@ struct sap_stepper_clock {
 /* The options on which a run depends, as they are saved.  Members fill the struct without gaps. */
 struct sap_stepper_signature {
     int method, scheme, criterion, levels, rebuild, kind, mac, order;
-    int leaf_size, group_size, precision, unused;
+    int leaf_size, group_size, precision, landing;
     double dt, eta, eps2, accuracy, group_extent;
     struct sap_field_list fields;
 };

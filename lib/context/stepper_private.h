@@ -58,6 +58,7 @@ struct sapporo_stepper {
     struct sap_rebuild times;            /* if is_timed */
     struct sap_group_tuner groups;       /* if tunes_groups */
     int interval;                        /* steps between the last two builds; 0: there was one or none */
+    double landing;                      /* the time at which a step with a rest ends */
     char kind[96];
 };
 

@@ -1,4 +1,5 @@
 /* stepper_run.c - the steps of a stepper: which particles are active, trees, times. */
+#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -130,6 +131,12 @@ static void count_massive(const sapporo_stepper *s, long long *count)
     for (int level = 0; level < SAP_STEP_LEVELS; level++) count[level] = s->all.level[level] - s->all.massless[level];
 }
 
+/* The ticks of a landing, at least 1; 0: of a step that is none. */
+static long long ticks_of_rest(const struct sap_step *step)
+{
+    return step->rest > 0 ? 1 + (long long)(step->rest / step->dt * SAP_STEP_TICKS) : 0;
+}
+
 /* A force of a step, but for its interactions; its price is that of a build. */
 static struct sap_life_force force_of(const sapporo_stepper *s, const struct sap_step *step)
 {
@@ -144,7 +151,7 @@ static struct sap_life_force force_of(const sapporo_stepper *s, const struct sap
                                    .price =
                                        sap_life_price(&s->clock.life, sap_life_class(count, 0), (double)s->all.massive),
                                    .step = SAP_STEP_TICKS >> finest,
-                                   .ticks = step->tick - s->clock.tick};
+                                   .ticks = step->tick - s->clock.tick + ticks_of_rest(step)};
 }
 
 /* Whether counts of interactions decide about builds: always with `rebuild` 0, and until a build has been timed. */
@@ -269,7 +276,8 @@ static void note_times(sapporo_stepper *s, const struct sap_step *step, int buil
 {
     if (!s->is_timed) return;
     sap_rebuild_note(&s->times, built, early, s->tree_seconds, s->force_seconds, step->coarsest);
-    sap_group_tuner_note(&s->groups, built, s->seconds[SAPPORO_STEP_PHASE_FORCE], step->tick % SAP_STEP_TICKS);
+    const int tick = step->rest > 0 ? 0 : step->tick % SAP_STEP_TICKS; /* a landing ends a long step */
+    sap_group_tuner_note(&s->groups, built, s->seconds[SAPPORO_STEP_PHASE_FORCE], tick);
 }
 
 /* The next step: its end and its active particles. */
@@ -374,6 +382,7 @@ static struct sap_stepper_clock next_clock(const sapporo_stepper *s, const struc
     struct sap_stepper_clock clock = s->clock;
     clock.long_step += step->tick == SAP_STEP_TICKS;
     clock.tick = step->tick == SAP_STEP_TICKS ? 0 : step->tick;
+    if (step->rest > 0) clock.start = s->landing, clock.long_step = clock.tick = 0;
     clock.active = active->n;
     clock.massive = active->massive;
     clock.steps++;
@@ -446,8 +455,39 @@ int sap_stepper_check_step(sapporo_stepper *s, double from, double to, double st
 /* Times that differ by so much are equal: 2^-10 of the shortest step. */
 static double slack_of(const sapporo_stepper *s) { return ldexp(s->signature.dt, -s->signature.levels - 9); }
 
+/*
+ * The same of a stepper that lands.  Times that differ by rounding alone are equal, so that a run whose steps end at
+ * the times that it asks for makes no other steps.
+ */
+static double slack_of_landing(const sapporo_stepper *s, double time)
+{
+    return 8 * DBL_EPSILON * (fabs(time) + fabs(s->clock.start));
+}
+
+/*
+ * Whether a stepper that lands makes no step to `end`, but one to `time`: if that is before `end`, or so little after
+ * it that the step between them would be of rounding errors.
+ */
+static int is_last(const sapporo_stepper *s, double end, double time)
+{
+    const double slack = slack_of_landing(s, time), left = time - end;
+    return left < -slack || (left > slack && left < slack_of(s));
+}
+
+/* Moves all particles to `time`, unless that is the present time. */
+static int land(sapporo_stepper *s, double time)
+{
+    const struct sap_step_active all = {.n = s->n, .massive = s->massive};
+    struct sap_step step = sap_stepper_now(s);
+    step.rest = time - sap_stepper_time(s, s->clock.long_step, s->clock.tick);
+    if (!(step.rest > slack_of_landing(s, time))) return SAPPORO_OK;
+    s->landing = time;
+    return one_step(s, &step, &all);
+}
+
 static int run(sapporo_stepper *s, double time, long long steps)
 {
+    const int lands = s->signature.landing && isfinite(time);
     const double slack = slack_of(s);
     struct sap_step_active active;
     int status = SAPPORO_OK;
@@ -455,6 +495,7 @@ static int run(sapporo_stepper *s, double time, long long steps)
         const struct sap_step step = next_step(s, &active);
         const double now = sap_stepper_time(s, s->clock.long_step, s->clock.tick);
         const double end = sap_stepper_time(s, s->clock.long_step, step.tick);
+        if (lands && is_last(s, end, time)) return land(s, time);
         if (!(end <= time + slack)) break;
         status = sap_stepper_check_step(s, now, end, step.dt * ((step.tick - s->clock.tick) * (1.0 / SAP_STEP_TICKS)));
         if (!status) status = one_step(s, &step, &active);

@@ -14,6 +14,7 @@
 #include "base/structs.h"
 #include "base/team.h"
 #include "base/threads.h"
+#include "cpu/cpu_batch_range.h"
 #include "cpu/cpu_engine.h"
 #include "physics/interaction.h"
 
@@ -25,7 +26,7 @@ static const double pairs_per_thread = 131072;
 /* Columns of a tile before their conversion to records. */
 struct tile_columns {
     _Alignas(64) double x[3 * TILE];
-    _Alignas(64) double mass[TILE], eps2[TILE];
+    _Alignas(64) double mass[TILE], eps2[TILE], h2[TILE];
     int32_t index[TILE];
 };
 
@@ -37,11 +38,22 @@ struct sap_batch_worker {
     char *records; /* of `tiles` tiles, each tile_bytes apart */
     size_t tile_bytes;
     int tiles;
-    double (*x)[3], *eps2; /* of `room` i-particles */
+    double (*x)[3], *eps2, *h2; /* of `room` i-particles */
     int room;
     struct sap_group group;
     struct sap_more_memory more;
 };
+
+/* What a list asks for beside plain forces, in single precision.  Other lists have none of it. */
+struct more {
+    int counts;    /* 1: neighbours are counted */
+    double floor2; /* of the softened distance; 0: none */
+    struct sap_batch_range range;
+    int loaded; /* 1: the list's sources are loaded in double, too */
+};
+
+/* A list is computed in double instead. */
+enum { IN_DOUBLE = SAPPORO_PARTIAL + 1 };
 
 static int reserve(struct sap_batch_worker *w, int ni, int tiles)
 {
@@ -54,9 +66,11 @@ static int reserve(struct sap_batch_worker *w, int ni, int tiles)
     if (ni > w->room) {
         free(w->x);
         free(w->eps2);
+        free(w->h2);
         w->x = malloc((size_t)ni * sizeof *w->x);
         w->eps2 = malloc((size_t)ni * sizeof *w->eps2);
-        w->room = w->x && w->eps2 ? ni : 0;
+        w->h2 = malloc((size_t)ni * sizeof *w->h2);
+        w->room = w->x && w->eps2 && w->h2 ? ni : 0;
         if (!w->room) return SAPPORO_ERR_MEMORY;
     }
     return SAPPORO_OK;
@@ -83,30 +97,46 @@ static void load_source(const struct sap_batch_worker *w, const sapporo_small_fo
     c->eps2[in] = sap_column_double(&l->eps2_j, k);
 }
 
+/* Reads the radii of n sources of tile t, which is loaded, and adds its sources to the range of the list. */
+static void load_more(struct sap_batch_worker *w, const sapporo_small_force *l, int t, int n, struct more *m)
+{
+    struct tile_columns *const c = w->columns;
+    for (int in = 0; in < n; in++) {
+        const int k = t * TILE + in;
+        const double *const at = c->x + sap_jstore_offset((unsigned)in);
+        const double x[3] = {at[0], at[LANES], at[2 * LANES]};
+        c->h2[in] = m->counts ? sap_column_double(&l->h2_j, l->address ? l->address[k] : k) : 0;
+        sap_batch_range_add(&m->range, x, c->mass[in], c->eps2[in], c->h2[in]);
+    }
+}
+
 /* Converts tile t of a list to records; returns whether a particle is far away. */
-static int load_tile(struct sap_batch_worker *w, const sapporo_small_force *l, int t, double *most_eps2)
+static int load_tile(struct sap_batch_worker *w, const sapporo_small_force *l, int t, double *most_eps2, struct more *m)
 {
     struct tile_columns *const c = w->columns;
     const int n = sap_cpu_tile_count(t, l->nj), whole = (n + LANES - 1) / LANES * LANES;
     for (int in = 0; in < n; in++) load_source(w, l, t * TILE + in, in);
     for (int in = n; in < whole; in++) {
         for (int axis = 0; axis < 3; axis++) c->x[sap_jstore_offset((unsigned)in) + (size_t)axis * LANES] = SAP_EMPTY_X;
-        c->mass[in] = c->eps2[in] = 0;
+        c->mass[in] = c->eps2[in] = c->h2[in] = 0;
     }
+    if (m) load_more(w, l, t, n, m);
     for (int in = 0; in < n; in++)
         if (c->eps2[in] > *most_eps2) *most_eps2 = c->eps2[in];
-    const struct sap_columns columns = {.derivative = {c->x}, .mass = c->mass, .index = c->index, .eps2 = c->eps2};
+    const struct sap_columns columns = {
+        .derivative = {c->x}, .mass = c->mass, .index = c->index, .eps2 = c->eps2, .h2 = m && m->counts ? c->h2 : NULL};
     return w->kernel->predict(&columns, 0, 0, n, w->records + (size_t)t * w->tile_bytes);
 }
 
 /* Loads the i-particles of a list; returns how many are not finite. */
 static int load_targets(struct sap_batch_worker *w, const sapporo_small_force *l, struct sap_variant *v,
-                        double *most_eps2)
+                        double *most_eps2, const struct more *m)
 {
     int bad = 0;
     for (int i = 0; i < l->ni; i++) {
         memcpy(w->x[i], sap_column_at(&l->x, i, sizeof w->x[i]), sizeof w->x[i]);
         w->eps2[i] = l->eps2 + sap_column_double(&l->eps2_i, i);
+        w->h2[i] = m && m->counts ? sap_column_double(&l->h2_i, i) : 0;
         if (w->eps2[i] > *most_eps2) *most_eps2 = w->eps2[i];
         if (w->eps2[i] < SAP_TINY_R2) v->zero = 1;
         if (!finite_place(w->x[i])) {
@@ -129,20 +159,66 @@ static void write_rows(const sapporo_small_force *l, const sapporo_result *r, in
     }
 }
 
-static int compute(struct sap_batch_worker *w, const sapporo_small_force *l, const sapporo_result *r)
+/* Writes row i as sap_cpu_more_row computes it in double. */
+static int write_in_double(struct sap_batch_worker *w, const sapporo_small_force *l, const sapporo_result *r, int i,
+                           struct more *m)
+{
+    const int status = m->loaded ? SAPPORO_OK : sap_cpu_more_load(&w->more, w->host, l);
+    if (status) return status;
+    m->loaded = 1;
+    (void)sap_cpu_more_row(&w->more, w->kernel, l, i, r);
+    return SAPPORO_OK;
+}
+
+/* Completes the rows of a group: counts, and what needs more digits than single precision has. */
+static int finish_more(struct sap_batch_worker *w, const sapporo_small_force *l, const sapporo_result *r, int from,
+                       struct more *m)
+{
+    const sapporo_result count = {.size = sizeof count, .count = r->count};
+    int status = SAPPORO_OK;
+    for (int lane = 0; lane < w->group.n && !status; lane++) {
+        const int i = from + lane, sure = m->counts ? w->group.count[0][lane] : 0;
+        const double soft2 = w->eps2[i] > m->floor2 ? w->eps2[i] : m->floor2;
+        double x[3];
+        memcpy(x, sap_column_at(&l->x, i, sizeof x), sizeof x);
+        if (r->count) r->count[i] = finite_place(x) ? sure : -1;
+        if (!finite_place(x)) continue;
+        if (!sap_batch_range_reaches(&m->range, x, soft2))
+            status = write_in_double(w, l, r, i, m);
+        else if (m->counts && w->group.count[1][lane] != sure)
+            status = write_in_double(w, l, &count, i, m);
+    }
+    return status;
+}
+
+/* Loads a list; returns the number of targets that are not finite. */
+static int load_list(struct sap_batch_worker *w, const sapporo_small_force *l, struct sap_variant *v, struct more *m)
+{
+    const int tiles = (l->nj + TILE - 1) / TILE;
+    double most_eps2 = 0, most_j = 0;
+    const int bad = load_targets(w, l, v, &most_eps2, m);
+    for (int t = 0; t < tiles; t++) v->wide |= load_tile(w, l, t, &most_j, m);
+    v->soft = most_j > 0 ? 2 : l->eps2_i.base ? 1 : 0;
+    v->wide |= most_eps2 > SAP_FAR * SAP_FAR || most_j > SAP_FAR * SAP_FAR;
+    if (!m) return bad;
+    v->more = m->counts ? SAP_COUNTS : m->floor2 > 0 ? SAP_FLOOR : 0;
+    if (m->floor2 > 0) v->zero = 0;
+    return bad;
+}
+
+/* Computes a list in the precision of the kernel; IN_DOUBLE: single precision does not hold it, and nothing is done. */
+static int compute(struct sap_batch_worker *w, const sapporo_small_force *l, const sapporo_result *r, struct more *m)
 {
     const int tiles = (l->nj + TILE - 1) / TILE, size = w->kernel->group;
     struct sap_variant v = {0};
-    double most_eps2 = 0, most_j = 0;
     if (l->ni == 0) return SAPPORO_OK;
-    const int status = reserve(w, l->ni, tiles);
+    int status = reserve(w, l->ni, tiles);
     if (status) return status;
-    const int bad = load_targets(w, l, &v, &most_eps2);
-    for (int t = 0; t < tiles; t++) v.wide |= load_tile(w, l, t, &most_j);
-    v.soft = most_j > 0 ? 2 : l->eps2_i.base ? 1 : 0;
-    v.wide |= most_eps2 > SAP_FAR * SAP_FAR || most_j > SAP_FAR * SAP_FAR;
-    const struct sap_i i = {(const double(*)[3])w->x, NULL, NULL, v.soft ? w->eps2 : NULL, NULL, NULL, NULL};
-    for (int from = 0; from < l->ni; from += size) {
+    const int bad = load_list(w, l, &v, m);
+    if (m && !sap_batch_range_fits(&m->range, m->floor2 > l->eps2 ? m->floor2 : l->eps2)) return IN_DOUBLE;
+    const struct sap_i i = {
+        .x = (const double(*)[3])w->x, .eps2 = v.soft ? w->eps2 : NULL, .h2 = m && m->counts ? w->h2 : NULL};
+    for (int from = 0; from < l->ni && !status; from += size) {
         double sum[SAP_GROUP_MAX][SAP_SUMS2];
         w->kernel->start_group(&w->group, &i, from, l->ni - from < size ? l->ni - from : size, tiles == 1);
         for (int t = 0; t < tiles; t++) {
@@ -150,13 +226,29 @@ static int compute(struct sap_batch_worker *w, const sapporo_small_force *l, con
                                                .first = (uint32_t)t * TILE,
                                                .n = sap_cpu_tile_count(t, l->nj),
                                                .eps2 = l->eps2,
+                                               .floor2 = m ? m->floor2 : 0,
                                                .variant = v};
             w->kernel->many_i(&args, &w->group);
         }
         w->kernel->finish_group(&w->group, w->kernel->scale, sum[0]);
         write_rows(l, r, from, w->group.n, sum);
+        if (m) status = finish_more(w, l, r, from, m);
     }
-    return bad ? SAPPORO_PARTIAL : SAPPORO_OK;
+    return status ? status : bad ? SAPPORO_PARTIAL : SAPPORO_OK;
+}
+
+/* Computes a list of a batch in which some list asks for more than monopoles. */
+static int compute_more(struct sap_batch_worker *w, const sapporo_small_force *given, const sapporo_result *result)
+{
+    sapporo_small_force l = {0};
+    sapporo_result r = {0};
+    (void)sap_struct_copy(&l, sizeof l, given, SAP_SMALL_FORCE_LEAST);
+    (void)sap_struct_copy(&r, sizeof r, result, SAP_RESULT_LEAST);
+    struct more m = {.counts = r.count && (l.h2_i.base || l.h2_j.base),
+                     .floor2 = l.floor2 >= SAP_TINY_R2 ? l.floor2 : 0};
+    const int single = w->kernel->bounds_bytes && !l.quad_j.base;
+    const int status = single ? compute(w, &l, &r, &m) : IN_DOUBLE;
+    return status == IN_DOUBLE ? sap_cpu_batch_more(&w->more, w->kernel, w->host, &l, &r) : status;
 }
 
 static struct sap_batch_worker *new_worker(void)
@@ -180,6 +272,7 @@ static void free_worker(struct sap_batch_worker *w)
     free(w->records);
     free(w->x);
     free(w->eps2);
+    free(w->h2);
     free(w->more.column);
     free(w);
 }
@@ -211,7 +304,8 @@ static struct sap_batch_worker *worker_of(struct sap_cpu_set *devices, const str
     if (!*w) return NULL;
     (*w)->kernel = devices->kernel;
     (*w)->host = host;
-    (*w)->tile_bytes = ((*w)->kernel->tile_bytes + (*w)->kernel->soft_bytes + 63) / 64 * 64;
+    (*w)->tile_bytes =
+        ((*w)->kernel->tile_bytes + (*w)->kernel->soft_bytes + (*w)->kernel->bounds_bytes + 63) / 64 * 64;
     return *w;
 }
 
@@ -234,7 +328,7 @@ static void take_lists(void *argument, int thread)
         for (int k = (int)from; k < to; k++, done++) {
             const sapporo_small_force *const l = sap_batch_force(b->m, k);
             const sapporo_result *const r = sap_batch_result(b->m, k);
-            const int status = b->m->more ? sap_cpu_batch_more(&w->more, w->kernel, b->host, l, r) : compute(w, l, r);
+            const int status = b->m->more ? compute_more(w, l, r) : compute(w, l, r, NULL);
             failed |= status < 0;
             partial |= status == SAPPORO_PARTIAL;
         }

@@ -1,6 +1,7 @@
 /*
- * cpu_batch_more.c - lists of batches with second moments, a floor of the distance, or counts of neighbours: they are
- * computed in double (cpu_sse/kernel_more.h), with the same bits on every path and in every precision.
+ * cpu_batch_more.c - lists of batches with second moments, a floor of the distance, or counts of neighbours in double
+ * (cpu_sse/kernel_more.h), with the same bits on every path and in every precision.  In single precision cpu_batch.c
+ * computes most lists with a floor or counts, but for rows that need more digits.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -45,42 +46,55 @@ static void load(const struct sap_jstore *host, const sapporo_small_force *l, in
     for (size_t q = 0; q < 6; q++) to[(6 + q) * room] = moments[q];
 }
 
-int sap_cpu_batch_more(struct sap_more_memory *memory, const struct sap_kernel *kernel, const struct sap_jstore *host,
-                       const sapporo_small_force *given, const sapporo_result *result)
+/* Fills the last vector with harmless sources. */
+static void fill_up(double *column, size_t room, int n)
 {
-    sapporo_small_force list = {0}, *const l = &list;
-    sapporo_result rows = {0}, *const r = &rows;
-    (void)sap_struct_copy(l, sizeof list, given, SAP_SMALL_FORCE_LEAST);
-    (void)sap_struct_copy(r, sizeof rows, result, SAP_RESULT_LEAST);
+    for (int k = n; k % LANES; k++) {
+        for (size_t c = 0; c < COLUMNS; c++) column[c * room + (size_t)k] = 0;
+        for (size_t c = 0; c < 3; c++) column[c * room + (size_t)k] = SAP_EMPTY_X;
+    }
+}
+
+int sap_cpu_more_load(struct sap_more_memory *memory, const struct sap_jstore *host, const sapporo_small_force *l)
+{
     const int status = reserve(memory, l->nj > 0 ? l->nj : 1);
-    int bad = 0;
     if (status) return status;
     double *const column = memory->column;
     const size_t room = memory->room;
     for (int k = 0; k < l->nj; k++) load(host, l, k, column + k, room);
-    for (int k = l->nj; k % LANES; k++) { /* harmless sources fill the last vector */
-        for (size_t c = 0; c < COLUMNS; c++) column[c * room + (size_t)k] = 0;
-        for (size_t c = 0; c < 3; c++) column[c * room + (size_t)k] = SAP_EMPTY_X;
-    }
-    struct sap_more_args args = {.n = l->nj,
-                                 .x = {column, column + room, column + 2 * room},
-                                 .mass = column + 3 * room,
-                                 .eps2 = column + 4 * room,
-                                 .h2 = column + 5 * room,
-                                 .floor2 = l->floor2};
-    for (size_t q = 0; q < 6 && l->quad_j.base; q++) args.quad[q] = column + (6 + q) * room;
-    for (int i = 0; i < l->ni; i++) {
-        double x[3], sum[4] = {NAN, NAN, NAN, NAN};
-        int count = -1;
-        memcpy(x, sap_column_at(&l->x, i, sizeof x), sizeof x);
-        const int good = finite_place(x);
-        if (good)
-            kernel->more(&args, x, l->eps2 + sap_column_double(&l->eps2_i, i), sap_column_double(&l->h2_i, i), sum,
-                         &count);
-        bad += !good;
-        if (r->pot) r->pot[i] = sum[0];
-        for (int c = 0; c < 3 && r->acc; c++) r->acc[i][c] = sum[1 + c];
-        if (r->count) r->count[i] = count;
-    }
+    fill_up(column, room, l->nj);
+    memory->args = (struct sap_more_args){.n = l->nj,
+                                          .x = {column, column + room, column + 2 * room},
+                                          .mass = column + 3 * room,
+                                          .eps2 = column + 4 * room,
+                                          .h2 = column + 5 * room,
+                                          .floor2 = l->floor2};
+    for (size_t q = 0; q < 6 && l->quad_j.base; q++) memory->args.quad[q] = column + (6 + q) * room;
+    return SAPPORO_OK;
+}
+
+int sap_cpu_more_row(const struct sap_more_memory *memory, const struct sap_kernel *kernel,
+                     const sapporo_small_force *l, int i, const sapporo_result *r)
+{
+    double x[3], sum[4] = {NAN, NAN, NAN, NAN};
+    int count = -1;
+    memcpy(x, sap_column_at(&l->x, i, sizeof x), sizeof x);
+    const int good = finite_place(x);
+    if (good)
+        kernel->more(&memory->args, x, l->eps2 + sap_column_double(&l->eps2_i, i), sap_column_double(&l->h2_i, i), sum,
+                     &count);
+    if (r->pot) r->pot[i] = sum[0];
+    for (int c = 0; c < 3 && r->acc; c++) r->acc[i][c] = sum[1 + c];
+    if (r->count) r->count[i] = count;
+    return good;
+}
+
+int sap_cpu_batch_more(struct sap_more_memory *memory, const struct sap_kernel *kernel, const struct sap_jstore *host,
+                       const sapporo_small_force *l, const sapporo_result *r)
+{
+    const int status = sap_cpu_more_load(memory, host, l);
+    int bad = 0;
+    if (status) return status;
+    for (int i = 0; i < l->ni; i++) bad += !sap_cpu_more_row(memory, kernel, l, i, r);
     return bad ? SAPPORO_PARTIAL : SAPPORO_OK;
 }

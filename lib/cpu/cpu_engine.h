@@ -27,13 +27,22 @@ struct sap_cpu_set {
     struct sap_rows *rows; /* for neighbour forces (cpu_neighbour.h); NULL: none yet */
 };
 
-/* Memory of one thread for lists that ask for more than monopoles (cpu_batch_more.c). */
+/* Memory of one thread for lists in double that ask for more than monopoles (cpu_batch_more.c): a list's sources. */
 struct sap_more_memory {
     double *column;
     size_t room; /* elements per column */
+    struct sap_more_args args;
 };
 
-/* Computes such a list. */
+/* Loads the sources of such a list, a struct with all members, for rows of it. */
+int sap_cpu_more_load(struct sap_more_memory *memory, const struct sap_jstore *host, const sapporo_small_force *list);
+
+/* Computes row i of the list that is loaded; NaN and -1 if the target is not finite, and returns whether it is finite.
+ */
+int sap_cpu_more_row(const struct sap_more_memory *memory, const struct sap_kernel *kernel,
+                     const sapporo_small_force *list, int i, const sapporo_result *result);
+
+/* Computes a list; both structs have all members. */
 int sap_cpu_batch_more(struct sap_more_memory *memory, const struct sap_kernel *kernel, const struct sap_jstore *host,
                        const sapporo_small_force *list, const sapporo_result *result);
 

@@ -77,8 +77,13 @@ static void make_plan(struct sap_plan *p, struct sap_cpu_store *store, struct sa
     p->force = f;
     p->kernel = store->devices->kernel;
     p->extra = extra;
-    p->i =
-        (struct sap_i){r->x, r->v, r->rule == SAP_PAIRS_SKIP_OWN ? r->index : NULL, r->eps2_i, r->a, r->jerk, r->dtr};
+    p->i = (struct sap_i){.x = r->x,
+                          .v = r->v,
+                          .index = r->rule == SAP_PAIRS_SKIP_OWN ? r->index : NULL,
+                          .eps2 = r->eps2_i,
+                          .a = r->a,
+                          .jerk = r->jerk,
+                          .dtr = r->dtr};
     plan_softening(&p->variant, store, r);
     p->variant.near = (extra & SAP_EXTRA_LISTS ? SAP_LISTS : 0) | (extra & SAP_EXTRA_NEAREST ? SAP_NEAREST : 0);
     p->variant.skip_own = r->rule == SAP_PAIRS_SKIP_OWN;

@@ -20,6 +20,7 @@ const struct sap_columns *sap_cpu_columns(const struct sap_cpu_store *store, int
     c->time = s->time + at;
     c->index = s->index + at;
     c->eps2 = s->eps2 ? s->eps2 + at : NULL;
+    c->h2 = NULL;
     *terms = s->terms;
     return c;
 }

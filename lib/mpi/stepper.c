@@ -75,12 +75,13 @@ static int compare_fields(sapporo_mpi_stepper *h)
 /* Collective.  Fails if the ranks have different options; those of trees and contexts are compared by these. */
 static int compare_options(sapporo_mpi_stepper *h)
 {
-    static const char *const name[] = {"method", "scheme",  "criterion", "dt",   "eta",
-                                       "levels", "rebuild", "nfields",   "eps2", "timeout"};
+    static const char *const name[] = {"method",  "scheme",  "criterion", "dt",   "eta",    "levels",
+                                       "rebuild", "landing", "nfields",   "eps2", "timeout"};
     enum { NUMBERS = sizeof name / sizeof *name };
     const sapporo_stepper_options *const o = &h->options;
-    const double number[NUMBERS] = {o->method,  o->scheme,  o->criterion,         o->dt,          o->eta, o->levels,
-                                    o->rebuild, o->nfields, h->tree_options.eps2, h->link.timeout};
+    const double number[NUMBERS] = {o->method,      o->scheme,  o->criterion, o->dt,      o->eta,
+                                    o->levels,      o->rebuild, o->landing,   o->nfields, h->tree_options.eps2,
+                                    h->link.timeout};
     const int status = sap_link_compare(&h->link, SAPPORO_OK, NUMBERS, number, name);
     return status ? status : compare_fields(h);
 }

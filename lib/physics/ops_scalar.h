@@ -52,6 +52,7 @@ SAP_INLINE FI fi_load(const int32_t *p) { return *p; }
 SAP_INLINE void fi_store(int32_t *p, FI x) { *p = x; }
 SAP_INLINE FM fi_ne(FI a, FI b) { return a != b; }
 SAP_INLINE FI fi_select(FM m, FI a, FI b) { return m ? a : b; }
+SAP_INLINE FI fi_count(FI n, FM m) { return n + (m != 0); } /* n, or n + 1 where m */
 
 /* ---- double ---- */
 SAP_INLINE D d_set1(double x) { return x; }

@@ -30,6 +30,8 @@ enum { SAP_STEP_BY_ACCELERATION = 1, SAP_STEP_BY_CHANGE = 2 };
 struct sap_step {
     double dt;    /* length of a step of level 0 */
     double ahead; /* for predictions to a time after `tick` */
+    double rest;  /* > 0: the step ends this time after `tick`, at which some particles are within their steps, and all
+                     particles are active; 0: other steps */
     int tick;     /* end of the step, in ticks after the last time at which all particles were active */
     int coarsest;
     int start; /* 1: particles get their first forces and levels; nothing moves */
@@ -57,7 +59,9 @@ SAP_INLINE int sap_step_behind(int tick, int level, int done)
 /* Returns the time that a particle is predicted by. */
 SAP_INLINE D sap_step_span(const struct sap_step *s, int level, int done)
 {
-    return s->dt * ((D)sap_step_behind(s->tick, level, done) * (1.0 / SAP_STEP_TICKS));
+    const int lands = s->rest > 0.0;
+    const D span = s->dt * ((D)sap_step_behind(s->tick, level, done || lands) * (1.0 / SAP_STEP_TICKS));
+    return lands ? span + s->rest : span;
 }
 
 /* Predicts one coordinate by dt; returns the position, *middle: the velocity after half of dt. */
@@ -105,7 +109,7 @@ SAP_INLINE int sap_step_level(const struct sap_step_rule *rule, const struct sap
     const D now = sap_step_size(a[0], a[1], a[2]);
     if (s->start && rule->criterion == SAP_STEP_BY_CHANGE) return finest; /* the change is not known yet */
     const D change = s->start ? 0.0 : sap_step_size(a[0] - before[0], a[1] - before[1], a[2] - before[2]);
-    const D last = sap_step_length(s->dt, level);
+    const D last = s->rest > 0.0 ? sap_step_span(s, level, 0) : sap_step_length(s->dt, level);
     int next = s->start ? 0 : level - 1 > s->coarsest ? level - 1 : s->coarsest;
     while (next < finest && !sap_step_is_short(rule, sap_step_length(s->dt, next), now, change, last)) next++;
     return next;

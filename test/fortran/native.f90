@@ -201,6 +201,7 @@ contains
         stepper_options%dt = 0.125_c_double
         stepper_options%nfields = 1
         stepper_options%fields = c_loc(fields)
+        stepper_options%landing = 1
         if (sapporo_stepper_create(stepper_options, n, stepper) /= SAPPORO_OK) error stop 'sapporo_stepper_create'
         if (sapporo_stepper_get_backend(stepper) /= SAPPORO_BACKEND_CPU) error stop 'sapporo_stepper_get_backend'
         if (scan_for(sapporo_text(sapporo_stepper_kind_text(stepper)), 'octree') == 0) error stop 'kind of a stepper'
@@ -224,6 +225,8 @@ contains
         stepper_statistics%size = c_sizeof(stepper_statistics)
         if (sapporo_stepper_get_statistics(stepper, stepper_statistics) /= SAPPORO_OK) error stop 'statistics of a stepper'
         if (stepper_statistics%steps /= 3 .or. stepper_statistics%level(1) /= n) error stop 'steps of a stepper'
+        if (sapporo_stepper_advance(stepper, 0.4_c_double, 0_c_long_long) /= SAPPORO_OK) error stop 'landing'
+        if (.not. abs(sapporo_stepper_get_time(stepper) - 0.4_c_double) <= 0) error stop 'time of a landing'
         if (sapporo_stepper_save(stepper, nowhere) /= SAPPORO_ERR_ARGUMENT) error stop 'sapporo_stepper_save'
         if (sapporo_stepper_restore(stepper, nowhere) /= SAPPORO_ERR_ARGUMENT) error stop 'sapporo_stepper_restore'
         call sapporo_stepper_destroy(stepper)

@@ -93,7 +93,8 @@ static void test_differences(void)
                {"scheme", offsetof(sapporo_stepper_options, scheme), SAPPORO_STEPS_SHARED},
                {"criterion", offsetof(sapporo_stepper_options, criterion), SAPPORO_STEP_BY_CHANGE},
                {"levels", offsetof(sapporo_stepper_options, levels), 4},
-               {"rebuild", offsetof(sapporo_stepper_options, rebuild), 2}};
+               {"rebuild", offsetof(sapporo_stepper_options, rebuild), 2},
+               {"landing", offsetof(sapporo_stepper_options, landing), 1}};
     for (size_t k = 0; k < sizeof all / sizeof *all; k++) {
         sapporo_stepper_options other = good;
         memcpy((char *)&other + all[k].at, &all[k].value, sizeof all[k].value);

@@ -134,6 +134,27 @@ def test_times_at_which_no_step_ends(scheme):
         assert s.statistics().steps <= before + 1
 
 
+@pytest.mark.parametrize("scheme", ["shared", "block"])
+def test_landing_at_any_time(scheme, tmp_path):
+    options = {"eps2": 0.01, "scheme": scheme}
+    land = {**options, "landing": True}
+    with sapporo.Stepper(2, 0.3, **land) as s, sapporo.Stepper(2, 0.3, **land) as other:
+        stops = sapporo.Stepper(2, 0.3, **options)
+        s.set(np.eye(3)[:2], np.zeros((2, 3)), 1.0, time=0.1)
+        assert s.advance(1.1) == 1.1 == s.time
+        assert np.array_equal(s.get("own").own_time, [1.1, 1.1])
+        with pytest.raises(sapporo.ArgumentError, match="before the present time"):
+            s.advance(1.0)
+        s.save(tmp_path / "run")
+        other.restore(tmp_path / "run")
+        with pytest.raises(sapporo.ArgumentError, match="other options"):
+            stops.restore(tmp_path / "run")
+        assert s.advance(1.5) == other.advance(1.5) == 1.5
+        assert np.array_equal(s.get().x, other.get().x)
+        s.advance(2.5, steps=1)
+        assert 1.5 < s.time < 2.5
+
+
 def test_times_after_a_restored_run(tmp_path):
     with sapporo.Stepper(2, 0.25, eps2=0.01) as s, sapporo.Stepper(2, 0.25, eps2=0.01) as other:
         s.set(np.eye(3)[:2], np.zeros((2, 3)), 1.0)

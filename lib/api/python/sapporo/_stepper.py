@@ -157,6 +157,7 @@ class Stepper(Handle):
     rebuild: steps from one build of the tree to the next; 0: when forces have become dearer; -1: when measured times
         say so
     fields: sequence of Field
+    landing: advance ends at any time that it is asked for, by a shorter last step; steps begin there anew
     eps2, kind, mac, accuracy, order, leaf_size, group_size, group_extent, precision, backend, devices,
         preferred_device, cpu_isa, threads: as of Tree; with rebuild -1 a group_extent of 0 is measured, too
 
@@ -175,6 +176,7 @@ class Stepper(Handle):
         levels: int = 0,
         rebuild: int = 0,
         fields: Sequence[Field] = (),
+        landing: bool = False,
         eps2: float = 0.0,
         kind: str | None = None,
         mac: str | None = None,
@@ -224,6 +226,7 @@ class Stepper(Handle):
             rebuild=rebuild,
             nfields=len(fields),
             fields=array,
+            landing=int(bool(landing)),
         )
         handle = ffi.new("sapporo_stepper **")
         check(
@@ -232,6 +235,7 @@ class Stepper(Handle):
         )
         super().__init__(handle[0], lib.sapporo_stepper_destroy)
         self._dt = float(dt)
+        self._lands = bool(landing)
         self._is_shared = options.scheme != SCHEMES["block"]
         self._start: float | None = None  # a time at which all steps end, None: unknown
 
@@ -284,7 +288,7 @@ class Stepper(Handle):
         complete(arrays, self.backend)
         return [arrays]
 
-    def _landing(self, time: float) -> float:
+    def _end_of_step(self, time: float) -> float:
         """The time of the step that ends at `time`; raises ArgumentError if none surely does."""
         start = self.time if self._is_shared else self._start
         if start is None or not math.isfinite(start):
@@ -294,7 +298,8 @@ class Stepper(Handle):
             before, after = (start + end(steps) * self._dt for end in (math.floor, math.ceil))
             raise ArgumentError(
                 f"advance: time is {time:.17g}, and steps of {self._dt:.17g} end at {before:.17g} and {after:.17g}; "
-                "exact=False stops at the last step that ends before, and get(time) then predicts"
+                "exact=False stops at the last step that ends before, and get(time) then predicts; "
+                "a stepper made with landing=True ends there by a shorter step"
             )
         return start + round(steps) * self._dt
 
@@ -305,14 +310,15 @@ class Stepper(Handle):
             steps.
         exact: the time must be one at which the longest step ends, a whole number of dt after the start, within 1e-6
             dt.  False, or with a number of steps: any time; the particles move to the last step that ends at or before
-            it, and get(time) predicts them to the time itself.
+            it, and get(time) predicts them to the time itself.  A stepper made with landing=True needs neither: it ends
+            at the time itself, unless `steps` end before.
 
         Raises ArgumentError if the time is before the present one, or if no step ends there.  Nothing has moved then.
         """
         if steps < 0 or (steps == 0 and not math.isfinite(time)):
             raise ValueError(f"time is {time} and steps {steps}; without end, steps must be above 0")
-        if exact and steps == 0:
-            time = self._landing(time)
+        if exact and steps == 0 and not self._lands:
+            time = self._end_of_step(time)
         left = steps if steps else math.inf
         while left > 0:
             slice_ = int(min(left, 16))

@@ -1,0 +1,268 @@
+/*
+ * test_batch_single.c - batches with a floor of the distance and counts of neighbours in single precision, on every
+ * instruction path: forces against sums in long double, counts against distances in double; the bits of plain forces;
+ * what single precision cannot hold.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "model.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { N = 2300, NI = 75 }; /* more than a superpacket, and two groups and a part of one */
+
+struct list {
+    double x[N][3], mass[N], eps2[N], h2[N], target_h2[N], target_eps2[N];
+    int address[N];
+    sapporo_small_force force;
+    sapporo_result result;
+    double acc[NI][3], pot[NI];
+    int count[NI];
+};
+
+/* Whether an engine computes floors and counts in single precision. */
+static int is_single(const struct engine *e)
+{
+    return e->isa && e->precision == SAPPORO_SP && e->root == SAPPORO_ROOT_FULL && engine_usable(e);
+}
+
+enum { ADDRESSES = 1, SOFT_I = 2, SOFT_J = 4, FLOOR = 8, COUNTS = 16, SOFT = 32, KINDS = 64 };
+
+static const double floor2 = 0.04;
+
+/* Places source k at a distance from a target: sources about the floor, at the radius, at the target and apart. */
+static void place(struct list *l, int k, const double *from, double distance)
+{
+    static const double direction[3] = {0.36, 0.48, 0.8};
+    for (int c = 0; c < 3; c++) l->x[k][c] = from[c] + distance * direction[c];
+}
+
+/* Targets are the first particles; a quarter of the others lies at distances that decide about floor and radius. */
+static struct list *new_list(int kind)
+{
+    struct list *const l = zeroed(1, sizeof *l);
+    struct body *const body = zeroed(N, sizeof *body);
+    static const double near[] = {0,           1e-30,       1e-9,       0.2,        0.2 * (1 - 1e-6), 0.2 * (1 + 1e-6),
+                                  0.2 * 0.999, 0.2 * 1.001, 0.3,        0.3 + 1e-9, 0.3 - 1e-9,       0.3 + 1e-16,
+                                  0.3 + 1e-7,  0.3 - 1e-7,  0.3 - 1e-12};
+    enum { PLACES = sizeof near / sizeof near[0] };
+    model_plummer(body, N, 31);
+    for (int k = 0; k < N; k++) {
+        memcpy(l->x[k], body[k].derivative[0], sizeof l->x[k]);
+        l->mass[k] = 1e-3 * (1 + k % 7);
+        l->eps2[k] = 1e-3 * (k % 3);
+        l->target_eps2[k] = 1e-3 * (k % 4);
+        l->target_h2[k] = k % 5 == 0 ? 0 : k % 5 == 1 ? 0.3 * 0.3 : 0.02 * (k % 5);
+        l->h2[k] = k % 3 == 0 ? 0 : k % 3 == 1 ? 0.01 : 0.2;
+        l->address[k] = (k * 77 + 3) % N;
+    }
+    for (int k = NI; k < N / 4; k++) place(l, k, l->x[k % NI], near[k % PLACES]);
+    for (int k = NI; k < N / 4; k++) l->h2[k] = k % 2 ? 0 : 0.3 * 0.3;
+    free(body);
+    l->force = (sapporo_small_force){.size = sizeof l->force, .ni = NI, .nj = N, .x.base = l->x};
+    if (kind & ADDRESSES)
+        l->force.address = l->address;
+    else
+        l->force.x_j.base = l->x, l->force.mass_j.base = l->mass;
+    if (kind & SOFT) l->force.eps2 = 1e-4;
+    if (kind & SOFT_I) l->force.eps2_i.base = l->target_eps2;
+    if (kind & SOFT_J && !(kind & ADDRESSES)) l->force.eps2_j.base = l->eps2;
+    if (kind & FLOOR) l->force.floor2 = floor2;
+    l->result = (sapporo_result){.size = sizeof l->result, .acc = l->acc, .pot = l->pot};
+    if (kind & COUNTS) l->result.count = l->count, l->force.h2_i.base = l->target_h2, l->force.h2_j.base = l->h2;
+    return l;
+}
+
+static sapporo *open_with(const struct engine *e, const struct list *l, int soft)
+{
+    sapporo *const c = engine_open(e, 2);
+    sapporo_particles all = {.size = sizeof all, .derivative = {{l->x, 0}}, .mass = {l->mass, 0}};
+    if (soft) all.eps2.base = l->eps2;
+    assert_int_equal(sapporo_set_particles(c, 0, N, &all), SAPPORO_OK);
+    return c;
+}
+
+/* Sums over all sources of a target.  error: the bound of the acceleration's error, but for the unit roundoff. */
+struct right {
+    long double acc[3], pot, error, error_pot;
+    int count;
+};
+
+static void add_source(const struct list *l, int i, int j, int soft_j, struct right *r)
+{
+    const double *const x = (const double *)l->force.x.base + (ptrdiff_t)3 * i;
+    const double d[3] = {l->x[j][0] - x[0], l->x[j][1] - x[1], l->x[j][2] - x[2]};
+    const double h_i = l->force.h2_i.base ? l->target_h2[i] : 0, h_j = l->force.h2_j.base ? l->h2[j] : 0;
+    const double eps2_i = l->force.eps2_i.base ? l->target_eps2[i] : 0;
+    long double r2 = 0, size = 0;
+    r->count += d[0] * d[0] + d[1] * d[1] + d[2] * d[2] < (h_i > h_j ? h_i : h_j); /* in double, as documented */
+    for (int c = 0; c < 3; c++) {
+        const long double apart = (long double)l->x[j][c] - x[c];
+        r2 += apart * apart;
+        size += fabsl(x[c]) + fabsl(l->x[j][c]);
+    }
+    long double R2 = r2 + l->force.eps2 + eps2_i + (soft_j ? l->eps2[j] : 0);
+    if (R2 < l->force.floor2) R2 = l->force.floor2;
+    if (R2 < 0x1p-126L) return;
+    const long double R = sqrtl(R2), m = l->mass[j];
+    r->pot -= m / R;
+    r->error += m / R2 * (1 + 3 * size / R);
+    r->error_pot += m / R * (1 + size / R);
+    for (int c = 0; c < 3; c++) r->acc[c] += m * ((long double)l->x[j][c] - x[c]) / (R2 * R);
+}
+
+static void check_list(const struct list *l, int soft_j, const char *name, int kind)
+{
+    for (int i = 0; i < NI; i++) {
+        struct right r = {.pot = 0};
+        for (int j = 0; j < N; j++) add_source(l, i, l->force.address ? l->address[j] : j, soft_j, &r);
+        if (l->result.count && l->count[i] != r.count)
+            fail_msg("%s, kind %d, row %d: %d neighbours, not %d", name, kind, i, l->count[i], r.count);
+        for (int c = 0; c < 3; c++)
+            if (!(fabsl(l->acc[i][c] - r.acc[c]) <= 0x1p-23L * r.error))
+                fail_msg("%s, kind %d, row %d: acc %.9g, not %.9Lg", name, kind, i, l->acc[i][c], r.acc[c]);
+        if (!(fabsl(l->pot[i] - r.pot) <= 0x1p-23L * r.error_pot))
+            fail_msg("%s, kind %d, row %d: pot %.9g, not %.9Lg", name, kind, i, l->pot[i], r.pot);
+    }
+}
+
+/* All ways to ask, on all paths. */
+static void sums(void **state)
+{
+    (void)state;
+    for (int e = 0; e < CPU_ENGINES2; e++) {
+        if (!is_single(&engines2[e])) continue;
+        for (int kind = FLOOR; kind < KINDS; kind++) {
+            if (!(kind & (FLOOR | COUNTS)) || (kind & 7) == 3) continue;
+            struct list *const l = new_list(kind);
+            sapporo *const c = open_with(&engines2[e], l, kind & SOFT_J);
+            assert_int_equal(sapporo_force_batch(c, 1, &l->force, &l->result), SAPPORO_OK);
+            check_list(l, kind & SOFT_J, engines2[e].name, kind);
+            sapporo_close(c);
+            free(l);
+        }
+    }
+}
+
+static void assert_same(const struct list *a, const struct list *b, const char *name, const char *what)
+{
+    if (memcmp(a->acc, b->acc, sizeof a->acc) != 0) fail_msg("%s: acc of %s", name, what);
+    if (memcmp(a->pot, b->pot, sizeof a->pot) != 0) fail_msg("%s: pot of %s", name, what);
+}
+
+/* A floor below all distances, and counts, change no bit of a plain force; nor do other lists and targets of the call.
+ */
+static void bits(void **state)
+{
+    (void)state;
+    for (int e = 0; e < CPU_ENGINES2; e++) {
+        if (!is_single(&engines2[e])) continue;
+        struct list *const plain = new_list(SOFT), *const low = new_list(SOFT | COUNTS),
+                           *const more = new_list(FLOOR | COUNTS), *const again = new_list(FLOOR | COUNTS);
+        sapporo *const c = engine_open(&engines2[e], 2);
+        low->force.floor2 = 0.9e-4;
+        assert_int_equal(sapporo_force_batch(c, 1, &plain->force, &plain->result), SAPPORO_OK);
+        assert_int_equal(sapporo_force_batch(c, 1, &low->force, &low->result), SAPPORO_OK);
+        assert_same(low, plain, engines2[e].name, "a low floor");
+        assert_int_equal(sapporo_force_batch(c, 1, &more->force, &more->result), SAPPORO_OK);
+        sapporo_small_force lists[3] = {plain->force, again->force, more->force};
+        static double quad[N][6];
+        lists[2].quad_j.base = quad;
+        const sapporo_result results[3] = {low->result, again->result, more->result};
+        memset(low->acc, 0, sizeof low->acc);
+        assert_int_equal(sapporo_force_batch(c, 2, lists, results), SAPPORO_OK);
+        assert_same(low, plain, engines2[e].name, "a plain list beside others");
+        assert_same(again, more, engines2[e].name, "a list beside others");
+        for (int i = 0; i < NI; i++) {
+            sapporo_small_force one = again->force;
+            sapporo_result row = {
+                .size = sizeof row, .acc = &again->acc[i], .pot = &again->pot[i], .count = &again->count[i]};
+            one.ni = 1, one.x.base = again->x[i], one.h2_i.base = &again->target_h2[i];
+            again->count[i] = -7;
+            assert_int_equal(sapporo_force_batch(c, 1, &one, &row), SAPPORO_OK);
+        }
+        assert_same(again, more, engines2[e].name, "single targets");
+        assert_memory_equal(again->count, more->count, sizeof more->count);
+        sapporo_close(c);
+        free(plain);
+        free(low);
+        free(more);
+        free(again);
+    }
+}
+
+/* Multiplies a list by a factor of lengths and one of masses. */
+static void scale(struct list *l, double length, double mass)
+{
+    for (int k = 0; k < N; k++) {
+        for (int c = 0; c < 3; c++) l->x[k][c] *= length;
+        l->mass[k] *= mass;
+        l->h2[k] *= length * length;
+        l->target_h2[k] *= length * length;
+    }
+    l->force.floor2 *= length * length;
+    l->force.eps2 *= length * length;
+}
+
+/* Units that single precision cannot hold; the case "1, 1" is one that it can. */
+static void ranges(void **state)
+{
+    static const double units[][2] = {
+        {1, 1},       {0x1p130, 1},  {0x1p-130, 1},     {0x1p60, 0x1p-40}, {0x1p-66, 0x1p50},
+        {1, 0x1p200}, {1, 0x1p-200}, {0x1p57, 0x1p110}, {0x1p20, 0x1p-90}, {0x1p300, 1}};
+    (void)state;
+    for (int e = 0; e < CPU_ENGINES2; e++) {
+        if (!is_single(&engines2[e])) continue;
+        for (size_t u = 0; u < sizeof units / sizeof units[0]; u++)
+            for (int kind = COUNTS; kind < KINDS; kind += FLOOR) {
+                if (!(kind & COUNTS)) continue;
+                struct list *const l = new_list(kind);
+                scale(l, units[u][0], units[u][1]);
+                sapporo *const c = engine_open(&engines2[e], 2);
+                assert_int_equal(sapporo_force_batch(c, 1, &l->force, &l->result), SAPPORO_OK);
+                check_list(l, 0, engines2[e].name, kind + 1000 * (int)u);
+                sapporo_close(c);
+                free(l);
+            }
+    }
+}
+
+/* A target that is not finite, targets and sources far away, and radii of all sizes. */
+static void odd_targets(void **state)
+{
+    (void)state;
+    for (int e = 0; e < CPU_ENGINES2; e++) {
+        if (!is_single(&engines2[e])) continue;
+        struct list *const l = new_list(FLOOR | COUNTS);
+        sapporo *const c = engine_open(&engines2[e], 2);
+        double x[NI][3];
+        memcpy(x, l->x, sizeof x);
+        x[3][0] = 1e25, x[4][1] = 1e60, x[5][2] = -1e14, x[6][0] = NAN;
+        l->force.x.base = x;
+        l->h2[N - 1] = 1e30, l->h2[N - 2] = 1e-30, l->target_h2[8] = 1e-20, l->target_h2[3] = 4e50;
+        assert_int_equal(sapporo_force_batch(c, 1, &l->force, &l->result), SAPPORO_PARTIAL);
+        assert_true(isnan(l->pot[6]) && isnan(l->acc[6][0]) && l->count[6] == -1);
+        for (int c3 = 0; c3 < 3; c3++) x[6][c3] = l->x[6][c3];
+        assert_int_equal(sapporo_force_batch(c, 1, &l->force, &l->result), SAPPORO_OK);
+        check_list(l, 0, engines2[e].name, 0);
+        l->h2[N - 1] = 0.1;
+        assert_int_equal(sapporo_force_batch(c, 1, &l->force, &l->result), SAPPORO_OK);
+        check_list(l, 0, engines2[e].name, 1);
+        sapporo_close(c);
+        free(l);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(sums), cmocka_unit_test(bits), cmocka_unit_test(ranges),
+                                       cmocka_unit_test(odd_targets)};
+    return cmocka_run_group_tests_name("batch_single", tests, NULL, NULL);
+}
