@@ -149,10 +149,12 @@ plant() {
 
 # ---- defects that are drawn ----------------------------------------------------------------------
 
-# sources FOLDER: where defects are drawn; kernels of lib/device are headers, the readers are a part of a folder
+# sources FOLDER: where defects are drawn; lib/device and lib/physics are headers, the readers are a part of a folder
 sources() {
     case $1 in
     lib/device) find "$1" -maxdepth 1 -name '*.h' ! -name '*layout.h' ;;
+    lib/physics) find "$1" -name '*.h' ;;
+    lib/api) find "$1" -name '*.c' ! -path '*/python/*' ;;
     examples/apps/common) find "$1" -name 'snapshot*.c' -o -name restart.c -o -name number.c ;;
     *) find "$1" -maxdepth 1 -name '*.c' ;;
     esac | sort
