@@ -32,6 +32,8 @@ mkdir -p "$out/log" && : >"$out/found" && : >"$out/survived" && : >"$out/unbuilt
 [ ! -d /usr/lib/ccache ] || PATH=/usr/lib/ccache:$PATH
 export MALLOC_PERTURB_=165
 export PATH CC CCACHE_BASEDIR="$tree" SAPPORO_CACHE=off OMP_WAIT_POLICY=passive OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+# Ranks leave the cores to each other, as in test_mpi.sh.
+export OMPI_MCA_mpi_yield_when_idle=1 OMPI_MCA_hwloc_base_binding_policy=none PRTE_MCA_hwloc_default_binding_policy=none
 export POCL_CACHE_DIR="${POCL_CACHE_DIR:-$top/build/pocl-cache}"
 
 # ---- the copy ---------------------------------------------------------------------------------
