@@ -1,7 +1,9 @@
 /*
  * again.c - what a handle keeps of a call for the next one: a force after one with bad rows, sizes of accelerations,
- * the costs of forces on few particles, the costs that divide the particles; and halos of many ranks that are joined.
+ * the costs of forces on few particles, the costs that divide the particles, memory; and halos of many ranks that are
+ * joined.
  */
+#include <malloc.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -45,6 +47,38 @@ static void test_bad_then_good(sapporo_mpi_way way)
     sapporo_mpi_close(h);
     answers_free(&a);
     free(source);
+}
+
+#if defined(__GLIBC__) && __GLIBC_PREREQ(2, 33)
+/* Bytes that the process has of malloc. */
+static double taken(void)
+{
+    const struct mallinfo2 m = mallinfo2();
+    return (double)m.uordblks + (double)m.hblkhd;
+}
+#else
+static double taken(void) { return 0; }
+#endif
+
+/* Many particles that travel: the memory of their way is given back. */
+static void test_parcel(void)
+{
+    enum { MANY = 180000, ORDER = 8 };
+    struct point *const all = points_new(MANY);
+    int *const address = calloc(MANY, sizeof *address);
+    const sapporo_options context = one_thread(ORDER, SAPPORO_DP);
+    const sapporo_mpi_options options = {.size = sizeof options, .context = &context, .timeout = 60};
+    const sapporo_particles columns = points_columns(all);
+    sapporo_mpi *h;
+    for (int k = 0; k < MANY; k++) address[k] = k * ranks + (rank + 1) % ranks;
+    int bad = sapporo_mpi_open(MPI_COMM_WORLD, &options, &h);
+    const double before = taken();
+    if (!bad) bad = sapporo_mpi_set_particles(h, MANY, address, &columns) || sapporo_mpi_clear_particles(h);
+    const double stays = (taken() - before) / (1 << 20);
+    report(!bad && largest(stays) < 24, "%d particles were set and cleared: %.1f MiB stay", (int)MANY, stays);
+    sapporo_mpi_close(h);
+    free(address);
+    free(all);
 }
 
 /* --------------------------------------------------------------------- trees */
@@ -285,6 +319,7 @@ int main(int argc, char **argv)
     if (has_device()) {
         test_bad_then_good(SAPPORO_MPI_WAY_TARGETS);
         test_bad_then_good(SAPPORO_MPI_WAY_SOURCES);
+        test_parcel();
         test_sizes();
         test_few_and_choice();
         test_division();
