@@ -32,6 +32,8 @@ mkdir -p "$out/log" && : >"$out/found" && : >"$out/survived" && : >"$out/unbuilt
 [ ! -d /usr/lib/ccache ] || PATH=/usr/lib/ccache:$PATH
 export MALLOC_PERTURB_=165
 export PATH CC CCACHE_BASEDIR="$tree" SAPPORO_CACHE=off OMP_WAIT_POLICY=passive OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+# Ranks leave the cores to each other, as in test_mpi.sh.
+export OMPI_MCA_mpi_yield_when_idle=1 OMPI_MCA_hwloc_base_binding_policy=none PRTE_MCA_hwloc_default_binding_policy=none
 export POCL_CACHE_DIR="${POCL_CACHE_DIR:-$top/build/pocl-cache}"
 
 # ---- the copy ---------------------------------------------------------------------------------
@@ -149,10 +151,12 @@ plant() {
 
 # ---- defects that are drawn ----------------------------------------------------------------------
 
-# sources FOLDER: where defects are drawn; kernels of lib/device are headers, the readers are a part of a folder
+# sources FOLDER: where defects are drawn; lib/device and lib/physics are headers, the readers are a part of a folder
 sources() {
     case $1 in
     lib/device) find "$1" -maxdepth 1 -name '*.h' ! -name '*layout.h' ;;
+    lib/physics) find "$1" -name '*.h' ;;
+    lib/api) find "$1" -name '*.c' ! -path '*/python/*' ;;
     examples/apps/common) find "$1" -name 'snapshot*.c' -o -name restart.c -o -name number.c ;;
     *) find "$1" -maxdepth 1 -name '*.c' ;;
     esac | sort

@@ -309,6 +309,9 @@ static const int *list_active(struct cpu_stepper *s, const struct sap_step *step
     return s->active;
 }
 
+/* The status of a force for a step: rows that are NaN are judged with the others. */
+static int to_be_judged(int status) { return status == SAPPORO_PARTIAL ? (int)SAPPORO_OK : status; }
+
 /* Computes the forces of the tree on the massless ones of the active particles, as the last rows. */
 static int force_massless(struct cpu_stepper *s, const struct sap_step *step, const struct sap_step_active *active,
                           const int *list)
@@ -322,9 +325,8 @@ static int force_massless(struct cpu_stepper *s, const struct sap_step *step, co
         s->massless_a[k] = s->tree->a[list[active->massive + k]];
     }
     if (list) x = (const double(*)[3])s->massless_x, a = s->massless_a;
-    const int status = sap_tree_force_massless_cpu(s->tree, rows, x, known ? a : NULL, s->row_a + active->massive,
-                                                   s->row_pot + active->massive);
-    return status > 0 ? (int)SAPPORO_OK : status; /* rows that are NaN are judged with the others */
+    return to_be_judged(sap_tree_force_massless_cpu(s->tree, rows, x, known ? a : NULL, s->row_a + active->massive,
+                                                    s->row_pot + active->massive));
 }
 
 static int force(struct sap_stepper *stepper, const struct sap_step *step, const struct sap_step_active *active)
@@ -348,7 +350,7 @@ static int force(struct sap_stepper *stepper, const struct sap_step *step, const
         .size = sizeof request, .ni = active->massive, .active = active->massive < s->order.massive ? list : NULL};
     const int status = force_massless(s, step, active, list);
     if (status || active->massive == 0) return status;
-    return sap_tree_cpu.force((void *)s->tree, &request, s->row_a, s->row_pot);
+    return to_be_judged(sap_tree_cpu.force((void *)s->tree, &request, s->row_a, s->row_pot));
 }
 
 /* Returns the slot of row k. */

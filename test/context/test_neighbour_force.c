@@ -302,6 +302,7 @@ static void refusals(void **state)
     (void)state;
     const sapporo_options four = {.size = sizeof four}, two = {.size = sizeof two, .order = 2};
     const sapporo_particle one = {.mass = 1};
+    static double with_gap[7][3];
     int was;
     sapporo *c;
     make();
@@ -309,7 +310,14 @@ static void refusals(void **state)
     assert_int_equal(compute(c, 0, 2), SAPPORO_PARTIAL); /* nobody is there */
     assert_true(isnan(acc[0][0]) && isnan(acc[1][0]) && nearest[1] == -1);
     problem_load(c, &all);
-    was = entries[5][1], entries[5][1] = 100; /* a gap */
+    was = entries[5][1], entries[5][1] = 100; /* a gap: its row alone is lost */
+    assert_int_equal(compute(c, 0, 7), SAPPORO_PARTIAL);
+    memcpy(with_gap, acc, sizeof with_gap);
+    assert_true(isnan(acc[5][0]) && isnan(pot[5]));
+    entries[5][1] = was;
+    assert_int_equal(compute(c, 0, 7), SAPPORO_OK);
+    for (int i = 0; i < 7; i++) assert_true(i == 5 || same_doubles(acc[i], with_gap[i], 3));
+    entries[5][1] = 100;
     length[3] = -1;
     address[4] = 1 << 29;
     assert_int_equal(compute(c, 0, 7), SAPPORO_PARTIAL);

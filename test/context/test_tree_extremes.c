@@ -102,6 +102,34 @@ static void places_beyond(void **state)
     bodies_free(&b);
 }
 
+/* A force that double cannot hold is NaN, by every walk and precision, and the call says so; the others are right. */
+static void forces_beyond(void **state)
+{
+    (void)state;
+    const double near = 1 / (1 - 1e-5);
+    bodies b = plummer(3);
+    for (int i = 0; i < b.n; i++) {
+        b.mass[i] = i == 2 ? 1 : 1e300;
+        b.x[i][0] = i == 2 ? 1 : 1e-5 * i; /* accelerations are beyond double, potentials are not */
+        b.x[i][1] = b.x[i][2] = 0;
+    }
+    for (int k = 0; k < 4; k++) {
+        sapporo_tree_options o = options();
+        o.eps2 = 0;
+        o.experiments = SAPPORO_EXPERIMENTS(0, k / 2 ? SAPPORO_WALK_STACKLESS : SAPPORO_WALK_GROUPS, 0);
+        o.precision = k % 2 ? SAPPORO_DP : SAPPORO_SP;
+        sapporo_tree *t = tree_of(&b, &o);
+        double acc[3][3], pot[3];
+        const sapporo_tree_request r = {.size = sizeof r, .ni = b.n};
+        assert_int_equal(sapporo_tree_force(t, &r, acc, pot), SAPPORO_PARTIAL);
+        assert_true(isnan(acc[0][0]) && isnan(acc[1][0]) && isnan(pot[0]) && isnan(pot[1]));
+        assert_true(fabs(acc[2][0] / (-1e300 * (1 + near * near)) - 1) < 1e-6);
+        assert_true(fabs(pot[2] / (-1e300 * (1 + near)) - 1) < 1e-6);
+        sapporo_tree_destroy(t);
+    }
+    bodies_free(&b);
+}
+
 /* The forces of a tree of eight particles by every walk and precision, at the particles and at a place. */
 static void expect_same_as_unsoftened(const bodies *b, double eps2)
 {
@@ -352,8 +380,9 @@ static void tiny_clump(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {TREE_TEST(extremes),        TREE_TEST(places_beyond), TREE_TEST(masses_beyond),
-                                       TREE_TEST(tiny_softening),  TREE_TEST(large_radii),   TREE_TEST(overflow_beside),
-                                       TREE_TEST(pair_at_a_point), TREE_TEST(shrunken),      TREE_TEST(tiny_clump)};
+    const struct CMUnitTest tests[] = {TREE_TEST(extremes),        TREE_TEST(places_beyond),   TREE_TEST(forces_beyond),
+                                       TREE_TEST(masses_beyond),   TREE_TEST(tiny_softening),  TREE_TEST(large_radii),
+                                       TREE_TEST(overflow_beside), TREE_TEST(pair_at_a_point), TREE_TEST(shrunken),
+                                       TREE_TEST(tiny_clump)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

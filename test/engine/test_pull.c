@@ -84,6 +84,18 @@ static void far_particles(void **state)
     bodies_free(&b);
 }
 
+/* Many particles at each of few points: the unit is that of the points, since those at a teller have no distance. */
+static void few_points(void **state)
+{
+    (void)state;
+    enum { POINTS = 12 };
+    bodies b = tree_model(CLUSTER_UNIFORM, N);
+    for (int i = POINTS; i < N; i++) memcpy(b.x[i], b.x[i % POINTS], sizeof b.x[i]);
+    const double ratio = pull_of(&b) / plain_pull_of(&b);
+    if (!(ratio > 0.5 && ratio < 2)) fail_msg("%g of M / s^2", ratio);
+    bodies_free(&b);
+}
+
 static struct sap_cube cube_of(const bodies *b)
 {
     double low[3], high[3];
@@ -136,6 +148,6 @@ static void gaps(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(usual_models), cmocka_unit_test(far_particles),
-                                       cmocka_unit_test(gaps)};
+                                       cmocka_unit_test(few_points), cmocka_unit_test(gaps)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

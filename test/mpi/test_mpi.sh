@@ -81,7 +81,7 @@ compile_all() {
         compile "$1" tree_memory -Wl,--wrap=malloc,--wrap=calloc $parts &&
         compile "$1" steppers "$work/tree_problem$1.o" $parts && compile "$1" stepper_errors $parts && compile "$1" killed $parts &&
         compile "$1" bounds -Wl,--wrap=malloc,--wrap=calloc,--wrap=free $parts &&
-        compile "$1" calls $parts && compile "$1" far $parts && compile "$1" ended $parts
+        compile "$1" again "$work/tree_problem$1.o" $parts && compile "$1" calls $parts && compile "$1" far $parts && compile "$1" ended $parts
 }
 
 # walk SUFFIX: allocations of both libraries fail.  Two ranks make one session per allocation, three of them only if all
@@ -285,14 +285,14 @@ test_library() {
     verdict $compiled "the library and its tests compile with mpicc$1"
     [ $compiled -eq 0 ] || return
     if [ -n "$checked" ]; then
-        for program in forces ways errors grape trees tree_active tree_near tree_errors exchanges packing steppers stepper_errors calls far; do ranks "$1" $program 2; done
+        for program in forces ways errors grape trees tree_active tree_near tree_errors exchanges packing steppers stepper_errors again calls far; do ranks "$1" $program 2; done
         return
     fi
     ranks "$1" memory 2
     ranks "$1" grape 3
     killed "$1"
     transports "$1"
-    for program in calls ended far; do ranks "$1" $program 3; done
+    for program in again calls ended far; do ranks "$1" $program 3; done
     bound "$1"
     fortran "$1"
     if [ "$1" != "$first" ]; then
@@ -314,6 +314,7 @@ test_library() {
     between_namespaces "$1"
     for program in errors tree_errors stepper_errors; do ranks "$1" $program 1 3; done
     for program in far ended; do ranks "$1" $program 1 2; done
+    ranks "$1" again 1 5
     ranks "$1" trees 12
 }
 

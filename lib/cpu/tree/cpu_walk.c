@@ -235,10 +235,24 @@ static int sum_particles(const struct sap_cpu_tree *t, struct walk_memory *w, co
            sum_spans(t, w, kernel, frame, &of_group, SAP_SOURCES_OWN);
 }
 
-static int is_finite(const struct sap_tree_lanes *lanes, int k)
+/* The units of potentials and of accelerations in the lanes of a kernel. */
+static double unit_of_pot(const struct sap_cpu_tree *t, const struct sap_tree_kernel *kernel)
 {
-    int finite = 1;
-    for (int q = 0; q < 4; q++) finite &= isfinite(lanes->sum[q][k]) != 0;
+    return kernel->pot_scale * (t->unit / t->mass_unit);
+}
+
+static double unit_of_acc(const struct sap_cpu_tree *t, const struct sap_tree_kernel *kernel)
+{
+    return kernel->acc_scale * (t->unit * t->unit / t->mass_unit);
+}
+
+/* Whether the results of lane k are finite, in the caller's units too. */
+static int is_finite(const struct sap_cpu_tree *t, const struct sap_tree_kernel *kernel,
+                     const struct sap_tree_lanes *lanes, int k)
+{
+    const double acc = unit_of_acc(t, kernel);
+    int finite = isfinite(lanes->sum[0][k] * unit_of_pot(t, kernel)) != 0;
+    for (int c = 0; c < 3; c++) finite &= isfinite(lanes->sum[1 + c][k] * acc) != 0;
     return finite;
 }
 
@@ -246,8 +260,7 @@ static int is_finite(const struct sap_tree_lanes *lanes, int k)
 static void deliver(const struct sap_cpu_tree *t, const struct sap_tree_run *run, const struct sap_tree_kernel *kernel,
                     const struct sap_tree_lanes *lanes, int k, int row)
 {
-    const double pot = kernel->pot_scale * (t->unit / t->mass_unit);
-    const double acc = kernel->acc_scale * (t->unit * t->unit / t->mass_unit);
+    const double pot = unit_of_pot(t, kernel), acc = unit_of_acc(t, kernel);
     if (run->pot) run->pot[row] = 0 - lanes->sum[0][k] * pot;
     for (int c = 0; c < 3 && run->acc; c++) run->acc[row][c] = lanes->sum[1 + c][k] * acc;
 }
@@ -287,15 +300,16 @@ static void rescue(const struct sap_cpu_tree *t, const struct sap_tree_run *run,
 static int deliver_good(const struct sap_cpu_tree *t, const struct sap_tree_run *run, struct walk_memory *w,
                         struct span own, int wide, int n)
 {
+    const struct sap_tree_kernel *const kernel = wide ? t->wide : t->narrow;
     int left = 0;
     for (int k = 0; k < n; k++) {
-        const int good = is_finite(w->lanes, k);
+        const int good = is_finite(t, kernel, w->lanes, k);
         if (wide && !good) {
             rescue(t, run, w, own, k);
             continue;
         }
         if (wide || good) {
-            deliver(t, run, wide ? t->wide : t->narrow, w->lanes, k, w->row[k]);
+            deliver(t, run, kernel, w->lanes, k, w->row[k]);
             continue;
         }
         w->which[left] = w->which[k];
