@@ -28,7 +28,7 @@ class Particles(ctypes.Structure):
 class Request(ctypes.Structure):
     _fields_ = [("size", c_size_t), ("nj", c_int), ("ni", c_int), ("x", Column), ("v", Column), ("a", Column),
                 ("jerk", Column), ("index", Column), ("eps2", c_double), ("eps2_i", Column), ("pairs", c_int),
-                ("want", c_uint), ("h2", Column), ("h2_by_mass", c_int), ("dtr", Column), ("softening", c_int)]
+                ("want", c_uint), ("h2", Column), ("softening", c_int), ("regular", c_void_p)]
 
 
 class Result(ctypes.Structure):

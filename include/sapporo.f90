@@ -40,7 +40,8 @@ module sapporo
         SAPPORO_SOFTENING_SPLINE_MEAN = 2
     integer(c_int), parameter :: SAPPORO_DERIVATIVES = 8
     integer(c_int), parameter :: SAPPORO_ALL_DEVICES = -1
-    integer(c_int), parameter :: SAPPORO_FOR_USERS = 0, SAPPORO_FOR_TESTS = 1, SAPPORO_FOR_OTHERS = 2
+    integer(c_int), parameter :: SAPPORO_FOR_NONE = -1, SAPPORO_FOR_USERS = 0, SAPPORO_FOR_TESTS = 1, &
+        SAPPORO_FOR_OTHERS = 2
 
     ! ---- choices of trees (sapporo_tree.h)
 
@@ -76,7 +77,7 @@ module sapporo
 
     type, bind(c) :: sapporo_variable
         integer(c_size_t) :: size = 0
-        integer(c_int) :: audience = 0
+        integer(c_int) :: audience = SAPPORO_FOR_USERS
         character(kind=c_char) :: name(40) = c_null_char, type(24) = c_null_char, values(128) = c_null_char, &
             usual(128) = c_null_char, about(256) = c_null_char
     end type sapporo_variable
@@ -105,17 +106,22 @@ module sapporo
         type(sapporo_column) :: derivative(SAPPORO_DERIVATIVES), mass, time, eps2, index
     end type sapporo_particles
 
+    type, bind(c) :: sapporo_regular
+        integer(c_size_t) :: size = 0
+        integer(c_int) :: h2_by_mass = 0
+        type(sapporo_column) :: dtr
+    end type sapporo_regular
+
     type, bind(c) :: sapporo_request
         integer(c_size_t) :: size = 0
         integer(c_int) :: nj = 0, ni = 0
         type(sapporo_column) :: x, v, a, jerk, index
         real(c_double) :: eps2 = 0
         type(sapporo_column) :: eps2_i
-        integer(c_int) :: pairs = 0, want = 0
+        integer(c_int) :: pairs = SAPPORO_PAIRS_ALL, want = 0
         type(sapporo_column) :: h2
-        integer(c_int) :: h2_by_mass = 0
-        type(sapporo_column) :: dtr
-        integer(c_int) :: softening = 0
+        integer(c_int) :: softening = SAPPORO_SOFTENING_PLUMMER
+        type(c_ptr) :: regular = c_null_ptr                 ! c_loc of a sapporo_regular
     end type sapporo_request
 
     type, bind(c) :: sapporo_result                         ! c_loc of acc(3, ni), jerk(3, ni), pot(ni), ...

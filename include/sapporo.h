@@ -92,7 +92,7 @@ SAPPORO_API void sapporo_print_errors(int printed);
 
 /* Sends a message where those of the library go, if SAPPORO_VERBOSE wants its level: for libraries built on this one.
  */
-SAPPORO_API void sapporo_log(int level, const char *text);
+SAPPORO_API void sapporo_log(sapporo_log_level level, const char *text);
 
 /* ---- devices --------------------------------------------------------------- */
 
@@ -127,8 +127,8 @@ SAPPORO_API int sapporo_device_describe(sapporo_backend backend, int number, sap
 
 /* A variable of the environment that the library reads.  Texts put what a user can type into back quotes. */
 typedef struct sapporo_variable {
-    size_t size;      /* set to sizeof(sapporo_variable) by the caller */
-    int audience;     /* sapporo_audience */
+    size_t size; /* set to sizeof(sapporo_variable) by the caller */
+    sapporo_audience audience;
     char name[40];    /* such as SAPPORO_PRECISION */
     char type[24];    /* "word", "whole number", "number", "device numbers", "path" or "text" */
     char values[128]; /* what it may be, such as "`sp`, `ds` or `dp`" */
@@ -138,7 +138,7 @@ typedef struct sapporo_variable {
 
 /*
  * Describes variable `number`, from 0 on, of the library that is linked.  Where there is none: SAPPORO_ERR_ARGUMENT;
- * audience is then -1, and texts are empty.
+ * audience is then SAPPORO_FOR_NONE, and texts are empty.
  */
 SAPPORO_API int sapporo_variable_describe(int number, sapporo_variable *variable);
 
@@ -261,10 +261,17 @@ enum sapporo_want {
 };
 
 /* Which pairs make a force. */
-enum sapporo_pairs {
+typedef enum sapporo_pairs {
     SAPPORO_PAIRS_ALL = 0,    /* all but those of equal index, where indices are given */
     SAPPORO_PAIRS_OUTSIDE = 1 /* those beyond the neighbour sphere: who is in it makes the list and leaves the sums */
-};
+} sapporo_pairs;
+
+/* The neighbour sphere of a regular force (SAPPORO_PAIRS_OUTSIDE), as NBODY6 needs it beside h2. */
+typedef struct sapporo_regular {
+    size_t size;        /* sizeof(sapporo_regular) */
+    int h2_by_mass;     /* 1: h2 is multiplied by the mass of j */
+    sapporo_column dtr; /* double, one per i-particle: time ahead, finite; absent: 0 */
+} sapporo_regular;
 
 /*
  * What a force is asked for.  Softening: R2 = |r|^2 + eps2 + eps2_i of the i-particle + eps2 of the j-particle, so that
@@ -283,10 +290,10 @@ enum sapporo_pairs {
  * h. A length of 0 is that of a point, which gives nothing at zero distance.
  *
  * SAPPORO_PAIRS_OUTSIDE is the regular force of Ahmad & Cohen 1973, J. Comput. Phys. 12, 389, in contexts of order 4.
- * A j-particle is in the sphere if min(|r|^2, |r + dtr v|^2) < h2, strictly, or < m_j h2 with h2_by_mass; the same
- * decision, exact as in double, makes lists and sums.  There are no indices, so a particle is in its own sphere, and in
- * its list where h2 > 0; where h2 <= 0 everybody counts but who lies at the same place.  Softening must be common, and
- * there are no nearest neighbours.
+ * A j-particle is in the sphere if min(|r|^2, |r + dtr v|^2) < h2, strictly, or < m_j h2 with h2_by_mass
+ * (sapporo_regular); the same decision, exact as in double, makes lists and sums.  There are no indices, so a particle
+ * is in its own sphere, and in its list where h2 > 0; where h2 <= 0 everybody counts but who lies at the same place.
+ * Softening must be common, and there are no nearest neighbours.
  */
 typedef struct sapporo_request {
     size_t size; /* sizeof(sapporo_request) */
@@ -302,13 +309,12 @@ typedef struct sapporo_request {
     /* pairs and softening */
     double eps2;           /* square of the softening length, >= 0 */
     sapporo_column eps2_i; /* double: squared softening of each i-particle, >= 0; absent: 0 */
-    int pairs;             /* sapporo_pairs */
+    sapporo_pairs pairs;
     /* neighbours */
-    unsigned want;      /* sapporo_want: outputs that will surely be asked for.  A hint: all can be asked for later. */
-    sapporo_column h2;  /* double: squared radius of the neighbour sphere; <= 0 or absent: no list */
-    int h2_by_mass;     /* of SAPPORO_PAIRS_OUTSIDE: 1: h2 is multiplied by the mass of j */
-    sapporo_column dtr; /* of SAPPORO_PAIRS_OUTSIDE: double: time ahead, finite; absent: 0 */
-    int softening;      /* sapporo_softening */
+    unsigned want;     /* sapporo_want: outputs that will surely be asked for.  A hint: all can be asked for later. */
+    sapporo_column h2; /* double: squared radius of the neighbour sphere; <= 0 or absent: no list */
+    sapporo_softening softening;
+    const sapporo_regular *regular; /* of SAPPORO_PAIRS_OUTSIDE; NULL: h2 counts as it is, and dtr is 0 */
 } sapporo_request;
 
 /*

@@ -202,7 +202,7 @@ typedef struct sapporo_mpi_job sapporo_mpi_job; /* handle of a force under way, 
  * i-particles give indices; else SAPPORO_MPI_ERR_DIFFERENT.  Inputs are copied.  `want` may have SAPPORO_WANT_NEAREST,
  * which must be asked for here, and SAPPORO_ALLOW_EMPTY: without it nj = 0 is SAPPORO_ERR_ARGUMENT if some rank has
  * i-particles, and some address a particle.  Neighbour lists and SAPPORO_PAIRS_OUTSIDE are SAPPORO_ERR_UNSUPPORTED; so
- * are h2, dtr and h2_by_mass. One force at a time: SAPPORO_ERR_ARGUMENT if a job of the handle was not freed.  On
+ * are h2 and regular. One force at a time: SAPPORO_ERR_ARGUMENT if a job of the handle was not freed.  On
  * failure *job is NULL.
  */
 SAPPORO_API int sapporo_mpi_force_begin(sapporo_mpi *handle, const sapporo_request *request, sapporo_mpi_job **job);

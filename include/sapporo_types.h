@@ -50,11 +50,17 @@ SAPPORO_API const char *sapporo_last_error(const sapporo *context);
 
 /* ---- messages ------------------------------------------------------------ */
 
-enum sapporo_log_level { SAPPORO_LOG_ERROR = 0, SAPPORO_LOG_WARNING = 1, SAPPORO_LOG_INFO = 2, SAPPORO_LOG_CALL = 3 };
+typedef enum sapporo_log_level {
+    SAPPORO_LOG_ERROR = 0,
+    SAPPORO_LOG_WARNING = 1,
+    SAPPORO_LOG_INFO = 2,
+    SAPPORO_LOG_CALL = 3
+} sapporo_log_level;
 
 /*
- * Receives one message, without line end.  May be called from any thread that calls the library.  It must return (no
- * longjmp, no exception), and must not call the library.
+ * Receives one message, without line end.  level is a sapporo_log_level, as an int, which functions of other languages
+ * have too.  May be called from any thread that calls the library.  It must return (no longjmp, no exception), and must
+ * not call the library.
  */
 typedef void (*sapporo_log_function)(void *user, int level, const char *text);
 
@@ -84,11 +90,12 @@ typedef enum sapporo_softening {
 } sapporo_softening;
 
 /* Who sets a variable of the environment. */
-enum sapporo_audience {
+typedef enum sapporo_audience {
+    SAPPORO_FOR_NONE = -1, /* there is no such variable */
     SAPPORO_FOR_USERS = 0,
     SAPPORO_FOR_TESTS = 1,
     SAPPORO_FOR_OTHERS = 2 /* other software, such as OpenMP and MPI launchers; this library reads it too */
-};
+} sapporo_audience;
 
 /* ---- columns --------------------------------------------------------------- */
 

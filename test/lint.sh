@@ -199,4 +199,8 @@ grep -InE '(^|[^[:alnum:]_])/(home|root|Users)/' $(find Makefile README.md docs 
     kernels_ocl examples test .ci -type f 2>/dev/null) >"$work/log"
 none "no path of one machine"
 
+# ---- measures
+
+test/project/measures.sh || failures=$((failures + 1))
+
 exit $((failures > 0))

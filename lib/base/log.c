@@ -192,7 +192,7 @@ void sapporo_set_log(sapporo_log_function log, void *user)
 
 void sapporo_print_errors(int printed) { atomic_store(&sap_messages.keeps_errors, !printed); }
 
-void sapporo_log(int level, const char *text)
+void sapporo_log(sapporo_log_level level, const char *text)
 {
-    if (text && wanted(level)) put(level, text);
+    if (text && wanted((int)level)) put((int)level, text);
 }

@@ -13,7 +13,8 @@ enum { SAP_STRUCT_MOST = 4096 };
 
 /* Sizes of the first versions of structs. */
 enum {
-    SAP_REQUEST_LEAST = offsetof(sapporo_request, softening),
+    SAP_REQUEST_LEAST = offsetof(sapporo_request, regular),
+    SAP_REGULAR_LEAST = sizeof(sapporo_regular),
     SAP_SMALL_FORCE_LEAST = offsetof(sapporo_small_force, quad_j),
     SAP_RESULT_LEAST = offsetof(sapporo_result, count)
 };

@@ -98,6 +98,7 @@ struct sapporo_job {
     double (*a)[3], (*jerk)[3]; /* NULL: the order does not use them */
     int32_t *index;
     double *h2;
+    int h2_by_mass;     /* 1: h2 is multiplied by the mass of j */
     double *dtr;        /* NULL unless needed */
     double *eps2_i;     /* sum of common and individual squared softening; NULL unless needed */
     int vectors;        /* half the order: number of x, v, a, jerk and of acc, jerk, snap, crackle that are in use */

@@ -108,7 +108,7 @@ static void copy_block(sapporo_job *j, const sapporo_request *r, int first, int 
     } else {
         memset(j->h2 + first, 0, (size_t)n * sizeof *j->h2);
     }
-    if (!sap_units_are_plain(&j->units)) scale_block(j, first, n, r->h2_by_mass);
+    if (!sap_units_are_plain(&j->units)) scale_block(j, first, n, j->h2_by_mass);
     if (!any_carry(j->x[first], 3 * (size_t)n, if_wide) && !strange) return;
     for (int i = first; i < first + n; i++) judge_row(j, i, found);
 }

@@ -163,12 +163,11 @@ static int holes_below(const sapporo *c, int nj)
 static int check_pairs(sapporo *c, const sapporo_request *r)
 {
     if (r->pairs == SAPPORO_PAIRS_ALL) {
-        if (!r->dtr.base && !r->h2_by_mass) return SAPPORO_OK;
-        return sap_fail(c, SAPPORO_ERR_ARGUMENT,
-                        "sapporo_force_begin: dtr and h2_by_mass are of SAPPORO_PAIRS_OUTSIDE");
+        if (!r->regular) return SAPPORO_OK;
+        return sap_fail(c, SAPPORO_ERR_ARGUMENT, "sapporo_force_begin: regular is of SAPPORO_PAIRS_OUTSIDE");
     }
     if (r->pairs != SAPPORO_PAIRS_OUTSIDE)
-        return sap_fail(c, SAPPORO_ERR_ARGUMENT, "sapporo_force_begin: pairs is %d", r->pairs);
+        return sap_fail(c, SAPPORO_ERR_ARGUMENT, "sapporo_force_begin: pairs is %d", (int)r->pairs);
     if (c->settings.order != 4)
         return sap_fail(c, SAPPORO_ERR_UNSUPPORTED,
                         "SAPPORO_PAIRS_OUTSIDE needs a context of order 4, this has order %d", c->settings.order);
@@ -185,23 +184,35 @@ static int check_softening(sapporo *c, const sapporo_request *r)
     _Static_assert((int)SAPPORO_SOFTENING_SPLINE_LARGER == SAP_SPLINE_LARGER &&
                        (int)SAPPORO_SOFTENING_SPLINE_MEAN == SAP_SPLINE_MEAN,
                    "kinds of softening");
-    if (r->softening < 0 || r->softening > SAPPORO_SOFTENING_SPLINE_MEAN)
-        return sap_fail(c, SAPPORO_ERR_ARGUMENT, "sapporo_force_begin: softening is %d", r->softening);
+    if ((unsigned)r->softening > SAPPORO_SOFTENING_SPLINE_MEAN)
+        return sap_fail(c, SAPPORO_ERR_ARGUMENT, "sapporo_force_begin: softening is %d", (int)r->softening);
     if (r->softening && c->settings.order != 2)
         return sap_fail(c, SAPPORO_ERR_UNSUPPORTED, "spline softening needs a context of order 2, this has order %d",
                         c->settings.order);
     return SAPPORO_OK;
 }
 
-/* Copies the column dtr into the job; *dtr becomes NULL if the column is absent or all zero. */
-static int copy_dtr(sapporo *c, sapporo_job *j, const sapporo_request *r, const double **dtr)
+/* Copies the caller's sapporo_regular to *regular; all members are 0 if the request has none. */
+static int copy_regular(sapporo *c, const sapporo_request *r, sapporo_regular *regular)
+{
+    *regular = (sapporo_regular){.size = sizeof *regular};
+    const int known = r->regular ? sap_struct_copy(regular, sizeof *regular, r->regular, SAP_REGULAR_LEAST) : 0;
+    return known ? sap_struct_error(&c->notes, known, "sapporo_regular", r->regular) : SAPPORO_OK;
+}
+
+/*
+ * Copies the column dtr of *regular into the job; *dtr becomes NULL if the column is absent or all zero.  r is the
+ * request that has it.
+ */
+static int copy_dtr(sapporo *c, sapporo_job *j, const sapporo_request *r, const sapporo_regular *regular,
+                    const double **dtr)
 {
     *dtr = NULL;
-    if (!r->dtr.base) return SAPPORO_OK;
+    if (!regular->dtr.base) return SAPPORO_OK;
     if (!j->dtr && !(j->dtr = malloc((size_t)j->room * sizeof *j->dtr)))
         return sap_fail(c, SAPPORO_ERR_MEMORY, "out of memory for %d i-particles", r->ni);
     for (int i = 0; i < r->ni; i++) {
-        memcpy(&j->dtr[i], sap_column_at(&r->dtr, i, sizeof j->dtr[i]), sizeof j->dtr[i]);
+        memcpy(&j->dtr[i], sap_column_at(&regular->dtr, i, sizeof j->dtr[i]), sizeof j->dtr[i]);
         if (!isfinite(j->dtr[i])) return sap_fail(c, SAPPORO_ERR_ARGUMENT, "dtr of i-particle %d is %g", i, j->dtr[i]);
         if (j->dtr[i] != 0) *dtr = j->dtr;
     }
@@ -292,28 +303,37 @@ static struct sap_targets targets_of(const sapporo_request *r)
     return (struct sap_targets){r->eps2 + least, r->eps2 + most, &r->x, &r->v, r->ni};
 }
 
+/* Warns of i-particles that are not finite, or near the end of the range of single precision. */
+static void warn_of_rows(sapporo *c, const sapporo_job *j, const struct sap_rows_found *found)
+{
+    if (!j->few) sap_context_warn_wide(c);
+    if (found->wide && !j->few && c->settings.precision != SAPPORO_DP)
+        sap_warn_once(&c->notes, SAP_WARN_RANGE,
+                      "coordinates beyond %.0e are near the end of single precision's range: use precision dp",
+                      SAP_WIDE);
+    if (found->bad)
+        sap_warn_once(&c->notes, SAP_WARN_BAD_I, "%d of %d i-particles are not finite: their forces are NaN", j->nbad,
+                      j->ni);
+}
+
 /* Starts a force with the extra outputs in `needed`, which the client must have. */
 static int start(sapporo *c, sapporo_job *j, const sapporo_request *r, unsigned needed)
 {
     const double *eps2_i, *dtr;
+    sapporo_regular regular;
     const int outside = r->pairs == SAPPORO_PAIRS_OUTSIDE;
     double eps2 = r->eps2;
     j->units = c->units;
     j->faint = c->faint;
     int status = copy_softening(c, j, r, &eps2_i);
-    if (!status) status = copy_dtr(c, j, r, &dtr);
+    if (!status) status = copy_regular(c, r, &regular);
+    if (!status) status = copy_dtr(c, j, r, &regular, &dtr);
     if (status) return status;
     sap_scale_given(&eps2, 1, sap_units_square(&j->units));
+    j->h2_by_mass = regular.h2_by_mass != 0;
     const struct sap_rows_found found = sap_rows_copy(j, r);
     j->nbad = found.bad;
-    if (!j->few) sap_context_warn_wide(c);
-    if (found.wide && !j->few && c->settings.precision != SAPPORO_DP)
-        sap_warn_once(&c->notes, SAP_WARN_RANGE,
-                      "coordinates beyond %.0e are near the end of single precision's range: use precision dp",
-                      SAP_WIDE);
-    if (found.bad)
-        sap_warn_once(&c->notes, SAP_WARN_BAD_I, "%d of %d i-particles are not finite: their forces are NaN", j->nbad,
-                      j->ni);
+    warn_of_rows(c, j, &found);
     /* Regular forces always take the path with lists, even if all radii are 0: the bits of a row must not depend on
      * the radii of other rows. */
     j->useful = outside ? SAP_EXTRA_LISTS : SAP_EXTRA_NEAREST;
@@ -336,8 +356,8 @@ static int start(sapporo *c, sapporo_job *j, const sapporo_request *r, unsigned 
                                                       : r->index.base ? SAP_PAIRS_SKIP_OWN
                                                                       : SAP_PAIRS_ALL,
                                               .dtr = dtr,
-                                              .h2_by_mass = r->h2_by_mass != 0,
-                                              .spline = r->softening,
+                                              .h2_by_mass = j->h2_by_mass,
+                                              .spline = (int)r->softening,
                                               .extra = wanted_now(c, j, (want & ~(unsigned)SAP_EXTRA_ACCUM) | needed)};
     j->time = request.time;
     j->nj = r->nj;

@@ -31,7 +31,7 @@ const struct sap_variable_row *sapporo_variable_row(enum sap_variable variable) 
 
 static void describe(const struct sap_variable_row *row, sapporo_variable *out)
 {
-    out->audience = (int)row->audience;
+    out->audience = row->audience;
     (void)snprintf(out->name, sizeof out->name, "%s", row->name);
     (void)snprintf(out->type, sizeof out->type, "%s", sap_variable_type(row));
     (void)snprintf(out->usual, sizeof out->usual, "%s", row->usual);
@@ -41,7 +41,7 @@ static void describe(const struct sap_variable_row *row, sapporo_variable *out)
 
 int sapporo_variable_describe(int number, sapporo_variable *variable)
 {
-    sapporo_variable whole = {.audience = -1};
+    sapporo_variable whole = {.audience = SAPPORO_FOR_NONE};
     if (!variable || variable->size < sizeof variable->size) return SAPPORO_ERR_ARGUMENT;
     const int there = number >= 0 && number < SAP_VARIABLES;
     if (there) describe(&sap_variables[number], &whole);

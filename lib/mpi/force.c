@@ -39,7 +39,7 @@ void sap_force_destroy(sapporo_mpi *h)
 /* Fails if the request asks for what forces over ranks do not have. */
 static int check_supported(sapporo_mpi *h, const sapporo_request *r)
 {
-    if (r->pairs != SAPPORO_PAIRS_ALL || r->h2.base || r->dtr.base || r->h2_by_mass ||
+    if (r->pairs != SAPPORO_PAIRS_ALL || r->h2.base || r->regular ||
         r->want & ~(unsigned)(SAPPORO_WANT_NEAREST | SAPPORO_ALLOW_EMPTY))
         return sap_link_fail(
             &h->link, SAPPORO_ERR_UNSUPPORTED,
@@ -50,8 +50,9 @@ static int check_supported(sapporo_mpi *h, const sapporo_request *r)
 /* Fails if the softening is not valid; the rank that gave an i-particle names it. */
 static int check_softening(sapporo_mpi *h, const sapporo_request *r)
 {
-    if (r->softening < 0 || r->softening > SAPPORO_SOFTENING_SPLINE_MEAN)
-        return sap_link_fail(&h->link, SAPPORO_ERR_ARGUMENT, "sapporo_mpi_force_begin: softening is %d", r->softening);
+    if ((unsigned)r->softening > SAPPORO_SOFTENING_SPLINE_MEAN)
+        return sap_link_fail(&h->link, SAPPORO_ERR_ARGUMENT, "sapporo_mpi_force_begin: softening is %d",
+                             (int)r->softening);
     if (r->softening && h->order != 2)
         return sap_link_fail(&h->link, SAPPORO_ERR_UNSUPPORTED, "spline softening needs order 2");
     for (int i = 0; i < r->ni && r->eps2_i.base; i++) {
@@ -144,7 +145,7 @@ static int compare_requests(sapporo_mpi *h, int status, const sapporo_request *r
                                     [TIME_SET] = !isnan(h->time),
                                     [INDEXED] = r->ni > 0 ? (double)(r->index.base != NULL) : (double)NAN,
                                     [SOFT] = r->ni > 0 && r->eps2_i.base,
-                                    [SOFTENING] = r->softening,
+                                    [SOFTENING] = (int)r->softening,
                                     [UPPER] = h->upper,
                                     [TERMS] = facts.terms,
                                     [SOFT_J] = facts.soft,

@@ -15,16 +15,16 @@
 /* The object of a force. */
 struct sapporo_mpi_job {
     uintptr_t number;
-    int ni;              /* i-particles of this rank */
-    int nj;              /* addresses of j-particles of this rank */
-    int nj_all;          /* of all ranks: nj of the request, or one above the highest address that was set */
-    int blocks;          /* of all ranks: blocks with addresses below nj_all in which a particle was stored */
-    int most_blocks;     /* of the rank that has most of them */
-    int asked;           /* nj of the request, which chooses the precision where none was named */
-    int nearest;         /* 1: nearest neighbours are wanted */
-    int indexed;         /* 1: pairs of equal index are skipped */
-    int soft;            /* 1: i-particles have individual softening */
-    int softening;       /* sapporo_softening */
+    int ni;          /* i-particles of this rank */
+    int nj;          /* addresses of j-particles of this rank */
+    int nj_all;      /* of all ranks: nj of the request, or one above the highest address that was set */
+    int blocks;      /* of all ranks: blocks with addresses below nj_all in which a particle was stored */
+    int most_blocks; /* of the rank that has most of them */
+    int asked;       /* nj of the request, which chooses the precision where none was named */
+    int nearest;     /* 1: nearest neighbours are wanted */
+    int indexed;     /* 1: pairs of equal index are skipped */
+    int soft;        /* 1: i-particles have individual softening */
+    sapporo_softening softening;
     double eps2;         /* squared softening, common */
     uint64_t version;    /* of the particles */
     sapporo_mpi_way way; /* not SAPPORO_MPI_WAY_AUTO */

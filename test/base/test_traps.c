@@ -266,6 +266,7 @@ static void other_forces(sapporo *c, int order, double eps, double dtr)
         .size = sizeof own, .ni = NI, .nj = N, .x = {x, 0}, .x_j = {x, 0}, .mass_j = {mass, 0}, .eps2_j = {eps2, 0}};
     const sapporo_result all = {.size = sizeof all, .acc = acc, .jerk = jerk, .pot = pot, .nearest = nearest};
     const sapporo_result some = {.size = sizeof some, .acc = acc, .pot = pot};
+    const sapporo_regular sphere = {.size = sizeof sphere, .dtr = {&dtr, sizeof dtr}};
     const sapporo_request outside = {.size = sizeof outside,
                                      .nj = N,
                                      .ni = 1,
@@ -273,7 +274,7 @@ static void other_forces(sapporo *c, int order, double eps, double dtr)
                                      .v = {v, 0},
                                      .h2 = {h2, 0},
                                      .pairs = SAPPORO_PAIRS_OUTSIDE,
-                                     .dtr = {&dtr, sizeof dtr}};
+                                     .regular = &sphere};
     const sapporo_result plain = {.size = sizeof plain, .acc = acc, .jerk = jerk, .pot = pot};
     sapporo_job *job;
     place = "sapporo_neighbour_force";

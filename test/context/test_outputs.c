@@ -74,8 +74,9 @@ static void begin_fails(void **state)
     bad[2].nj = INT_MIN;
     bad[3].x.base = NULL;
     bad[4].eps2 = NAN;
-    bad[5].pairs = 77;
-    bad[6].h2_by_mass = 1;
+    bad[5].pairs = (sapporo_pairs)77;
+    const sapporo_regular by_mass = {.size = sizeof by_mass, .h2_by_mass = 1};
+    bad[6].regular = &by_mass;
     for (size_t k = 0; k < sizeof bad / sizeof bad[0]; k++) {
         sapporo_job *job;
         poison(&job, sizeof job);
@@ -95,7 +96,9 @@ static void begin_fails(void **state)
 /* A way in which sapporo_force_end fails: rows and arrays asked for, of a context of some order. */
 struct bad_end {
     const char *what;
-    int order, pairs, ni;
+    int order;
+    sapporo_pairs pairs;
+    int ni;
     unsigned arrays;
     int status;
 };

@@ -210,11 +210,15 @@ static void refusals(void **state)
     assert_int_equal(begin(c, &r), SAPPORO_ERR_ARGUMENT);
     r = good, r.eps2_i = (sapporo_column){&h2, 0};
     assert_int_equal(begin(c, &r), SAPPORO_ERR_UNSUPPORTED);
-    r = good, r.dtr = (sapporo_column){&nan, 0};
+    const sapporo_regular odd = {.size = sizeof odd, .dtr = {&nan, 0}}, sizeless = {.h2_by_mass = 1};
+    const sapporo_regular by_mass = {.size = sizeof by_mass, .h2_by_mass = 1};
+    r = good, r.regular = &odd;
     assert_int_equal(begin(c, &r), SAPPORO_ERR_ARGUMENT);
-    r = good, r.pairs = 7;
+    r = good, r.regular = &sizeless;
     assert_int_equal(begin(c, &r), SAPPORO_ERR_ARGUMENT);
-    r = good, r.pairs = SAPPORO_PAIRS_ALL, r.h2_by_mass = 1;
+    r = good, r.pairs = (sapporo_pairs)7;
+    assert_int_equal(begin(c, &r), SAPPORO_ERR_ARGUMENT);
+    r = good, r.pairs = SAPPORO_PAIRS_ALL, r.regular = &by_mass;
     assert_int_equal(begin(c, &r), SAPPORO_ERR_ARGUMENT);
     assert_int_equal(sapporo_force_begin(c, &good, &job), SAPPORO_OK);
     const sapporo_result with_nearest = {.size = sizeof with_nearest, .acc = acc, .nearest = &nearest};
@@ -226,6 +230,65 @@ static void refusals(void **state)
     assert_int_equal(sapporo_open(&order2, &c), SAPPORO_OK);
     assert_int_equal(begin(c, &good), SAPPORO_ERR_UNSUPPORTED);
     sapporo_close(c);
+}
+
+/* sapporo_request as it was when it had the members of sapporo_regular. */
+struct older_request {
+    size_t size;
+    int nj, ni;
+    sapporo_column x, v, a, jerk, index;
+    double eps2;
+    sapporo_column eps2_i;
+    int pairs;
+    unsigned want;
+    sapporo_column h2;
+    int h2_by_mass;
+    sapporo_column dtr;
+    int softening;
+};
+
+/* Begins a force as a program does that was compiled with the older struct. */
+static int begin_older(sapporo *c, const struct older_request *r)
+{
+    sapporo_job *job;
+    void *const bytes = malloc(sizeof *r);
+    assert_non_null(bytes);
+    memcpy(bytes, r, sizeof *r);
+    const int status = sapporo_force_begin(c, bytes, &job);
+    sapporo_force_free(job);
+    free(bytes);
+    return status;
+}
+
+/* Programs with the older struct get the force that they mean, or an error. */
+static void older_programs(void **state)
+{
+    (void)state;
+    const double x[1][3] = {{0.5, 0, 0}}, h2 = 1, dtr[] = {0, 0.125, 1e-300};
+    const sapporo_particle one = {.mass = 1, .derivative = {{1, 0, 0}}};
+    for (int order = 2; order <= 4; order += 2) {
+        const sapporo_options cpu = {.size = sizeof cpu, .order = order, .backend = SAPPORO_BACKEND_CPU};
+        struct older_request good, r;
+        sapporo *c;
+        memset(&good, 0, sizeof good);
+        good.size = sizeof good, good.nj = good.ni = 1, good.x.base = x, good.h2.base = &h2;
+        assert_int_equal(sapporo_open(&cpu, &c), SAPPORO_OK);
+        assert_int_equal(sapporo_set_particle(c, 0, &one), SAPPORO_OK);
+        assert_int_equal(begin_older(c, &good), SAPPORO_OK);
+        for (int softening = 1; softening <= 2; softening++) {
+            r = good, r.softening = softening;
+            assert_int_equal(begin_older(c, &r), SAPPORO_ERR_UNSUPPORTED);
+        }
+        good.pairs = SAPPORO_PAIRS_OUTSIDE;
+        assert_int_equal(begin_older(c, &good), order == 4 ? SAPPORO_OK : SAPPORO_ERR_UNSUPPORTED);
+        r = good, r.h2_by_mass = 1;
+        assert_int_equal(begin_older(c, &r), SAPPORO_ERR_UNSUPPORTED);
+        for (int k = 0; k < 3; k++) {
+            r = good, r.dtr.base = &dtr[k];
+            assert_int_equal(begin_older(c, &r), order == 4 ? SAPPORO_ERR_ARGUMENT : SAPPORO_ERR_UNSUPPORTED);
+        }
+        sapporo_close(c);
+    }
 }
 
 /* Radii by masses over a factor of 1e6, some of 0 and one of a tenth of all: those of the neighbours differ by 1000. */
@@ -316,6 +379,7 @@ int main(void)
         cmocka_unit_test(spheres),         cmocka_unit_test(ahead),    cmocka_unit_test(by_mass),
         cmocka_unit_test(same_bits),       cmocka_unit_test(refusals), cmocka_unit_test(no_radius),
         cmocka_unit_test(at_the_boundary), cmocka_unit_test(meetings), cmocka_unit_test(mixed_masses),
+        cmocka_unit_test(older_programs),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

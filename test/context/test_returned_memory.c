@@ -50,9 +50,10 @@ static void use_context(int order)
                 .size = sizeof r, .nj = n, .ni = n, .x = {x, 0}, .v = {v, 0}, .h2 = {h2, 0}, .eps2 = 0.1};
             sapporo_result to = {.size = sizeof to, .acc = three[0], .pot = pot};
             sapporo_job *job;
+            const sapporo_regular ahead = {.size = sizeof ahead, .dtr = {dtr, 0}};
             int length[N], list[N];
             if (k & 1) r.eps2_i.base = eps2, r.want = SAPPORO_WANT_NEAREST | SAPPORO_WANT_LISTS;
-            if (k == 4 && order == 4) r.eps2_i.base = NULL, r.pairs = SAPPORO_PAIRS_OUTSIDE, r.dtr.base = dtr;
+            if (k == 4 && order == 4) r.eps2_i.base = NULL, r.pairs = SAPPORO_PAIRS_OUTSIDE, r.regular = &ahead;
             if (k != 4) to.nearest = nearest, to.nearest_r2 = r2;
             assert_int_equal(sapporo_force_begin(c, &r, &job), SAPPORO_OK);
             assert_int_equal(sapporo_force_end(job, n, &to), SAPPORO_OK);

@@ -247,14 +247,16 @@ enum { REQUESTS = 12 };
 /* A request of kind k. */
 static sapporo_request kind_of_request(int k)
 {
+    static const sapporo_regular ahead = {.size = sizeof ahead, .dtr = {dtr, 0}},
+                                 by_mass = {.size = sizeof by_mass, .h2_by_mass = 1};
     sapporo_request r = request_of(k == 9 ? 3 : k == 10 ? ROWS : 40);
     const int outside = k >= 4 && k <= 6;
     if (k == 1) r.eps2_i.base = eps2_i;
     if (k == 2) r.eps2 = 0.5;
     r.index.base = k == 3 ? NULL : of_sources;
     if (outside) r.pairs = SAPPORO_PAIRS_OUTSIDE, r.index.base = NULL, r.want = 0;
-    if (k == 5) r.dtr.base = dtr;
-    if (k == 6) r.h2_by_mass = 1;
+    if (k == 5) r.regular = &ahead;
+    if (k == 6) r.regular = &by_mass;
     if (k == 7) r.v.base = NULL;
     if (k == 8) r.h2.base = NULL;
     if (k == 11) r.x.base = given[0][ROWS - 39]; /* the last row is NaN */

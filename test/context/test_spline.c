@@ -92,7 +92,7 @@ struct found {
 static sapporo_request request_of(const struct problem *p, int kind, int from, int n)
 {
     sapporo_request r = problem_request(p, from, n);
-    r.softening = kind;
+    r.softening = (sapporo_softening)kind;
     return r;
 }
 
@@ -395,11 +395,12 @@ static void refused(void **state)
         p.soft = order == 2 ? SOFT_TARGETS : 0;
         sapporo_request r = request_of(&p, LARGER, 0, 5);
         assert_int_equal(status_of(engine_any(), order, &r), order == 2 ? SAPPORO_OK : SAPPORO_ERR_UNSUPPORTED);
-        r.softening = 3;
+        r.softening = (sapporo_softening)3;
         assert_int_equal(status_of(engine_any(), order, &r), SAPPORO_ERR_ARGUMENT);
-        r.softening = -1;
+        r.softening = (sapporo_softening)-1;
         assert_int_equal(status_of(engine_any(), order, &r), SAPPORO_ERR_ARGUMENT);
-        r.size = offsetof(sapporo_request, softening); /* of a program that knows no softening */
+        r.softening = SAPPORO_SOFTENING_PLUMMER;
+        r.size = offsetof(sapporo_request, regular); /* of a program that knows no regular forces */
         assert_int_equal(status_of(engine_any(), order, &r), SAPPORO_OK);
     }
     problem_free(&p);

@@ -249,15 +249,15 @@ static int force(sapporo *c, const sapporo_request *request, struct rows *r, int
 static int regular_force(sapporo *c, const struct set *s, struct rows *r)
 {
     double dtr[NI], h2[NI];
+    const sapporo_regular regular = {.size = sizeof regular, .h2_by_mass = 1, .dtr = {dtr, 0}};
     sapporo_request request = {.size = sizeof request,
                                .nj = N,
                                .ni = NI,
                                .x = {s->x, 0},
                                .v = {s->v, 0},
                                .h2 = {h2, 0},
-                               .dtr = {dtr, 0},
                                .pairs = SAPPORO_PAIRS_OUTSIDE,
-                               .h2_by_mass = 1};
+                               .regular = &regular};
     for (int i = 0; i < NI; i++) {
         dtr[i] = ldexp(0.01 * i, s->time);
         h2[i] = ldexp(0.3 * i, 2 * s->length - s->unit_mass);

@@ -12,6 +12,7 @@ program native
     type(sapporo_particle) :: particle
     type(sapporo_particles) :: particles
     type(sapporo_request) :: request
+    type(sapporo_regular), target :: sphere
     type(sapporo_result) :: results
     type(sapporo_small_force) :: lists(1)
     type(sapporo_neighbour_request) :: asked
@@ -123,6 +124,13 @@ program native
     results%nearest_r2 = c_null_ptr
     if (sapporo_force_end(job, 1, results) /= SAPPORO_OK) error stop 'sapporo_force_end, outside'
     if (.not. all(abs(acc(:, 1) - [0, 1, 0]) <= 1e-12)) error stop 'acc outside'
+    call sapporo_force_free(job)
+    sphere%size = c_sizeof(sphere)
+    sphere%h2_by_mass = 1
+    request%regular = c_loc(sphere)
+    if (sapporo_force_begin(context, request, job) /= SAPPORO_OK) error stop 'sapporo_regular'
+    if (sapporo_force_end(job, 1, results) /= SAPPORO_OK) error stop 'sapporo_force_end, sapporo_regular'
+    if (.not. all(abs(acc(:, 1)) <= 1e-12)) error stop 'acc outside, h2 by mass'
     call sapporo_force_free(job)
 
     one_address = 0

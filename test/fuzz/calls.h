@@ -197,6 +197,9 @@ static inline sapporo_request native_request(int nj, int ni, int b, int from, in
     {                                                                                                                  \
         given &(bit) ? (array) + from : NULL, 0                                                                        \
     }
+    static sapporo_regular regular;
+    regular =
+        (sapporo_regular){.size = sizeof regular, .h2_by_mass = pairs >> 1 & 1, .dtr = COLUMN(GIVEN_DTR, batch[b].dtr)};
     return (sapporo_request){.size = sizeof(sapporo_request),
                              .nj = nj,
                              .ni = ni,
@@ -209,10 +212,9 @@ static inline sapporo_request native_request(int nj, int ni, int b, int from, in
                              .eps2 = eps2,
                              .want = (unsigned)want | SAPPORO_ALLOW_EMPTY,
                              .eps2_i = COLUMN(GIVEN_EPS2, batch[b].eps2),
-                             .pairs = pairs & 1,
-                             .h2_by_mass = pairs >> 1 & 1,
-                             .softening = pairs >> 2,
-                             .dtr = COLUMN(GIVEN_DTR, batch[b].dtr)};
+                             .pairs = (sapporo_pairs)(pairs & 1),
+                             .softening = (sapporo_softening)(pairs >> 2),
+                             .regular = pairs & 3 || given & GIVEN_DTR ? &regular : NULL};
 #undef COLUMN
 }
 

@@ -71,7 +71,7 @@ sapporo_request request_of(const struct problem *p, const struct point *target, 
     r.want = p->nearest ? SAPPORO_WANT_NEAREST : 0;
     if (p->soft) r.eps2_i = (sapporo_column){&target->eps2, sizeof *target};
     if (p->no_index) r.index.base = NULL;
-    r.softening = p->softening;
+    r.softening = (sapporo_softening)p->softening;
     return r;
 }
 

@@ -56,7 +56,7 @@ static void measure(sapporo *c, const sapporo_request *asked, const sapporo_resu
     for (int round = 0; round < ROUNDS; round++)
         for (int kind = 0; kind < KINDS; kind++) {
             sapporo_request r = *asked;
-            r.softening = kind;
+            r.softening = (sapporo_softening)kind;
             best[kind] = fmin(best[kind], time_of(c, &r, out));
         }
 }

@@ -185,8 +185,10 @@ void problem_load(sapporo *c, const struct problem *p)
 
 sapporo_request problem_request(const struct problem *p, int from, int n)
 {
+    static _Thread_local sapporo_regular regular;
     const struct target *t = p->target + from;
     const ptrdiff_t stride = sizeof *t;
+    regular = (sapporo_regular){.size = sizeof regular, .h2_by_mass = p->by_mass, .dtr = {&t->dtr, stride}};
     return (sapporo_request){.size = sizeof(sapporo_request),
                              .nj = p->nj,
                              .ni = n,
@@ -200,8 +202,7 @@ sapporo_request problem_request(const struct problem *p, int from, int n)
                              .eps2 = p->eps2,
                              .eps2_i = {p->soft & SOFT_TARGETS ? &t->eps2 : NULL, stride},
                              .pairs = p->outside ? SAPPORO_PAIRS_OUTSIDE : SAPPORO_PAIRS_ALL,
-                             .h2_by_mass = p->by_mass,
-                             .dtr = {p->outside ? &t->dtr : NULL, stride}};
+                             .regular = p->outside ? &regular : NULL};
 }
 
 void answer_take_list(struct answer *a, sapporo_job *job, int i)

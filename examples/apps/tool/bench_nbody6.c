@@ -69,6 +69,7 @@ static int read_lists(session *on, sapporo_job *job)
 static int call_regular(session *on)
 {
     if (sapporo_set_time(on->context, 0)) return give_up(on, on->context, "sapporo_set_time");
+    const sapporo_regular sphere = {.size = sizeof sphere, .dtr = {on->dtr, 0}};
     const sapporo_request request = {.size = sizeof request,
                                      .nj = on->nj,
                                      .ni = on->ni,
@@ -77,7 +78,7 @@ static int call_regular(session *on)
                                      .h2 = {on->stars.h2, 0},
                                      .want = SAPPORO_WANT_LISTS,
                                      .pairs = SAPPORO_PAIRS_OUTSIDE,
-                                     .dtr = {on->dtr, 0}};
+                                     .regular = &sphere};
     const sapporo_result result = {
         .size = sizeof result, .acc = on->regular.acc, .jerk = on->regular.jerk, .pot = on->regular.pot};
     sapporo_job *job;

@@ -14,8 +14,6 @@
 
 extern char **environ;
 
-enum { FOR_USERS = 0, FOR_TESTS = 1, OF_OTHERS = 2 };
-
 /* CUDA itself reads this variable, which decides which devices exist; the library does not read it. */
 static const char CUDA_VISIBLE[] = "CUDA_VISIBLE_DEVICES";
 
@@ -33,7 +31,10 @@ static const char *value_of(const char *name, const char *verbose)
 }
 
 /* Returns 1 for paths of other software, which are set everywhere and may name the user. */
-static int is_private(const sapporo_variable *v) { return v->audience == OF_OTHERS && strcmp(v->type, "path") == 0; }
+static int is_private(const sapporo_variable *v)
+{
+    return v->audience == SAPPORO_FOR_OTHERS && strcmp(v->type, "path") == 0;
+}
 
 /* Returns 1 if a name of n characters begins with SAPPORO_ but the library does not read it. */
 static int is_unknown(const char *name, size_t n)
@@ -54,7 +55,7 @@ void hide_variables(void)
 {
     sapporo_variable v;
     for (int k = 0; k < (int)(sizeof hidden / sizeof hidden[0]) && describe(k, &v); k++) {
-        const char *const value = v.audience == FOR_USERS ? getenv(v.name) : NULL;
+        const char *const value = v.audience == SAPPORO_FOR_USERS ? getenv(v.name) : NULL;
         hidden[k] = value != NULL ? strdup(value) : NULL;
         if (hidden[k] != NULL) unsetenv(v.name);
     }
@@ -90,7 +91,7 @@ static void print_variable(const sapporo_variable *v, const char *value)
     }
     printf("\n  %26s ", "");
     print_plain(v->about);
-    printf("%s\n", v->audience == FOR_TESTS ? "; for tests" : "");
+    printf("%s\n", v->audience == SAPPORO_FOR_TESTS ? "; for tests" : "");
 }
 
 /* Prints unknown variables, because a misspelt variable has no effect. */
@@ -108,7 +109,7 @@ void print_variables(const char *verbose)
     sapporo_variable v;
     for (int k = 0; describe(k, &v); k++) {
         const char *value = value_of(v.name, verbose);
-        if (v.audience == FOR_USERS || (value != NULL && !is_private(&v))) print_variable(&v, value);
+        if (v.audience == SAPPORO_FOR_USERS || (value != NULL && !is_private(&v))) print_variable(&v, value);
     }
     if (getenv(CUDA_VISIBLE) != NULL) printf("  %-26s %s   (read by CUDA)\n", CUDA_VISIBLE, getenv(CUDA_VISIBLE));
     print_unknown();
@@ -144,7 +145,8 @@ void json_variables(const char *verbose)
     for (int k = 0; describe(k, &v); k++) {
         json_begin(NULL, '{');
         json_text("name", v.name);
-        json_text("audience", v.audience >= FOR_USERS && v.audience <= OF_OTHERS ? audience[v.audience] : "");
+        json_text("audience",
+                  v.audience >= SAPPORO_FOR_USERS && v.audience <= SAPPORO_FOR_OTHERS ? audience[v.audience] : "");
         json_text("type", v.type);
         json_text("values", v.values);
         json_text("default", v.usual);
@@ -160,9 +162,9 @@ static void print_rows(int others)
 {
     sapporo_variable v;
     for (int k = 0; describe(k, &v); k++)
-        if ((v.audience == OF_OTHERS) == others)
+        if ((v.audience == SAPPORO_FOR_OTHERS) == others)
             printf("| `%s` | %s | %s | %s%s |\n", v.name, v.values, v.usual, v.about,
-                   v.audience == FOR_TESTS ? "; for tests" : "");
+                   v.audience == SAPPORO_FOR_TESTS ? "; for tests" : "");
 }
 
 void print_variables_markdown(void)

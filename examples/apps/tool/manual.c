@@ -9,8 +9,6 @@
 #include <sapporo.h>
 #include <stdio.h>
 
-enum { FOR_TESTS = 1, OF_OTHERS = 2 };
-
 /* ---- text for man ------------------------------------------------------------------ */
 
 /* Prints one character; at the beginning of a line a dot or a quote would be a request. */
@@ -137,7 +135,7 @@ static void variable_item(const sapporo_variable *v)
 {
     item(v->name, NULL);
     manual_text(v->about);
-    printf("%s.\n", v->audience == FOR_TESTS ? "; for tests" : "");
+    printf("%s.\n", v->audience == SAPPORO_FOR_TESTS ? "; for tests" : "");
     printf("Values: ");
     manual_text(v->values);
     printf(".\n");
@@ -153,7 +151,7 @@ static void variables(int others)
 {
     sapporo_variable v = {.size = sizeof v};
     for (int k = 0; sapporo_variable_describe(k, &v) == SAPPORO_OK; k++)
-        if ((v.audience == OF_OTHERS) == others) variable_item(&v);
+        if ((v.audience == SAPPORO_FOR_OTHERS) == others) variable_item(&v);
 }
 
 static void interfaces(void)

@@ -146,6 +146,7 @@ static int write_lists(const struct sap_regular_force *f, sapporo_job *job)
 /* Begins the force on the first ni targets. */
 static int begin(const struct sap_regular_force *f, int ni, int by_mass, sapporo_job **job)
 {
+    const sapporo_regular sphere = {.size = sizeof sphere, .h2_by_mass = by_mass, .dtr = {f->dtr, 0}};
     const sapporo_request request = {.size = sizeof request,
                                      .nj = regular.nj,
                                      .ni = ni,
@@ -154,8 +155,7 @@ static int begin(const struct sap_regular_force *f, int ni, int by_mass, sapporo
                                      .h2 = {f->h2, 0},
                                      .want = SAPPORO_WANT_LISTS | SAPPORO_ALLOW_EMPTY,
                                      .pairs = SAPPORO_PAIRS_OUTSIDE,
-                                     .h2_by_mass = by_mass,
-                                     .dtr = {f->dtr, 0}};
+                                     .regular = &sphere};
     return sapporo_force_begin(regular.context, &request, job);
 }
 

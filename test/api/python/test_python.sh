@@ -60,11 +60,16 @@ fi
 if has mypy; then
     (cd "$root" && "$python" -m mypy --cache-dir build/mypy -p sapporo) >"$work/log" 2>&1
     verdict $? "mypy --strict"
-    MYPYPATH=$work/site "$python" -m mypy --strict --cache-dir build/mypy examples/first_force.py >"$work/log" 2>&1
-    verdict $? "mypy --strict of a program that uses the package"
+    for program in examples/first_force.py test/api/python/typed_program.py; do
+        MYPYPATH=$work/site "$python" -m mypy --strict --cache-dir build/mypy "$program" >"$work/log" 2>&1
+        verdict $? "mypy --strict of $program, which uses the package"
+    done
 else
     echo "ok - mypy --strict # SKIP mypy is missing"
 fi
+
+"$python" test/api/python/typed_program.py >"$work/log" 2>&1
+verdict $? "typed_program.py runs"
 
 # ---- pytest
 

@@ -15,17 +15,15 @@ from ._batch import Batch, BatchForce, SmallForce, begin_batch, compute_batch
 from ._errors import ArgumentError, NotFiniteError, OutOfMemoryError
 from ._job import NEAREST, SUMS, Force, Job, NeighbourLists, Out, result_struct, warn_if_empty, warn_if_partial
 from ._library import (
-    BACKENDS,
     PRECISIONS,
     ROOTS,
-    Handle,
-    check,
+    Calls,
+    Owner,
     choose,
     ffi,
     lib,
     new,
     set_device_options,
-    text_of,
     word_of,
 )
 
@@ -71,7 +69,7 @@ class Particles:
         return self.derivative[:, 1]
 
 
-class Context(Handle):
+class Context(Owner):
     """A context: j-particles by address, their time, and forces from direct sums.
 
     order: 2 (acceleration, potential), 4 (default: also jerk), 6 (snap), 8 (crackle)
@@ -88,6 +86,15 @@ class Context(Handle):
 
     Raises ArgumentError, UnsupportedError, DeviceError or OutOfMemoryError if it cannot be opened.
     """
+
+    _calls = Calls(
+        "sapporo",
+        lib.sapporo_open,
+        lib.sapporo_close,
+        lib.sapporo_last_error,
+        lib.sapporo_kind,
+        lib.sapporo_get_backend,
+    )
 
     def __init__(
         self,
@@ -115,21 +122,15 @@ class Context(Handle):
             cpu_isa=cpu_isa,
             threads=threads,
         )
-        handle = ffi.new("sapporo **")
-        check(lib.sapporo_open(options, handle), lambda: text_of(lib.sapporo_last_error(ffi.NULL)))
-        super().__init__(handle[0], lib.sapporo_close)
+        super().__init__(options)
         self._order = order or 4
         self._time = 0.0
         self._nj = 0
         self._counting = threading.Lock()
         self._kept: Ints | None = None
 
-    def __repr__(self) -> str:
-        """What computes, and how many addresses are in use."""
-        return f"<sapporo.Context: {'closed' if self.closed else f'order {self.order}, {self.kind}, nj {self.nj}'}>"
-
-    def _check(self, status: int) -> int:
-        return check(status, lambda: text_of(lib.sapporo_last_error(self._handle)))
+    def _contents(self) -> str:
+        return f"order {self.order}, {self.kind}, nj {self.nj}"
 
     # ---- what was chosen
 
@@ -137,16 +138,6 @@ class Context(Handle):
     def order(self) -> int:
         """Order of the integrator that the context serves: 2, 4, 6 or 8."""
         return self._order
-
-    @property
-    def kind(self) -> str:
-        """The kind of engine on which the bits of results depend, such as "cpu avx512 ds AuthenticAMD"."""
-        return text_of(lib.sapporo_kind(self._handle))
-
-    @property
-    def backend(self) -> str:
-        """What computes: "cuda", "opencl" or "cpu"; "auto" of a closed context."""
-        return word_of(lib.sapporo_get_backend(self._handle), BACKENDS)
 
     @property
     def precision(self) -> str:
@@ -312,17 +303,19 @@ class Context(Handle):
             if value is not None:
                 keep.append(vectors(value, name, ni))
                 set_column(getattr(request, name), keep[-1])
-        for name, value in (("eps2_i", eps2_i), ("h2", h2), ("dtr", dtr)):
+        regular = new("sapporo_regular", h2_by_mass=int(h2_by_mass))
+        for struct, name, value in ((request, "eps2_i", eps2_i), (request, "h2", h2), (regular, "dtr", dtr)):
             if value is not None:
                 keep.append(scalars(value, name, ni))
-                set_column(getattr(request, name), keep[-1])
+                set_column(getattr(struct, name), keep[-1])
         if index is not None:
             keep.append(scalars(index, "index", ni, np.int32))
             set_column(request.index, keep[-1])
         request.pairs = choose("pairs", pairs, PAIRS)
         request.want = (lib.SAPPORO_WANT_NEAREST if nearest else 0) | (lib.SAPPORO_WANT_LISTS if lists else 0)
         request.want |= lib.SAPPORO_ALLOW_EMPTY  # nj = 0 was asked for, or warned of
-        request.h2_by_mass = int(h2_by_mass)
+        if h2_by_mass or dtr is not None:
+            request.regular = regular
         request.softening = choose("softening", softening, SOFTENINGS)
         job = ffi.new("sapporo_job **")
         self._check(lib.sapporo_force_begin(self._handle, request, job))

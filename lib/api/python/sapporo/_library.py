@@ -10,7 +10,7 @@ import threading
 import weakref
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from ._errors import error_of
 from ._native import ffi as _ffi
@@ -140,6 +140,49 @@ class Handle:
         """Closes the handle and frees its memory.  Waits for calls of other threads on it.  May be called again."""
         if self._finalizer.detach() is not None:
             self._close(self._handle)
+
+
+class Calls(NamedTuple):
+    """The functions of the library that every object with options of its own has."""
+
+    type: str
+    open: Callable[..., int]
+    close: Callable[[Any], None]
+    last_error: Callable[[Any], Any]
+    kind: Callable[[Any], Any]
+    backend: Callable[[Any], int]
+
+
+class Owner(Handle):
+    """An object with particles: a context, a tree or a stepper.  It has errors, a kind and a backend."""
+
+    _calls: Calls
+
+    def __init__(self, *arguments: Any) -> None:
+        """Opens the object; raises the error of the call if it fails."""
+        handle = ffi.new(f"{self._calls.type} **")
+        check(self._calls.open(*arguments, handle), lambda: text_of(lib.sapporo_last_error(ffi.NULL)))
+        super().__init__(handle[0], self._calls.close)
+
+    def __repr__(self) -> str:
+        """What computes, and what is in it."""
+        return f"<sapporo.{type(self).__name__}: {'closed' if self.closed else self._contents()}>"
+
+    def _contents(self) -> str:
+        return self.kind
+
+    def _check(self, status: int) -> int:
+        return check(status, lambda: text_of(self._calls.last_error(self._handle)))
+
+    @property
+    def kind(self) -> str:
+        """On what the bits of results depend, such as "cpu avx512 ds AuthenticAMD"; "" of a closed object."""
+        return text_of(self._calls.kind(self._handle))
+
+    @property
+    def backend(self) -> str:
+        """What computes: "cuda", "opencl" or "cpu"; "auto" of a closed object."""
+        return word_of(self._calls.backend(self._handle), BACKENDS)
 
 
 def check(status: int, last_error: Callable[[], str]) -> int:

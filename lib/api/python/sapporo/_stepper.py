@@ -15,7 +15,7 @@ from ._context import Memory
 from ._device import DeviceArray, all_in_device, complete, require
 from ._errors import ArgumentError
 from ._job import Out
-from ._library import BACKENDS, Handle, c_text, check, choose, ffi, lib, new, text_of, word_of
+from ._library import Calls, Owner, c_text, choose, ffi, lib, new
 from ._tree import tree_options
 
 METHODS = {"tree": 1, "direct": 2}
@@ -145,7 +145,7 @@ def _set_moment(output: Any, when: str | float) -> None:
         raise ValueError(f"when is {when!r}; it may be {', '.join(map(repr, MOMENTS))} or a time")
 
 
-class Stepper(Handle):
+class Stepper(Owner):
     """At most n particles that move by their forces on each other and by external fields.
 
     dt: the shared step, or the longest block step
@@ -163,6 +163,15 @@ class Stepper(Handle):
 
     The order of calls is set, then any number of advance, get, energy, save.  Raises as Context does.
     """
+
+    _calls = Calls(
+        "sapporo_stepper",
+        lib.sapporo_stepper_create,
+        lib.sapporo_stepper_destroy,
+        lib.sapporo_stepper_last_error,
+        lib.sapporo_stepper_kind_text,
+        lib.sapporo_stepper_get_backend,
+    )
 
     def __init__(
         self,
@@ -228,33 +237,14 @@ class Stepper(Handle):
             fields=array,
             landing=int(bool(landing)),
         )
-        handle = ffi.new("sapporo_stepper **")
-        check(
-            lib.sapporo_stepper_create(options, n, handle),
-            lambda: text_of(lib.sapporo_stepper_last_error(ffi.NULL)),
-        )
-        super().__init__(handle[0], lib.sapporo_stepper_destroy)
+        super().__init__(options, n)
         self._dt = float(dt)
         self._lands = bool(landing)
         self._is_shared = options.scheme != SCHEMES["block"]
         self._start: float | None = None  # a time at which all steps end, None: unknown
 
-    def __repr__(self) -> str:
-        """What computes, and the time."""
-        return f"<sapporo.Stepper: {'closed' if self.closed else f'{self.kind}, time {self.time:g}'}>"
-
-    def _check(self, status: int) -> int:
-        return check(status, lambda: text_of(lib.sapporo_stepper_last_error(self._handle)))
-
-    @property
-    def kind(self) -> str:
-        """On what the bits of its particles depend, such as "cpu avx512 sp octree AuthenticAMD"."""
-        return text_of(lib.sapporo_stepper_kind_text(self._handle))
-
-    @property
-    def backend(self) -> str:
-        """Where forces are computed: "cuda", "opencl" or "cpu"; "auto" of a closed stepper."""
-        return word_of(lib.sapporo_stepper_get_backend(self._handle), BACKENDS)
+    def _contents(self) -> str:
+        return f"{self.kind}, time {self.time:g}"
 
     @property
     def time(self) -> float:

@@ -13,7 +13,7 @@ from ._context import SOFTENINGS, Memory
 from ._device import DeviceArray, all_in_device, complete, require
 from ._errors import ArgumentError
 from ._job import Force, NeighbourLists, Out, warn_if_empty, warn_if_partial
-from ._library import BACKENDS, Handle, check, choose, ffi, lib, new, set_device_options, text_of, word_of
+from ._library import Calls, Owner, choose, ffi, lib, new, set_device_options
 
 KINDS = {"octree": 1, "kdtree": 2}
 CRITERIA = {"opening": 1, "multipole": 2, "acceleration": 3}
@@ -74,7 +74,7 @@ class TreeStatistics:
     group_extent: float
 
 
-class Tree(Handle):
+class Tree(Owner):
     """A tree of at most n particles, which are named by address, 0 to n - 1.
 
     The order of calls is set, build, then any number of force, neighbours and statistics; after the particles have
@@ -95,6 +95,15 @@ class Tree(Handle):
     Arrays are numpy arrays or others in host memory, or arrays in device memory (CuPy, PyTorch, JAX) for a tree on a
     CUDA device: contiguous, of the right type, and all of one call.  Raises as Context does.
     """
+
+    _calls = Calls(
+        "sapporo_tree",
+        lib.sapporo_tree_create,
+        lib.sapporo_tree_destroy,
+        lib.sapporo_tree_last_error,
+        lib.sapporo_tree_kind_text,
+        lib.sapporo_tree_get_backend,
+    )
 
     def __init__(
         self,
@@ -141,29 +150,13 @@ class Tree(Handle):
         device = ffi.new("size_t *")
         host = lib.sapporo_tree_memory_needed(options, n, device)
         self._memory = Memory(int(host), int(device[0]))
-        handle = ffi.new("sapporo_tree **")
-        check(lib.sapporo_tree_create(options, n, handle), lambda: text_of(lib.sapporo_last_error(ffi.NULL)))
-        super().__init__(handle[0], lib.sapporo_tree_destroy)
+        super().__init__(options, n)
         self._given = 0
         self._built = 0
         self._has_masses = False
 
-    def __repr__(self) -> str:
-        """What computes, and the number of particles."""
-        return f"<sapporo.Tree: {'closed' if self.closed else f'{self.kind}, n {self._built}'}>"
-
-    def _check(self, status: int) -> int:
-        return check(status, lambda: text_of(lib.sapporo_tree_last_error(self._handle)))
-
-    @property
-    def kind(self) -> str:
-        """On what the bits of forces depend, such as "cpu avx512 sp octree AuthenticAMD"."""
-        return text_of(lib.sapporo_tree_kind_text(self._handle))
-
-    @property
-    def backend(self) -> str:
-        """Where the tree is: "cuda", "opencl" or "cpu"; "auto" of a closed tree."""
-        return word_of(lib.sapporo_tree_get_backend(self._handle), BACKENDS)
+    def _contents(self) -> str:
+        return f"{self.kind}, n {self._built}"
 
     @property
     def memory_needed(self) -> Memory:
