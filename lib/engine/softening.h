@@ -9,6 +9,9 @@
 
 #include "engine/tree_ops.h"
 
+/* The greatest value of sapporo_softening. */
+enum { SAP_SOFTENING_LAST = SAPPORO_SOFTENING_SPLINE_MEAN };
+
 struct sap_softening {
     int has_lengths;  /* each particle has a length, and pairs within it another law: a spline */
     int mean;         /* of a spline: pairs take the mean of the terms with both lengths, not the larger length */

@@ -11,6 +11,7 @@
 #include "base/structs.h"
 #include "base/threads.h"
 #include "cpu/tree/cpu_tree.h"
+#include "engine/tree_macs.h"
 
 /* Positions from the caller, sorted like the tree's particles. */
 struct places {
@@ -226,7 +227,7 @@ static int compute(struct sap_cpu_tree *t, const struct sap_cpu_targets *targets
                    double (*acc)[3], double *pot)
 {
     const int threads = sap_tree_threads_for_rows(t, targets->n);
-    const int by_acceleration = t->settings.mac == SAPPORO_MAC_ACCELERATION;
+    const int by_acceleration = sap_mac_row(t->settings.mac).by_a;
     const double begin = sap_clock_seconds();
     const sap_fpenv callers = sap_fp_enter();
     struct force_data p = {.known = a, .most = group};

@@ -11,6 +11,7 @@
 #include "base/threads.h"
 #include "cpu/tree/cpu_tree.h"
 #include "engine/pull.h"
+#include "engine/tree_macs.h"
 #include "engine/tree_options.h"
 #include "engine/tree_structure.h"
 
@@ -265,7 +266,7 @@ static double sum_masses(const struct sap_cpu_tree *t, int *signs)
 static int look_at_given(struct sap_cpu_tree *t, struct given_look *look, int is_new, int threads)
 {
     const double(*const x)[3] = (const double(*)[3])t->given.x;
-    const int by_pull = t->settings.mac == SAPPORO_MAC_MULTIPOLE && !t->is_part;
+    const int by_pull = sap_mac_row(t->settings.mac).by_pull && !t->is_part;
     const double sum = sum_masses(t, &look->signs);
     look->mass_unit = sap_tree_mass_unit(t->is_part ? t->whole.weight : sum);
     look->box = sap_tree_box_of(x, t->given.n, threads);

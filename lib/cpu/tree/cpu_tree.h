@@ -67,7 +67,7 @@ struct sap_cpu_nodes {
     double *h;                                                 /* lengths in units; NULL: particles have none */
     int nodes, room, levels, level_first[SAP_TREE_LEVELS + 1]; /* room: of `node` */
     struct sap_tree_node *node;
-    int has_lengths; /* 1: cells have `length` */
+    int has_lengths; /* 1: cells have `length`; else it has one element */
     int cell_room;   /* nodes, of the arrays below */
     struct sap_cell *cell;
     struct sap_tree_words words_of; /* words of the nodes for the walk; their memory is `word` */
@@ -185,7 +185,7 @@ void sap_tree_make_words(struct sap_cpu_nodes *nodes, const struct sap_cpu_frame
                          int threads);
 
 /* Makes room for the cells of so many nodes; on failure the existing arrays are kept (cpu_nodes.c). */
-int sap_cpu_reserve_cells(struct sap_cpu_nodes *nodes, int room);
+int sap_cpu_reserve_cells(struct sap_cpu_nodes *t, int nodes);
 size_t sap_cpu_bytes_of_nodes(size_t room);
 
 /* Frees the arrays, and sets all to zero. */
@@ -259,6 +259,7 @@ struct sap_cpu_field {
 /* What a walk does by its softening: there is one of Plummer's, and one of splines. */
 struct sap_cpu_pairs {
     int has_lengths;
+    double lost;  /* where a potential that left the range of double starts anew; NAN: lengths keep pairs in range */
     size_t words; /* per particle */
     void (*open)(const struct sap_cpu_field *field, int from, int to, const struct sap_tree_bound *bound, int *accepted,
                  int *naccepted, int *opened, int *nopened);

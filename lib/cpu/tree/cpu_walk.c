@@ -142,6 +142,7 @@ struct sap_cpu_field sap_cpu_field_of(const struct sap_cpu_nodes *from, const st
                                                .sum = sum_plain,
                                                .length = length_plain};
     static const struct sap_cpu_pairs spline = {.has_lengths = 1,
+                                                .lost = NAN,
                                                 .words = SAP_TREE_SPLINE_WORDS,
                                                 .open = open_spline,
                                                 .start = start_spline,
@@ -336,8 +337,7 @@ static void rescue(const struct sap_cpu_field *t, const struct sap_tree_run *run
 {
     const int walker = w->which[k], row = w->row[k];
     const double *const x = run->walkers->x[walker];
-    struct sap_tree_rescue r = {.x = {x[0], x[1], x[2]}, .eps = sqrt(t->frame->soft.eps2)};
-    if (t->pairs->has_lengths) r.pot = NAN; /* lengths keep pairs in range */
+    struct sap_tree_rescue r = {.x = {x[0], x[1], x[2]}, .eps = sqrt(t->frame->soft.eps2), .pot = t->pairs->lost};
     for (int c = 0; c < w->near.n; c++) sap_tree_rescue_cell(t, w->near.at[c], &r);
     for (int c = 0; c < w->distant.n; c++) sap_tree_rescue_cell(t, w->distant.at[c], &r);
     rescue_spans(t, &w->outer, &r);
