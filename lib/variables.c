@@ -4,6 +4,7 @@
 #include <limits.h>
 #include <stddef.h>
 
+#include "physics/tree_mac.h"
 #include "sapporo.h"
 
 #define WORDS(...)                                                                                                     \
@@ -11,6 +12,14 @@
     {                                                                                                                  \
         __VA_ARGS__, { NULL, 0 }                                                                                       \
     }
+
+/* Words and accuracies of the acceptance criteria. */
+#define COMMA ,
+#define MAC_WORD(name, number, word, accuracy, by_a, by_pull, ball)                                                    \
+    {                                                                                                                  \
+        word, number                                                                                                   \
+    }
+#define MAC_ACCURACY(name, number, word, accuracy, by_a, by_pull, ball) word " " #accuracy
 
 #define RANK(text, launcher)                                                                                           \
     {                                                                                                                  \
@@ -94,14 +103,13 @@ const struct sap_variable_row sap_variables[SAP_VARIABLES] = {
     [SAP_VAR_TREE_MAC] = {.name = "SAPPORO_TREE_MAC",
                           .type = SAP_TYPE_WORD,
                           .bad = SAP_BAD_OPEN,
-                          .words = WORDS({"opening", SAPPORO_MAC_OPENING}, {"multipole", SAPPORO_MAC_MULTIPOLE},
-                                         {"acceleration", SAPPORO_MAC_ACCELERATION}),
+                          .words = WORDS(SAP_MACS(MAC_WORD, COMMA)),
                           .usual = "`opening`",
                           .about = "Multipole acceptance criterion of that tree"},
     [SAP_VAR_TREE_ACCURACY] = {.name = "SAPPORO_TREE_ACCURACY",
                                .type = SAP_TYPE_REAL,
                                .bad = SAP_BAD_OPEN,
-                               .usual = "0.7, 0.1 or 0.01, by criterion",
+                               .usual = SAP_MACS(MAC_ACCURACY, ", "),
                                .about = "Number of that criterion, with a decimal point in every locale; smaller is "
                                         "more accurate"},
     [SAP_VAR_MPI_TRANSPORT] = {.name = "SAPPORO_MPI_TRANSPORT",

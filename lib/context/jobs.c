@@ -15,6 +15,7 @@
 #include "context/context_units.h"
 #include "context/job_rows.h"
 #include "engine/canonical.h"
+#include "engine/softening.h"
 #include "physics/spline.h"
 
 /* ------------------------------------------------------------------ memory */
@@ -184,7 +185,7 @@ static int check_softening(sapporo *c, const sapporo_request *r)
     _Static_assert((int)SAPPORO_SOFTENING_SPLINE_LARGER == SAP_SPLINE_LARGER &&
                        (int)SAPPORO_SOFTENING_SPLINE_MEAN == SAP_SPLINE_MEAN,
                    "kinds of softening");
-    if ((unsigned)r->softening > SAPPORO_SOFTENING_SPLINE_MEAN)
+    if ((unsigned)r->softening > SAP_SOFTENING_LAST)
         return sap_fail(c, SAPPORO_ERR_ARGUMENT, "sapporo_force_begin: softening is %d", (int)r->softening);
     if (r->softening && c->settings.order != 2)
         return sap_fail(c, SAPPORO_ERR_UNSUPPORTED, "spline softening needs a context of order 2, this has order %d",

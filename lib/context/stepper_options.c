@@ -9,6 +9,7 @@
 #include "context/context_private.h"
 #include "context/stepper_private.h"
 #include "engine/tree_limits.h"
+#include "engine/tree_macs.h"
 #include "engine/tree_options.h"
 
 _Static_assert(SAPPORO_FIELDS_MOST == (int)SAP_FIELDS && SAPPORO_STEP_LEVELS_MOST == (int)SAP_STEP_LEVELS,
@@ -114,7 +115,7 @@ static void sign(sapporo_stepper *s, const sapporo_stepper_options *o)
                                                   .accuracy = tree ? t->accuracy : 0,
                                                   .group_extent = tree ? t->group_extent : 0,
                                                   .fields = s->settings.fields};
-    s->settings.by_acceleration = tree && t->mac == SAPPORO_MAC_ACCELERATION;
+    s->settings.by_acceleration = tree && sap_mac_row(t->mac).by_a;
     s->settings.keeps_built = tree && o->rebuild != 1;
     s->settings.eps2 = t->eps2;
 }

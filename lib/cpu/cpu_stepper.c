@@ -109,9 +109,9 @@ static int reserve(struct cpu_stepper *s)
     const int own = !s->tree && !s->source.x;
     if (own) s->own_x = malloc(room * sizeof *s->own_x);
     if (own) s->own_mass = malloc(room * sizeof *s->own_mass);
-    s->next_x = s->tree ? s->tree->given_x : own ? s->own_x : s->source.x;
-    s->next_mass = s->tree ? s->tree->given_mass : own ? s->own_mass : s->source.mass;
-    s->next_a = s->tree ? s->tree->a : s->source.a;
+    s->next_x = s->tree ? s->tree->given.x : own ? s->own_x : s->source.x;
+    s->next_mass = s->tree ? s->tree->given.mass : own ? s->own_mass : s->source.mass;
+    s->next_a = s->tree ? s->tree->given.a : s->source.a;
     if (!s->next_x || !s->next_mass) return SAPPORO_ERR_MEMORY;
     return s->settings.keeps_built && !s->built ? SAPPORO_ERR_MEMORY : SAPPORO_OK;
 }
@@ -170,7 +170,7 @@ static int take(struct sap_stepper *stepper, int n, sapporo_memory where, const 
     s->n = n;
     s->knows_sizes = 0;
     if (s->tree) {
-        s->tree->given = s->order.massive;
+        s->tree->given.n = s->order.massive;
         s->tree->words[0] = '\0';
     }
     for (int i = 0; i < n; i++) {
@@ -318,11 +318,11 @@ static int force_massless(struct cpu_stepper *s, const struct sap_step *step, co
 {
     const int rows = active->n - active->massive, known = s->settings.by_acceleration && !step->start;
     const double(*x)[3] = (const double(*)[3])s->next_x + s->order.massive;
-    const double *a = s->tree->a + s->order.massive;
+    const double *a = s->tree->given.a + s->order.massive;
     if (rows == 0) return SAPPORO_OK;
     for (int k = 0; k < rows && list; k++) {
         memcpy(s->massless_x[k], s->next_x[list[active->massive + k]], sizeof *s->massless_x);
-        s->massless_a[k] = s->tree->a[list[active->massive + k]];
+        s->massless_a[k] = s->tree->given.a[list[active->massive + k]];
     }
     if (list) x = (const double(*)[3])s->massless_x, a = s->massless_a;
     return to_be_judged(sap_tree_force_massless_cpu(s->tree, rows, x, known ? a : NULL, s->row_a + active->massive,
@@ -346,11 +346,11 @@ static int force(struct sap_stepper *stepper, const struct sap_step *step, const
         return SAPPORO_OK;
     }
     if (!s->tree) return s->source.force(s->source.of, &rows);
-    const sapporo_tree_request request = {
-        .size = sizeof request, .ni = active->massive, .active = active->massive < s->order.massive ? list : NULL};
+    const struct sap_cpu_targets massive = {.n = active->massive,
+                                            .active = active->massive < s->order.massive ? list : NULL};
     const int status = force_massless(s, step, active, list);
     if (status || active->massive == 0) return status;
-    return to_be_judged(sap_tree_cpu.force((void *)s->tree, &request, s->row_a, s->row_pot));
+    return to_be_judged(sap_cpu_force(s->tree, &massive, s->row_a, s->row_pot));
 }
 
 /* Returns the slot of row k. */

@@ -4,7 +4,9 @@
 #include <math.h>
 
 #include "base/structs.h"
+#include "engine/softening.h"
 #include "engine/tree_limits.h"
+#include "engine/tree_macs.h"
 #include "physics/tree_parts.h"
 
 const char *sap_tree_kind_word(sapporo_tree_kind kind) { return kind == SAPPORO_TREE_KDTREE ? "kdtree" : "octree"; }
@@ -22,11 +24,6 @@ size_t sap_tree_groups_most(const struct sap_tree_settings *tree, int n)
     return each * ((size_t)n / (size_t)tree->group_size) + halves + 2;
 }
 
-static double default_accuracy(sapporo_tree_mac mac)
-{
-    return mac == SAPPORO_MAC_OPENING ? 0.7 : mac == SAPPORO_MAC_MULTIPOLE ? 0.1 : 0.01;
-}
-
 /*
  * Default sizes of a leaf and of a group: the fastest for Hernquist's and Plummer's models on AVX-512 and AVX2
  * (docs/tree.md).
@@ -41,14 +38,10 @@ static int bad(struct sap_notes *notes, const char *name, long long value, long 
                      high);
 }
 
-/*
- * Returns the bound of groups that needs the fewest interactions at the same error: with the criterion of acceleration
- * the box needs 8 to 15 % fewer than the smaller ball, with other criteria more in dense centres (docs/tree.md).
- */
+/* Returns the bound of groups of a criterion; particles that walk alone have none. */
 static sapporo_tree_ball default_ball(const struct sap_tree_settings *t)
 {
-    return t->mac == SAPPORO_MAC_ACCELERATION && t->walk == SAPPORO_WALK_GROUPS ? SAPPORO_BALL_NONE
-                                                                                : SAPPORO_BALL_SMALLER;
+    return t->walk == SAPPORO_WALK_GROUPS ? (sapporo_tree_ball)sap_mac_row(t->mac).ball : SAPPORO_BALL_SMALLER;
 }
 
 static int check(const sapporo_tree_options *o, struct sap_notes *notes)
@@ -57,12 +50,12 @@ static int check(const sapporo_tree_options *o, struct sap_notes *notes)
         const char *name;
         long long value, high;
     } field[] = {{"kind", o->kind, SAPPORO_TREE_KDTREE},
-                 {"mac", o->mac, SAPPORO_MAC_ACCELERATION},
+                 {"mac", o->mac, SAP_MAC_COUNT},
                  {"order", o->order, 2},
                  {"leaf_size", o->leaf_size, SAP_LEAF_MOST},
                  {"group_size", o->group_size, SAP_GROUP_MOST},
                  {"precision", o->precision, SAPPORO_DP},
-                 {"softening", o->softening, SAPPORO_SOFTENING_SPLINE_MEAN},
+                 {"softening", o->softening, SAP_SOFTENING_LAST},
                  {"ball in experiments", o->experiments & 15, SAPPORO_BALL_NONE},
                  {"walk in experiments", o->experiments >> 4 & 15, SAPPORO_WALK_STACKLESS},
                  {"curve in experiments", o->experiments >> 8, SAPPORO_CURVE_MORTON}};
@@ -82,8 +75,8 @@ static int check(const sapporo_tree_options *o, struct sap_notes *notes)
 static void fill(const sapporo_tree_options *o, struct sap_tree_settings *t)
 {
     t->kind = o->kind ? o->kind : SAPPORO_TREE_OCTREE;
-    t->mac = o->mac ? o->mac : SAPPORO_MAC_OPENING;
-    t->accuracy = o->accuracy > 0 ? o->accuracy : default_accuracy(t->mac);
+    t->mac = o->mac ? o->mac : (sapporo_tree_mac)1; /* the first row */
+    t->accuracy = o->accuracy > 0 ? o->accuracy : sap_mac_row(t->mac).accuracy;
     t->order = o->order ? o->order : 2;
     t->eps2 = o->eps2 < SAP_TREE_LEAST_EPS2 ? 0 : o->eps2;
     t->leaf_size = o->leaf_size ? o->leaf_size : default_leaf(t->kind);

@@ -14,6 +14,7 @@
 #include "base/structs.h"
 #include "context/partial.h"
 #include "context/travel.h"
+#include "engine/softening.h"
 #include "mpi/answer.h"
 #include "mpi/blocks.h"
 #include "mpi/share.h"
@@ -50,7 +51,7 @@ static int check_supported(sapporo_mpi *h, const sapporo_request *r)
 /* Fails if the softening is not valid; the rank that gave an i-particle names it. */
 static int check_softening(sapporo_mpi *h, const sapporo_request *r)
 {
-    if ((unsigned)r->softening > SAPPORO_SOFTENING_SPLINE_MEAN)
+    if ((unsigned)r->softening > SAP_SOFTENING_LAST)
         return sap_link_fail(&h->link, SAPPORO_ERR_ARGUMENT, "sapporo_mpi_force_begin: softening is %d",
                              (int)r->softening);
     if (r->softening && h->order != 2)

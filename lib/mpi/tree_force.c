@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "base/fpenv.h"
 #include "context/partial.h"
+#include "engine/tree_macs.h"
 #include "mpi/tree.h"
 
 /* What a caller asks for. */
@@ -186,7 +187,7 @@ static int pass(sapporo_mpi_tree *h, const struct sap_active *active, const doub
 
 /* ------------------------------------------------------------ accelerations */
 
-static int is_by_acceleration(const sapporo_mpi_tree *h) { return h->settings.mac == SAPPORO_MAC_ACCELERATION; }
+static int is_by_acceleration(const sapporo_mpi_tree *h) { return sap_mac_row(h->settings.mac).by_a; }
 
 static double size_of(const double *a) { return sqrt(a[0] * a[0] + a[1] * a[1] + a[2] * a[2]); }
 

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "context/partial.h"
+#include "engine/tree_macs.h"
 #include "mpi/tree.h"
 #include "physics/scalars.h"
 
@@ -183,7 +184,7 @@ static int gather_reports(sapporo_mpi_tree *h, const struct sap_bodies *bodies, 
 }
 
 /* Whether the unit of MULTIPOLE's tolerance is needed, which needs a sample in refreshes, too. */
-static int needs_pull(const sapporo_mpi_tree *h) { return h->settings.mac == SAPPORO_MAC_MULTIPOLE; }
+static int needs_pull(const sapporo_mpi_tree *h) { return sap_mac_row(h->settings.mac).by_pull; }
 
 /* Keeps what the particles of all ranks have in common, but the cube; s: their sample, if the pull is needed. */
 static void take_report(sapporo_mpi_tree *h, const struct report *all, const struct cube_sample *s)

@@ -19,11 +19,15 @@
 /* Memory for the groups of n particles; every element behind the last group keeps a mark. */
 enum { MARK = -77, SPARE = 4 };
 
-static size_t room_of(const struct sap_cpu_tree *t) { return 2 * ((size_t)t->n / (size_t)t->settings.group_size) + 2; }
+static size_t room_of(const struct sap_cpu_tree *t)
+{
+    return 2 * ((size_t)t->own.n / (size_t)t->settings.group_size) + 2;
+}
 
 static struct sap_cpu_tree cut(const bodies *b, sapporo_tree_kind kind, int leaf_size, int group_size)
 {
-    struct sap_cpu_tree t = {.n = b->n, .settings = {.kind = kind, .leaf_size = leaf_size, .group_size = group_size}};
+    struct sap_cpu_tree t = {.own.n = b->n,
+                             .settings = {.kind = kind, .leaf_size = leaf_size, .group_size = group_size}};
     struct sap_tree_nodes cells = {0};
     const struct sap_tree_box box = sap_tree_box_of((const double(*)[3])b->x, b->n, 1);
     const struct sap_kd_input in = {.n = b->n,
@@ -36,8 +40,8 @@ static struct sap_cpu_tree cut(const bodies *b, sapporo_tree_kind kind, int leaf
                                     .high = box.high,
                                     .leaf_size = leaf_size,
                                     .levels = 3};
-    assert_int_equal(sap_kd_reserve(&t.kd, b->n), SAPPORO_OK);
-    assert_int_equal(sap_kd_build(&t.kd, &in, &cells, 1), SAPPORO_OK);
+    assert_int_equal(sap_kd_reserve(&t.builder.kd, b->n), SAPPORO_OK);
+    assert_int_equal(sap_kd_build(&t.builder.kd, &in, &cells, 1), SAPPORO_OK);
     free(cells.node);
     const size_t room = room_of(&t) + SPARE;
     t.group = zeroed(room, sizeof *t.group);
@@ -49,7 +53,7 @@ static struct sap_cpu_tree cut(const bodies *b, sapporo_tree_kind kind, int leaf
 
 static void drop(struct sap_cpu_tree *t)
 {
-    sap_kd_free(&t->kd);
+    sap_kd_free(&t->builder.kd);
     free(t->group);
     free(t->group_of);
 }
@@ -66,7 +70,7 @@ static void check_groups(const struct sap_cpu_tree *t, int most, int packed)
         for (int k = 0; k < group->count; k++) assert_int_equal(t->group_of[at++], g);
         if (packed && g > 0) assert_true(group->count + group[-1].count > most);
     }
-    assert_int_equal(at, t->n);
+    assert_int_equal(at, t->own.n);
     assert_in_range(t->self.groups, 1, room_of(t));
     for (size_t g = (size_t)t->self.groups; g < room_of(t) + SPARE; g++) assert_int_equal(t->group[g].first, MARK);
 }
@@ -74,8 +78,8 @@ static void check_groups(const struct sap_cpu_tree *t, int most, int packed)
 /* A node that fits into a group is in one group; a leaf that does not has groups of its own, but for its last run. */
 static void check_nodes(const struct sap_cpu_tree *t, int most)
 {
-    for (int k = 0; k < t->kd.nodes; k++) {
-        const struct sap_kd_node *const node = &t->kd.node[k];
+    for (int k = 0; k < t->builder.kd.nodes; k++) {
+        const struct sap_kd_node *const node = &t->builder.kd.node[k];
         const int first = t->group_of[node->first], last = t->group_of[node->first + node->count - 1];
         if (node->count <= most) assert_int_equal(first, last);
         if (node->count > most && node->size == 1) assert_int_equal(t->group[first].first, node->first);

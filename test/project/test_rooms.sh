@@ -21,7 +21,7 @@ context  base physics engine variables
 api      base context variables
 mpi      base physics engine context variables
 engines  engine cpu gpu
-variables base
+variables base physics
 '
 # lib/engines.c is the list of engines: it names all of them, and the context reads it by a name of engine/engine.h.
 # lib/variables.c is the table of settings: base reads it by a name of base/variable_table.h.

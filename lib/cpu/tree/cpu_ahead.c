@@ -11,7 +11,7 @@ enum { AT_ONCE = 4096, A_THREAD = 65536 };
 
 static int threads_for(const struct sap_cpu_tree *t)
 {
-    const int most = 1 + t->given / A_THREAD;
+    const int most = 1 + t->given.n / A_THREAD;
     return sap_threads_now(most < t->threads ? most : t->threads);
 }
 
@@ -24,16 +24,16 @@ static void look_ahead(void *argument, ptrdiff_t from, ptrdiff_t to)
 {
     const struct looking_ahead *const l = argument;
     const struct sap_cpu_tree *const t = l->tree;
-    const int bends = t->past[1] == t->given;
+    const int bends = t->given.past[1] == t->given.n;
     for (ptrdiff_t i = from; i < to; i++)
-        sap_tree_ahead(t->given_x[i], t->past_x[0][i], bends ? t->past_x[1][i] : t->past_x[0][i], bends, l->lead,
-                       SAP_TREE_LIMIT, t->past_x[1][i]);
+        sap_tree_ahead(t->given.x[i], t->given.past_x[0][i], bends ? t->given.past_x[1][i] : t->given.past_x[0][i],
+                       bends, l->lead, SAP_TREE_LIMIT, t->given.past_x[1][i]);
 }
 
 static void keep_some(void *argument, ptrdiff_t from, ptrdiff_t to)
 {
     struct sap_cpu_tree *const t = argument;
-    memcpy(t->past_x[0] + from, t->given_x + from, (size_t)(to - from) * sizeof *t->given_x);
+    memcpy(t->given.past_x[0] + from, t->given.x + from, (size_t)(to - from) * sizeof *t->given.x);
 }
 
 int sap_tree_past_cpu(struct sap_tree *opaque_tree, int keeps)
@@ -41,33 +41,33 @@ int sap_tree_past_cpu(struct sap_tree *opaque_tree, int keeps)
     struct sap_cpu_tree *const t = (void *)opaque_tree;
     t->words[0] = '\0';
     for (int k = 0; k < 2; k++) {
-        if (!t->past_x[k]) t->past_x[k] = malloc(((size_t)t->room + 1) * sizeof *t->past_x[k]);
-        if (!t->past_x[k]) return sap_tree_failed_cpu(t, SAPPORO_ERR_MEMORY, "for earlier positions");
+        if (!t->given.past_x[k]) t->given.past_x[k] = malloc(((size_t)t->room + 1) * sizeof *t->given.past_x[k]);
+        if (!t->given.past_x[k]) return sap_tree_failed_cpu(t, SAPPORO_ERR_MEMORY, "for earlier positions");
     }
     if (!keeps) return SAPPORO_OK;
-    double(*const oldest)[3] = t->past_x[1];
-    t->past_x[1] = t->past_x[0];
-    t->past_x[0] = oldest;
-    t->past[1] = t->past[0];
+    double(*const oldest)[3] = t->given.past_x[1];
+    t->given.past_x[1] = t->given.past_x[0];
+    t->given.past_x[0] = oldest;
+    t->given.past[1] = t->given.past[0];
     const int threads = threads_for(t);
-    sap_team_for(threads, t->given, sap_team_chunk(t->given, threads, AT_ONCE), keep_some, t);
-    t->past[0] = t->given;
+    sap_team_for(threads, t->given.n, sap_team_chunk(t->given.n, threads, AT_ONCE), keep_some, t);
+    t->given.past[0] = t->given.n;
     return SAPPORO_OK;
 }
 
 static void exchange_positions(struct sap_cpu_tree *t)
 {
-    double(*const x)[3] = t->given_x;
-    t->given_x = t->past_x[1];
-    t->past_x[1] = x;
+    double(*const x)[3] = t->given.x;
+    t->given.x = t->given.past_x[1];
+    t->given.past_x[1] = x;
 }
 
 /* Whether the moments of the particles set last fit into double: a build for a later time must not hide that. */
 static int is_in_range(const struct sap_cpu_tree *t, int threads)
 {
-    const struct sap_tree_box box = sap_tree_box_of((const double(*)[3])t->given_x, t->given, threads);
+    const struct sap_tree_box box = sap_tree_box_of((const double(*)[3])t->given.x, t->given.n, threads);
     double sum = 0;
-    for (int i = 0; i < t->given; i++) sum += fabs(t->given_mass[i]);
+    for (int i = 0; i < t->given.n; i++) sum += fabs(t->given.mass[i]);
     return sap_tree_in_range(box.low, box.high, sum);
 }
 
@@ -76,9 +76,10 @@ int sap_tree_build_ahead_cpu(struct sap_tree *opaque_tree, double lead)
     struct sap_cpu_tree *const t = (void *)opaque_tree;
     struct looking_ahead l = {t, lead};
     const int threads = threads_for(t);
-    if (!t->past_x[1] || t->past[0] != t->given || !is_in_range(t, threads)) return sap_tree_cpu.build(opaque_tree);
-    sap_team_for(threads, t->given, sap_team_chunk(t->given, threads, AT_ONCE), look_ahead, &l);
-    t->past[1] = -1;
+    if (!t->given.past_x[1] || t->given.past[0] != t->given.n || !is_in_range(t, threads))
+        return sap_tree_cpu.build(opaque_tree);
+    sap_team_for(threads, t->given.n, sap_team_chunk(t->given.n, threads, AT_ONCE), look_ahead, &l);
+    t->given.past[1] = -1;
     exchange_positions(t);
     int status = sap_tree_cpu.build(opaque_tree);
     exchange_positions(t);

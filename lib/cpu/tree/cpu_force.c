@@ -11,6 +11,7 @@
 #include "base/structs.h"
 #include "base/threads.h"
 #include "cpu/tree/cpu_tree.h"
+#include "engine/tree_macs.h"
 
 /* Positions from the caller, sorted like the tree's particles. */
 struct places {
@@ -49,37 +50,17 @@ static void free_pass(struct force_data *p)
 
 /* ---- target particles ------------------------------------------------------------- */
 
-/*
- * Takes the lengths of sorted positions, and makes groups wide that need double for them; 0 if memory is short.
- */
-static int take_lengths(const struct sap_cpu_tree *t, const sapporo_tree_request *request, struct places *p, int groups)
+/* Whether a force can be computed at position i of targets. */
+static int is_good(const struct sap_cpu_tree *t, const struct sap_cpu_targets *targets, int i, const double *x)
 {
-    const int n = request->ni;
-    const double usual = sqrt(t->settings.eps2);
-    if (!t->h) return 1;
-    p->h = malloc(((size_t)n + 1) * sizeof *p->h);
-    for (int k = 0; k < n && p->h; k++) {
-        const int i = p->order.address[k];
-        const double h = request->h.base ? sap_column_double(&request->h, i) : usual;
-        p->h[k] = p->bad[i] ? 0 : sap_tree_length_in_units(t, h);
-    }
-    for (int g = 0; g < groups && p->h; g++)
-        for (int k = p->group[g].first; k < p->group[g].first + p->group[g].count; k++)
-            if (sap_tree_is_short(p->h[k]) && !p->group[g].wide) p->group[g].wide = 1;
-    return p->h != NULL;
+    const double unit = t->own.n > 0 ? t->frame.unit : 0, h = sap_column_double(&targets->h, i);
+    return sap_tree_is_place(&t->frame.cube, unit, x) && sap_tree_is_length(h, unit);
 }
 
-/* Whether a force can be computed at position i of a request. */
-static int is_good(const struct sap_cpu_tree *t, const sapporo_tree_request *request, int i, const double *x)
-{
-    const double unit = t->n > 0 ? t->unit : 0, h = sap_column_double(&request->h, i);
-    return sap_tree_is_place(&t->cube, unit, x) && sap_tree_is_length(h, unit);
-}
-
-static int take_places(const struct sap_cpu_tree *t, const sapporo_tree_request *request, struct places *p, int most,
+static int take_places(const struct sap_cpu_tree *t, const struct sap_cpu_targets *targets, struct places *p, int most,
                        int threads)
 {
-    const int n = request->ni;
+    const int n = targets->n;
     const size_t room = (size_t)n + 1;
     p->given = malloc(room * sizeof *p->given);
     p->x = malloc(room * sizeof *p->x);
@@ -87,23 +68,23 @@ static int take_places(const struct sap_cpu_tree *t, const sapporo_tree_request 
     p->group = malloc(room * sizeof *p->group);
     if (!p->given || !p->x || !p->bad || !p->group || sap_tree_new_order(n, &p->order)) return SAPPORO_ERR_MEMORY;
     for (int i = 0; i < n; i++) {
-        memcpy(p->given[i], sap_column_at(&request->x, i, sizeof *p->given), sizeof *p->given);
-        if (is_good(t, request, i, p->given[i])) continue;
+        memcpy(p->given[i], sap_column_at(&targets->x, i, sizeof *p->given), sizeof *p->given);
+        if (is_good(t, targets, i, p->given[i])) continue;
         p->bad[i] = 1;
         p->nbad++;
-        memcpy(p->given[i], t->cube.low, sizeof *p->given);
+        memcpy(p->given[i], t->frame.cube.low, sizeof *p->given);
     }
-    sap_tree_sort(&t->cube, (int)t->settings.curve, (const double(*)[3])p->given, NULL, n, &p->order, threads);
+    sap_tree_sort(&t->frame.cube, (int)t->settings.curve, (const double(*)[3])p->given, NULL, n, &p->order, threads);
     for (int k = 0; k < n; k++) {
         for (int c = 0; c < 3; c++) p->x[k][c] = p->given[p->order.address[k]][c];
         p->x[k][3] = 1; /* mass, for the centre of mass of a group */
     }
     const int groups = sap_tree_cut_runs(0, n, most, p->group);
-    sap_tree_groups(t, (const double(*)[4])p->x, groups, p->group, threads);
-    const int taken = take_lengths(t, request, p, groups);
-    p->walkers = (struct sap_tree_walkers){
-        .n = n, .groups = groups, .x = (const double(*)[4])p->x, .group = p->group, .h = p->h};
-    return taken ? SAPPORO_OK : SAPPORO_ERR_MEMORY;
+    sap_tree_groups(&t->frame, (const double(*)[4])p->x, groups, p->group, threads);
+    p->walkers = (struct sap_tree_walkers){.n = n, .groups = groups, .x = (const double(*)[4])p->x, .group = p->group};
+    const int status = sap_cpu_lengths_of(t, &targets->h, &p->walkers, p->order.address, p->bad, p->group, &p->h);
+    p->walkers.h = p->h;
+    return status;
 }
 
 void sap_tree_free_slots(struct sap_tree_slots *s)
@@ -159,8 +140,8 @@ int sap_tree_threads_for_rows(const struct sap_cpu_tree *t, int rows)
 
 static int walk(const struct sap_cpu_tree *t, struct sap_tree_run *run, int threads)
 {
-    if (t->settings.walk != SAPPORO_WALK_STACKLESS) return sap_tree_walk(t, run, threads);
-    sap_tree_walk_alone(t, run, threads);
+    if (t->settings.walk != SAPPORO_WALK_STACKLESS) return sap_cpu_walk(&t->own, &t->frame, run, threads);
+    sap_cpu_walk_alone(&t->own, &t->frame, run, threads);
     return SAPPORO_OK;
 }
 
@@ -171,16 +152,16 @@ static int start_particles(struct sap_cpu_tree *t, int threads)
 {
     struct sap_tree_slots slots = {0};
     int unknown = 0, status;
-    for (int i = 0; i < t->n; i++) unknown += !(t->a[i] >= 0);
+    for (int i = 0; i < t->own.n; i++) unknown += !(t->given.a[i] >= 0);
     if (unknown == 0) return SAPPORO_OK;
     sap_tree_need_bounds(t, NULL, threads);
-    double(*acc)[3] = malloc((size_t)t->n * sizeof *acc);
+    double(*acc)[3] = malloc((size_t)t->own.n * sizeof *acc);
     status = sap_tree_all_slots(&t->self, t->order.address, &slots);
     if (!acc) status = SAPPORO_ERR_MEMORY;
     struct sap_tree_run run = {.walkers = &t->self, .slots = &slots, .acc = acc};
     if (!status) status = walk(t, &run, threads);
-    for (int i = 0; i < t->n && !status; i++)
-        if (!(t->a[i] >= 0)) t->a[i] = size_of(acc[i]);
+    for (int i = 0; i < t->own.n && !status; i++)
+        if (!(t->given.a[i] >= 0)) t->given.a[i] = size_of(acc[i]);
     free(acc);
     sap_tree_free_slots(&slots);
     return status;
@@ -205,7 +186,7 @@ static int start(struct sap_cpu_tree *t, struct force_data *p, struct sap_tree_r
     }
     if (run->walkers->own) {
         status = start_particles(t, threads);
-        run->a = t->a;
+        run->a = t->given.a;
         run->a_of = t->order.address;
     } else {
         if (!p->known) status = start_places(t, p, run, threads);
@@ -215,14 +196,14 @@ static int start(struct sap_cpu_tree *t, struct force_data *p, struct sap_tree_r
     return status;
 }
 
-static int who_walks(struct sap_cpu_tree *t, const sapporo_tree_request *request, struct force_data *p,
+static int who_walks(struct sap_cpu_tree *t, const struct sap_cpu_targets *targets, struct force_data *p,
                      struct sap_tree_run *run, int threads)
 {
     run->slots = &p->slots;
     run->walkers = &t->self;
-    if (!request->x.base) return sap_tree_active_slots(t, request->active, request->ni, &p->slots);
+    if (!targets->x.base) return sap_tree_active_slots(t, targets->active, targets->n, &p->slots);
     run->walkers = &p->places.walkers;
-    const int status = take_places(t, request, &p->places, p->most, threads);
+    const int status = take_places(t, targets, &p->places, p->most, threads);
     return status ? status : sap_tree_all_slots(&p->places.walkers, p->places.order.address, &p->slots);
 }
 
@@ -235,30 +216,30 @@ static void erase_bad(const struct places *p, int n, double (*acc)[3], double *p
     }
 }
 
-static void remember(struct sap_cpu_tree *t, const sapporo_tree_request *request, const struct sap_tree_run *run)
+static void remember(struct sap_cpu_tree *t, const struct sap_cpu_targets *targets, const struct sap_tree_run *run)
 {
-    for (int i = 0; i < request->ni && run->walkers->own; i++)
-        t->a[request->active ? request->active[i] : i] = size_of(run->acc[i]);
+    for (int i = 0; i < targets->n && run->walkers->own; i++)
+        t->given.a[targets->active ? targets->active[i] : i] = size_of(run->acc[i]);
 }
 
-/* Computes the forces of a request whose positions have groups of `group`; a: sizes of accelerations there, or NULL. */
-static int compute(struct sap_cpu_tree *t, const sapporo_tree_request *request, int group, const double *a,
+/* Computes the forces on targets whose positions have groups of `group`; a: sizes of accelerations there, or NULL. */
+static int compute(struct sap_cpu_tree *t, const struct sap_cpu_targets *targets, int group, const double *a,
                    double (*acc)[3], double *pot)
 {
-    const int threads = sap_tree_threads_for_rows(t, request->ni);
-    const int by_acceleration = t->settings.mac == SAPPORO_MAC_ACCELERATION;
+    const int threads = sap_tree_threads_for_rows(t, targets->n);
+    const int by_acceleration = sap_mac_row(t->settings.mac).by_a;
     const double begin = sap_clock_seconds();
     const sap_fpenv callers = sap_fp_enter();
     struct force_data p = {.known = a, .most = group};
     struct sap_tree_run run = {.acc = acc, .pot = pot};
     t->words[0] = '\0';
-    int status = who_walks(t, request, &p, &run, threads);
+    int status = who_walks(t, targets, &p, &run, threads);
     if (!status && run.walkers->own) sap_tree_need_bounds(t, &p.slots, threads);
     if (!status && by_acceleration) status = start(t, &p, &run, threads);
     if (!status) status = walk(t, &run, threads);
-    if (!status && by_acceleration) remember(t, request, &run);
+    if (!status && by_acceleration) remember(t, targets, &run);
     if (!status && p.places.nbad > 0) {
-        erase_bad(&p.places, request->ni, acc, pot);
+        erase_bad(&p.places, targets->n, acc, pot);
         status = SAPPORO_PARTIAL;
     }
     if (!status && run.beyond > 0) status = SAPPORO_PARTIAL;
@@ -266,26 +247,33 @@ static int compute(struct sap_cpu_tree *t, const sapporo_tree_request *request, 
     sap_fp_leave(callers);
     if (status < 0) return status;
     t->done.stackless = t->settings.walk == SAPPORO_WALK_STACKLESS;
-    t->done.rows = request->ni;
+    t->done.rows = targets->n;
     t->done.particle_particle = run.particle;
     t->done.particle_cell = run.cell;
     t->done.seconds[SAPPORO_PHASE_WALK] = sap_clock_seconds() - begin;
     return status;
 }
 
+int sap_cpu_force(struct sap_cpu_tree *t, const struct sap_cpu_targets *targets, double (*acc)[3], double *pot)
+{
+    return compute(t, targets, t->settings.group_size, NULL, acc, pot);
+}
+
 int sap_tree_force_cpu(struct sap_tree *opaque_tree, const sapporo_tree_request *request, double (*acc)[3], double *pot)
 {
     struct sap_cpu_tree *const t = (void *)opaque_tree;
+    const struct sap_cpu_targets targets = {
+        .n = request->ni, .active = request->active, .x = request->x, .h = request->h};
     if (request->memory != SAPPORO_MEMORY_HOST)
         return sap_tree_failed_cpu(t, SAPPORO_ERR_UNSUPPORTED, "the CPU engine works on host memory only");
-    return compute(t, request, t->settings.group_size, NULL, acc, pot);
+    return sap_cpu_force(t, &targets, acc, pot);
 }
 
 /* Returns how many of ni massless particles share a walk. */
 static int group_of_massless(const struct sap_cpu_tree *t, int ni)
 {
     enum { LEAST = 8 }; /* vectors of that many float: fewer target particles cost the same */
-    const long long as_dense = (long long)t->settings.group_size * ni / t->n;
+    const long long as_dense = (long long)t->settings.group_size * ni / t->own.n;
     const int least = t->settings.group_size < LEAST ? t->settings.group_size : (int)LEAST;
     return as_dense < least ? least : as_dense < t->settings.group_size ? (int)as_dense : t->settings.group_size;
 }
@@ -293,9 +281,9 @@ static int group_of_massless(const struct sap_cpu_tree *t, int ni)
 int sap_tree_force_massless_cpu(struct sap_cpu_tree *t, int ni, const double (*x)[3], const double *a, double (*acc)[3],
                                 double *pot)
 {
-    const sapporo_tree_request request = {.size = sizeof request, .ni = ni, .x = {x, 0}};
+    const struct sap_cpu_targets targets = {.n = ni, .x = {x, 0}};
     const sapporo_tree_statistics done = t->done;
-    const int status = compute(t, &request, group_of_massless(t, ni), a, acc, pot);
+    const int status = compute(t, &targets, group_of_massless(t, ni), a, acc, pot);
     t->done = done;
     return status;
 }

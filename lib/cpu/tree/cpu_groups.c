@@ -54,11 +54,11 @@ static int is_long(const struct sap_cpu_tree *t, int first, int end)
 {
     const double limit = t->settings.group_extent;
     double low[3], high[3];
-    memcpy(low, t->given_x[t->order.address[first]], sizeof low);
+    memcpy(low, t->given.x[t->order.address[first]], sizeof low);
     memcpy(high, low, sizeof high);
     for (int k = first + 1; k < end; k++)
         for (int c = 0; c < 3; c++) {
-            const double at = t->given_x[t->order.address[k]][c];
+            const double at = t->given.x[t->order.address[k]][c];
             low[c] = fmin(low[c], at);
             high[c] = fmax(high[c], at);
         }
@@ -89,7 +89,7 @@ static int divide_groups(struct sap_cpu_tree *t, int groups, int threads)
 {
     int parts = 0;
     sap_team_for(threads, groups, sap_team_chunk(groups, threads, 1), mark_parts, t);
-    for (int k = 0; k < t->n; k++) {
+    for (int k = 0; k < t->own.n; k++) {
         if (t->group_of[k]) t->group[parts++] = (struct sap_tree_group){.first = k};
         t->group[parts - 1].count++;
     }
@@ -99,12 +99,12 @@ static int divide_groups(struct sap_cpu_tree *t, int groups, int threads)
 void sap_tree_cut_groups(struct sap_cpu_tree *t, int threads)
 {
     const int most = sap_tree_group_most(&t->settings), kd = t->settings.kind == SAPPORO_TREE_KDTREE;
-    int groups = kd ? cut_nodes(&t->kd, most, t->group) : sap_tree_cut_runs(0, t->n, most, t->group);
+    int groups = kd ? cut_nodes(&t->builder.kd, most, t->group) : sap_tree_cut_runs(0, t->own.n, most, t->group);
     if (t->settings.group_extent > 0) groups = divide_groups(t, groups, threads);
     for (int g = 0; g < groups; g++)
         for (int k = 0; k < t->group[g].count; k++) t->group_of[t->group[g].first + k] = g;
     t->self = (struct sap_tree_walkers){
-        .n = t->n, .groups = groups, .x = (const double(*)[4])t->x, .group = t->group, .own = 1, .h = t->h};
+        .n = t->own.n, .groups = groups, .x = (const double(*)[4])t->own.x, .group = t->group, .own = 1, .h = t->own.h};
 }
 
 /* ---- their bounds ------------------------------------------------------------------- */
@@ -190,18 +190,18 @@ static double nearest_of(const double (*x)[4], int n, double eps2)
     return least;
 }
 
-static void make_group(const struct sap_cpu_tree *t, const double (*x)[4], int n, struct sap_tree_group *g)
+static void make_group(const struct sap_cpu_frame *f, const double (*x)[4], int n, struct sap_tree_group *g)
 {
-    bound_of((int)t->settings.ball, x, n, &g->bound);
-    const double size = sap_tree_reach(&t->cube, t->middle, g->bound.centre, g->bound.centre);
+    bound_of((int)f->settings->ball, x, n, &g->bound);
+    const double size = sap_tree_reach(&f->cube, f->middle, g->bound.centre, g->bound.centre);
     const double radius = sap_bound_size(&g->bound);
-    g->wide = sap_group_wide(radius, nearest_of(x, n, t->eps2)) || sap_group_small(radius, t->unit);
-    if (t->far || size * t->unit > SAP_TREE_NEAR) g->wide = SAP_WIDE_FAR;
+    g->wide = sap_group_wide(radius, nearest_of(x, n, f->soft.eps2)) || sap_group_small(radius, f->unit);
+    if (f->far || size * f->unit > SAP_TREE_NEAR) g->wide = SAP_WIDE_FAR;
     g->has_bound = 1;
 }
 
 struct grouping {
-    const struct sap_cpu_tree *tree;
+    const struct sap_cpu_frame *frame;
     const double (*x)[4];
     struct sap_tree_group *group;
     const int *first; /* of the slots of each group; NULL: all groups are wanted */
@@ -212,13 +212,13 @@ static void make_groups(void *argument, ptrdiff_t from, ptrdiff_t to)
     const struct grouping *const s = argument;
     for (ptrdiff_t g = from; g < to; g++)
         if (!s->group[g].has_bound && (!s->first || s->first[g] < s->first[g + 1]))
-            make_group(s->tree, s->x + s->group[g].first, s->group[g].count, &s->group[g]);
+            make_group(s->frame, s->x + s->group[g].first, s->group[g].count, &s->group[g]);
 }
 
-void sap_tree_groups(const struct sap_cpu_tree *t, const double (*x)[4], int groups, struct sap_tree_group *group,
+void sap_tree_groups(const struct sap_cpu_frame *f, const double (*x)[4], int groups, struct sap_tree_group *group,
                      int threads)
 {
-    struct grouping s = {.tree = t, .x = x, .group = group};
+    struct grouping s = {.frame = f, .x = x, .group = group};
     for (int g = 0; g < groups; g++) group[g].has_bound = 0;
     sap_team_for(threads, groups, sap_team_chunk(groups, threads, 1), make_groups, &s);
 }
@@ -227,7 +227,7 @@ void sap_tree_need_bounds(struct sap_cpu_tree *t, const struct sap_tree_slots *s
 {
     enum { AT_ONCE = 16 };
     struct grouping s = {
-        .tree = t, .x = (const double(*)[4])t->x, .group = t->group, .first = slots ? slots->first : NULL};
+        .frame = &t->frame, .x = (const double(*)[4])t->own.x, .group = t->group, .first = slots ? slots->first : NULL};
     const int groups = t->built ? t->self.groups : 0;
     sap_team_for(threads, groups, sap_team_chunk(groups, threads, AT_ONCE), make_groups, &s);
 }

@@ -16,50 +16,23 @@ void sap_tree_join_cpu(struct sap_tree *opaque_tree, const struct sap_tree_whole
 
 /* ---- nodes of other parts ---------------------------------------------------------- */
 
-void sap_tree_free_halo(struct sap_cpu_tree *t)
+/* Makes room for the nodes of other parts; 0 or SAPPORO_ERR_MEMORY. */
+static int reserve_halo(struct sap_cpu_nodes *h, const struct sap_tree_halo *halo)
 {
-    struct sap_cpu_tree *const h = t->halo;
-    if (!h) return;
-    free(h->x);
-    free(h->node);
-    free(h->cell);
-    free(h->source);
-    free(h->word);
-    free(h);
-    t->halo = NULL;
-}
-
-/* Returns a copy of the settings and units of a part, without nodes and particles; NULL: out of memory. */
-static struct sap_cpu_tree *new_halo(const struct sap_cpu_tree *t, const struct sap_tree_halo *halo)
-{
-    struct sap_cpu_tree *const h = calloc(1, sizeof *h);
-    if (!h) return NULL;
-    h->settings = t->settings;
-    h->narrow = t->narrow;
-    h->wide = t->wide;
-    h->is_part = t->is_part;
-    h->whole = t->whole;
-    h->cube = t->cube;
-    h->eps2 = t->eps2;
-    h->unit = t->unit;
-    h->mass_unit = t->mass_unit;
-    h->pull = t->pull;
-    memcpy(h->middle, t->middle, sizeof h->middle);
-    h->far = t->far;
     h->n = halo->n;
-    h->nodes = halo->nodes;
+    h->nodes = h->room = halo->nodes;
     h->x = malloc(((size_t)halo->n + 1) * sizeof *h->x);
     h->node = malloc((size_t)halo->nodes * sizeof *h->node);
-    return h;
+    return h->x && h->node ? sap_cpu_reserve_cells(h, halo->nodes) : SAPPORO_ERR_MEMORY;
 }
 
-static void copy_halo(struct sap_cpu_tree *h, const struct sap_tree_halo *halo)
+static void copy_halo(struct sap_cpu_nodes *h, const struct sap_tree_halo *halo, double mass_unit)
 {
     memcpy(h->node, halo->node, (size_t)halo->nodes * sizeof *h->node);
     memcpy(h->cell, halo->cell, (size_t)halo->nodes * sizeof *h->cell);
     for (int k = 0; k < halo->n; k++) {
         for (int c = 0; c < 3; c++) h->x[k][c] = halo->x[k][c];
-        h->x[k][3] = halo->x[k][3] * h->mass_unit;
+        h->x[k][3] = halo->x[k][3] * mass_unit;
     }
 }
 
@@ -67,15 +40,14 @@ int sap_tree_import_cpu(struct sap_tree *opaque_tree, const struct sap_tree_halo
 {
     struct sap_cpu_tree *const t = (void *)opaque_tree;
     t->words[0] = '\0';
-    sap_tree_free_halo(t);
-    t->halo = new_halo(t, halo);
-    if (!t->halo || !t->halo->x || !t->halo->node || sap_tree_reserve_cells(t->halo, halo->nodes)) {
-        sap_tree_free_halo(t);
+    sap_cpu_free_nodes(&t->halo);
+    if (reserve_halo(&t->halo, halo)) {
+        sap_cpu_free_nodes(&t->halo);
         return SAPPORO_ERR_MEMORY;
     }
     const sap_fpenv callers = sap_fp_enter();
-    copy_halo(t->halo, halo);
-    sap_tree_make_words(t->halo, &t->cell[0], sap_threads_now(t->threads));
+    copy_halo(&t->halo, halo, t->frame.mass_unit);
+    sap_tree_make_words(&t->halo, &t->frame, &t->own.cell[0], sap_threads_now(t->threads));
     sap_fp_leave(callers);
     return SAPPORO_OK;
 }
@@ -89,9 +61,9 @@ int sap_tree_walk_cpu(struct sap_tree *opaque_tree, const struct sap_tree_pass *
     struct sap_tree_walkers walkers = t->self;
     struct sap_tree_slots slots = {0};
     t->words[0] = '\0';
-    if (pass->imported && !t->halo) return sap_tree_failed_cpu(t, SAPPORO_ERR_ARGUMENT, "no nodes were imported");
+    if (pass->imported && !t->halo.node) return sap_tree_failed_cpu(t, SAPPORO_ERR_ARGUMENT, "no nodes were imported");
     walkers.own = !pass->imported;
-    const int rows = sap_tree_pass_rows(pass, t->n), threads = sap_tree_threads_for_rows(t, rows);
+    const int rows = sap_tree_pass_rows(pass, t->own.n), threads = sap_tree_threads_for_rows(t, rows);
     const double begin = sap_clock_seconds();
     const sap_fpenv callers = sap_fp_enter();
     struct sap_tree_run run = {.walkers = &walkers,
@@ -104,7 +76,7 @@ int sap_tree_walk_cpu(struct sap_tree *opaque_tree, const struct sap_tree_pass *
     int status = pass->active ? sap_tree_active_slots(t, pass->active, rows, &slots)
                               : sap_tree_all_slots(&walkers, t->order.address, &slots);
     if (!status) sap_tree_need_bounds(t, &slots, threads);
-    if (!status) status = sap_tree_walk(pass->imported ? t->halo : t, &run, threads);
+    if (!status) status = sap_cpu_walk(pass->imported ? &t->halo : &t->own, &t->frame, &run, threads);
     sap_tree_free_slots(&slots);
     sap_fp_leave(callers);
     if (!status && run.beyond > 0)

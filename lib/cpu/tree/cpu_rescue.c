@@ -29,20 +29,20 @@ static void add_pair(struct sap_tree_rescue *r, const double *x, double mass)
     for (int c = 0; c < 3; c++) r->acc[c] += mass / length / length * n[c];
 }
 
-void sap_tree_rescue_particles(const struct sap_cpu_tree *t, int from, int to, int self, struct sap_tree_rescue *r)
+void sap_tree_rescue_particles(const struct sap_cpu_field *t, int from, int to, int self, struct sap_tree_rescue *r)
 {
     for (int k = from; k < to; k++)
-        if (k != self) add_pair(r, t->x[k], t->x[k][3]);
+        if (k != self) add_pair(r, t->from->x[k], t->from->x[k][3]);
 }
 
 /* The terms of physics/tree_pair.h; moments are in units of the tree. */
-void sap_tree_rescue_cell(const struct sap_cpu_tree *t, int cell, struct sap_tree_rescue *r)
+void sap_tree_rescue_cell(const struct sap_cpu_field *t, int cell, struct sap_tree_rescue *r)
 {
-    const struct sap_tree_source *const s = &t->source[cell];
+    const struct sap_tree_source *const s = &t->from->source[cell];
     const double d[3] = {s->x[0] - r->x[0], s->x[1] - r->x[1], s->x[2] - r->x[2]}, *const q = s->s;
     double n[3] = {0, 0, 0};
-    const double length = unit_vector(d, r->eps, n), units = length * t->unit;
-    if (t->settings.order < 2 || !(length > 0)) {
+    const double length = unit_vector(d, r->eps, n), units = length * t->frame->unit;
+    if (t->frame->settings->order < 2 || !(length > 0)) {
         add_pair(r, s->x, s->mass);
         return;
     }

@@ -25,15 +25,15 @@ static long long search(const struct sap_cpu_tree *t, const double *x, double h,
 {
     const double h2 = h * h;
     long long found = 0;
-    for (int k = t->nodes > 0 ? 0 : -1; k >= 0;) {
-        const struct sap_tree_node *const node = &t->node[k];
-        const int near = box_distance2(&t->cell[k], x) < h2;
+    for (int k = t->own.nodes > 0 ? 0 : -1; k >= 0;) {
+        const struct sap_tree_node *const node = &t->own.node[k];
+        const int near = box_distance2(&t->own.cell[k], x) < h2;
         if (near && node->children) {
             k = node->child;
             continue;
         }
         for (int j = node->first; near && j < node->first + node->count; j++) {
-            if (!(sap_ball_far(x, t->x[j]) < h2)) continue;
+            if (!(sap_ball_far(x, t->own.x[j]) < h2)) continue;
             if (found < room) list[found] = t->order.address[j];
             found++;
         }

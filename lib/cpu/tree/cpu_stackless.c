@@ -30,53 +30,52 @@ struct one {
     long long particle, cell;
 };
 
-static void add_cell(const struct sap_cpu_tree *t, struct one *o, int k)
+static void add_cell(const struct sap_cpu_field *t, struct one *o, int k)
 {
-    const struct sap_tree_source *const s = &t->source[k];
+    const struct sap_tree_source *const s = &t->from->source[k];
     double d[3], r2 = o->eps2;
     for (int c = 0; c < 3; c++) {
-        d[c] = (s->x[c] - o->x[c]) * t->unit;
+        d[c] = (s->x[c] - o->x[c]) * t->frame->unit;
         r2 += d[c] * d[c];
     }
     const double u = r2 > 0 ? v_root_wide(r2) : 0;
-    if (t->settings.order > 1)
+    if (t->frame->settings->order > 1)
         sap_pair_cell(o->sum, d[0], d[1], d[2], s->mass, s->s, s->t, u);
     else
         sap_pair2(o->sum, d[0], d[1], d[2], s->mass, u);
     o->cell++;
 }
 
-static void add_leaf(const struct sap_cpu_tree *t, struct one *o, const struct sap_tree_node *leaf)
+static void add_leaf(const struct sap_cpu_field *t, struct one *o, const struct sap_tree_node *leaf)
 {
     for (int j = leaf->first; j < leaf->first + leaf->count; j++) {
         double d[3], r2 = o->eps2;
         if (j == o->self) continue;
         for (int c = 0; c < 3; c++) {
-            d[c] = (t->x[j][c] - o->x[c]) * t->unit;
+            d[c] = (t->from->x[j][c] - o->x[c]) * t->frame->unit;
             r2 += d[c] * d[c];
         }
         const double u = r2 > 0 ? v_root_wide(r2) : 0;
-        if (t->h)
-            sap_pair2_spline(o->sum, d, t->x[j][3], u, v_nlt(r2, 0), o->h2, t->h[j] * t->h[j],
-                             t->settings.softening == SAPPORO_SOFTENING_SPLINE_MEAN);
+        if (t->pairs->has_lengths)
+            sap_pair2_spline(o->sum, d, t->from->x[j][3], u, v_nlt(r2, 0), o->h2, t->from->h[j] * t->from->h[j],
+                             t->frame->soft.mean);
         else
-            sap_pair2(o->sum, d[0], d[1], d[2], t->x[j][3], u);
+            sap_pair2(o->sum, d[0], d[1], d[2], t->from->x[j][3], u);
         o->particle++;
     }
 }
 
-static void walk_one(const struct sap_cpu_tree *t, struct one *o)
+static void walk_one(const struct sap_cpu_field *t, struct one *o)
 {
     int ignored[2], accepted = 0, opened = 0;
-    for (int k = t->nodes > 0 ? 0 : -1; k >= 0;) {
-        const struct sap_tree_node *const node = &t->node[k];
-        (t->h ? t->narrow->open_spline : t->narrow->open)(&t->words_of, k, k + 1, &o->bound, ignored, &accepted,
-                                                          ignored + 1, &opened);
+    for (int k = t->from->nodes > 0 ? 0 : -1; k >= 0;) {
+        const struct sap_tree_node *const node = &t->from->node[k];
+        t->pairs->open(t, k, k + 1, &o->bound, ignored, &accepted, ignored + 1, &opened);
         if (opened && node->children) {
             k = node->child;
             continue;
         }
-        if (opened || (node->children == 0 && node->count <= t->settings.order))
+        if (opened || (node->children == 0 && node->count <= t->frame->settings->order))
             add_leaf(t, o, node);
         else
             add_cell(t, o, k);
@@ -84,12 +83,13 @@ static void walk_one(const struct sap_cpu_tree *t, struct one *o)
     }
 }
 
-static void start_one(const struct sap_cpu_tree *t, const struct sap_tree_run *run, int walker, struct one *o)
+static void start_one(const struct sap_cpu_field *t, const struct sap_tree_run *run, int walker, struct one *o)
 {
     const double *const x = run->walkers->x[walker];
     double b[3];
-    const double size = sap_tree_in_units(x, &t->cube.gaps, t->middle, t->unit, b);
-    *o = (struct one){.eps2 = t->eps2 * t->unit * t->unit, .self = run->walkers->own ? walker : -1};
+    const double size = sap_tree_in_units(x, &t->frame->cube.gaps, t->frame->middle, t->frame->unit, b);
+    *o = (struct one){.eps2 = t->frame->soft.eps2 * t->frame->unit * t->frame->unit,
+                      .self = run->walkers->own ? walker : -1};
     for (int c = 0; c < 3; c++) {
         o->x[c] = x[c];
         b[c] = sap_tree_cut(b[c]);
@@ -99,25 +99,24 @@ static void start_one(const struct sap_cpu_tree *t, const struct sap_tree_run *r
                                        .z = (float)b[2],
                                        .radius = (float)sap_tree_padded(0, size),
                                        .strictness = (float)sap_tree_strictness(t, run, walker, 1)};
-    if (!t->h) return;
-    o->h2 = run->walkers->h[walker] * run->walkers->h[walker];
-    o->bound.length = (float)sap_tree_greatest_length(run->walkers->h + walker, 1);
+    o->bound.length = (float)t->pairs->length(run, walker, 1);
+    if (t->pairs->has_lengths) o->h2 = run->walkers->h[walker] * run->walkers->h[walker];
 }
 
 /* Computes a force whose sums left the range of double from all particles, by quotients; returns 0 if that fails. */
-static int rescue(const struct sap_cpu_tree *t, const struct one *o, double *acc, double *pot)
+static int rescue(const struct sap_cpu_field *t, const struct one *o, double *acc, double *pot)
 {
-    struct sap_tree_rescue r = {.x = {o->x[0], o->x[1], o->x[2]}, .eps = sqrt(t->eps2)};
-    sap_tree_rescue_particles(t, 0, t->n, o->self, &r);
-    double sum = *pot = 0 - r.pot / t->mass_unit;
-    for (int c = 0; c < 3; c++) sum += acc[c] = r.acc[c] / t->mass_unit;
+    struct sap_tree_rescue r = {.x = {o->x[0], o->x[1], o->x[2]}, .eps = sqrt(t->frame->soft.eps2)};
+    sap_tree_rescue_particles(t, 0, t->from->n, o->self, &r);
+    double sum = *pot = 0 - r.pot / t->frame->mass_unit;
+    for (int c = 0; c < 3; c++) sum += acc[c] = r.acc[c] / t->frame->mass_unit;
     for (int c = 0; c < 3 && !isfinite(sum); c++) acc[c] = *pot = NAN;
     return isfinite(sum);
 }
 
 /* A walk that is distributed over threads. */
 struct stackless_walk {
-    const struct sap_cpu_tree *tree;
+    const struct sap_cpu_field *field;
     const struct sap_tree_run *run;
     atomic_llong particle, cell;
     atomic_int beyond;
@@ -126,9 +125,10 @@ struct stackless_walk {
 static void walk_some(void *argument, ptrdiff_t from, ptrdiff_t to)
 {
     struct stackless_walk *const w = argument;
-    const struct sap_cpu_tree *const t = w->tree;
+    const struct sap_cpu_field *const t = w->field;
     const struct sap_tree_run *const run = w->run;
-    const double pot = t->unit / t->mass_unit, acc = t->unit * t->unit / t->mass_unit;
+    const double pot = t->frame->unit / t->frame->mass_unit,
+                 acc = t->frame->unit * t->frame->unit / t->frame->mass_unit;
     long long particle = 0, cell = 0;
     for (ptrdiff_t k = from; k < to; k++) {
         struct one o;
@@ -137,7 +137,7 @@ static void walk_some(void *argument, ptrdiff_t from, ptrdiff_t to)
         walk_one(t, &o);
         double phi = 0 - o.sum[SAP_POT] * pot, a[3], sum = phi;
         for (int c = 0; c < 3; c++) sum += a[c] = o.sum[SAP_ACC + c] * acc;
-        if (!isfinite(sum) && !t->h && !rescue(t, &o, a, &phi)) atomic_fetch_add(&w->beyond, 1);
+        if (!isfinite(sum) && !t->pairs->has_lengths && !rescue(t, &o, a, &phi)) atomic_fetch_add(&w->beyond, 1);
         if (run->pot) run->pot[row] = phi;
         for (int c = 0; c < 3 && run->acc; c++) run->acc[row][c] = a[c];
         particle += o.particle;
@@ -147,10 +147,12 @@ static void walk_some(void *argument, ptrdiff_t from, ptrdiff_t to)
     atomic_fetch_add(&w->cell, cell);
 }
 
-void sap_tree_walk_alone(const struct sap_cpu_tree *t, struct sap_tree_run *run, int threads)
+void sap_cpu_walk_alone(const struct sap_cpu_nodes *from, const struct sap_cpu_frame *frame, struct sap_tree_run *run,
+                        int threads)
 {
     enum { AT_ONCE = 64 };
-    struct stackless_walk w = {.tree = t, .run = run};
+    const struct sap_cpu_field field = sap_cpu_field_of(from, frame);
+    struct stackless_walk w = {.field = &field, .run = run};
     sap_team_for(threads, run->slots->n, AT_ONCE, walk_some, &w);
     run->particle = atomic_load(&w.particle);
     run->cell = atomic_load(&w.cell);

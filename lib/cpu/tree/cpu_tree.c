@@ -11,6 +11,7 @@
 #include "base/threads.h"
 #include "cpu/tree/cpu_tree.h"
 #include "engine/pull.h"
+#include "engine/tree_macs.h"
 #include "engine/tree_options.h"
 #include "engine/tree_structure.h"
 
@@ -24,23 +25,9 @@ static int usual_nodes(int n) { return n / 2 + SPARE_NODES; }
 static size_t bytes_of_particles(size_t n)
 {
     struct sap_cpu_tree *t = NULL;
-    const size_t given = sizeof *t->given_x + sizeof *t->given_mass + sizeof *t->a;
-    const size_t sorted = sizeof *t->x + 4 * sizeof *t->place + 2 * sizeof *t->order.key;
+    const size_t given = sizeof *t->given.x + sizeof *t->given.mass + sizeof *t->given.a;
+    const size_t sorted = sizeof *t->own.x + 4 * sizeof *t->place + 2 * sizeof *t->order.key;
     return n * (given + sorted);
-}
-
-/* Bytes that only spline softening needs: per particle, and per node. */
-static size_t bytes_of_lengths(const struct sap_tree_settings *settings, int n)
-{
-    return settings->softening ? (2 * (size_t)n + (size_t)usual_nodes(n)) * sizeof(double) : 0;
-}
-
-enum { WORD_COLUMNS = 6 }; /* of sap_tree_words */
-
-static size_t bytes_of_nodes(size_t nodes)
-{
-    struct sap_cpu_tree *t = NULL;
-    return nodes * (2 * sizeof *t->node + sizeof *t->cell + sizeof *t->source + WORD_COLUMNS * sizeof(float));
 }
 
 /* Bytes that only kd-trees need: per particle, and per node of two children. */
@@ -61,90 +48,51 @@ static size_t memory(const struct sap_device_set *opaque_set, const struct sap_t
     const struct sap_cpu_set *const devices = (const void *)opaque_set;
     (void)devices;
     if (device_bytes) *device_bytes = 0;
-    return sizeof(struct sap_cpu_tree) + bytes_of_particles((size_t)n) + bytes_of_nodes((size_t)usual_nodes(n)) +
-           bytes_of_groups(settings, n) + bytes_of_builder(settings, n) + bytes_of_lengths(settings, n);
+    return sizeof(struct sap_cpu_tree) + bytes_of_particles((size_t)n) +
+           sap_cpu_bytes_of_nodes((size_t)usual_nodes(n)) + bytes_of_groups(settings, n) +
+           bytes_of_builder(settings, n) + sap_cpu_bytes_of_lengths(settings, n, usual_nodes(n));
 }
 
 static void destroy(struct sap_tree *opaque_tree)
 {
     struct sap_cpu_tree *const t = (void *)opaque_tree;
-    free(t->given_x);
-    free(t->given_mass);
-    free(t->a);
-    free(t->given_h);
-    free(t->past_x[0]);
-    free(t->past_x[1]);
-    free(t->h);
-    free(t->length);
+    free(t->given.x);
+    free(t->given.mass);
+    free(t->given.a);
+    free(t->given.h);
+    free(t->given.past_x[0]);
+    free(t->given.past_x[1]);
     sap_tree_free_order(&t->order);
-    sap_kd_free(&t->kd);
+    sap_kd_free(&t->builder.kd);
     free(t->place);
-    free(t->x);
-    free(t->node);
-    free(t->spare_node);
-    free(t->cell);
-    free(t->source);
-    free(t->word);
+    free(t->builder.spare_node);
     free(t->group);
     free(t->group_of);
-    sap_tree_free_halo(t);
+    sap_cpu_free_nodes(&t->own);
+    sap_cpu_free_nodes(&t->halo);
     free(t);
-}
-
-int sap_tree_reserve_cells(struct sap_cpu_tree *t, int nodes)
-{
-    const size_t room = (size_t)nodes, column = (room + 31) / 16 * 16;
-    if (nodes <= t->cell_room) return SAPPORO_OK;
-    const int spline = t->settings.softening != SAPPORO_SOFTENING_PLUMMER;
-    struct sap_cell *const cell = malloc(room * sizeof *cell);
-    struct sap_tree_source *const source = malloc(room * sizeof *source);
-    float *const word = aligned_alloc(64, WORD_COLUMNS * column * sizeof *word);
-    double *const length = spline ? malloc(room * sizeof *length) : NULL;
-    if (!cell || !source || !word || (spline && !length)) {
-        free(cell);
-        free(source);
-        free(word);
-        free(length);
-        return SAPPORO_ERR_MEMORY;
-    }
-    free(t->cell);
-    free(t->source);
-    free(t->word);
-    free(t->length);
-    t->length = length;
-    t->cell = cell;
-    t->source = source;
-    t->word = word;
-    t->cell_room = nodes;
-    t->words_of = (struct sap_tree_words){
-        word, word + column, word + 2 * column, word + 3 * column, word + 4 * column, word + 5 * column};
-    return SAPPORO_OK;
 }
 
 static int reserve_particles(struct sap_cpu_tree *t)
 {
     const size_t room = (size_t)t->room + 1;
-    t->given_x = malloc(room * sizeof *t->given_x);
-    t->given_mass = malloc(room * sizeof *t->given_mass);
-    t->a = malloc(room * sizeof *t->a);
+    t->given.x = malloc(room * sizeof *t->given.x);
+    t->given.mass = malloc(room * sizeof *t->given.mass);
+    t->given.a = malloc(room * sizeof *t->given.a);
     t->place = malloc(room * sizeof *t->place);
-    t->x = malloc(room * sizeof *t->x);
+    t->own.x = malloc(room * sizeof *t->own.x);
     t->group = malloc(bytes_of_groups(&t->settings, t->room));
     t->group_of = malloc(room * sizeof *t->group_of);
-    t->node_room = t->spare_room = usual_nodes(t->room);
-    t->node = malloc((size_t)t->node_room * sizeof *t->node);
-    t->spare_node = malloc((size_t)t->spare_room * sizeof *t->spare_node);
-    if (!t->given_x || !t->given_mass || !t->a || !t->place || !t->x || !t->group || !t->group_of || !t->node ||
-        !t->spare_node)
+    t->own.room = t->builder.spare_room = usual_nodes(t->room);
+    t->own.node = malloc((size_t)t->own.room * sizeof *t->own.node);
+    t->builder.spare_node = malloc((size_t)t->builder.spare_room * sizeof *t->builder.spare_node);
+    if (!t->given.x || !t->given.mass || !t->given.a || !t->place || !t->own.x || !t->group || !t->group_of ||
+        !t->own.node || !t->builder.spare_node)
         return SAPPORO_ERR_MEMORY;
-    if (t->settings.softening) {
-        t->given_h = malloc(room * sizeof *t->given_h);
-        t->h = malloc(room * sizeof *t->h);
-        if (!t->given_h || !t->h) return SAPPORO_ERR_MEMORY;
-    }
-    if (t->settings.kind == SAPPORO_TREE_KDTREE && sap_kd_reserve(&t->kd, t->room)) return SAPPORO_ERR_MEMORY;
-    return sap_tree_new_order(t->room, &t->order) || sap_tree_reserve_cells(t, t->node_room) ? SAPPORO_ERR_MEMORY
-                                                                                             : SAPPORO_OK;
+    if (sap_cpu_new_lengths(t, room)) return SAPPORO_ERR_MEMORY;
+    if (t->settings.kind == SAPPORO_TREE_KDTREE && sap_kd_reserve(&t->builder.kd, t->room)) return SAPPORO_ERR_MEMORY;
+    return sap_tree_new_order(t->room, &t->order) || sap_cpu_reserve_cells(&t->own, t->own.room) ? SAPPORO_ERR_MEMORY
+                                                                                                 : SAPPORO_OK;
 }
 
 static int create(struct sap_device_set *opaque_set, const struct sap_tree_settings *settings, int n,
@@ -155,8 +103,9 @@ static int create(struct sap_device_set *opaque_set, const struct sap_tree_setti
     *tree = NULL;
     if (!t) return SAPPORO_ERR_MEMORY;
     t->settings = *settings;
-    t->narrow = sap_isa_tree_kernel(devices->isa, SAPPORO_SP);
-    t->wide = sap_isa_tree_kernel(devices->isa, SAPPORO_DP);
+    t->frame.settings = &t->settings;
+    t->frame.narrow = sap_isa_tree_kernel(devices->isa, SAPPORO_SP);
+    t->frame.wide = sap_isa_tree_kernel(devices->isa, SAPPORO_DP);
     t->threads = devices->threads;
     t->room = n;
     if (reserve_particles(t)) {
@@ -209,13 +158,12 @@ static void take_some(void *argument, ptrdiff_t from, ptrdiff_t to)
     const struct taking *const taking = argument;
     struct sap_cpu_tree *const t = taking->t;
     const sapporo_tree_particles *const p = taking->p;
-    const int is_new = p->n != t->given;
+    const int is_new = p->n != t->given.n;
     for (int i = (int)from; i < to; i++) {
-        memcpy(t->given_x[i], sap_column_at(&p->x, i, sizeof *t->given_x), sizeof *t->given_x);
-        if (p->mass.base || is_new) t->given_mass[i] = sap_column_double(&p->mass, i);
-        if (p->a.base || is_new) t->a[i] = p->a.base ? sap_column_double(&p->a, i) : -1;
-        if (t->given_h && (p->h.base || is_new))
-            t->given_h[i] = p->h.base ? sap_column_double(&p->h, i) : sqrt(t->settings.eps2);
+        memcpy(t->given.x[i], sap_column_at(&p->x, i, sizeof *t->given.x), sizeof *t->given.x);
+        if (p->mass.base || is_new) t->given.mass[i] = sap_column_double(&p->mass, i);
+        if (p->a.base || is_new) t->given.a[i] = p->a.base ? sap_column_double(&p->a, i) : -1;
+        sap_cpu_take_length(t, p, i, is_new);
     }
 }
 
@@ -229,7 +177,7 @@ static int set(struct sap_tree *opaque_tree, const sapporo_tree_particles *p)
     const int threads = threads_for(t, p->n);
     struct taking taking = {t, p};
     sap_team_for(threads, p->n, sap_team_chunk(p->n, threads, AT_ONCE), take_some, &taking);
-    t->given = p->n;
+    t->given.n = p->n;
     return SAPPORO_OK;
 }
 
@@ -241,11 +189,11 @@ static void gather_some(void *argument, ptrdiff_t from, ptrdiff_t to)
     struct sap_cpu_tree *const t = argument;
     for (int k = (int)from; k < to; k++) {
         const int i = t->order.address[k], next = k + AHEAD < to ? t->order.address[k + AHEAD] : i;
-        __builtin_prefetch(t->given_x[next]);
-        __builtin_prefetch(t->given_x[next] + 2);
-        __builtin_prefetch(t->given_mass + next);
-        for (int c = 0; c < 3; c++) t->x[k][c] = t->given_x[i][c];
-        t->x[k][3] = t->given_mass[i] * t->mass_unit;
+        __builtin_prefetch(t->given.x[next]);
+        __builtin_prefetch(t->given.x[next] + 2);
+        __builtin_prefetch(t->given.mass + next);
+        for (int c = 0; c < 3; c++) t->own.x[k][c] = t->given.x[i][c];
+        t->own.x[k][3] = t->given.mass[i] * t->frame.mass_unit;
     }
 }
 
@@ -260,18 +208,9 @@ static void note_places(void *argument, ptrdiff_t from, ptrdiff_t to)
 static void gather(struct sap_cpu_tree *t, double mass_unit, int is_new, int threads)
 {
     enum { AT_ONCE = 1024 };
-    t->mass_unit = mass_unit;
-    sap_team_for(threads, t->n, sap_team_chunk(t->n, threads, AT_ONCE), gather_some, t);
-    if (is_new) sap_team_for(threads, t->n, sap_team_chunk(t->n, threads, AT_ONCE), note_places, t);
-}
-
-/* The greatest squared length of softening. */
-static double most_softening(const struct sap_cpu_tree *t)
-{
-    double most = 0;
-    if (!t->given_h) return t->settings.eps2;
-    for (int i = 0; i < t->n; i++) most = fmax(most, t->given_h[i]);
-    return most * most;
+    t->frame.mass_unit = mass_unit;
+    sap_team_for(threads, t->own.n, sap_team_chunk(t->own.n, threads, AT_ONCE), gather_some, t);
+    if (is_new) sap_team_for(threads, t->own.n, sap_team_chunk(t->own.n, threads, AT_ONCE), note_places, t);
 }
 
 /* Sets the units of walks for the cube and the box of the given particles, or of the whole. */
@@ -279,11 +218,12 @@ static void take_units(struct sap_cpu_tree *t, const struct sap_tree_box *box)
 {
     const double *const low = t->is_part ? t->whole.low : box->low, *const high =
                                                                         t->is_part ? t->whole.high : box->high;
-    const struct sap_tree_units units = sap_tree_units_of(&t->cube, low, high, most_softening(t));
-    memcpy(t->middle, units.middle, sizeof t->middle);
-    t->unit = units.unit;
-    t->eps2 = t->given_h ? 0 : units.eps2;
-    t->is_point = units.is_point;
+    t->frame.soft = sap_softening_of(&t->settings, t->given.h, t->own.n);
+    const struct sap_tree_units units = sap_tree_units_of(&t->frame.cube, low, high, t->frame.soft.longest_2);
+    memcpy(t->frame.middle, units.middle, sizeof t->frame.middle);
+    t->frame.unit = units.unit;
+    t->frame.soft.eps2 = fmin(t->frame.soft.eps2, units.eps2); /* 0 where it is too small */
+    t->frame.is_point = units.is_point;
 }
 
 /* What a build or a refresh must know of the given particles. */
@@ -298,11 +238,12 @@ struct given_look {
 static void finish(struct sap_cpu_tree *t, const struct given_look *look, int is_new, int threads)
 {
     const double start = sap_clock_seconds();
-    t->pull = look->pull;
+    sap_cpu_free_nodes(&t->halo); /* its words are in the units of the tree before */
+    t->frame.pull = look->pull;
     take_units(t, &look->box);
     gather(t, look->mass_unit, is_new, threads);
     sap_tree_gather_lengths(t);
-    if (t->nodes > 0) sap_tree_moments(t, threads);
+    if (t->own.nodes > 0) sap_tree_moments(t, threads);
     t->built = 1;
     t->done.seconds[SAPPORO_PHASE_MOMENTS] = sap_clock_seconds() - start;
 }
@@ -311,8 +252,8 @@ static void finish(struct sap_cpu_tree *t, const struct given_look *look, int is
 static double sum_masses(const struct sap_cpu_tree *t, int *signs)
 {
     double sum = 0, least = 0, most = 0;
-    for (int i = 0; i < t->given; i++) {
-        const double mass = t->given_mass[i];
+    for (int i = 0; i < t->given.n; i++) {
+        const double mass = t->given.mass[i];
         sum += fabs(mass);
         least = mass < least ? mass : least;
         most = mass > most ? mass : most;
@@ -324,16 +265,16 @@ static double sum_masses(const struct sap_cpu_tree *t, int *signs)
 /* Looks at the given particles; fails if their moments exceed the range of double.  is_new: for a build. */
 static int look_at_given(struct sap_cpu_tree *t, struct given_look *look, int is_new, int threads)
 {
-    const double(*const x)[3] = (const double(*)[3])t->given_x;
-    const int by_pull = t->settings.mac == SAPPORO_MAC_MULTIPOLE && !t->is_part;
+    const double(*const x)[3] = (const double(*)[3])t->given.x;
+    const int by_pull = sap_mac_row(t->settings.mac).by_pull && !t->is_part;
     const double sum = sum_masses(t, &look->signs);
     look->mass_unit = sap_tree_mass_unit(t->is_part ? t->whole.weight : sum);
-    look->box = sap_tree_box_of(x, t->given, threads);
+    look->box = sap_tree_box_of(x, t->given.n, threads);
     if (!sap_tree_in_range(look->box.low, look->box.high, sum))
         return sap_tree_failed_cpu(t, SAPPORO_ERR_NOT_FINITE, SAP_TREE_OUT_OF_RANGE);
-    look->members = (is_new && !t->is_part) || by_pull ? sap_tree_take_sample(x, t->given, t->sample) : 0;
+    look->members = (is_new && !t->is_part) || by_pull ? sap_tree_take_sample(x, t->given.n, t->builder.sample) : 0;
     look->pull = t->is_part ? t->whole.pull
-                 : by_pull  ? sap_tree_pull((const double(*)[SAP_CUBE_SAMPLE])t->sample, look->members, sum)
+                 : by_pull  ? sap_tree_pull((const double(*)[SAP_CUBE_SAMPLE])t->builder.sample, look->members, sum)
                             : 1;
     return SAPPORO_OK;
 }
@@ -341,27 +282,27 @@ static int look_at_given(struct sap_cpu_tree *t, struct given_look *look, int is
 /* Restores the order of the present tree, since a failed build has sorted its own keys into the same array. */
 static void restore_order(struct sap_cpu_tree *t)
 {
-    for (int i = 0; i < t->n && t->built; i++) t->order.address[t->place[i]] = i;
+    for (int i = 0; i < t->own.n && t->built; i++) t->order.address[t->place[i]] = i;
 }
 
 /* Makes the nodes of an octree from sorted keys. */
 static int make_octree(struct sap_cpu_tree *t, const struct sap_cube *cube, int signs, struct sap_tree_nodes *made,
                        int threads)
 {
-    const double(*const x)[3] = (const double(*)[3])t->given_x;
+    const double(*const x)[3] = (const double(*)[3])t->given.x;
     const double start = sap_clock_seconds();
-    sap_tree_sort(cube, (int)t->settings.curve, x, signs ? t->given_mass : NULL, t->given, &t->order, threads);
-    t->sorted_seconds = sap_clock_seconds() - start;
-    struct sap_tree_draft d = {t->given, t->settings.leaf_size, t->order.key, made};
+    sap_tree_sort(cube, (int)t->settings.curve, x, signs ? t->given.mass : NULL, t->given.n, &t->order, threads);
+    t->builder.sorted_seconds = sap_clock_seconds() - start;
+    struct sap_tree_draft d = {t->given.n, t->settings.leaf_size, t->order.key, made};
     return sap_tree_link(&d, threads);
 }
 
 /* Makes the nodes of a kd-tree. A particle that walks alone needs no cells of eight children. */
 static int make_kdtree(struct sap_cpu_tree *t, const struct given_look *look, struct sap_tree_nodes *made, int threads)
 {
-    const struct sap_kd_input in = {.n = t->given,
-                                    .x = t->given_x[0],
-                                    .mass = t->given_mass,
+    const struct sap_kd_input in = {.n = t->given.n,
+                                    .x = t->given.x[0],
+                                    .mass = t->given.mass,
                                     .x_stride = 3,
                                     .mass_stride = 1,
                                     .mass_unit = look->mass_unit,
@@ -370,24 +311,24 @@ static int make_kdtree(struct sap_cpu_tree *t, const struct given_look *look, st
                                     .high = look->box.high,
                                     .leaf_size = t->settings.leaf_size,
                                     .levels = t->settings.walk == SAPPORO_WALK_STACKLESS ? 1 : 3};
-    return sap_kd_build(&t->kd, &in, made, threads);
+    return sap_kd_build(&t->builder.kd, &in, made, threads);
 }
 
 /* Gives the tree the nodes of a build. */
 static void take_nodes(struct sap_cpu_tree *t, const struct sap_cube *cube, const struct sap_tree_nodes *made,
                        int threads)
 {
-    t->n = t->given;
-    t->cube = *cube;
-    t->spare_node = t->node;
-    t->spare_room = t->node_room;
-    t->node = made->node;
-    t->node_room = made->room;
-    t->nodes = made->nodes;
-    t->levels = made->levels;
-    memcpy(t->level_first, made->level_first, sizeof t->level_first);
-    for (int k = 0; k < t->n && t->settings.kind == SAPPORO_TREE_KDTREE; k++)
-        t->order.address[k] = t->kd.point[k].address;
+    t->own.n = t->given.n;
+    t->frame.cube = *cube;
+    t->builder.spare_node = t->own.node;
+    t->builder.spare_room = t->own.room;
+    t->own.node = made->node;
+    t->own.room = made->room;
+    t->own.nodes = made->nodes;
+    t->own.levels = made->levels;
+    memcpy(t->own.level_first, made->level_first, sizeof t->own.level_first);
+    for (int k = 0; k < t->own.n && t->settings.kind == SAPPORO_TREE_KDTREE; k++)
+        t->order.address[k] = t->builder.kd.point[k].address;
     sap_tree_cut_groups(t, threads);
 }
 
@@ -396,11 +337,11 @@ static int make_nodes(struct sap_cpu_tree *t, const struct given_look *look, con
                       struct sap_tree_nodes *made, int threads)
 {
     const int kd = t->settings.kind == SAPPORO_TREE_KDTREE;
-    *made = (struct sap_tree_nodes){.room = t->spare_room, .node = t->spare_node};
+    *made = (struct sap_tree_nodes){.room = t->builder.spare_room, .node = t->builder.spare_node};
     int status = kd ? make_kdtree(t, look, made, threads) : make_octree(t, cube, look->signs, made, threads);
-    t->spare_node = made->node;
-    t->spare_room = made->room;
-    if (!status) status = sap_tree_reserve_cells(t, made->room);
+    t->builder.spare_node = made->node;
+    t->builder.spare_room = made->room;
+    if (!status) status = sap_cpu_reserve_cells(&t->own, made->room);
     if (status && !kd) restore_order(t);
     return status ? sap_tree_failed_cpu(t, status, "for cells") : SAPPORO_OK;
 }
@@ -409,7 +350,7 @@ static int make_nodes(struct sap_cpu_tree *t, const struct given_look *look, con
 static int build(struct sap_tree *opaque_tree)
 {
     struct sap_cpu_tree *const t = (void *)opaque_tree;
-    const int threads = threads_for(t, t->given);
+    const int threads = threads_for(t, t->given.n);
     const double start = sap_clock_seconds();
     struct sap_tree_nodes made;
     struct given_look look;
@@ -417,13 +358,13 @@ static int build(struct sap_tree *opaque_tree)
     int status = look_at_given(t, &look, 1, threads);
     if (status) return status;
     const struct sap_cube cube =
-        t->is_part ? t->whole.cube : sap_tree_cube(look.box.low, look.box.high, t->sample, look.members);
+        t->is_part ? t->whole.cube : sap_tree_cube(look.box.low, look.box.high, t->builder.sample, look.members);
     const double looked = sap_clock_seconds() - start;
-    t->sorted_seconds = 0;
+    t->builder.sorted_seconds = 0;
     status = make_nodes(t, &look, &cube, &made, threads);
     if (status) return status;
     take_nodes(t, &cube, &made, threads);
-    const double sorted = looked + t->sorted_seconds;
+    const double sorted = looked + t->builder.sorted_seconds;
     t->done = (sapporo_tree_statistics){
         .group_extent = t->settings.group_extent,
         .seconds = {[SAPPORO_PHASE_SORT] = sorted, [SAPPORO_PHASE_LINK] = sap_clock_seconds() - start - sorted}};
@@ -434,10 +375,10 @@ static int build(struct sap_tree *opaque_tree)
 static int refresh(struct sap_tree *opaque_tree)
 {
     struct sap_cpu_tree *const t = (void *)opaque_tree;
-    const int threads = threads_for(t, t->n);
+    const int threads = threads_for(t, t->own.n);
     struct given_look look;
     t->words[0] = '\0';
-    if (!t->built || t->given != t->n)
+    if (!t->built || t->given.n != t->own.n)
         return sap_tree_failed_cpu(t, SAPPORO_ERR_ARGUMENT, "there is no tree of so many particles");
     const int status = look_at_given(t, &look, 0, threads);
     if (status) return status;
@@ -450,7 +391,7 @@ static int count(const struct sap_tree *opaque_tree, int cells)
 {
     const struct sap_cpu_tree *const t = (const void *)opaque_tree;
     (void)cells;
-    return t->built ? t->n : (int)SAP_TREE_NONE;
+    return t->built ? t->own.n : (int)SAP_TREE_NONE;
 }
 
 /* ---- properties and copies of the tree ----------------------------------------------------- */
@@ -459,18 +400,18 @@ static int statistics(struct sap_tree *opaque_tree, sapporo_tree_statistics *s)
 {
     struct sap_cpu_tree *const t = (void *)opaque_tree;
     *s = t->done;
-    s->n = t->built ? t->n : 0;
-    s->cells = t->built ? t->nodes : 0;
+    s->n = t->built ? t->own.n : 0;
+    s->cells = t->built ? t->own.nodes : 0;
     for (int k = 0; k < s->cells; k++) {
-        if (t->node[k].children) continue;
+        if (t->own.node[k].children) continue;
         s->leaves++;
-        if (t->node[k].count > s->largest_leaf) s->largest_leaf = t->node[k].count;
+        if (t->own.node[k].count > s->largest_leaf) s->largest_leaf = t->own.node[k].count;
     }
     s->groups = t->built ? t->self.groups : 0;
-    sap_tree_need_bounds(t, NULL, threads_for(t, t->n));
+    sap_tree_need_bounds(t, NULL, threads_for(t, t->own.n));
     for (int g = 0; g < s->groups; g++) s->wide_groups += t->group[g].wide != 0;
-    s->depth = s->cells > 0 ? t->levels - 1 : 0;
-    s->host_bytes = sizeof *t + bytes_of_particles((size_t)t->room) + bytes_of_nodes((size_t)t->node_room) +
+    s->depth = s->cells > 0 ? t->own.levels - 1 : 0;
+    s->host_bytes = sizeof *t + bytes_of_particles((size_t)t->room) + sap_cpu_bytes_of_nodes((size_t)t->own.room) +
                     bytes_of_groups(&t->settings, t->room) + bytes_of_builder(&t->settings, t->room);
     return SAPPORO_OK;
 }
@@ -488,7 +429,7 @@ static int extents(struct sap_tree *opaque_tree, double *median, double *largest
     double *const extent = malloc(((size_t)groups + 1) * sizeof *extent);
     t->words[0] = '\0';
     if (!extent) return sap_tree_failed_cpu(t, SAPPORO_ERR_MEMORY, "for extents of groups");
-    sap_tree_need_bounds(t, NULL, threads_for(t, t->n));
+    sap_tree_need_bounds(t, NULL, threads_for(t, t->own.n));
     for (int g = 0; g < groups; g++) extent[g] = 2 * sap_bound_size(&t->group[g].bound);
     sap_tree_extents(extent, groups, median, largest);
     free(extent);
@@ -510,13 +451,13 @@ static void walked(const struct sap_tree *opaque_tree, long long *particles, lon
 
 static void copy_node(const struct sap_cpu_tree *t, int k, struct sap_tree_structure *s)
 {
-    const struct sap_tree_node *const node = &t->node[k];
+    const struct sap_tree_node *const node = &t->own.node[k];
     s->first[k] = node->first;
     s->count[k] = node->count;
     s->child[k] = node->child;
     s->children[k] = node->children;
     s->level[k] = node->level;
-    sap_tree_tell_cell(&t->cell[k], k, s);
+    sap_tree_tell_cell(&t->own.cell[k], k, s);
 }
 
 /* A copy of a tree on several threads. */
@@ -530,8 +471,8 @@ static void copy_some_nodes(void *argument, ptrdiff_t from, ptrdiff_t to)
     const struct copying *const c = argument;
     if (c->s->node) {
         const size_t n = (size_t)(to - from);
-        memcpy(c->s->node + from, c->t->node + from, n * sizeof *c->s->node);
-        memcpy(c->s->cell + from, c->t->cell + from, n * sizeof *c->s->cell);
+        memcpy(c->s->node + from, c->t->own.node + from, n * sizeof *c->s->node);
+        memcpy(c->s->cell + from, c->t->own.cell + from, n * sizeof *c->s->cell);
         return;
     }
     for (int k = (int)from; k < to; k++) copy_node(c->t, k, c->s);
@@ -541,8 +482,8 @@ static int structure(struct sap_tree *opaque_tree, struct sap_tree_structure *s)
 {
     enum { AT_ONCE = 4096 };
     struct sap_cpu_tree *const t = (void *)opaque_tree;
-    s->nodes = t->built ? t->nodes : 0;
-    s->n = t->built ? t->n : 0;
+    s->nodes = t->built ? t->own.nodes : 0;
+    s->n = t->built ? t->own.n : 0;
     s->groups = t->built ? t->self.groups : 0;
     if (!s->address) return SAPPORO_OK;
     struct copying c = {t, s};

@@ -13,6 +13,7 @@
 #include "cpu/cpu_engine.h"
 #include "engine/cube.h"
 #include "engine/kdtree.h"
+#include "engine/softening.h"
 #include "engine/tree_limits.h"
 #include "engine/tree_nodes.h"
 #include "engine/tree_part.h"
@@ -46,55 +47,76 @@ struct sap_tree_order {
 };
 enum { SAP_SORT_PARTS = 64, SAP_SORT_DIGITS = 256 };
 
-struct sap_cpu_tree {
-    struct sap_tree_settings settings;
+/* How a tree is walked: the same for its own nodes and for those of its halo. */
+struct sap_cpu_frame {
+    const struct sap_tree_settings *settings;    /* of the tree */
     const struct sap_tree_kernel *narrow, *wide; /* pair terms in float and in double */
-    int threads, room;
-    char words[160];
-
-    /* particles of the last set, by address */
-    int given; /* particles */
-    double (*given_x)[3];
-    double *given_mass;
-    double *a;              /* size of the acceleration; < 0: unknown */
-    double *given_h;        /* with spline softening: lengths; else NULL, as `h` and `length` */
-    double (*past_x[2])[3]; /* positions of the last call and the one before (cpu_ahead.c); NULL: none were kept */
-    int past[2];            /* so many */
-
-    /* the tree; valid if `built` is set */
-    int built, n;
     struct sap_cube cube;
-    double eps2;                 /* softening of forces: settings.eps2, or 0 where that is too small */
-    double unit, mass_unit;      /* powers of two: coordinates and masses in the kernels' units */
-    double middle[3];            /* of the units (engine/cube.h) */
-    int is_point;                /* the units have no extent (engine/cube.h) */
-    double pull;                 /* unit of MULTIPOLE's tolerance (engine/pull.h); of other criteria 1 */
-    int far;                     /* some particles are beyond the range of float */
-    struct sap_tree_order order; /* address: of the sorted particles */
-    int *place;                  /* index of the sorted particle, by address */
+    struct sap_softening soft;
+    double unit, mass_unit; /* powers of two: coordinates and masses in the kernels' units */
+    double middle[3];       /* of the units (engine/cube.h) */
+    int is_point;           /* the units have no extent (engine/cube.h) */
+    double pull;            /* unit of MULTIPOLE's tolerance (engine/pull.h); of other criteria 1 */
+    int far;                /* some particles are beyond the range of float */
+};
+
+/* Nodes, and the particles in them: of a tree, or of its halo. */
+struct sap_cpu_nodes {
+    int n; /* particles */
     double (*x)[4];
-    double *h;      /* of the sorted particles, in units */
-    double *length; /* [node_room] the greatest of each node's particles, in units; its memory is like that of `word` */
-    int nodes, node_room, levels, level_first[SAP_TREE_LEVELS + 1];
-    struct sap_tree_node *node, *spare_node; /* spare: the nodes of the next build */
-    int spare_room;
-    struct sap_kd_builder kd; /* memory of the builder of kd-trees */
+    double *h;                                                 /* lengths in units; NULL: particles have none */
+    int nodes, room, levels, level_first[SAP_TREE_LEVELS + 1]; /* room: of `node` */
+    struct sap_tree_node *node;
+    int has_lengths; /* 1: cells have `length`; else it has one element */
+    int cell_room;   /* nodes, of the arrays below */
     struct sap_cell *cell;
-    int cell_room;                  /* like node_room, of the arrays below */
     struct sap_tree_words words_of; /* words of the nodes for the walk; their memory is `word` */
     float *word;
     struct sap_tree_source *source;
+    double *length; /* the greatest of each node's particles, in units */
     double turn_unit;
+};
+
+/* Particles of the last set, by address. */
+struct sap_cpu_given {
+    int n;
+    double (*x)[3], *mass;
+    double *a;              /* size of the acceleration; < 0: unknown */
+    double *h;              /* lengths; NULL: particles have none */
+    double (*past_x[2])[3]; /* positions of the last call and the one before (cpu_ahead.c); NULL: none were kept */
+    int past[2];            /* so many */
+};
+
+/* Memory of builds. */
+struct sap_cpu_builder {
+    struct sap_tree_node *spare_node; /* the nodes of the next build */
+    int spare_room;
+    struct sap_kd_builder kd;
+    double sample[3][SAP_CUBE_SAMPLE];
+    double sorted_seconds; /* of the last build */
+};
+
+struct sap_cpu_tree {
+    struct sap_tree_settings settings;
+    int threads, room;
+    char words[160];
+    struct sap_cpu_given given;
+    struct sap_cpu_builder builder;
+
+    /* the tree; valid if `built` is set */
+    int built;
+    struct sap_cpu_frame frame;
+    struct sap_cpu_nodes own;
+    struct sap_tree_order order; /* address: of the sorted particles */
+    int *place;                  /* index of the sorted particle, by address */
     struct sap_tree_group *group;
     int *group_of; /* number of the group, by sorted particle */
     struct sap_tree_walkers self;
 
     int is_part; /* the next tree is a part of `whole` */
     struct sap_tree_whole whole;
-    struct sap_cpu_tree *halo; /* of a part: nodes, cells, words and particles of other parts, in its units */
+    struct sap_cpu_nodes halo; /* of a part: nodes and particles of other parts; node == NULL: none were imported */
 
-    double sample[3][SAP_CUBE_SAMPLE]; /* of a build */
-    double sorted_seconds;             /* of a build */
     sapporo_tree_statistics done;
 };
 
@@ -105,20 +127,32 @@ struct sap_tree_draft {
     struct sap_tree_nodes *made;
 };
 
-/* Copies the lengths of the given particles in sorted order, in units (cpu_lengths.c). */
+/* Lengths of softening splines (cpu_lengths.c); of trees without, these functions do nothing. */
+
+/* Allocates the lengths of `room` particles of a tree; 0 or SAPPORO_ERR_MEMORY. */
+int sap_cpu_new_lengths(struct sap_cpu_tree *tree, size_t room);
+
+/* Takes the length of particle i of a set; is_new: earlier lengths are not those of these particles. */
+void sap_cpu_take_length(struct sap_cpu_tree *tree, const sapporo_tree_particles *p, int i, int is_new);
+
+/* Copies the lengths of the given particles in sorted order, in units. */
 void sap_tree_gather_lengths(struct sap_cpu_tree *tree);
 
-/* Computes the greatest length of each node, and enters it into the words of nodes (cpu_lengths.c). */
+/* Computes the greatest length of each node, and enters it into the words of nodes. */
 void sap_tree_lengths(struct sap_cpu_tree *tree);
 
-/* Returns a length in units; 0 where its inverse cube overflows. */
-double sap_tree_length_in_units(const struct sap_cpu_tree *tree, double h);
+/*
+ * Makes the lengths of n positions, in units, in sorted order; bad positions get 0.  Makes groups wide that need double
+ * for them.  *made is NULL, or belongs to the caller; 0 or SAPPORO_ERR_MEMORY.
+ */
+int sap_cpu_lengths_of(const struct sap_cpu_tree *tree, const sapporo_column *h, const struct sap_tree_walkers *of,
+                       const int *address, const unsigned char *bad, struct sap_tree_group *group, double **made);
 
-/* Returns the greatest of n lengths in units, padded for words of float (cpu_lengths.c). */
+/* Bytes that only lengths need, of n particles and so many nodes. */
+size_t sap_cpu_bytes_of_lengths(const struct sap_tree_settings *settings, int n, int nodes);
+
+/* Returns the greatest of n lengths in units, padded for words of float. */
 double sap_tree_greatest_length(const double *h, int n);
-
-/* Whether a length in units is so short that its inverse cube may be beyond the range of float. */
-int sap_tree_is_short(double h);
 
 /* Allocates arrays for n positions; 0 or SAPPORO_ERR_MEMORY. The caller frees them also after a failure. */
 int sap_tree_new_order(int n, struct sap_tree_order *order);
@@ -147,10 +181,15 @@ int sap_tree_link(struct sap_tree_draft *draft, int threads);
 void sap_tree_moments(struct sap_cpu_tree *tree, int threads);
 
 /* Computes the data of nodes for the walk, from their cells; root: of the tree whose groups walk (cpu_moments.c). */
-void sap_tree_make_words(struct sap_cpu_tree *tree, const struct sap_cell *root, int threads);
+void sap_tree_make_words(struct sap_cpu_nodes *nodes, const struct sap_cpu_frame *frame, const struct sap_cell *root,
+                         int threads);
 
-/* Makes room for the cells of `nodes` nodes; on failure the existing arrays are kept (cpu_tree.c). */
-int sap_tree_reserve_cells(struct sap_cpu_tree *tree, int nodes);
+/* Makes room for the cells of so many nodes; on failure the existing arrays are kept (cpu_nodes.c). */
+int sap_cpu_reserve_cells(struct sap_cpu_nodes *t, int nodes);
+size_t sap_cpu_bytes_of_nodes(size_t room);
+
+/* Frees the arrays, and sets all to zero. */
+void sap_cpu_free_nodes(struct sap_cpu_nodes *nodes);
 
 /* Implement `past` and `build_ahead` of the table (cpu_ahead.c). */
 int sap_tree_past_cpu(struct sap_tree *tree, int keeps);
@@ -161,7 +200,6 @@ void sap_tree_join_cpu(struct sap_tree *tree, const struct sap_tree_whole *whole
 int sap_tree_import_cpu(struct sap_tree *tree, const struct sap_tree_halo *halo);
 int sap_tree_walk_cpu(struct sap_tree *tree, const struct sap_tree_pass *pass, double (*acc)[3], double *pot,
                       int *work);
-void sap_tree_free_halo(struct sap_cpu_tree *tree);
 
 /*
  * Divides the tree's sorted particles into groups of at most group_size (cpu_groups.c): runs of that length, or, of a
@@ -181,7 +219,7 @@ struct sap_tree_slots;
 void sap_tree_need_bounds(struct sap_cpu_tree *tree, const struct sap_tree_slots *slots, int threads);
 
 /* Computes the bounds of groups, whose particles are known. */
-void sap_tree_groups(const struct sap_cpu_tree *tree, const double (*x)[4], int groups, struct sap_tree_group *group,
+void sap_tree_groups(const struct sap_cpu_frame *frame, const double (*x)[4], int groups, struct sap_tree_group *group,
                      int threads);
 
 /* Rows of a force by group: slot k is row[k] of the request and particle walker[k]; group g begins at slot first[g]. */
@@ -200,7 +238,6 @@ int sap_tree_active_slots(const struct sap_cpu_tree *tree, const int *active, in
 /* Returns the threads that are worth waking for so many rows. */
 int sap_tree_threads_for_rows(const struct sap_cpu_tree *tree, int rows);
 
-/* Computes forces on slots, by groups (cpu_walk.c). Without `a`, ACCELERATION means an opening angle of 1. */
 struct sap_tree_run {
     const struct sap_tree_walkers *walkers;
     const struct sap_tree_slots *slots;
@@ -211,7 +248,36 @@ struct sap_tree_run {
     long long particle, cell; /* numbers of interactions */
     int beyond;               /* rows whose force double cannot hold: they are NaN */
 };
-int sap_tree_walk(const struct sap_cpu_tree *tree, struct sap_tree_run *run, int threads);
+
+/* Nodes that act, how they are walked, and the operations of that walk's softening (cpu_walk.c). */
+struct sap_cpu_field {
+    const struct sap_cpu_nodes *from;
+    const struct sap_cpu_frame *frame;
+    const struct sap_cpu_pairs *pairs;
+};
+
+/* What a walk does by its softening: there is one of Plummer's, and one of splines. */
+struct sap_cpu_pairs {
+    int has_lengths;
+    double lost;  /* where a potential that left the range of double starts anew; NAN: lengths keep pairs in range */
+    size_t words; /* per particle */
+    void (*open)(const struct sap_cpu_field *field, int from, int to, const struct sap_tree_bound *bound, int *accepted,
+                 int *naccepted, int *opened, int *nopened);
+    void (*start)(const struct sap_tree_kernel *kernel, const struct sap_tree_run *run, const int *which,
+                  struct sap_tree_lanes *lanes);
+    void (*take)(const struct sap_cpu_nodes *from, const struct sap_tree_kernel *kernel,
+                 const struct sap_tree_frame *frame, int first, int n, void *words);
+    void (*sum)(const struct sap_tree_kernel *kernel, const struct sap_tree_frame *frame, const void *words, int n,
+                int sources, struct sap_tree_lanes *lanes);
+    double (*length)(const struct sap_tree_run *run, int first, int n); /* of bounds: the greatest of targets; or 0 */
+};
+
+/* Returns nodes as a walk of this frame sees them: the place that picks the operations of a softening. */
+struct sap_cpu_field sap_cpu_field_of(const struct sap_cpu_nodes *from, const struct sap_cpu_frame *frame);
+
+/* Computes forces on slots, by groups (cpu_walk.c). Without `a`, ACCELERATION means an opening angle of 1. */
+int sap_cpu_walk(const struct sap_cpu_nodes *from, const struct sap_cpu_frame *frame, struct sap_tree_run *run,
+                 int threads);
 
 /* A force whose sums in double left its range, computed anew: acc and pot, without the unit of masses. */
 struct sap_tree_rescue {
@@ -219,17 +285,29 @@ struct sap_tree_rescue {
 };
 
 /* Add sorted particles from ... to - 1, but `self`, or a cell (cpu_rescue.c). */
-void sap_tree_rescue_particles(const struct sap_cpu_tree *tree, int from, int to, int self,
+void sap_tree_rescue_particles(const struct sap_cpu_field *field, int from, int to, int self,
                                struct sap_tree_rescue *rescue);
-void sap_tree_rescue_cell(const struct sap_cpu_tree *tree, int cell, struct sap_tree_rescue *rescue);
+void sap_tree_rescue_cell(const struct sap_cpu_field *field, int cell, struct sap_tree_rescue *rescue);
 
 /* Computes the same, with a walk for each particle alone (cpu_stackless.c). */
-void sap_tree_walk_alone(const struct sap_cpu_tree *tree, struct sap_tree_run *run, int threads);
+void sap_cpu_walk_alone(const struct sap_cpu_nodes *from, const struct sap_cpu_frame *frame, struct sap_tree_run *run,
+                        int threads);
 
 /* Returns the strictness that walkers first ... first + n - 1 need together, for the kernels; 0: another criterion. */
-double sap_tree_strictness(const struct sap_cpu_tree *tree, const struct sap_tree_run *run, int first, int n);
+double sap_tree_strictness(const struct sap_cpu_field *field, const struct sap_tree_run *run, int first, int n);
 
-/* Implements `force` of the table (cpu_force.c). */
+/* Who receives a force: n particles of the tree by address, or positions of the caller. */
+struct sap_cpu_targets {
+    int n;
+    const int *active;   /* [n] addresses; NULL: the first n */
+    sapporo_column x, h; /* positions, and their lengths; absent: particles of the tree, and their own */
+};
+
+/* Computes the forces of the tree on targets, as `force` of the table does (cpu_force.c). */
+int sap_cpu_force(struct sap_cpu_tree *tree, const struct sap_cpu_targets *targets, double (*acc)[3], double *pot);
+
+/* Implements `force` of the table
+ (cpu_force.c). */
 int sap_tree_force_cpu(struct sap_tree *tree, const sapporo_tree_request *request, double (*acc)[3], double *pot);
 
 /*

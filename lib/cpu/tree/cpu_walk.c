@@ -66,6 +66,92 @@ static struct walk_memory *new_work(void)
     return w;
 }
 
+/* ---- softening -------------------------------------------------------------------- */
+
+static void open_plain(const struct sap_cpu_field *f, int from, int to, const struct sap_tree_bound *bound,
+                       int *accepted, int *naccepted, int *opened, int *nopened)
+{
+    f->frame->narrow->open(&f->from->words_of, from, to, bound, accepted, naccepted, opened, nopened);
+}
+
+static void open_spline(const struct sap_cpu_field *f, int from, int to, const struct sap_tree_bound *bound,
+                        int *accepted, int *naccepted, int *opened, int *nopened)
+{
+    f->frame->narrow->open_spline(&f->from->words_of, from, to, bound, accepted, naccepted, opened, nopened);
+}
+
+/* Targets of Plummer's softening have no more than `start` of the kernel gave them. */
+static void start_plain(const struct sap_tree_kernel *kernel, const struct sap_tree_run *run, const int *which,
+                        struct sap_tree_lanes *lanes)
+{
+    (void)kernel;
+    (void)run;
+    (void)which;
+    (void)lanes;
+}
+
+static void start_spline(const struct sap_tree_kernel *kernel, const struct sap_tree_run *run, const int *which,
+                         struct sap_tree_lanes *lanes)
+{
+    kernel->start_spline(run->walkers->h, which, lanes);
+}
+
+static void take_plain(const struct sap_cpu_nodes *from, const struct sap_tree_kernel *kernel,
+                       const struct sap_tree_frame *frame, int first, int n, void *words)
+{
+    kernel->take_particles(frame, (const double(*)[4])from->x + first, n, words);
+}
+
+static void take_spline(const struct sap_cpu_nodes *from, const struct sap_tree_kernel *kernel,
+                        const struct sap_tree_frame *frame, int first, int n, void *words)
+{
+    kernel->take_spline(frame, (const double(*)[4])from->x + first, from->h + first, n, words);
+}
+
+static void sum_plain(const struct sap_tree_kernel *kernel, const struct sap_tree_frame *frame, const void *words,
+                      int n, int sources, struct sap_tree_lanes *lanes)
+{
+    kernel->particles(frame, words, n, sources, lanes);
+}
+
+static void sum_spline(const struct sap_tree_kernel *kernel, const struct sap_tree_frame *frame, const void *words,
+                       int n, int sources, struct sap_tree_lanes *lanes)
+{
+    kernel->particles_spline(frame, words, n, sources, lanes);
+}
+
+static double length_plain(const struct sap_tree_run *run, int first, int n)
+{
+    (void)run;
+    (void)first;
+    (void)n;
+    return 0;
+}
+
+static double length_spline(const struct sap_tree_run *run, int first, int n)
+{
+    return sap_tree_greatest_length(run->walkers->h + first, n);
+}
+
+struct sap_cpu_field sap_cpu_field_of(const struct sap_cpu_nodes *from, const struct sap_cpu_frame *frame)
+{
+    static const struct sap_cpu_pairs plain = {.words = SAP_TREE_PARTICLE_WORDS,
+                                               .open = open_plain,
+                                               .start = start_plain,
+                                               .take = take_plain,
+                                               .sum = sum_plain,
+                                               .length = length_plain};
+    static const struct sap_cpu_pairs spline = {.has_lengths = 1,
+                                                .lost = NAN,
+                                                .words = SAP_TREE_SPLINE_WORDS,
+                                                .open = open_spline,
+                                                .start = start_spline,
+                                                .take = take_spline,
+                                                .sum = sum_spline,
+                                                .length = length_spline};
+    return (struct sap_cpu_field){from, frame, from->has_lengths ? &spline : &plain};
+}
+
 /* ---- lists ---------------------------------------------------------------------- */
 
 /* Adds a span, or extends the last one if they are adjacent; the first `first` spans are not extended. */
@@ -120,20 +206,19 @@ static int room_to_open(struct walk_memory *w, int n)
 }
 
 /* Examines a run of nodes; the children of opened nodes are queued behind `done` runs. */
-static int open_run(const struct sap_cpu_tree *t, struct walk_memory *w, struct span run,
+static int open_run(const struct sap_cpu_field *t, struct walk_memory *w, struct span run,
                     const struct sap_tree_bound *bound, struct span own, int done)
 {
     int accepted = 0, opened = 0, ok = room_to_open(w, run.to - run.from);
     if (!ok) return 0;
-    (t->h ? t->narrow->open_spline : t->narrow->open)(&t->words_of, run.from, run.to, bound, w->accepted, &accepted,
-                                                      w->opened, &opened);
+    t->pairs->open(t, run.from, run.to, bound, w->accepted, &accepted, w->opened, &opened);
     for (int k = 0; k < accepted && ok; k++) {
         const int distant = w->accepted[k] < 0;
         ok = add_cell(distant ? &w->distant : &w->near, distant ? ~w->accepted[k] : w->accepted[k]);
     }
     for (int k = 0; k < opened && ok; k++) {
         const int is_outer = w->opened[k] < 0, at = is_outer ? ~w->opened[k] : w->opened[k];
-        const struct sap_tree_node *const node = &t->node[at];
+        const struct sap_tree_node *const node = &t->from->node[at];
         ok = node->children ? add_span(&w->runs, done, node->child, node->child + node->children)
              : node->count  ? add_leaf(is_outer ? &w->outer : &w->inner, node, own)
                             : add_cell(&w->near, at); /* of a halo: all target particles accept it */
@@ -141,11 +226,11 @@ static int open_run(const struct sap_cpu_tree *t, struct walk_memory *w, struct 
     return ok;
 }
 
-static int make_list(const struct sap_cpu_tree *t, struct walk_memory *w, const struct sap_tree_bound *bound,
+static int make_list(const struct sap_cpu_field *t, struct walk_memory *w, const struct sap_tree_bound *bound,
                      struct span own)
 {
     w->runs.n = w->outer.n = w->inner.n = w->near.n = w->distant.n = 0;
-    int ok = add_span(&w->runs, 0, 0, t->nodes > 0);
+    int ok = add_span(&w->runs, 0, 0, t->from->nodes > 0);
     for (int done = 0; done < w->runs.n && ok; done++) ok = open_run(t, w, w->runs.at[done], bound, own, done + 1);
     return ok;
 }
@@ -169,64 +254,53 @@ static int count_particles(const struct spans *s)
 }
 
 /* Takes the words of cells. */
-static int take_cells(const struct sap_cpu_tree *t, struct walk_memory *w, const struct sap_tree_kernel *kernel,
+static int take_cells(const struct sap_cpu_field *t, struct walk_memory *w, const struct sap_tree_kernel *kernel,
                       const struct sap_tree_frame *frame, const struct cells *cells)
 {
     if (!room_for_words(w, (size_t)cells->n * SAP_TREE_CELL_WORDS * kernel->word)) return 0;
-    kernel->take_cells(frame, t->source, cells->at, cells->n, t->settings.order, w->words);
+    kernel->take_cells(frame, t->from->source, cells->at, cells->n, t->frame->settings->order, w->words);
     return 1;
 }
 
-static int sum_cells(const struct sap_cpu_tree *t, struct walk_memory *w, const struct sap_tree_kernel *kernel,
+static int sum_cells(const struct sap_cpu_field *t, struct walk_memory *w, const struct sap_tree_kernel *kernel,
                      const struct sap_tree_frame *frame)
 {
     if (!take_cells(t, w, kernel, frame, &w->near)) return 0;
-    if (t->settings.order > 1)
+    if (t->frame->settings->order > 1)
         kernel->cells(frame, w->words, w->near.n, w->lanes);
     else
         kernel->particles(frame, w->words, w->near.n, SAP_SOURCES_OUTER, w->lanes);
     return 1;
 }
 
-static int sum_distant(const struct sap_cpu_tree *t, struct walk_memory *w, const struct sap_tree_kernel *kernel,
+static int sum_distant(const struct sap_cpu_field *t, struct walk_memory *w, const struct sap_tree_kernel *kernel,
                        const struct sap_tree_frame *frame)
 {
     if (w->distant.n == 0) return 1;
     if (!take_cells(t, w, kernel, frame, &w->distant)) return 0;
-    kernel->distant(frame, w->words, t->settings.order, w->distant.n, w->lanes);
+    kernel->distant(frame, w->words, t->frame->settings->order, w->distant.n, w->lanes);
     return 1;
 }
 
-/* Takes the words of the tree's particles of a span. */
-static void take_span(const struct sap_cpu_tree *t, const struct sap_tree_kernel *kernel,
-                      const struct sap_tree_frame *frame, struct span s, void *words)
-{
-    const double(*const x)[4] = (const double(*)[4])t->x + s.from;
-    if (t->h)
-        kernel->take_spline(frame, x, t->h + s.from, s.to - s.from, words);
-    else
-        kernel->take_particles(frame, x, s.to - s.from, words);
-}
-
 /* Adds the particles of n spans. */
-static int sum_spans(const struct sap_cpu_tree *t, struct walk_memory *w, const struct sap_tree_kernel *kernel,
+static int sum_spans(const struct sap_cpu_field *t, struct walk_memory *w, const struct sap_tree_kernel *kernel,
                      const struct sap_tree_frame *frame, const struct spans *spans, int sources)
 {
-    const size_t each = (t->h ? SAP_TREE_SPLINE_WORDS : SAP_TREE_PARTICLE_WORDS) * kernel->word;
+    const size_t each = t->pairs->words * kernel->word;
     const int n = count_particles(spans);
     if (n == 0) return 1;
     if (!room_for_words(w, (size_t)n * each)) return 0;
     char *to = w->words;
     for (int k = 0; k < spans->n; k++) {
         const struct span s = spans->at[k];
-        take_span(t, kernel, frame, s, to);
+        t->pairs->take(t->from, kernel, frame, s.from, s.to - s.from, to);
         to += (size_t)(s.to - s.from) * each;
     }
-    (t->h ? kernel->particles_spline : kernel->particles)(frame, w->words, n, sources, w->lanes);
+    t->pairs->sum(kernel, frame, w->words, n, sources, w->lanes);
     return 1;
 }
 
-static int sum_particles(const struct sap_cpu_tree *t, struct walk_memory *w, const struct sap_tree_kernel *kernel,
+static int sum_particles(const struct sap_cpu_field *t, struct walk_memory *w, const struct sap_tree_kernel *kernel,
                          const struct sap_tree_frame *frame, struct span own)
 {
     const struct spans of_group = {.at = &own, .n = own.to > own.from};
@@ -236,57 +310,56 @@ static int sum_particles(const struct sap_cpu_tree *t, struct walk_memory *w, co
 }
 
 /* The units of potentials and of accelerations in the lanes of a kernel. */
-static double unit_of_pot(const struct sap_cpu_tree *t, const struct sap_tree_kernel *kernel)
+static double unit_of_pot(const struct sap_cpu_frame *f, const struct sap_tree_kernel *kernel)
 {
-    return kernel->pot_scale * (t->unit / t->mass_unit);
+    return kernel->pot_scale * (f->unit / f->mass_unit);
 }
 
-static double unit_of_acc(const struct sap_cpu_tree *t, const struct sap_tree_kernel *kernel)
+static double unit_of_acc(const struct sap_cpu_frame *f, const struct sap_tree_kernel *kernel)
 {
-    return kernel->acc_scale * (t->unit * t->unit / t->mass_unit);
+    return kernel->acc_scale * (f->unit * f->unit / f->mass_unit);
 }
 
 /* Whether the results of lane k are finite, in the caller's units too. */
-static int is_finite(const struct sap_cpu_tree *t, const struct sap_tree_kernel *kernel,
+static int is_finite(const struct sap_cpu_frame *f, const struct sap_tree_kernel *kernel,
                      const struct sap_tree_lanes *lanes, int k)
 {
-    const double acc = unit_of_acc(t, kernel);
-    int finite = isfinite(lanes->sum[0][k] * unit_of_pot(t, kernel)) != 0;
+    const double acc = unit_of_acc(f, kernel);
+    int finite = isfinite(lanes->sum[0][k] * unit_of_pot(f, kernel)) != 0;
     for (int c = 0; c < 3; c++) finite &= isfinite(lanes->sum[1 + c][k] * acc) != 0;
     return finite;
 }
 
 /* Writes the sums of lane k to a row of the results. */
-static void deliver(const struct sap_cpu_tree *t, const struct sap_tree_run *run, const struct sap_tree_kernel *kernel,
+static void deliver(const struct sap_cpu_field *t, const struct sap_tree_run *run, const struct sap_tree_kernel *kernel,
                     const struct sap_tree_lanes *lanes, int k, int row)
 {
-    const double pot = unit_of_pot(t, kernel), acc = unit_of_acc(t, kernel);
+    const double pot = unit_of_pot(t->frame, kernel), acc = unit_of_acc(t->frame, kernel);
     if (run->pot) run->pot[row] = 0 - lanes->sum[0][k] * pot;
     for (int c = 0; c < 3 && run->acc; c++) run->acc[row][c] = lanes->sum[1 + c][k] * acc;
 }
 
-static void rescue_spans(const struct sap_cpu_tree *t, const struct spans *s, struct sap_tree_rescue *r)
+static void rescue_spans(const struct sap_cpu_field *t, const struct spans *s, struct sap_tree_rescue *r)
 {
     for (int k = 0; k < s->n; k++) sap_tree_rescue_particles(t, s->at[k].from, s->at[k].to, -1, r);
 }
 
 /* Computes the force of the list of a group on its target particle k by quotients, and writes its row. */
-static void rescue(const struct sap_cpu_tree *t, const struct sap_tree_run *run, struct walk_memory *w, struct span own,
-                   int k)
+static void rescue(const struct sap_cpu_field *t, const struct sap_tree_run *run, struct walk_memory *w,
+                   struct span own, int k)
 {
     const int walker = w->which[k], row = w->row[k];
     const double *const x = run->walkers->x[walker];
-    struct sap_tree_rescue r = {.x = {x[0], x[1], x[2]}, .eps = sqrt(t->eps2)};
-    if (t->h) r.pot = NAN; /* lengths keep pairs in range */
+    struct sap_tree_rescue r = {.x = {x[0], x[1], x[2]}, .eps = sqrt(t->frame->soft.eps2), .pot = t->pairs->lost};
     for (int c = 0; c < w->near.n; c++) sap_tree_rescue_cell(t, w->near.at[c], &r);
     for (int c = 0; c < w->distant.n; c++) sap_tree_rescue_cell(t, w->distant.at[c], &r);
     rescue_spans(t, &w->outer, &r);
     rescue_spans(t, &w->inner, &r);
     sap_tree_rescue_particles(t, own.from, own.to, walker, &r);
-    double sum = r.pot / t->mass_unit;
+    double sum = r.pot / t->frame->mass_unit;
     if (run->pot) run->pot[row] = 0 - sum;
-    for (int c = 0; c < 3 && run->acc; c++) run->acc[row][c] = r.acc[c] / t->mass_unit;
-    for (int c = 0; c < 3; c++) sum += r.acc[c] / t->mass_unit;
+    for (int c = 0; c < 3 && run->acc; c++) run->acc[row][c] = r.acc[c] / t->frame->mass_unit;
+    for (int c = 0; c < 3; c++) sum += r.acc[c] / t->frame->mass_unit;
     if (isfinite(sum)) return;
     w->beyond++;
     if (run->pot) run->pot[row] = NAN;
@@ -297,13 +370,13 @@ static void rescue(const struct sap_cpu_tree *t, const struct sap_tree_run *run,
  * Writes the lanes whose sums are finite, or all lanes in double; returns the number of remaining lanes, which it moves
  * to the front. Each lane is judged alone: the bits of a row do not depend on other rows.
  */
-static int deliver_good(const struct sap_cpu_tree *t, const struct sap_tree_run *run, struct walk_memory *w,
+static int deliver_good(const struct sap_cpu_field *t, const struct sap_tree_run *run, struct walk_memory *w,
                         struct span own, int wide, int n)
 {
-    const struct sap_tree_kernel *const kernel = wide ? t->wide : t->narrow;
+    const struct sap_tree_kernel *const kernel = wide ? t->frame->wide : t->frame->narrow;
     int left = 0;
     for (int k = 0; k < n; k++) {
-        const int good = is_finite(t, kernel, w->lanes, k);
+        const int good = is_finite(t->frame, kernel, w->lanes, k);
         if (wide && !good) {
             rescue(t, run, w, own, k);
             continue;
@@ -326,9 +399,9 @@ static struct span own_span(const struct sap_tree_run *run, const struct sap_tre
 }
 
 /* Returns whether sources of some spans lie in a clump (SAP_CLUMP). */
-static int has_clump(const struct sap_cpu_tree *t, const struct spans *s, double close)
+static int has_clump(const struct sap_cpu_field *t, const struct spans *s, double close)
 {
-    const double(*const x)[4] = (const double(*)[4])t->x;
+    const double(*const x)[4] = (const double(*)[4])t->from->x;
     for (int k = 0; k < s->n; k++)
         for (int j = s->at[k].from; j + SAP_CLUMP < s->at[k].to; j += SAP_CLUMP_STEP)
             if (sap_is_clumped(sap_ball_far(x[j], x[j + SAP_CLUMP]), close)) return 1;
@@ -336,29 +409,29 @@ static int has_clump(const struct sap_cpu_tree *t, const struct spans *s, double
 }
 
 /* Returns 1 if a group needs double: its own positions, or clumps of its sources, which are listed. */
-static int needs_double(const struct sap_cpu_tree *t, const struct walk_memory *w, const struct sap_tree_group *group,
+static int needs_double(const struct sap_cpu_field *t, const struct walk_memory *w, const struct sap_tree_group *group,
                         struct span own)
 {
     const struct spans of_group = {.at = &own, .n = own.to > own.from};
     const double close = sap_bound_close(&group->bound, 1);
-    if (group->wide || t->settings.precision == SAPPORO_DP) return 1;
+    if (group->wide || t->frame->settings->precision == SAPPORO_DP) return 1;
     return has_clump(t, &of_group, close) || has_clump(t, &w->inner, close);
 }
 
 /*
  * Sums slots first ... first + n - 1, at most SAP_TREE_LANES, all of group g, whose list is complete. wide: in double.
  */
-static int sum_slots(const struct sap_cpu_tree *t, const struct sap_tree_run *run, struct walk_memory *w, int g,
+static int sum_slots(const struct sap_cpu_field *t, const struct sap_tree_run *run, struct walk_memory *w, int g,
                      int first, int n, int wide)
 {
     const struct sap_tree_group *const group = &run->walkers->group[g];
     const int base = group->first;
     const struct span own = own_span(run, group);
-    struct sap_tree_frame frame = {.unit = t->unit,
-                                   .eps2 = t->eps2 * t->unit * t->unit,
-                                   .close = sap_bound_close(&group->bound, t->unit),
+    struct sap_tree_frame frame = {.unit = t->frame->unit,
+                                   .eps2 = t->frame->soft.eps2 * t->frame->unit * t->frame->unit,
+                                   .close = sap_bound_close(&group->bound, t->frame->unit),
                                    .far = group->wide == SAP_WIDE_FAR,
-                                   .mean = t->settings.softening == SAPPORO_SOFTENING_SPLINE_MEAN};
+                                   .mean = t->frame->soft.mean};
     for (int c = 0; c < 3; c++) frame.middle[c] = group->bound.centre[c];
     for (int k = 0; k < n; k++) {
         w->which[k] = run->slots->walker[first + k];
@@ -367,11 +440,11 @@ static int sum_slots(const struct sap_cpu_tree *t, const struct sap_tree_run *ru
     }
     /* sums beyond the range of float are computed again in double */
     for (; wide < 2 && n > 0; wide++) {
-        const struct sap_tree_kernel *const kernel = wide ? t->wide : t->narrow;
+        const struct sap_tree_kernel *const kernel = wide ? t->frame->wide : t->frame->narrow;
         /* in double, coordinates are not shifted: their differences are more exact without a shift */
         for (int c = 0; c < 3; c++) frame.centre[c] = wide ? 0 : group->bound.centre[c];
         kernel->start(&frame, run->walkers->x, w->which, w->number, n, w->lanes);
-        if (t->h) kernel->start_spline(run->walkers->h, w->which, w->lanes);
+        t->pairs->start(kernel, run, w->which, w->lanes);
         if (!sum_cells(t, w, kernel, &frame) || !sum_distant(t, w, kernel, &frame) ||
             !sum_particles(t, w, kernel, &frame, own))
             return 0;
@@ -382,7 +455,7 @@ static int sum_slots(const struct sap_cpu_tree *t, const struct sap_tree_run *ru
 
 /* ---- groups ------------------------------------------------------------------------- */
 
-double sap_tree_strictness(const struct sap_cpu_tree *t, const struct sap_tree_run *run, int first, int n)
+double sap_tree_strictness(const struct sap_cpu_field *t, const struct sap_tree_run *run, int first, int n)
 {
     double least = INFINITY;
     if (!run->a) return 0;
@@ -390,32 +463,31 @@ double sap_tree_strictness(const struct sap_cpu_tree *t, const struct sap_tree_r
         const double a = run->a[run->a_of ? run->a_of[k] : k];
         if (!(a >= least)) least = a;
     }
-    const double accuracy = sap_group_accuracy((int)t->settings.ball, t->settings.accuracy);
-    const double word = sap_accept_strictness(accuracy * least) * (t->unit / t->turn_unit);
+    const double accuracy = sap_group_accuracy((int)t->frame->settings->ball, t->frame->settings->accuracy);
+    const double word = sap_accept_strictness(accuracy * least) * (t->frame->unit / t->from->turn_unit);
     return word < SAP_TREE_NEVER ? word : SAP_TREE_NEVER;
 }
 
 /* Returns the bound as the walk uses it, enlarged by the rounding errors of float. */
-static struct sap_tree_bound bound_of(const struct sap_cpu_tree *t, const struct sap_tree_run *run, int g)
+static struct sap_tree_bound bound_of(const struct sap_cpu_field *t, const struct sap_tree_run *run, int g)
 {
     const struct sap_tree_group *const group = &run->walkers->group[g];
     const struct sap_bound *const b = &group->bound;
-    const double *const h = run->walkers->h;
     double x[3];
-    const double size = sap_tree_in_units(b->centre, &t->cube.gaps, t->middle, t->unit, x);
+    const double size = sap_tree_in_units(b->centre, &t->frame->cube.gaps, t->frame->middle, t->frame->unit, x);
     struct sap_tree_bound words = {.x = (float)sap_tree_cut(x[0]),
                                    .y = (float)sap_tree_cut(x[1]),
                                    .z = (float)sap_tree_cut(x[2]),
-                                   .radius = (float)sap_tree_padded(b->radius * t->unit, size),
-                                   .size = (float)sap_tree_padded(sap_bound_size(b) * t->unit, 0),
-                                   .close = (float)sap_tree_padded(sap_bound_close(b, t->unit), 0),
+                                   .radius = (float)sap_tree_padded(b->radius * t->frame->unit, size),
+                                   .size = (float)sap_tree_padded(sap_bound_size(b) * t->frame->unit, 0),
+                                   .close = (float)sap_tree_padded(sap_bound_close(b, t->frame->unit), 0),
                                    .strictness = (float)sap_tree_strictness(t, run, group->first, group->count)};
-    for (int c = 0; c < 3; c++) words.extent[c] = (float)sap_tree_padded(b->extent[c] * t->unit, 0);
-    if (h) words.length = (float)sap_tree_greatest_length(h + group->first, group->count);
+    for (int c = 0; c < 3; c++) words.extent[c] = (float)sap_tree_padded(b->extent[c] * t->frame->unit, 0);
+    words.length = (float)t->pairs->length(run, group->first, group->count);
     return words;
 }
 
-static int sum_group(const struct sap_cpu_tree *t, const struct sap_tree_run *run, struct walk_memory *w, int g,
+static int sum_group(const struct sap_cpu_field *t, const struct sap_tree_run *run, struct walk_memory *w, int g,
                      long long *particle, long long *cell)
 {
     const int *const slot = run->slots->first + g, rows = slot[1] - slot[0];
@@ -438,7 +510,7 @@ static int sum_group(const struct sap_cpu_tree *t, const struct sap_tree_run *ru
 /* A walk whose groups are distributed over threads. */
 struct group_walk {
     struct sap_items items;
-    const struct sap_cpu_tree *tree;
+    const struct sap_cpu_field *field;
     const struct sap_tree_run *run;
     atomic_llong particle, cell;
     atomic_int done, failed, beyond; /* done: groups */
@@ -455,7 +527,7 @@ static void walk_groups(void *argument, int thread)
     (void)thread;
     while (w && sap_items_take(&s->items, &from, &to))
         for (int g = (int)from; g < to && !atomic_load_explicit(&s->failed, memory_order_relaxed); g++, done++)
-            if (!sum_group(s->tree, s->run, w, g, &particle, &cell)) atomic_store(&s->failed, 1);
+            if (!sum_group(s->field, s->run, w, g, &particle, &cell)) atomic_store(&s->failed, 1);
     if (w) atomic_fetch_add(&s->beyond, w->beyond);
     if (w) free_work(w);
     atomic_fetch_add(&s->particle, particle);
@@ -463,10 +535,12 @@ static void walk_groups(void *argument, int thread)
     atomic_fetch_add(&s->done, done);
 }
 
-int sap_tree_walk(const struct sap_cpu_tree *t, struct sap_tree_run *run, int threads)
+int sap_cpu_walk(const struct sap_cpu_nodes *from, const struct sap_cpu_frame *frame, struct sap_tree_run *run,
+                 int threads)
 {
     enum { GROUPS_AT_ONCE = 4 };
-    struct group_walk s = {.tree = t, .run = run};
+    const struct sap_cpu_field field = sap_cpu_field_of(from, frame);
+    struct group_walk s = {.field = &field, .run = run};
     const int groups = run->walkers->groups;
     sap_items_start(&s.items, groups, GROUPS_AT_ONCE);
     sap_team_run(threads, walk_groups, &s);

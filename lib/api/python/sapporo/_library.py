@@ -36,6 +36,12 @@ def c_text(text: bytes, name: str) -> bytes:
     return text
 
 
+def words_of(enum: str, prefix: str) -> dict[str, int]:
+    """The words of an enum of the library, and their numbers: names without their prefix, but for the default."""
+    names = sorted((value, name.removeprefix(prefix).lower()) for value, name in ffi.typeof(enum).elements.items())
+    return {name: value for value, name in names if name != "default"}
+
+
 def choose(what: str, value: str | None, names: dict[str, int]) -> int:
     """The number of a word; 0, the default, for None."""
     if value is None:

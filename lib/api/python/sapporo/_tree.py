@@ -13,10 +13,10 @@ from ._context import SOFTENINGS, Memory
 from ._device import DeviceArray, all_in_device, complete, require
 from ._errors import ArgumentError
 from ._job import Force, NeighbourLists, Out, warn_if_empty, warn_if_partial
-from ._library import Calls, Owner, choose, ffi, lib, new, set_device_options
+from ._library import Calls, Owner, choose, ffi, lib, new, set_device_options, words_of
 
 KINDS = {"octree": 1, "kdtree": 2}
-CRITERIA = {"opening": 1, "multipole": 2, "acceleration": 3}
+CRITERIA = words_of("sapporo_tree_mac", "SAPPORO_MAC_")
 
 
 class Seconds(NamedTuple):
