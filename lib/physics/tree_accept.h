@@ -17,9 +17,10 @@
  *                largest distance of the box from the centre and B_n = sum |m| |x - centre|^n:
  *                  monopoles    3 B_2 / (d^2 (d - b)^2) = t:   d = b/2 + sqrt(b^2/4 + sqrt(3 B_2 / t))
  *                  quadrupoles  4 B_3 / (d^3 (d - b)^2) = t,   with B_3 <= b B_2
- *                In both B_2 counts as b^2 SAP_MULTIPOLE_LEAST sum |m| at least: cells act by the polynomial of a group,
- *                too, whose error depends on their box, and is there even if all mass is in the centre (tree_local.h).
- *                And t = accuracy * M / s^2, with M the mass of all particles (without signs) and s their root mean
+ *                In both, B_2 counts as at least SAP_MULTIPOLE_LEAST b^2 sum |m|.  Cells act by the polynomial of a
+ *                group, too, whose error depends on the box of the cell, even if all mass is in the centre
+ *                (tree_local.h).
+ *                t = accuracy * M / s^2, with M the mass of all particles (without signs) and s their root mean
  *                square distance from their centre, of a sample of particles and without far ones (engine/pull.h).
  *
  * acceleration   M l^2 / d^4 < accuracy * a (Springel 2005, MNRAS 364, 1105, eq. 18) with a the smallest acceleration

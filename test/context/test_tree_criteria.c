@@ -330,8 +330,8 @@ static void wide_ratios(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {TREE_TEST(escapers), TREE_TEST(far_groups),        TREE_TEST(groups_that_move),
-                                       TREE_TEST(signs),    TREE_TEST(signs_that_change), TREE_TEST(wide_ratios),
+    const struct CMUnitTest tests[] = {TREE_TEST(escapers),   TREE_TEST(far_groups),        TREE_TEST(groups_that_move),
+                                       TREE_TEST(signs),      TREE_TEST(signs_that_change), TREE_TEST(wide_ratios),
                                        TREE_TEST(heavy_cells)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
