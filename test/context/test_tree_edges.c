@@ -201,7 +201,9 @@ static void escapers(void **state)
         struct tree_rows rows = tree_rows_of(t, NULL, b.n);
         sapporo_tree_statistics s = {.size = sizeof s};
         assert_int_equal(sapporo_tree_get_statistics(t, &s), SAPPORO_OK);
-        assert_true(s.largest_leaf <= leaf_size() && s.particle_particle < (long long)N * N * 17 / 20);
+        /* of 20; an accelerator counts rows twice that walk again in double */
+        const int most = sapporo_tree_get_backend(t) == SAPPORO_BACKEND_CPU ? 17 : 19;
+        assert_true(s.largest_leaf <= leaf_size() && s.particle_particle < (long long)N * N * most / 20);
         tree_rows_free(&rows);
         sapporo_tree_destroy(t);
         bodies_free(&b);
