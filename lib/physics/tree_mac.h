@@ -13,7 +13,10 @@
  *                largest distance of the box from the centre and B_n = sum |m| |x - centre|^n:
  *                  monopoles    3 B_2 / (d^2 (d - b)^2) = t:   d = b/2 + sqrt(b^2/4 + sqrt(3 B_2 / t))
  *                  quadrupoles  4 B_3 / (d^3 (d - b)^2) = t,   with B_3 <= b B_2
- *                where t = accuracy * M / s^2, with M the mass of all particles (without signs) and s their root mean
+ *                In both, B_2 counts as at least SAP_MULTIPOLE_LEAST b^2 sum |m|.  Cells act by the polynomial of a
+ *                group, too, whose error depends on the box of the cell, even if all mass is in the centre
+ *                (tree_local.h).
+ *                t = accuracy * M / s^2, with M the mass of all particles (without signs) and s their root mean
  *                square distance from their centre, of a sample of particles and without far ones (engine/pull.h).
  *
  * acceleration   M l^2 / d^4 < accuracy * a (Springel 2005, MNRAS 364, 1105, eq. 18) with a the smallest acceleration
@@ -65,6 +68,12 @@ enum { SAP_MACS(SAP_MAC_NUMBER, ) };
  * they would come closer to what the criterion allows; errors stay those of groups with balls (docs/tree.md).
  */
 #define SAP_BOX_PART SAP_NUMBER(0.75, 0x3FE8000000000000UL)
+
+/*
+ * MULTIPOLE takes B_2 of a cell for at least this part of b^2 sum |m|, which few cells of similar masses are below.  A
+ * cell with one heavy particle, and with light or massless ones far from it, may have none.
+ */
+#define SAP_MULTIPOLE_LEAST SAP_NUMBER(0x1p-4, 0x3FB0000000000000UL)
 
 /* No point of a box is farther from its middle than this, in units of the longest edge. */
 #define SAP_OWN_CELL SAP_NUMBER(0.875, 0x3FEC000000000000UL)
@@ -129,8 +138,9 @@ SAP_INLINE D sap_accept_root(D d, D b, D c)
 SAP_INLINE D sap_accept_multipole(const struct sap_cell *c, int order, D tolerance)
 {
     const D b = sap_cell_far(c), halved = d_mul(d_set1(SAP_HALF), b);
-    const D b2 = sap_abs(d_add(d_add(c->q[SAP_XX], c->q[SAP_YY]), c->q[SAP_ZZ]));
-    const D ratio = d_div(b2, tolerance);
+    const D moment = sap_abs(d_add(d_add(c->q[SAP_XX], c->q[SAP_YY]), c->q[SAP_ZZ]));
+    const D least = d_mul(d_set1(SAP_MULTIPOLE_LEAST), d_mul(c->weight, d_mul(b, b)));
+    const D ratio = d_div(d_max(moment, least), tolerance);
     const D root = d_sqrt(d_mul(d_set1(SAP_THREE), ratio));
     const D d = d_add(halved, d_sqrt(d_add(d_mul(halved, halved), root)));
     if (order < 2 || !dm_any(d_gt(d, b))) return d;

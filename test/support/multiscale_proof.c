@@ -162,13 +162,11 @@ static double largest_pull_error(const struct multiscale *s)
 
 /*
  * Returns the part of the sum of sizes by which cells may be off, if the criterion works at all: about twice what
- * 60,000 systems had, in which cells are as uneven as they can be.  The criterion of multipoles accepts cells without
- * second moments at any accuracy; they act by the polynomial of their group, whose error depends on the size of their
- * boxes alone, so it is not within the tolerance (2.1e-3 was seen).
+ * 60,000 systems had, in which cells are as uneven as they can be.
  */
 static double criterion_of(const struct multiscale *s)
 {
-    const double a = s->options.accuracy, least = s->options.mac == SAPPORO_MAC_MULTIPOLE ? 4e-3 : 1e-3;
+    const double a = s->options.accuracy, least = 1e-3;
     /* the size of a cell is its longest edge: a diagonal may be 1.7 times as long */
     if (s->options.mac == SAPPORO_MAC_OPENING) return least + 2.5 * (s->options.order == 1 ? a * a : a * a * a);
     /* of ACCELERATION systems are given sizes of accelerations that may be 100 times too large */
