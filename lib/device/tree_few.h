@@ -171,136 +171,222 @@ SAP_INLINE struct few_bunch few_gather(const struct few_room *m, const struct wa
     return q;
 }
 
+/* Those of a bunch that walk together: `many` target particles from number `first` on; a thread has number `mine`. */
+struct few_party {
+    int first, many, width, mine;
+    int sharer, share; /* number of the thread among those that share its target particle, and how many they are */
+};
+
+SAP_INLINE struct few_party few_party_of(const struct few_bunch *q, int threads, int together, int first)
+{
+    const int me = (int)local_id(), many = min(together, q->end - first), width = together > 1 ? q->width : 1;
+    const struct few_party p = {first, many, width, first + min(me % width, many - 1), me / width, threads / width};
+    return p;
+}
+
+/* Makes the bound and the frame of a party, loads the target particle of each thread, and begins at the root. */
+SAP_INLINE void few_start(const struct few_room *m, const struct walk_force *o, const struct sap_gpu_walk *w,
+                          const struct sap_gpu_tree *t, const struct few_bunch *q, const struct few_party *p,
+                          struct walk_frame *f, struct few_walker *i)
+{
+    const int me = (int)local_id(), number = m->who->number[p->mine];
+    struct sap_bound bound;
+    bound_of(t, m->who->x + p->first, p->many, &bound);
+    if (me == 0) {
+        m->who->bound = words_of_bound(t, &bound, q->strictness, q->length);
+        m->who->near2 = m->who->bound.near2;
+    }
+    start_frame(t, bound.centre, f);
+    for (int c = 0; c < 3; c++) i->x[c] = w_of_d(d_mul(d_sub(m->who->x[p->mine][c], f->centre[c]), f->unit));
+    i->number = w->own ? number : -1;
+    if (SPLINE) i->h2 = w_of_d(d_mul(o->length[number], o->length[number]));
+    for (int term = 0; term < SAP_SUMS2; term++) i->sum[term] = d_set1(SAP_ZERO);
+    group_barrier();
+    if (me == 0) m->stack[0] = 0; /* the root */
+    group_barrier();
+}
+
+/* A walk under way. */
+struct few_walking {
+    int top, cells, nears;    /* runs on the stack, entries of the two lists */
+    int all_cells, all_nears; /* that were ever listed */
+    int within;               /* leaves in the bound */
+};
+
+/* Takes runs of siblings from the stack, as many as there are threads for their cells; returns the number of cells. */
+SAP_INLINE int few_take(const struct few_room *m, int threads, struct few_walking *g)
+{
+    const int me = (int)local_id(), top = g->top;
+    const unsigned run = me < top ? m->stack[top - 1 - me] : 0;
+    const int length = me < top ? (int)(run & 7U) + 1 : 0;
+    const int more = me + 1 < top ? (int)(m->stack[top - 2 - me] & 7U) + 1 : threads + 1;
+    int sum;
+    const int before = items_scan(m->scan, threads, length, &sum);
+    const int taken = me < top && before + length <= threads;
+    for (int c = 0; c < length && taken; c++) m->next[before + c] = (int)(run >> 3) + c;
+    if (taken && (me == threads - 1 || before + length + more > threads)) {
+        m->who->taken = me + 1; /* the last run that is taken */
+        m->who->cells = before + length;
+    }
+    group_barrier();
+    g->top -= m->who->taken;
+    return m->who->cells;
+}
+
+/* Particles that a round finds near: of this thread `many` from number `from` on, before which are `before` of `all`.
+ */
+struct few_near {
+    int from, many, before, all;
+};
+
+/* Examines the cells that were taken, one per thread: opens them, lists them, or returns the particles in them. */
+SAP_INLINE struct few_near few_examine(const struct few_room *m, const struct walk_force *o,
+                                       const struct sap_gpu_tree *t, int threads, int cells, struct few_walking *g)
+{
+    const int me = (int)local_id(), here = me < cells, k = here ? m->next[me] : 0;
+    const struct walk_node n = walk_node_of(o->word, k);
+    const struct walk_bound b = m->who->bound;
+    const V distance2 = distance2_of(&n, &b);
+    const int acts = here && accepted(&n, distance2, &b), leaf = n.many >= 0;
+    const int as_cell = acts_as_cell(&n, here, acts, t->order), opens = here && !acts && !leaf;
+    struct few_near near = {n.at, here && leaf && !as_cell ? n.many : 0, 0, 0};
+    const struct lanes_marks marks = items_look(m->scan, threads, as_cell, opens, here && leaf && inside(distance2, &b),
+                                                near.many, &near.before, &near.all);
+    if (opens) m->stack[g->top + marks.second - 1 - marks.second_at] = (unsigned)n.at << 3 | (unsigned)(-n.many - 1);
+    if (as_cell) m->cell[g->cells + marks.first_at] = k;
+    g->within += marks.third;
+    g->top += marks.second;
+    g->cells += marks.first;
+    g->all_cells += marks.first;
+    g->all_nears += near.all;
+    return near;
+}
+
+/* Adds the listed cells if another round might not find room for its own, or if the walk is at its end. */
+SAP_INLINE void few_add_cells(const struct walk_frame *f, const struct few_room *m, const struct walk_sources *s,
+                              const struct few_party *p, int threads, struct few_walking *g, struct few_walker *i)
+{
+    const int adds = g->cells > threads || (g->top == 0 && g->cells > 0);
+    for (int e = (int)local_id(); e < g->cells && adds; e += threads)
+        bring_cell(f, s, m->cell[e], m->words + e * CELL_PARTS);
+    group_barrier();
+    if (adds) {
+        few_cells(f, m->words, i, p->sharer, p->share, g->cells);
+        g->cells = 0;
+    }
+    group_barrier();
+}
+
+/* Lists the particles of a round, and adds the list whenever it is full, or if the walk is at its end. */
+SAP_INLINE void few_add_near(const struct walk_frame *f, const struct few_room *m, const struct walk_sources *s,
+                             const struct walk_force *o, const struct few_party *p, int threads,
+                             const struct few_near *near, struct few_walking *g, struct few_walker *i)
+{
+    const int most = 4 * threads, last = g->top == 0;
+    for (int done = 0; done < near->all || (last && g->nears > 0);) {
+        const int take = min(near->all - done, most - g->nears);
+        for (int e = max(near->before, done); e < min(near->before + near->many, done + take); e++)
+            m->near[g->nears + e - done] = near->from + e - near->before;
+        g->nears += take;
+        done += take;
+        group_barrier();
+        const int adds = g->nears == most || last;
+        for (int e = (int)local_id(); e < g->nears && adds; e += threads)
+            bring_particle(f, s, m->near[e], m->words + e * NEAR_PARTS);
+        group_barrier();
+        if (adds) {
+#if !defined(SAP_KERNEL_DP)
+            few_clumps(f, m, threads, g->nears);
+#endif
+            const struct walk_pair pair = {o->walker, s->particle, m->who->number[p->mine], 0};
+            few_particles(f, m->near, m->words, i, pair, m->who->near2, p->sharer, p->share, g->nears);
+            g->nears = 0;
+        }
+        group_barrier();
+    }
+}
+
+/* Returns 1 if the bound of a party holds so many leaves that its particles must walk one by one. */
+SAP_INLINE int is_crowded(const struct few_party *p, const struct few_walking *g)
+{
+    return p->many > 1 && g->within > SAP_FEW_CROWD * p->width;
+}
+
+/* Walks for a party from the root; ends early if it is crowded. */
+SAP_INLINE void few_walk_party(const struct walk_frame *f, const struct few_room *m, const struct walk_sources *s,
+                               const struct walk_force *o, const struct sap_gpu_tree *t, const struct few_party *p,
+                               int threads, struct few_walking *g, struct few_walker *i)
+{
+    while (g->top > 0) {
+        const int cells = few_take(m, threads, g);
+        struct few_near near = few_examine(m, o, t, threads, cells, g);
+        if (is_crowded(p, g)) g->top = g->cells = g->nears = near.all = 0;
+        group_barrier();
+        few_add_cells(f, m, s, p, threads, g, i);
+        few_add_near(f, m, s, o, p, threads, &near, g, i);
+    }
+}
+
+/* Writes the sums of a party to their rows, and adds its interactions to those of the bunch. */
+SAP_INLINE void few_deliver(const struct few_room *m, const struct walk_force *o, const struct sap_gpu_walk *w,
+                            const struct sap_gpu_tree *t, const struct few_bunch *q, const struct few_party *p,
+                            const struct few_walking *g, const struct few_walker *i)
+{
+    const int me = (int)local_id(), nears = g->all_nears - (w->own ? 1 : 0);
+    if (me < p->many) {
+        const size_t row = (size_t)o->row[q->begin + p->first + me];
+        if (!deliver_row(i->sum, t, row, o->acc, o->pot)) m->who->bad = 1;
+        if (w->work > 0) o->left[(size_t)w->work + row] = nears + g->all_cells;
+    }
+    if (me == 0) {
+        m->who->told[0] += (U64)p->many * (U64)nears;
+        m->who->told[1] += (U64)p->many * (U64)g->all_cells;
+    }
+}
+
+/* Leaves a bunch to the kernel in double if float does not suffice, else tells its interactions. */
+SAP_INLINE void few_leave(const struct few_room *m, const struct walk_force *o, const struct sap_gpu_walk *w,
+                          const struct few_bunch *q)
+{
+    if (local_id() != 0) return;
+#if !defined(SAP_KERNEL_DP)
+    if (q->end == 0 || m->who->bad) {
+        leave_bunches(o->left, w, SAP_LEFT_WIDE, q->begin, q->rows);
+        return;
+    }
+#endif
+    for (int k = 0; k < 2; k++) count_up(o->left + SAP_LEFT_TOLD + 2 * k, m->who->told[k]);
+}
+
 /* Computes the forces on all bunches with groups of `threads` threads. */
 SAP_INLINE void few_walk(const int threads, const struct few_room *m, const struct walk_sources *s,
                          const struct walk_force *o, const struct sap_gpu_walk *w, const struct sap_gpu_tree *t,
                          int mean)
 {
-    const int cells_most = 2 * threads, nears_most = 4 * threads;
-    const int me = (int)local_id();
     const int all = w->from == SAP_LEFT_BOTH
                         ? o->left[SAP_LEFT_COUNT + WALK_APART] + o->left[SAP_LEFT_COUNT + SAP_LEFT_DENSE]
                         : items_of(o->left, w, (w->slots + w->width - 1) / w->width);
     for (int item = (int)group_id(0); item < all; item += (int)num_groups()) {
         const struct few_bunch q = few_gather(m, o, w, t, item);
         int together = q.together;
-        struct walk_frame f;
-        struct sap_bound bound;
         for (int first = 0; first < q.end;) {
-            const int many = min(together, q.end - first), width = together > 1 ? q.width : 1;
-            const int mine = first + min(me % width, many - 1), sharer = me / width, share = threads / width;
+            const struct few_party p = few_party_of(&q, threads, together, first);
+            struct few_walking g = {1, 0, 0, 0, 0, 0};
+            struct walk_frame f;
             struct few_walker i;
-            bound_of(t, m->who->x + first, many, &bound);
-            if (me == 0) {
-                m->who->bound = words_of_bound(t, &bound, q.strictness, q.length);
-                m->who->near2 = m->who->bound.near2;
-            }
-            start_frame(t, bound.centre, &f);
+            few_start(m, o, w, t, &q, &p, &f, &i);
             f.mean = mean;
-            for (int c = 0; c < 3; c++) i.x[c] = w_of_d(d_mul(d_sub(m->who->x[mine][c], f.centre[c]), f.unit));
-            i.number = w->own ? m->who->number[mine] : -1;
-            if (SPLINE) i.h2 = w_of_d(d_mul(o->length[m->who->number[mine]], o->length[m->who->number[mine]]));
-            for (int term = 0; term < SAP_SUMS2; term++) i.sum[term] = d_set1(SAP_ZERO);
-
-            int top = 1, cells = 0, nears = 0, all_cells = 0, all_nears = 0, within = 0;
-            group_barrier();
-            if (me == 0) m->stack[0] = 0; /* the root */
-            group_barrier();
-            while (top > 0) {
-                const unsigned run = me < top ? m->stack[top - 1 - me] : 0;
-                const int length = me < top ? (int)(run & 7U) + 1 : 0;
-                const int more = me + 1 < top ? (int)(m->stack[top - 2 - me] & 7U) + 1 : threads + 1;
-                int sum, near_at, near_sum;
-                const int before = items_scan(m->scan, threads, length, &sum);
-                const int taken = me < top && before + length <= threads;
-                for (int c = 0; c < length && taken; c++) m->next[before + c] = (int)(run >> 3) + c;
-                if (taken && (me == threads - 1 || before + length + more > threads)) {
-                    m->who->taken = me + 1; /* the last run that is taken */
-                    m->who->cells = before + length;
-                }
-                group_barrier();
-                top -= m->who->taken;
-
-                const int here = me < m->who->cells, k = here ? m->next[me] : 0;
-                const struct walk_node n = walk_node_of(o->word, k);
-                const struct walk_bound b = m->who->bound;
-                const V distance2 = distance2_of(&n, &b);
-                const int acts = here && accepted(&n, distance2, &b), leaf = n.many >= 0;
-                const int as_cell = acts_as_cell(&n, here, acts, t->order), opens = here && !acts && !leaf;
-                const int near = here && leaf && !as_cell ? n.many : 0;
-                const struct lanes_marks marks = items_look(
-                    m->scan, threads, as_cell, opens, here && leaf && inside(distance2, &b), near, &near_at, &near_sum);
-                if (opens)
-                    m->stack[top + marks.second - 1 - marks.second_at] = (unsigned)n.at << 3 | (unsigned)(-n.many - 1);
-                if (as_cell) m->cell[cells + marks.first_at] = k;
-                within += marks.third;
-                top += marks.second;
-                cells += marks.first;
-                all_cells += marks.first;
-                all_nears += near_sum;
-                if (within > SAP_FEW_CROWD * width && many > 1)
-                    top = cells = nears = near_sum = 0; /* the particles walk one by one */
-                group_barrier();
-
-                const int last = top == 0; /* all list entries must be added now */
-                const int adds_cells = cells > cells_most - threads || (last && cells > 0);
-                for (int e = me; e < cells && adds_cells; e += threads)
-                    bring_cell(&f, s, m->cell[e], m->words + e * CELL_PARTS);
-                group_barrier();
-                if (adds_cells) {
-                    few_cells(&f, m->words, &i, sharer, share, cells);
-                    cells = 0;
-                }
-                group_barrier();
-                for (int done = 0; done < near_sum || (last && nears > 0);) {
-                    const int take = min(near_sum - done, nears_most - nears);
-                    for (int e = max(near_at, done); e < min(near_at + near, done + take); e++)
-                        m->near[nears + e - done] = n.at + e - near_at;
-                    nears += take;
-                    done += take;
-                    group_barrier();
-                    const int adds = nears == nears_most || last;
-                    for (int e = me; e < nears && adds; e += threads)
-                        bring_particle(&f, s, m->near[e], m->words + e * NEAR_PARTS);
-                    group_barrier();
-                    if (adds) {
-#if !defined(SAP_KERNEL_DP)
-                        few_clumps(&f, m, threads, nears);
-#endif
-                        const struct walk_pair pair = {o->walker, s->particle, m->who->number[mine], 0};
-                        few_particles(&f, m->near, m->words, &i, pair, m->who->near2, sharer, share, nears);
-                        nears = 0;
-                    }
-                    group_barrier();
-                }
-            }
-
-            const int apart = many > 1 && within > SAP_FEW_CROWD * width;
-            few_join(&i, (LOCAL D *)m->words, threads, width);
-            if (!apart && me < many && !deliver_row(i.sum, t, (size_t)o->row[q.begin + first + me], o->acc, o->pot))
-                m->who->bad = 1;
-            if (!apart && me < many && w->work > 0)
-                o->left[(size_t)w->work + (size_t)o->row[q.begin + first + me]] =
-                    all_nears - (w->own ? 1 : 0) + all_cells;
-#if defined(SAP_KERNEL_DP)
-            if (!apart && me == 0) tell(o->left, many, all_nears - (w->own ? 1 : 0), all_cells);
-#else
-            if (!apart && me == 0) { /* told at the end, since a row may yet leave the bunch to double */
-                m->who->told[0] += (U64)many * (U64)(all_nears - (w->own ? 1 : 0));
-                m->who->told[1] += (U64)many * (U64)all_cells;
-            }
-#endif
-            if (apart)
+            few_walk_party(&f, m, s, o, t, &p, threads, &g, &i);
+            few_join(&i, (LOCAL D *)m->words, threads, p.width);
+            if (is_crowded(&p, &g)) {
                 together = 1;
-            else
-                first += many;
+                continue;
+            }
+            few_deliver(m, o, w, t, &q, &p, &g, &i);
+            first += p.many;
         }
         group_barrier();
-#if !defined(SAP_KERNEL_DP)
-        const int leaves = q.end == 0 || m->who->bad;
-        if (me == 0 && leaves) leave_bunches(o->left, w, SAP_LEFT_WIDE, q.begin, q.rows);
-        for (int k = 0; k < 2 && me == 0 && !leaves; k++) count_up(o->left + SAP_LEFT_TOLD + 2 * k, m->who->told[k]);
-#endif
+        few_leave(m, o, w, &q);
         group_barrier();
     }
 }

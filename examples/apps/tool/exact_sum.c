@@ -102,7 +102,7 @@ int exact_sum(const settings *what, const bodies *set, sapporo_softening softeni
                                   .x = {x, 0},
                                   .index = {target, 0},
                                   .eps2 = eps * eps,
-                                  .softening = (int)softening};
+                                  .softening = softening};
     const int status = sum(context, set, &rows, acc);
     if (status) complain(why, "no direct sum: %s", sapporo_last_error(context));
     sapporo_close(context);
