@@ -54,11 +54,7 @@ SAP_INLINE void few_exact(const struct walk_frame *f, const LOCAL int *near, con
     for (int e = sharer; e < n; e += share) {
         take_words(words + e * NEAR_PARTS, NEAR_PARTS, w);
         pair.j = near[e];
-#if defined(SAP_TREE_SPLINE)
-        add_spline(f, i->x, i->h2, w, pair.j != i->number, near2, &pair, sum);
-#else
-        add_exact(f, i->x, w, pair.j != i->number, near2, &pair, sum);
-#endif
+        add_exact(f, i->x, i->h2, w, pair.j != i->number, near2, &pair, sum);
     }
 }
 
@@ -66,7 +62,7 @@ SAP_INLINE void few_particles(const struct walk_frame *f, const LOCAL int *near,
                               struct few_walker *i, struct walk_pair pair, V near2, int sharer, int share, int n)
 {
     V sum[SAP_SUMS2];
-#if defined(SAP_TREE_SPLINE) || defined(SAP_KERNEL_DP)
+#if defined(SAP_KERNEL_DP)
     few_exact(f, near, words, i, pair, near2, sharer, share, n, sum);
 #else
     V least = W_INFINITY;
@@ -74,7 +70,7 @@ SAP_INLINE void few_particles(const struct walk_frame *f, const LOCAL int *near,
     for (int q = 0; q < SAP_SUMS2; q++) sum[q] = v_set1(0.0);
     for (int e = sharer; e < n && near2 < W_INFINITY; e += share) {
         take_words(words + e * NEAR_PARTS, NEAR_PARTS, w);
-        least = v_smaller(least, add_resolved(f, i->x, w, near[e] != i->number, sum));
+        least = v_smaller(least, add_resolved(f, i->x, i->h2, w, near[e] != i->number, sum));
     }
     if (least <= near2) few_exact(f, near, words, i, pair, near2, sharer, share, n, sum);
 #endif
@@ -199,7 +195,7 @@ SAP_INLINE void few_start(const struct few_room *m, const struct walk_force *o, 
     start_frame(t, bound.centre, f);
     for (int c = 0; c < 3; c++) i->x[c] = w_of_d(d_mul(d_sub(m->who->x[p->mine][c], f->centre[c]), f->unit));
     i->number = w->own ? number : -1;
-    if (SPLINE) i->h2 = w_of_d(d_mul(o->length[number], o->length[number]));
+    i->h2 = SPLINE ? w_of_d(d_mul(o->length[number], o->length[number])) : v_set1(0.0);
     for (int term = 0; term < SAP_SUMS2; term++) i->sum[term] = d_set1(SAP_ZERO);
     group_barrier();
     if (me == 0) m->stack[0] = 0; /* the root */

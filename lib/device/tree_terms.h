@@ -218,21 +218,6 @@ SAP_INLINE void add_outer(const struct walk_frame *f, const V *x, const W *w, V 
     sap_pair2(sum, dx, dy, dz, w[3], v_root_kept(1, r2));
 }
 
-#if !defined(SAP_KERNEL_DP) && !defined(SAP_TREE_SPLINE)
-/*
- * Adds one particle if it is `another` one; returns their softened squared distance, or infinity.  Words must resolve
- * it (add_exact).
- */
-SAP_INLINE V add_resolved(const struct walk_frame *f, const V *x, const W *w, int another, V *sum)
-{
-    const V dx = v_sub(w[0], x[0]), dy = v_sub(w[1], x[1]), dz = v_sub(w[2], x[2]);
-    const V r2 = v_fma(dx, dx, v_fma(dy, dy, v_fma(dz, dz, f->eps2)));
-    const V kept = another ? r2 : W_INFINITY;
-    sap_pair2(sum, dx, dy, dz, w[3], v_root_kept(1, kept));
-    return kept;
-}
-#endif
-
 /* A target particle and a source, in the arrays that hold their positions in double. */
 struct walk_pair {
     const GLOBAL wide *target, *source;
@@ -256,28 +241,77 @@ SAP_COLD struct walk_difference exact_difference(const GLOBAL wide *target, int 
 }
 
 /*
+ * Adds a pair with the difference d of positions, and d2, its square, with Plummer softening the softened one.  It is
+ * skipped unless `keep`; with spline softening its own pair, which is not `another` one, has the potential of its
+ * length. h2, w[4]: squared lengths.
+ */
+SAP_INLINE void add_pair(const struct walk_frame *f, const V *d, V d2, const W *w, int another, int keep, V h2, V *sum)
+{
+    const V u = v_root_kept(keep, d2);
+#if defined(SAP_TREE_SPLINE)
+    struct sap_powers p = sap_powers_of(w[3], u);
+    if (vm_any(sap_within(d2, SAP_LARGER(h2, w[4]))))
+        sap_spline_powers(&p, d2, w[3], u, another != 0, h2, w[4], f->mean);
+    sap_add_newton(sum, d[0], d[1], d[2], p.mu, p.mu3);
+#else
+    (void)f, (void)another, (void)h2;
+    sap_pair2(sum, d[0], d[1], d[2], w[3], u);
+#endif
+}
+
+/* Returns the square of a difference, with Plummer softening the softened one. */
+SAP_INLINE V softened2_of(const struct walk_frame *f, const V *d)
+{
+#if defined(SAP_TREE_SPLINE)
+    (void)f;
+    return sap_distance2(d[0], d[1], d[2]);
+#else
+    return v_fma(d[0], d[0], v_fma(d[1], d[1], v_fma(d[2], d[2], f->eps2)));
+#endif
+}
+
+#if !defined(SAP_KERNEL_DP)
+/*
+ * Adds one particle that may be in the bound, if it is `another` one, to the sums of a target particle at x with
+ * squared length h2; returns their squared distance as of softened2_of, or infinity.  Words must resolve it
+ * (add_exact).
+ */
+SAP_INLINE V add_resolved(const struct walk_frame *f, const V *x, V h2, const W *w, int another, V *sum)
+{
+    const V d[3] = {v_sub(w[0], x[0]), v_sub(w[1], x[1]), v_sub(w[2], x[2])};
+    const V d2 = softened2_of(f, d), kept = another ? d2 : W_INFINITY;
+#if defined(SAP_TREE_SPLINE)
+    add_pair(f, d, d2, w, another, another && d2 >= WALK_COINCIDENT, h2, sum);
+#else
+    add_pair(f, d, kept, w, another, 1, h2, sum);
+#endif
+    return kept;
+}
+#endif
+
+/*
  * Adds one particle that may be in the bound; it is skipped if it is not `another` one, or at zero distance without
  * softening.  If the softened squared distance is at most near2, words of float do not resolve it.  If its square is 0
  * in float, the sums are not finite.
  */
-SAP_INLINE void add_exact(const struct walk_frame *f, const V *x, const W *w, int another, V near2,
+SAP_INLINE void add_exact(const struct walk_frame *f, const V *x, V h2, const W *w, int another, V near2,
                           const struct walk_pair *p, V *sum)
 {
     V d[3] = {v_sub(w[0], x[0]), v_sub(w[1], x[1]), v_sub(w[2], x[2])};
-    V r2 = v_fma(d[0], d[0], v_fma(d[1], d[1], v_fma(d[2], d[2], f->eps2)));
+    V d2 = softened2_of(f, d);
 #if defined(SAP_KERNEL_DP)
-    const int keep = r2 >= WALK_COINCIDENT && another;
+    const int keep = another && d2 >= WALK_COINCIDENT;
     (void)near2, (void)p;
 #else
-    int keep = another;
-    if (keep && r2 <= near2) {
+    int keep = another && (!SPLINE || d2 >= WALK_COINCIDENT);
+    if (another && d2 <= near2) {
         const struct walk_difference exact = exact_difference(p->target, p->i, p->source, p->j, f->unit);
         for (int c = 0; c < 3; c++) d[c] = exact.d[c];
-        r2 = v_fma(d[0], d[0], v_fma(d[1], d[1], v_fma(d[2], d[2], f->eps2)));
-        keep = f->softened || r2 > 0 || d[0] != 0 || d[1] != 0 || d[2] != 0;
+        d2 = softened2_of(f, d);
+        keep = f->softened || d2 > 0 || d[0] != 0 || d[1] != 0 || d[2] != 0;
     }
 #endif
-    sap_pair2(sum, d[0], d[1], d[2], w[3], v_root_kept(keep, r2));
+    add_pair(f, d, d2, w, another, keep, h2, sum);
 }
 
 #if defined(SAP_TREE_SPLINE)
@@ -288,33 +322,6 @@ SAP_INLINE void add_newton(const V *x, const W *w, V *sum)
     sap_pair2(sum, d[0], d[1], d[2], w[3], v_root_kept(1, sap_distance2(d[0], d[1], d[2])));
 }
 
-/*
- * Adds one particle to the sums of a target particle at x with squared length h2; skips it if it is not `another` one.
- * near2: as of add_exact.
- */
-SAP_INLINE void add_spline(const struct walk_frame *f, const V *x, V h2, const W *w, int another, V near2,
-                           const struct walk_pair *pair, V *sum)
-{
-    V d[3] = {v_sub(w[0], x[0]), v_sub(w[1], x[1]), v_sub(w[2], x[2])};
-    const V hj2 = w[4];
-    const VM counts = another != 0;
-    V d2 = sap_distance2(d[0], d[1], d[2]);
-    V u = v_root_kept(another && d2 >= WALK_COINCIDENT, d2);
-    struct sap_powers p = sap_powers_of(w[3], u);
-    if (vm_any(sap_within(d2, SAP_LARGER(near2, SAP_LARGER(h2, hj2))))) {
-#if !defined(SAP_KERNEL_DP)
-        if (another && d2 <= near2) {
-            const struct walk_difference e = exact_difference(pair->target, pair->i, pair->source, pair->j, f->unit);
-            for (int c = 0; c < 3; c++) d[c] = e.d[c];
-            d2 = sap_distance2(d[0], d[1], d[2]);
-            u = v_root_kept(d2 > 0 || d[0] != 0 || d[1] != 0 || d[2] != 0, d2);
-            p = sap_powers_of(w[3], u);
-        }
-#endif
-        if (vm_any(sap_within(d2, SAP_LARGER(h2, hj2)))) sap_spline_powers(&p, d2, w[3], u, counts, h2, hj2, f->mean);
-    }
-    sap_add_newton(sum, d[0], d[1], d[2], p.mu, p.mu3);
-}
 #endif
 
 /* Adds a cell with second moments. */

@@ -122,92 +122,30 @@ enum list_kind {
 #define RUN_VOTES 0 /* with spline softening in double it would take registers of two groups */
 #endif
 
-#if defined(SAP_TREE_SPLINE)
-/* Adds n particles to target particle k of a thread, where some may be within a length. */
-SAP_INLINE void sum_within(const struct walk_frame *f, const struct walk_room *m, const struct walkers *i, int k,
-                           int first, int n, V *sum)
-{
-    struct walk_pair pair = {m->force->walker, m->sources->particle, walker_at(m, k), 0};
-    const V near2 = m->place->near2;
-    for (int e = first; e < first + n; e++) {
-        W w[NEAR_WORDS];
-        take_words(m->words + e * NEAR_PARTS, NEAR_PARTS, w);
-        pair.j = m->near[e];
-        add_spline(f, i->x[k], i->h2[k], w, pair.j != i->number[k], near2, &pair, sum);
-    }
-}
-
 /*
- * Adds SPLINE_RUN particles to target particle k of a thread; all of them by Newton's terms if no thread has one within
- * a length, or so near that words of float do not resolve it.
+ * Adds the run of sources that begins at an entry to the first `many` target particles of each thread, if all of them
+ * are beyond all lengths; returns whether they are.
  */
-SAP_INLINE void sum_run(const struct walk_frame *f, const struct walk_room *m, const struct walkers *i, int k,
-                        int first, V *sum)
+SAP_INLINE int sum_beyond(const struct walk_room *m, const struct walkers *i, const int many, int first,
+                          V sum[IPT][SAP_SUMS2])
 {
-    const V least = v_larger(i->h2[k], m->place->near2);
-    V d[SPLINE_RUN][3], d2[SPLINE_RUN], mass[SPLINE_RUN];
-    int within = 0;
+#if defined(SAP_TREE_SPLINE)
+    if (m->near[first] >= 0) return 0;
     UNROLL
     for (int e = 0; e < SPLINE_RUN; e++) {
-        W w[NEAR_WORDS];
-        take_words(m->words + (first + e) * NEAR_PARTS, NEAR_PARTS, w);
-        for (int c = 0; c < 3; c++) d[e][c] = v_sub(w[c], i->x[k][c]);
-        d2[e] = sap_distance2(d[e][0], d[e][1], d[e][2]);
-        mass[e] = w[3];
-        within |= sap_within(d2[e], v_larger(least, w[4])) ? 1 : 0;
-    }
-    if (lanes_any(within)) {
-        sum_within(f, m, i, k, first, SPLINE_RUN, sum);
-    } else {
+        W w[4];
+        take_words(m->words + (first + e) * NEAR_PARTS, 4 / IN_PART, w);
         UNROLL
-        for (int e = 0; e < SPLINE_RUN; e++) sap_pair2(sum, d[e][0], d[e][1], d[e][2], mass[e], v_root_kept(1, d2[e]));
+        for (int k = 0; k < IPT; k++)
+            if (k < many) add_newton(i->x[k], w, sum[k]);
     }
-}
-
-/*
- * Adds n particles of a list to the first `many` target particles of each thread, SPLINE_RUN at a time.  votes, a
- * constant: threads vote on runs; with three target particles per thread the code of all votes outgrows caches.
- */
-SAP_INLINE void sum_spline_to(const struct walk_frame *f, const struct walk_room *m, const struct walkers *i,
-                              const int votes, const int many, int n, V sum[IPT][SAP_SUMS2])
-{
-    const V near2 = m->place->near2;
-    for (int first = 0; first < n; first += SPLINE_RUN) {
-        const int entries = min(n - first, (int)SPLINE_RUN);
-        if (m->near[first] < 0) {
-            UNROLL
-            for (int e = 0; e < SPLINE_RUN; e++) {
-                W w[4];
-                take_words(m->words + (first + e) * NEAR_PARTS, 4 / IN_PART, w);
-                UNROLL
-                for (int k = 0; k < IPT; k++)
-                    if (k < many) add_newton(i->x[k], w, sum[k]);
-            }
-            continue;
-        }
-        UNROLL
-        for (int k = 0; k < IPT; k++) {
-            if (k >= many || !votes) continue;
-            if (entries == SPLINE_RUN)
-                sum_run(f, m, i, k, first, sum[k]);
-            else
-                sum_within(f, m, i, k, first, entries, sum[k]);
-        }
-        for (int e = first; e < first + entries && !votes; e++) {
-            W w[NEAR_WORDS];
-            take_words(m->words + e * NEAR_PARTS, NEAR_PARTS, w);
-            UNROLL
-            for (int k = 0; k < IPT; k++) {
-                if (k >= many) continue;
-                const struct walk_pair pair = {m->force->walker, m->sources->particle, walker_at(m, k), m->near[e]};
-                add_spline(f, i->x[k], i->h2[k], w, pair.j != i->number[k], near2, &pair, sum[k]);
-            }
-        }
-    }
-}
+    return 1;
+#else
+    (void)m, (void)i, (void)many, (void)first, (void)sum;
+    return 0;
 #endif
+}
 
-#if !defined(SAP_TREE_SPLINE)
 /*
  * Starts sums anew with the first n entries of a list, by the difference of positions in double where words of float do
  * not resolve it.  numbers: entries may be target particles.
@@ -219,51 +157,107 @@ SAP_OUTLINE void sum_exact(const struct walk_frame *f, const struct walk_room *m
     start_sums(sum);
     for (int e = 0; e < n; e++) {
         W w[NEAR_WORDS];
+        if (SPLINE && e % SPLINE_RUN == 0 && sum_beyond(m, i, many, e, sum)) {
+            e += SPLINE_RUN - 1;
+            continue;
+        }
         take_words(m->words + e * NEAR_PARTS, NEAR_PARTS, w);
         UNROLL
         for (int k = 0; k < IPT; k++) {
             if (k >= many) continue;
             const struct walk_pair pair = {m->force->walker, m->sources->particle, walker_at(m, k), m->near[e]};
-            add_exact(f, i->x[k], w, !numbers || pair.j != i->number[k], near2, &pair, sum[k]);
+            add_exact(f, i->x[k], i->h2[k], w, !numbers || pair.j != i->number[k], near2, &pair, sum[k]);
         }
     }
 }
 
 #if !defined(SAP_KERNEL_DP)
-/*
- * Adds inner entries, as sum_exact does, as long as words resolve all pairs; *least: the smallest softened squared
- * distance of a pair.
- */
-SAP_INLINE void sum_resolved(const struct walk_frame *f, const struct walk_room *m, const struct walkers *i,
-                             const int numbers, const int many, int n, V sum[IPT][SAP_SUMS2], V *least)
+/* Adds entry e to the target particles k with from <= k < to of a thread, as sum_resolved does. */
+SAP_INLINE void sum_one(const struct walk_frame *f, const struct walk_room *m, const struct walkers *i,
+                        const int numbers, const int from, const int to, int e, V sum[IPT][SAP_SUMS2], V *least)
 {
-    for (int e = 0; e < n; e++) {
+    W w[NEAR_WORDS];
+    take_words(m->words + e * NEAR_PARTS, NEAR_PARTS, w);
+    UNROLL
+    for (int k = 0; k < IPT; k++) {
+        if (k < from || k >= to) continue;
+        const int another = !numbers || m->near[e] != i->number[k];
+        *least = v_smaller(*least, add_resolved(f, i->x[k], i->h2[k], w, another, sum[k]));
+    }
+}
+
+#if defined(SAP_TREE_SPLINE)
+/*
+ * Adds SPLINE_RUN entries to target particle k of a thread; all of them by Newton's terms if no thread has one within a
+ * length, or so near that words of float do not resolve it.
+ */
+SAP_INLINE void sum_run(const struct walk_frame *f, const struct walk_room *m, const struct walkers *i,
+                        const int numbers, const int k, int first, V sum[IPT][SAP_SUMS2], V *least)
+{
+    const V far2 = v_larger(i->h2[k], m->place->near2);
+    V d[SPLINE_RUN][3], d2[SPLINE_RUN], mass[SPLINE_RUN];
+    int within = 0;
+    UNROLL
+    for (int e = 0; e < SPLINE_RUN; e++) {
         W w[NEAR_WORDS];
-        take_words(m->words + e * NEAR_PARTS, NEAR_PARTS, w);
+        take_words(m->words + (first + e) * NEAR_PARTS, NEAR_PARTS, w);
+        for (int c = 0; c < 3; c++) d[e][c] = v_sub(w[c], i->x[k][c]);
+        d2[e] = sap_distance2(d[e][0], d[e][1], d[e][2]);
+        mass[e] = w[3];
+        within |= sap_within(d2[e], v_larger(far2, w[4])) ? 1 : 0;
+    }
+    if (lanes_any(within)) {
+        for (int e = 0; e < SPLINE_RUN; e++) sum_one(f, m, i, numbers, k, k + 1, first + e, sum, least);
+    } else {
         UNROLL
-        for (int k = 0; k < IPT; k++) {
-            if (k >= many) continue;
-            const int another = !numbers || m->near[e] != i->number[k];
-            *least = v_smaller(*least, add_resolved(f, i->x[k], w, another, sum[k]));
-        }
+        for (int e = 0; e < SPLINE_RUN; e++)
+            sap_pair2(sum[k], d[e][0], d[e][1], d[e][2], mass[e], v_root_kept(1, d2[e]));
     }
 }
 #endif
 
-/* Adds particles that may be in the bound.  numbers, a constant: entries may be target particles. */
+/*
+ * Adds inner entries, as sum_exact does, as long as words resolve all pairs; *least: the smallest squared distance of a
+ * pair that may be unresolved.  votes, a constant: with spline softening threads vote on runs; with three target
+ * particles per thread the code of all votes outgrows caches.
+ */
+SAP_INLINE void sum_resolved(const struct walk_frame *f, const struct walk_room *m, const struct walkers *i,
+                             const int numbers, const int votes, const int many, int n, V sum[IPT][SAP_SUMS2], V *least)
+{
+#if defined(SAP_TREE_SPLINE)
+    for (int first = 0; first < n; first += SPLINE_RUN) {
+        const int end = min(n, first + SPLINE_RUN);
+        if (sum_beyond(m, i, many, first, sum)) continue;
+        if (votes && end == first + SPLINE_RUN) {
+            UNROLL
+            for (int k = 0; k < IPT; k++)
+                if (k < many) sum_run(f, m, i, numbers, k, first, sum, least);
+            continue;
+        }
+        for (int e = first; e < end; e++) sum_one(f, m, i, numbers, 0, many, e, sum, least);
+    }
+#else
+    (void)votes;
+    for (int e = 0; e < n; e++) sum_one(f, m, i, numbers, 0, many, e, sum, least);
+#endif
+}
+#endif
+
+/* Adds particles that may be in the bound.  numbers, a constant: entries may be target particles; votes: of
+ * sum_resolved. */
 SAP_INLINE void sum_inner(const struct walk_frame *f, const struct walk_room *m, const struct walkers *i,
-                          const int numbers, const int many, int n, V sum[IPT][SAP_SUMS2])
+                          const int numbers, const int votes, const int many, int n, V sum[IPT][SAP_SUMS2])
 {
 #if defined(SAP_KERNEL_DP)
+    (void)votes;
     sum_exact(f, m, i, numbers, many, n, sum);
 #else
     const int every = m->place->near2 == W_INFINITY; /* pairs take the difference of positions in double */
     V least = W_INFINITY;
-    sum_resolved(f, m, i, numbers, many, every ? 0 : n, sum, &least);
+    sum_resolved(f, m, i, numbers, votes, many, every ? 0 : n, sum, &least);
     if (lanes_any(every || least <= m->place->near2)) sum_exact(f, m, i, numbers, many, n, sum);
 #endif
 }
-#endif
 
 /*
  * Adds a list of n entries to the first `many` target particles of each thread.  The first `inner` particles may be in
@@ -276,11 +270,7 @@ SAP_OUTLINE void sum_list_to(const struct walk_frame *f, const struct walk_room 
     V sum[IPT][SAP_SUMS2];
     W w[CELL_WORDS];
     start_sums(sum);
-#if defined(SAP_TREE_SPLINE)
-    if (kind == INNER || kind == OWN) sum_spline_to(f, m, i, votes, many, inner, sum);
-#else
-    if (kind == INNER || kind == OWN) sum_inner(f, m, i, kind == OWN, many, inner, sum);
-#endif
+    if (kind == INNER || kind == OWN) sum_inner(f, m, i, kind == OWN, votes, many, inner, sum);
     for (int e = inner; e < n; e++) {
         take_words(m->words + e * apart, kind == CELLS ? (int)CELL_PARTS : (int)NEAR_PARTS, w);
         UNROLL
@@ -533,7 +523,7 @@ SAP_INLINE void start_walkers(const struct walk_frame *f, const struct sap_gpu_w
         relative(f, o->walker, walker, words);
         for (int c = 0; c < 3; c++) i->x[k][c] = words[c];
         i->number[k] = w->own ? walker : -1;
-        if (SPLINE) i->h2[k] = w_of_d(d_mul(o->length[walker], o->length[walker]));
+        i->h2[k] = SPLINE ? w_of_d(d_mul(o->length[walker], o->length[walker])) : v_set1(0.0);
         for (int q = 0; q < SAP_SUMS2; q++) i->sum[k][q] = d_set1(SAP_ZERO);
     }
 }
