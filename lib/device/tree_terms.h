@@ -46,10 +46,10 @@ SAP_INLINE V sap_inverse_length(V h2) { return v_root_kept(h2 >= WALK_COINCIDENT
 enum {
 #if defined(SAP_TREE_SPLINE)
     SPLINE = 1,
-    SPLINE_RUN = 4, /* particles of a list that are beyond all lengths together or not */
 #else
     SPLINE = 0,
 #endif
+    SPLINE_RUN = 4, /* particles of a list that are beyond all lengths together or not */
     CELL_WORDS = 12, /* x, y, z, mass, six moments, half their trace, nothing */
     IN_PART = sizeof(part) / sizeof(W),
     NEAR_WORDS = SPLINE ? 4 + IN_PART : 4, /* x, y, z, mass; with spline softening the squared length, nothing */
