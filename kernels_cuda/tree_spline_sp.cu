@@ -1,9 +1,11 @@
 /* tree_spline_sp.cu - tree walks with spline softening in the precision sp, and lengths of nodes. */
 #define SAP_KERNEL_SP
 #define SAP_TREE_SPLINE
+#define WALK_GROUPS 16 /* as for other softening, with a squared length more per target particle */
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
-#define WALK_GROUPS  16 /* as for other softening, with a squared length more per target particle */
 #define WHOLE_GROUPS 12
+#else
+#define WHOLE_GROUPS 0
 #endif
 #include "device/tree_lengths.h"
 #include "device/tree_walk.h"
