@@ -23,7 +23,7 @@ SAP_INLINE void join_bounds(LOCAL D *room, D mine, int which)
         group_barrier();
         if (me < step) {
             const D a = room[me], b = room[me + step];
-            room[me] = which < 3 || which == 7 || which == 9 ? d_min(a, b) : which == 6 ? d_add(a, b) : d_max(a, b);
+            room[me] = which < 3 || which == 7 ? d_min(a, b) : which == 6 ? d_add(a, b) : d_max(a, b);
         }
     }
     group_barrier();
@@ -41,14 +41,11 @@ tree_bounds(const GLOBAL wide *given, GLOBAL D *out, const int n, const int memb
     load_particle(given, 0, x, &mass);
     for (int k = 0; k < 3; k++) bound[k] = bound[3 + k] = x[k];
     bound[6] = bound[7] = bound[8] = d_set1(SAP_ZERO);
-    bound[9] = d_set1(SAP_LARGEST);
     for (size_t i = (size_t)global_id(); i < (size_t)n; i += (size_t)SAP_TREE_PARTS * TREE_THREADS) {
         load_particle(given, (int)i, x, &mass);
         for (int k = 0; k < 3; k++) {
             bound[k] = d_min(bound[k], x[k]);
             bound[3 + k] = d_max(bound[3 + k], x[k]);
-            const D size = d_abs(x[k]);
-            if (dm_any(d_gt(size, d_set1(SAP_ZERO)))) bound[9] = d_min(bound[9], size);
         }
         bound[6] = d_add(bound[6], d_abs(mass));
         bound[7] = d_min(bound[7], mass);

@@ -331,7 +331,7 @@ SAP_INLINE void few_deliver(const struct few_room *m, const struct walk_force *o
     const int me = (int)local_id(), nears = g->all_nears - (w->own ? 1 : 0);
     if (me < p->many) {
         const size_t row = (size_t)o->row[q->begin + p->first + me];
-        if (!deliver_row(i->sum, t, row, o->acc, o->pot)) m->who->bad = 1;
+        if (!deliver_row(i->sum, t, row, o->acc, o->pot, o->left)) m->who->bad = 1;
         if (w->work > 0) o->left[(size_t)w->work + row] = nears + g->all_cells;
     }
     if (me == 0) {

@@ -17,8 +17,7 @@ enum {
     SAP_TREE_THREADS = 256, /* threads per group, unless another number is given */
     SAP_LEAF_THREADS = 128, /* of kernels that compute cells, which lie in memory of the group */
     SAP_TREE_PARTS = 256,   /* groups that compute bounds */
-    SAP_TREE_BOUNDS = 10,   /* words per group: low[3], high[3], sum of |mass|, least and largest mass, least size of a
-                               coordinate that is not 0 */
+    SAP_TREE_BOUNDS = 9,    /* words per group: low[3], high[3], sum of |mass|, least and largest mass */
     SAP_LINK_TILE = 1024,   /* sorted particles whose nodes one group makes */
     SAP_LINK_LEVELS = 22,   /* levels of nodes: SAP_KEY_LEVELS and the root */
     SAP_LINK_LEAF = 1024,   /* particles of a leaf at most: SAP_LEAF_MOST */
@@ -60,11 +59,13 @@ struct sap_gpu_tree {
 
 /*
  * What a force leaves in device memory, in ints: the numbers of interactions with particles and with cells, two words
- * each, lower word first; the lengths of the lists; from SAP_LEFT_FIRST on the lists, left_room entries each.
+ * each, lower word first; whether a row is not finite, even in double; the lengths of the lists; from SAP_LEFT_FIRST on
+ * the lists, left_room entries each.
  */
 enum {
     SAP_LEFT_TOLD = 0,
-    SAP_LEFT_COUNT = 4,
+    SAP_LEFT_BEYOND = 4,
+    SAP_LEFT_COUNT = 5,
     SAP_LEFT_APART = 0,              /* bunches, by their first slots, of groups that cannot walk together */
     SAP_LEFT_WIDE = 1,               /* bunches that need double */
     SAP_LEFT_PARTS = 2,              /* parts of groups that need double */
@@ -72,7 +73,7 @@ enum {
     SAP_LEFT_ORDER = 3,              /* all parts, those that take longest first */
     SAP_LEFT_LISTS = 4,
     SAP_LEFT_BOTH = 4, /* bunches that lie together, and smaller ones of those that do not */
-    SAP_LEFT_FIRST = 8
+    SAP_LEFT_FIRST = SAP_LEFT_COUNT + SAP_LEFT_LISTS
 };
 
 /* The target particles of a walk. */

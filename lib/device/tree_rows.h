@@ -94,16 +94,25 @@ tree_pick(const GLOBAL D *acc, const GLOBAL D *pot, const GLOBAL int *active, co
     picked_pot[i] = pot[from];
 }
 
-/* Adds the results of another walk of the same n rows; work: from work_at on, interactions; work_at 0: none. */
+/*
+ * Adds the results of another walk of the same n rows; left: what the walk leaves (tree_layout.h), from work_at on
+ * interactions of rows; work_at 0: none.
+ */
 KERNEL(SAP_TREE_THREADS)
-tree_rows_add(GLOBAL D *acc, GLOBAL D *pot, GLOBAL int *work, const GLOBAL D *more_acc, const GLOBAL D *more_pot,
+tree_rows_add(GLOBAL D *acc, GLOBAL D *pot, GLOBAL int *left, const GLOBAL D *more_acc, const GLOBAL D *more_pot,
               const GLOBAL int *more_work, const int work_at, const int n)
 {
     const size_t i = global_id();
     if (i >= (size_t)n) return;
-    for (int c = 0; c < 3; c++) acc[3 * i + c] = d_add(acc[3 * i + c], more_acc[3 * i + c]);
-    pot[i] = d_add(pot[i], more_pot[i]);
-    if (work_at > 0) work[(size_t)work_at + i] += more_work[i];
+    int finite = 1;
+    for (int q = 0; q < 4; q++) {
+        GLOBAL D *const to = q < 3 ? &acc[3 * i + q] : &pot[i];
+        const D sum = d_add(*to, q < 3 ? more_acc[3 * i + q] : more_pot[i]);
+        finite &= dm_any(d_eq(d_sub(sum, sum), d_set1(SAP_ZERO))) ? 1 : 0;
+        *to = sum;
+    }
+    if (!finite) left[SAP_LEFT_BEYOND] = 1;
+    if (work_at > 0) left[(size_t)work_at + i] += more_work[i];
 }
 
 /* Sets a[address of row i] to the size of the row's acceleration. */

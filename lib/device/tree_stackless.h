@@ -144,7 +144,7 @@ SAP_INLINE void alone_start(const GLOBAL wide *walker, const struct sap_gpu_walk
         o.strictness = w.strict ? strictness_of(&root, &t, t.accuracy, a[address[own]]) : 0.0F;                        \
         o.onward = is_target ? 0 : stops;                                                                              \
         for (int k = 0; k < stops;) k = alone_visit(order, &f, &p, k, &o);                                             \
-        if (is_target) (void)deliver_row(o.sum, &t, (size_t)row[at], acc, pot);                                        \
+        if (is_target) (void)deliver_row(o.sum, &t, (size_t)row[at], acc, pot, left);                                  \
         group_scan(room, SAP_ALONE_THREADS, o.nears, before, nears);                                                   \
         group_scan(room, SAP_ALONE_THREADS, o.cells, before, cells);                                                   \
         (void)before;                                                                                                  \

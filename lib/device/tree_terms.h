@@ -49,7 +49,7 @@ enum {
 #else
     SPLINE = 0,
 #endif
-    SPLINE_RUN = 4, /* particles of a list that are beyond all lengths together or not */
+    SPLINE_RUN = 4,  /* particles of a list that are beyond all lengths together or not */
     CELL_WORDS = 12, /* x, y, z, mass, six moments, half their trace, nothing */
     IN_PART = sizeof(part) / sizeof(W),
     NEAR_WORDS = SPLINE ? 4 + IN_PART : 4, /* x, y, z, mass; with spline softening the squared length, nothing */
@@ -486,14 +486,24 @@ SAP_INLINE void bound_of(const struct sap_gpu_tree *t, LOCAL D (*x)[3], int rows
 SAP_INLINE D nearest_of(const struct walk_force *o, int group) { return o->bound[SAP_GROUP_WORDS * (size_t)group + 7]; }
 #endif
 
-/* Writes the sums of a target particle to a row; returns 1 if all are finite. */
-SAP_INLINE int deliver_row(const D *sum, const struct sap_gpu_tree *t, size_t to, GLOBAL D *acc, GLOBAL D *pot)
+/* Writes the sums of a target particle to a row; returns 1 if it is finite, else tells so in double. */
+SAP_INLINE int deliver_row(const D *sum, const struct sap_gpu_tree *t, size_t to, GLOBAL D *acc, GLOBAL D *pot,
+                           GLOBAL int *left)
 {
     const D to_pot = d_div(t->unit, t->mass_unit), to_acc = d_mul(to_pot, t->unit);
-    int finite = 1;
-    pot[to] = d_mul(d_neg(sum[SAP_POT]), to_pot);
-    for (int c = 0; c < 3; c++) acc[3 * to + c] = d_mul(sum[SAP_ACC + c], to_acc);
-    for (int q = 0; q < SAP_SUMS2; q++) finite &= dm_any(d_eq(d_sub(sum[q], sum[q]), d_set1(SAP_ZERO))) ? 1 : 0;
+    const D p = d_mul(d_neg(sum[SAP_POT]), to_pot);
+    int finite = dm_any(d_eq(d_sub(p, p), d_set1(SAP_ZERO))) ? 1 : 0;
+    pot[to] = p;
+    for (int c = 0; c < 3; c++) {
+        const D a = d_mul(sum[SAP_ACC + c], to_acc);
+        finite &= dm_any(d_eq(d_sub(a, a), d_set1(SAP_ZERO))) ? 1 : 0;
+        acc[3 * to + c] = a;
+    }
+#if defined(SAP_KERNEL_DP)
+    if (!finite) left[SAP_LEFT_BEYOND] = 1;
+#else
+    (void)left; /* the row is left to double */
+#endif
     return finite;
 }
 

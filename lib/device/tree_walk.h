@@ -533,13 +533,16 @@ SAP_INLINE int bunch_of(const struct sap_gpu_walk *w, int k) { return min(k / w-
 
 /* Writes the sums of a thread's target particles to their rows; marks the bunches in which some are not finite. */
 SAP_INLINE void deliver(const int most, const struct walkers *i, const struct sap_gpu_tree *t,
-                        const struct sap_gpu_walk *w, const GLOBAL int *row, int rows, GLOBAL D *acc, GLOBAL D *pot,
+                        const struct sap_gpu_walk *w, const struct walk_force *o, const LOCAL struct walk_place *p,
                         LOCAL int *mark)
 {
+    const GLOBAL int *const row = o->row + p->first;
+    const int rows = p->rows;
     UNROLL
     for (int k = 0; k < most; k++) {
         const int at = (int)local_id() + k * WALK_THREADS;
-        if (at < rows && !deliver_row(i->sum[k], t, (size_t)row[at], acc, pot)) mark[bunch_of(w, at)] = 1;
+        if (at < rows && !deliver_row(i->sum[k], t, (size_t)row[at], o->acc, o->pot, o->left))
+            mark[bunch_of(w, at)] = 1;
     }
 }
 
@@ -718,7 +721,7 @@ SAP_INLINE void end_part(const int most, const struct walk_frame *f, const struc
     if (h->has_distant) add_polynomial(most, f, m, i);
     m->next_ones[me] = 0;
     group_barrier();
-    if (!apart) deliver(most, i, t, w, o->row + m->place->first, m->place->rows, o->acc, o->pot, m->next_ones);
+    if (!apart) deliver(most, i, t, w, o, m->place, m->next_ones);
     for (int k = me; k < m->place->rows && w->work > 0 && !apart; k += WALK_THREADS)
         o->left[(size_t)w->work + (size_t)o->row[m->place->first + k]] = m->place->nears + m->place->cells;
     group_barrier();

@@ -236,8 +236,6 @@ struct sap_tree_units sap_tree_units_of(const struct sap_cube *cube, const doubl
     return units;
 }
 
-int sap_tree_may_be_near(double least, double unit) { return least > 0 && least * unit < 0x1p-286; }
-
 double sap_tree_reach(const struct sap_cube *cube, const double *middle, const double *low, const double *high)
 {
     const struct sap_gaps *const g = &cube->gaps;

@@ -39,16 +39,11 @@ struct sap_cube sap_tree_cube(const double *low, const double *high, double (*sa
 int sap_tree_in_range(const double *low, const double *high, double sum);
 #define SAP_TREE_OUT_OF_RANGE "masses times squares of coordinates are beyond the range of double"
 
-/* The message of an accelerator if the force of a pair is beyond the range of double in units of the cube. */
+/* The message of an accelerator if a force is beyond the range of double, or that of a pair in units of the cube. */
 #define SAP_TREE_TOO_NEAR                                                                                              \
-    "a force is beyond the range of double in units of the tree: some particles are nearer to each other than 2^-340 " \
-    "of its size; use a direct sum in dp, or the CPU engine"
-
-/*
- * Whether the distance of two positions may be so small, in units; least: the least size of a coordinate that is not
- * 0.  Coordinates that differ by less than 2^-340 are themselves below 2^-287, since doubles have 53 bits.
- */
-int sap_tree_may_be_near(double least, double unit);
+    "a force is beyond the range of double, or particles are nearer to each other than 2^-340 of the tree's size; "    \
+    "use "                                                                                                             \
+    "a direct sum in dp, or the CPU engine"
 
 /* Largest coordinate in units of the cube: cubes of distances and their inverses stay within the range of double. */
 #define SAP_TREE_FARTHEST 0x1p300

@@ -41,7 +41,6 @@ struct draft {
     int levels, level_first[SAP_TREE_LEVELS + 1];
     double low[3], high[3]; /* box of all particles */
     int at;                 /* index of the sorted arrays in key and value of the tree's walkers */
-    int may_be_near;
     struct sap_gpu_cut cut;
 };
 
@@ -81,14 +80,6 @@ static int have_signs(const struct sap_gpu_host_tree *t)
         most = fmax(most, told(t)->bounds[8][p]);
     }
     return least < 0 && most > 0;
-}
-
-/* Whether pairs of particles may be too near for double. */
-static int may_be_near(const struct sap_gpu_host_tree *t, const struct sap_gpu_tree *how)
-{
-    double least = told(t)->bounds[9][0];
-    for (int p = 1; p < SAP_TREE_PARTS; p++) least = fmin(least, told(t)->bounds[9][p]);
-    return !(how->eps2 > 0) && sap_tree_may_be_near(least, how->unit);
 }
 
 /* Whether the tree needs the unit of MULTIPOLE's tolerance, and finds it itself. */
@@ -142,7 +133,6 @@ static int make_cube(struct sap_gpu_host_tree *t, struct draft *d, int members)
     d->t.cells = d->cube.cells;
     for (int k = 0; k < 3; k++) d->t.low[k] = d->cube.low[k];
     set_units(t, &d->t, &d->cube, d->low, d->high);
-    d->may_be_near = may_be_near(t, &d->t);
     set_mass_unit(&d->t, mass_unit);
     return SAP_DRIVER_OK;
 }
@@ -473,7 +463,6 @@ static void take_draft(struct sap_gpu_host_tree *t, const struct draft *d)
     t->t = d->t;
     t->n = d->t.n;
     t->cube = d->cube;
-    t->may_be_near = d->may_be_near;
     t->levels = d->levels;
     memcpy(t->level_first, d->level_first, sizeof t->level_first);
     if (t->n == 0) return;
@@ -546,7 +535,6 @@ int sap_tree_refresh_gpu(struct sap_gpu_host_tree *t)
     t->built = t->stops = t->selection.regions_room = 0; /* particles and moments match only after the last step */
     set_mass_unit(&t->t, mass_unit);
     set_units(t, &t->t, &t->cube, low, high);
-    t->may_be_near = may_be_near(t, &t->t);
     t->t.pull = pull_of(t, (const double(*)[SAP_CUBE_SAMPLE])sample, members, weight);
     TRY(gather(t, &t->own, &t->given.particle, NULL, t->t.mass_unit, t->n)); /* places stay */
     TRY(make_moments(t, 1));

@@ -61,9 +61,9 @@ struct sap_gpu_tree_told {
     int level_first[SAP_LINK_LEVELS + 1]; /* the last entry: number of nodes */
     int kd_first[SAP_KD_LEVELS + 1];      /* the same of a kd-tree */
     int kd_counter[SAP_KD_COUNTERS];
-    int groups;         /* of a kd-tree, or of groups that were halved */
-    int stop_cells;     /* stops that are cells */
-    unsigned walked[4]; /* interactions of a force, with particles and with cells: lower and higher word of each */
+    int groups;                      /* of a kd-tree, or of groups that were halved */
+    int stop_cells;                  /* stops that are cells */
+    unsigned walked[SAP_LEFT_COUNT]; /* what a force tells (tree_layout.h) */
 };
 
 /* Where the groups of a build begin. */
@@ -80,7 +80,6 @@ struct sap_gpu_host_tree {
     struct sap_gpu_session session;
     const struct sap_gpu_tree_kernels *f;
     int out_of_range; /* a build or refresh found particles whose moments exceed the range of double */
-    int may_be_near;  /* pairs of the tree may be too near for double (engine/cube.h): forces are checked */
     int too_near;     /* the last force found such a pair */
 
     struct sap_gpu_given given;
