@@ -130,10 +130,14 @@ static void check_bound(const struct seen *v, int g)
 
 /* ---- the criterion ------------------------------------------------------------------------ */
 
-/* Returns the largest distance at which the error of a cell's quadrupoles exceeds the tolerance, by bisection. */
+/*
+ * Returns the largest distance at which the error of a cell's quadrupoles exceeds the tolerance, by bisection. Second
+ * moments count as at least a sixteenth of what all mass at the distance `far` had (docs/tree.md).
+ */
 static real multipole_reach(const struct seen *v, const struct sap_cell *c, real far)
 {
-    const real b3 = far * (c->q[SAP_XX] + c->q[SAP_YY] + c->q[SAP_ZZ]);
+    const real least = far * far * c->weight / 16;
+    const real b3 = far * larger_of_long(c->q[SAP_XX] + c->q[SAP_YY] + c->q[SAP_ZZ], least);
     real low = far, high = 1e6L * v->size;
     for (int k = 0; k < 200; k++) {
         const real d = (low + high) / 2;

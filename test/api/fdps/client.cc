@@ -470,7 +470,7 @@ void neighbours(const sapporo_fdps::settings &s)
                 const double error = static_cast<double>(std::fabs(to[w][k].pot - pot) / (1e-6L - pot));
                 if (!(error <= worst)) worst = error;
             }
-        check(status == 0 && wrong == 0 && found > 300 && worst < 1e-9, "numbers of neighbours", worst);
+        check(status == 0 && wrong == 0 && found > 300 && worst < 1e-6, "numbers of neighbours", worst);
     }
     searcher lost = searcher();
     searcher *at[1] = {&lost};
