@@ -19,7 +19,7 @@
 #include "alloc_faults.h"
 
 /* Seconds of three sessions.  The first ones may have to compile the kernels of OpenCL, beside other tests. */
-enum { TIME_LIMIT = 60, FIRST_LIMIT = 300 };
+enum { TIME_LIMIT = 60, FIRST_LIMIT = 900 };
 
 enum { FINDINGS_SHOWN = 12, FINDINGS_MOST = 200 };
 
