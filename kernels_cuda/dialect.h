@@ -30,6 +30,7 @@
     type *name = (type *)sap_shared;
 
 #define UNROLL _Pragma("unroll")
+#define ROLLED _Pragma("unroll 1") /* of loops that run seldom: copies of their bodies would fill the cache of code */
 
 /* ---- numbers of threads and groups ---- */
 #define local_id()     (threadIdx.x)

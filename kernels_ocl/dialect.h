@@ -60,8 +60,10 @@
 /* PoCL makes a function of each stretch of code between barriers; unrolled loops would make hundreds. */
 #if defined(__NV_CL_C_VERSION)
 #define UNROLL _Pragma("unroll")
+#define ROLLED _Pragma("unroll 1")
 #else
 #define UNROLL
+#define ROLLED
 #endif
 
 /* ---- numbers of threads and groups ---- */

@@ -155,6 +155,7 @@ SAP_OUTLINE void sum_exact(const struct walk_frame *f, const struct walk_room *m
 {
     const V near2 = m->place->near2;
     start_sums(sum);
+    ROLLED
     for (int e = 0; e < n; e++) {
         W w[NEAR_WORDS];
         if (SPLINE && e % SPLINE_RUN == 0 && sum_beyond(m, i, many, e, sum)) {
@@ -188,15 +189,15 @@ SAP_INLINE void sum_one(const struct walk_frame *f, const struct walk_room *m, c
 
 #if defined(SAP_TREE_SPLINE)
 /*
- * Adds SPLINE_RUN entries to target particle k of a thread; all of them by Newton's terms if no thread has one within a
- * length, or so near that words of float do not resolve it.
+ * Adds a run of SPLINE_RUN entries, or fewer at the end of a list, to target particle k of a thread; a whole run by
+ * Newton's terms if no thread has one within a length, or so near that words of float do not resolve it.
  */
 SAP_INLINE void sum_run(const struct walk_frame *f, const struct walk_room *m, const struct walkers *i,
-                        const int numbers, const int k, int first, V sum[IPT][SAP_SUMS2], V *least)
+                        const int numbers, const int k, int first, int entries, V sum[IPT][SAP_SUMS2], V *least)
 {
     const V far2 = v_larger(i->h2[k], m->place->near2);
     V d[SPLINE_RUN][3], d2[SPLINE_RUN], mass[SPLINE_RUN];
-    int within = 0;
+    int within = entries < SPLINE_RUN;
     UNROLL
     for (int e = 0; e < SPLINE_RUN; e++) {
         W w[NEAR_WORDS];
@@ -207,7 +208,8 @@ SAP_INLINE void sum_run(const struct walk_frame *f, const struct walk_room *m, c
         within |= sap_within(d2[e], v_larger(far2, w[4])) ? 1 : 0;
     }
     if (lanes_any(within)) {
-        for (int e = 0; e < SPLINE_RUN; e++) sum_one(f, m, i, numbers, k, k + 1, first + e, sum, least);
+        ROLLED
+        for (int e = 0; e < entries; e++) sum_one(f, m, i, numbers, k, k + 1, first + e, sum, least);
     } else {
         UNROLL
         for (int e = 0; e < SPLINE_RUN; e++)
@@ -226,15 +228,13 @@ SAP_INLINE void sum_resolved(const struct walk_frame *f, const struct walk_room 
 {
 #if defined(SAP_TREE_SPLINE)
     for (int first = 0; first < n; first += SPLINE_RUN) {
-        const int end = min(n, first + SPLINE_RUN);
+        const int entries = min(n - first, (int)SPLINE_RUN);
         if (sum_beyond(m, i, many, first, sum)) continue;
-        if (votes && end == first + SPLINE_RUN) {
-            UNROLL
-            for (int k = 0; k < IPT; k++)
-                if (k < many) sum_run(f, m, i, numbers, k, first, sum, least);
-            continue;
-        }
-        for (int e = first; e < end; e++) sum_one(f, m, i, numbers, 0, many, e, sum, least);
+        UNROLL
+        for (int k = 0; k < IPT; k++)
+            if (k < many && votes) sum_run(f, m, i, numbers, k, first, entries, sum, least);
+        ROLLED
+        for (int e = first; e < first + entries && !votes; e++) sum_one(f, m, i, numbers, 0, many, e, sum, least);
     }
 #else
     (void)votes;
@@ -243,35 +243,32 @@ SAP_INLINE void sum_resolved(const struct walk_frame *f, const struct walk_room 
 }
 #endif
 
-/* Adds particles that may be in the bound.  numbers, a constant: entries may be target particles; votes: of
- * sum_resolved. */
-SAP_INLINE void sum_inner(const struct walk_frame *f, const struct walk_room *m, const struct walkers *i,
-                          const int numbers, const int votes, const int many, int n, V sum[IPT][SAP_SUMS2])
+/*
+ * Adds particles that may be in the bound; returns 1 if sums are worthless, since some pair needs the difference of
+ * positions in double.  numbers, a constant: entries may be target particles; votes: of sum_resolved.
+ */
+SAP_INLINE int sum_inner(const struct walk_frame *f, const struct walk_room *m, const struct walkers *i,
+                         const int numbers, const int votes, const int many, int n, V sum[IPT][SAP_SUMS2])
 {
 #if defined(SAP_KERNEL_DP)
     (void)votes;
     sum_exact(f, m, i, numbers, many, n, sum);
+    return 0;
 #else
     const int every = m->place->near2 == W_INFINITY; /* pairs take the difference of positions in double */
     V least = W_INFINITY;
     sum_resolved(f, m, i, numbers, votes, many, every ? 0 : n, sum, &least);
-    if (lanes_any(every || least <= m->place->near2)) sum_exact(f, m, i, numbers, many, n, sum);
+    return lanes_any(every || least <= m->place->near2);
 #endif
 }
 
-/*
- * Adds a list of n entries to the first `many` target particles of each thread.  The first `inner` particles may be in
- * the bound.
- */
-SAP_OUTLINE void sum_list_to(const struct walk_frame *f, const struct walk_room *m, struct walkers *i, const int kind,
-                             const int votes, const int many, int inner, int n)
+/* Adds entries `from` to `to` of a list, cells or particles outside of the bound. */
+SAP_INLINE void sum_outer(const struct walk_frame *f, const struct walk_room *m, const struct walkers *i,
+                          const int kind, const int many, int from, int to, V sum[IPT][SAP_SUMS2])
 {
     const int apart = kind == MASSES || kind == CELLS ? (int)CELL_PARTS : (int)NEAR_PARTS;
-    V sum[IPT][SAP_SUMS2];
     W w[CELL_WORDS];
-    start_sums(sum);
-    if (kind == INNER || kind == OWN) sum_inner(f, m, i, kind == OWN, votes, many, inner, sum);
-    for (int e = inner; e < n; e++) {
+    for (int e = from; e < to; e++) {
         take_words(m->words + e * apart, kind == CELLS ? (int)CELL_PARTS : (int)NEAR_PARTS, w);
         UNROLL
         for (int k = 0; k < IPT; k++) {
@@ -282,22 +279,31 @@ SAP_OUTLINE void sum_list_to(const struct walk_frame *f, const struct walk_room 
                 add_outer(f, i->x[k], w, sum[k]);
         }
     }
+}
+
+/*
+ * Adds a list of n entries to the first `many` target particles of each thread.  The first `inner` particles may be in
+ * the bound.  Returns 1, and adds nothing, if some of their pairs need the difference of positions in double.
+ */
+SAP_OUTLINE int sum_list_to(const struct walk_frame *f, const struct walk_room *m, struct walkers *i, const int kind,
+                            const int votes, const int many, int inner, int n)
+{
+    V sum[IPT][SAP_SUMS2];
+    start_sums(sum);
+    if ((kind == INNER || kind == OWN) && sum_inner(f, m, i, kind == OWN, votes, many, inner, sum)) return 1;
+    sum_outer(f, m, i, kind, many, inner, n, sum);
     flush_sums(i, sum, many);
+    return 0;
 }
 
 /* The same with loops for each number of target particles; most, a constant: the largest. */
-SAP_INLINE void sum_list(const int most, const struct walk_frame *f, const struct walk_room *m, struct walkers *i,
-                         const int kind, int inner, int n)
+SAP_INLINE int sum_list(const int most, const struct walk_frame *f, const struct walk_room *m, struct walkers *i,
+                        const int kind, int inner, int n)
 {
-    if (most == 2)
-        sum_list_to(f, m, i, kind, RUN_VOTES, 2, inner, n);
-    else if (i->many == 1)
-        sum_list_to(f, m, i, kind, 0, 1, inner, n);
-    else if (i->many == 2)
-        sum_list_to(f, m, i, kind, 0, 2, inner, n);
-    else
-        sum_list_to(f, m, i, kind, 0, IPT, inner, n);
-    group_barrier();
+    if (most == 2) return sum_list_to(f, m, i, kind, RUN_VOTES, 2, inner, n);
+    if (i->many == 1) return sum_list_to(f, m, i, kind, 0, 1, inner, n);
+    if (i->many == 2) return sum_list_to(f, m, i, kind, 0, 2, inner, n);
+    return sum_list_to(f, m, i, kind, 0, IPT, inner, n);
 }
 
 #if !defined(SAP_KERNEL_DP)
@@ -362,6 +368,18 @@ SAP_INLINE int bring_particles(const struct walk_frame *f, const struct walk_roo
 }
 #endif
 
+#if !defined(SAP_KERNEL_DP)
+/* Adds a list of particles by the difference of positions in double; most, a constant: target particles of a thread. */
+SAP_INLINE void sum_anew(const int most, const struct walk_frame *f, const struct walk_room *m, struct walkers *i,
+                         int numbers, int inner, int n)
+{
+    V sum[IPT][SAP_SUMS2];
+    sum_exact(f, m, i, numbers, most, inner, sum);
+    sum_outer(f, m, i, INNER, most, inner, n, sum);
+    flush_sums(i, sum, most);
+}
+#endif
+
 /* Adds the particles of a list, n <= NEAR_LIST; owning: they are the group's own. */
 SAP_INLINE void sum_particles(const int most, const struct walk_frame *f, const struct walk_room *m, struct walkers *i,
                               int owning, int n)
@@ -370,10 +388,14 @@ SAP_INLINE void sum_particles(const int most, const struct walk_frame *f, const 
 #if !defined(SAP_KERNEL_DP)
     look_for_clumps(f, m, inner);
 #endif
-    if (owning || m->selected)
-        sum_list(most, f, m, i, OWN, inner, n);
-    else
-        sum_list(most, f, m, i, INNER, inner, n);
+    const int numbers = owning || m->selected;
+    const int anew = numbers ? sum_list(most, f, m, i, OWN, inner, n) : sum_list(most, f, m, i, INNER, inner, n);
+#if defined(SAP_KERNEL_DP)
+    (void)anew;
+#else
+    if (anew) sum_anew(most, f, m, i, numbers, inner, n);
+#endif
+    group_barrier();
 }
 
 /* Adds the cells of a list, n <= CELL_LIST. */
@@ -383,9 +405,10 @@ SAP_INLINE void sum_cells(const int most, const struct walk_frame *f, const stru
     for (int e = (int)local_id(); e < n; e += WALK_THREADS) bring_cell(f, s, m->cell[e], m->words + e * CELL_PARTS);
     group_barrier();
     if (f->order > 1)
-        sum_list(most, f, m, i, CELLS, 0, n);
+        (void)sum_list(most, f, m, i, CELLS, 0, n);
     else
-        sum_list(most, f, m, i, MASSES, 0, n);
+        (void)sum_list(most, f, m, i, MASSES, 0, n);
+    group_barrier();
 }
 
 /* ---- distant cells: one polynomial per group (physics/tree_local.h) ---- */
