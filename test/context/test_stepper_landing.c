@@ -135,6 +135,14 @@ static void shared_steps(void **state)
     sapporo_stepper_destroy(s);
 }
 
+/* Advances to a time at which step k ends, but for rounding: no other step is made. */
+static void end_of_step(sapporo_stepper *s, int k, double time, double off)
+{
+    stepper_advance(s, time, 0);
+    assert_int_equal(stepper_figures(s).steps, k);
+    assert_true(fabs(sapporo_stepper_get_time(s) - time) <= off);
+}
+
 /* Where steps end at the times that are asked for, but for rounding, there is no other step. */
 static void no_landing(void **state)
 {
@@ -142,11 +150,7 @@ static void no_landing(void **state)
     make();
     for (int scheme = SAPPORO_STEPS_SHARED; scheme <= SAPPORO_STEPS_BLOCK; scheme++) {
         sapporo_stepper *const s = new_stepper(NULL, (sapporo_step_scheme)scheme, 0.1, 1e6);
-        for (int k = 1; k <= 60; k++) {
-            stepper_advance(s, k / 10.0, 0);
-            assert_int_equal(stepper_figures(s).steps, k);
-            assert_true(fabs(sapporo_stepper_get_time(s) - k / 10.0) <= 1e-15 * k);
-        }
+        for (int k = 1; k <= 60; k++) end_of_step(s, k, k / 10.0, 1e-15 * k);
         sapporo_stepper_destroy(s);
     }
 }
@@ -161,9 +165,7 @@ static void added_times(void **state)
         double time = 0;
         for (int k = 1; k <= 400; k++) {
             time += k % 2 ? 0.1 + 3e-14 : 0.1 - 1e-14;
-            stepper_advance(s, time, 0);
-            assert_int_equal(stepper_figures(s).steps, k);
-            assert_true(fabs(sapporo_stepper_get_time(s) - time) <= 4e-15 * time);
+            end_of_step(s, k, time, 4e-15 * time);
         }
         sapporo_stepper_destroy(s);
     }
