@@ -229,8 +229,7 @@ SAP_INLINE int few_take(const struct few_room *m, int threads, struct few_walkin
     return m->who->cells;
 }
 
-/* Particles that a round finds near: of this thread `many` from number `from` on, before which are `before` of `all`.
- */
+/* Particles that a round finds near: `many` of this thread, from number `from` on, behind `before` of `all`. */
 struct few_near {
     int from, many, before, all;
 };
