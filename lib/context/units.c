@@ -228,7 +228,8 @@ static int is_known(const sapporo *c, int nj, const struct sap_targets *targets)
     if (!l->valid || l->nj != nj || l->common != targets->common || l->most != targets->most) return 0;
     if (c->host.version - l->version >= (uint64_t)nj / 16 || !sap_scales(&c->time, 1, l->units.time)) return 0;
     look_at_targets(targets, of);
-    return l->by_targets ? of[0] == l->targets[0] && of[1] == l->targets[1] : of[0] <= l->size + SAP_UNITS_STEP / 2;
+    if (l->by_targets) return of[0] == l->targets[0] && of[1] == l->targets[1];
+    return of[0] <= l->size + SAP_UNITS_MUCH && of[1] <= l->pace + SAP_UNITS_MUCH;
 }
 
 /* Whether particles from address nj on, which are multiplied too, fit into double. */
@@ -269,6 +270,7 @@ static void look(sapporo *c, int nj, const struct sap_targets *targets)
                                     .targets = {of_targets[0], of_targets[1]},
                                     .by_targets = s.targets[0] != SAP_UNITS_NONE || s.targets[1] != SAP_UNITS_NONE,
                                     .size = s.size,
+                                    .pace = s.pace[1],
                                     .units = units,
                                     .faint = c->faint,
                                     .version = c->host.version};

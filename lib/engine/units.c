@@ -163,16 +163,21 @@ static int usual_softening(const struct sap_sizes *sizes)
     return at >= 0 ? number_at(&sizes->softening, at) : SAP_UNITS_NONE;
 }
 
+/* Returns the exponent of targets where they decide: there is nothing else, or it is much smaller; else NONE. */
+static int if_larger(int targets, int size)
+{
+    if (targets == SAP_UNITS_NONE) return targets;
+    return size == SAP_UNITS_NONE || targets > size + SAP_UNITS_MUCH ? targets : SAP_UNITS_NONE;
+}
+
 /* Sets what most places are like. */
 static void close_places(struct sap_spread *s, const struct sap_sizes *sizes, int elsewhere)
 {
-    enum { MUCH = 20 };
     const int all = sizes ? sizes->origin + sizes->derivative[0].n : 0;
     const int soft = larger(s->common, sizes ? usual_softening(sizes) : s->softening.most);
     int size = all ? place_at(sizes, all / 2) : s->derivative[0].most;
     int inner = all ? place_at(sizes, (all - 1) / 2) : size;
-    s->targets[0] =
-        elsewhere != SAP_UNITS_NONE && (size == SAP_UNITS_NONE || elsewhere > size + MUCH) ? elsewhere : SAP_UNITS_NONE;
+    s->targets[0] = if_larger(elsewhere, size);
     size = larger(size, s->targets[0]);
     if (size == SAP_UNITS_NONE) size = 0;
     if (inner == SAP_UNITS_NONE) inner = size;
@@ -188,8 +193,8 @@ void sap_spread_close(struct sap_spread *s, const struct sap_sizes *sizes, const
         s->pace[k] = !sizes                        ? s->derivative[k].most
                      : k < SAPPORO_DERIVATIVES / 2 ? median(&sizes->derivative[k])
                                                    : SAP_UNITS_NONE;
-    s->targets[1] = s->pace[1] == SAP_UNITS_NONE ? targets[1] : SAP_UNITS_NONE;
-    if (s->pace[1] == SAP_UNITS_NONE) s->pace[1] = targets[1];
+    s->targets[1] = if_larger(targets[1], s->pace[1]);
+    s->pace[1] = larger(s->pace[1], s->targets[1]);
     close_places(s, sizes, targets[0]);
     s->heavy = s->mass.most;
     s->light = s->mass.least;

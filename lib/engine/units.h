@@ -19,7 +19,8 @@ struct sap_units {
     int length, mass, time;
 };
 
-enum { SAP_UNITS_STEP = 32, SAP_UNITS_NONE = INT32_MIN };
+/* MUCH: by how much the exponent of targets is above that of sources where it decides. */
+enum { SAP_UNITS_STEP = 32, SAP_UNITS_MUCH = 20, SAP_UNITS_NONE = INT32_MIN };
 
 static inline int sap_units_are_plain(const struct sap_units *u) { return !(u->length | u->mass | u->time); }
 
@@ -119,7 +120,7 @@ void sap_spread_join(struct sap_spread *s, struct sap_sizes *sizes, const struct
 /*
  * Ends the adding.  What most particles are like is the median, so that a few extreme ones do not decide it; sizes
  * NULL: the largest.  targets: exponents of coordinates and velocities of targets, which decide if sources are at the
- * origin or much nearer to it, or at rest.
+ * origin or much nearer to it, or at rest or much slower.
  */
 void sap_spread_close(struct sap_spread *s, const struct sap_sizes *sizes, const int targets[2]);
 

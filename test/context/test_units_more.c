@@ -431,6 +431,61 @@ static double light_pair(sapporo *c, double light)
     return acc[0][1];
 }
 
+/* The jerk on a target at the origin with velocity v, and the size of its terms. */
+static long double jerk_there(double (*x)[3], double (*of)[3], const double *mass, int n, const double *v,
+                              long double *jerk)
+{
+    long double size = 0;
+    memset(jerk, 0, 3 * sizeof *jerk);
+    for (int j = 1; j < n; j++) {
+        long double r2 = 0, rv = 0, w[3];
+        for (int c = 0; c < 3; c++) {
+            w[c] = (long double)of[j][c] - v[c];
+            r2 += (long double)x[j][c] * x[j][c];
+            rv += x[j][c] * w[c];
+        }
+        for (int c = 0; c < 3; c++) {
+            jerk[c] += mass[j] * (w[c] - 3 * rv * x[j][c] / r2) / (r2 * sqrtl(r2));
+            size += 4 * mass[j] * fabsl(w[c]) / (r2 * sqrtl(r2));
+        }
+    }
+    return size;
+}
+
+/* Targets that are much faster than the sources decide the unit of times: their jerks are right, and so are those of
+ * slower ones between them. */
+static void fast_targets(void **state)
+{
+    enum { SOURCES = 40 };
+    static const double fast[] = {2.5e10, 1e-40, 3e12, 7e-39, 1e30, 0};
+    double x[SOURCES][3] = {{0}}, v[SOURCES][3], mass[SOURCES];
+    (void)state;
+    for (int j = 0; j < SOURCES; j++) {
+        x[j][j % 3] = j;
+        mass[j] = 1 + j % 2;
+        for (int c = 0; c < 3; c++) v[j][c] = 1e-40 * (j % (3 + c) - 1);
+    }
+    const sapporo_particles all = {.size = sizeof all, .derivative = {{x, 0}, {v, 0}}, .mass = {mass, 0}};
+    for (sapporo_precision precision = SAPPORO_SP; precision <= SAPPORO_DP; precision++) {
+        const sapporo_options options = {
+            .size = sizeof options, .precision = precision, .backend = SAPPORO_BACKEND_CPU};
+        sapporo *c;
+        assert_int_equal(sapporo_open(&options, &c), SAPPORO_OK);
+        assert_int_equal(sapporo_set_particles(c, 0, SOURCES, &all), SAPPORO_OK);
+        for (int k = 0; k < 6; k++) {
+            const double speed[1][3] = {{0, -fast[k], 0}};
+            const sapporo_request request = {
+                .size = sizeof request, .nj = SOURCES, .ni = 1, .x = {x, 0}, .v = {speed, 0}};
+            long double want[3];
+            struct rows r;
+            force(c, &request, &r, 1);
+            const long double size = jerk_there(x, v, mass, SOURCES, speed[0], want);
+            for (int a = 0; a < 3; a++) assert_true(fabsl(r.jerk[0][a] - want[a]) <= 1e-6 * size);
+        }
+        sapporo_close(c);
+    }
+}
+
 /* Masses that span what single precision holds are right; beyond, one warning names the remedy. */
 static void spans_of_masses(void **state)
 {
@@ -518,10 +573,10 @@ static void faint_force(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(batches),         cmocka_unit_test(neighbours),
-                                       cmocka_unit_test(regular_forces),  cmocka_unit_test(spline_forces),
-                                       cmocka_unit_test(reading),         cmocka_unit_test(beyond_nj),
-                                       cmocka_unit_test(mixed),           cmocka_unit_test(spans_of_masses),
-                                       cmocka_unit_test(large_softening), cmocka_unit_test(faint_force)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(batches),       cmocka_unit_test(neighbours),      cmocka_unit_test(regular_forces),
+        cmocka_unit_test(spline_forces), cmocka_unit_test(reading),         cmocka_unit_test(beyond_nj),
+        cmocka_unit_test(mixed),         cmocka_unit_test(spans_of_masses), cmocka_unit_test(large_softening),
+        cmocka_unit_test(faint_force),   cmocka_unit_test(fast_targets)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -390,11 +390,18 @@ static void solve_row(const struct store *store, const struct force *f, const st
     finish(store, &s, f->precision, row);
 }
 
-/* Targets beyond the range of single precision may decide the units of those beside them. */
-static void note_far_targets(const struct force *f, struct answer *a)
+/*
+ * Targets beyond the range of single precision, or much faster than all sources, may decide the units of those beside
+ * them, or be beyond the units that others have decided.
+ */
+static void note_far_targets(const struct store *store, const struct force *f, struct answer *a)
 {
     int far = 0;
+    double pace = 0;
+    for (int k = 0; k < store->n && store->at[k].address < f->nj; k++)
+        pace = larger_of(pace, sizes(store->at[k].term[1]));
     for (int i = 0; i < f->ni && f->x; i++) far |= !(sizes(f->x[i]) < 0x1p36);
+    for (int i = 0; i < f->ni && f->v && f->ni > 1 && store->order > 2; i++) far |= sizes(f->v[i]) > 0x1p36 * pace;
     for (int i = 0; i < f->ni && far && f->precision != SAPPORO_DP; i++)
         memset(a->row[i].bounded, 0, sizeof a->row[i].bounded);
 }
@@ -416,7 +423,7 @@ struct answer *answer_new(const struct store *store, const struct force *f)
         else
             no_row(a, i);
     }
-    note_far_targets(f, a);
+    note_far_targets(store, f, a);
     free(source);
     return a;
 }
