@@ -45,12 +45,14 @@ SAP_INLINE D sap_tree_in_units(const D *place, const struct sap_gaps *gaps, cons
 
 /*
  * Returns a guard or a radius, in units, padded so that it holds for words of float, which have errors of 2^-24 of a
- * coordinate each; `size` is the largest coordinate.  If coordinates have been cut, no distance is large enough.
+ * coordinate each, and of the smallest float; `size` is the largest coordinate.  If coordinates have been cut, no
+ * distance is large enough.
  */
 SAP_INLINE D sap_tree_padded(D length, D size)
 {
     const D room = d_mul(size, d_set1(SAP_NUMBER(0x1p-20, 0x3EB0000000000000UL)));
-    const D reach = d_mul(d_add(length, room), d_set1(SAP_NUMBER(0x1.00001p0, 0x3FF0000100000000UL)));
+    const D reach = d_add(d_mul(d_add(length, room), d_set1(SAP_NUMBER(0x1.00001p0, 0x3FF0000100000000UL))),
+                          d_set1(SAP_NUMBER(0x1p-100, 0x39B0000000000000UL)));
     return dm_any(d_gt(d_set1(SAP_TREE_FAR), d_max(size, reach))) ? reach : d_set1(SAP_TREE_NEVER);
 }
 

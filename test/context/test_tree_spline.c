@@ -448,6 +448,31 @@ static void short_lengths(void **state)
     on_each(short_lengths_on);
 }
 
+/* One length so large that all other distances are below the range of float in its units. */
+static void longest_on(const struct engine *e)
+{
+    static const double lengths[] = {0x1p40, 0x1p60, 0x1p100, 0x1p140, 0x1p180, 0x1p254};
+    for (int k = 0; k < 6; k++) {
+        struct problem_of_tree *const p = problem_make(5, MEAN);
+        double worst = 0;
+        p->h[17] = lengths[k];
+        for (int i = 0; i < N; i++) p->want[i] = solve(&p->b, p->h, MEAN, p->b.x[i], p->h[i], i);
+        sapporo_tree *t = plant(p, tree_on(e));
+        struct tree_rows rows = tree_rows_of(t, NULL, N);
+        for (int i = 0; i < N; i++) worst = worst_of(worst, error_of(&p->want[i], rows.acc[i], rows.pot[i]));
+        if (!(worst < 3e-3)) fail_msg("%s, length %g: error %.1e", e->name, lengths[k], worst);
+        tree_rows_free(&rows);
+        sapporo_tree_destroy(t);
+        problem_drop(p);
+    }
+}
+
+static void longest(void **state)
+{
+    (void)state;
+    on_each(longest_on);
+}
+
 /* ---- refresh ---- */
 
 static void check_exact(const struct engine *e, sapporo_tree *t, const struct problem_of_tree *p, const char *what)
@@ -559,8 +584,8 @@ static void refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TREE_TEST(pairs),  TREE_TEST(cells),       TREE_TEST(points),        TREE_TEST(active_particles),
-        TREE_TEST(places), TREE_TEST(long_places), TREE_TEST(short_lengths), TREE_TEST(refresh),
-        TREE_TEST(refused)};
+        TREE_TEST(pairs),   TREE_TEST(cells),       TREE_TEST(points),        TREE_TEST(active_particles),
+        TREE_TEST(places),  TREE_TEST(long_places), TREE_TEST(short_lengths), TREE_TEST(refresh),
+        TREE_TEST(refused), TREE_TEST(longest)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
