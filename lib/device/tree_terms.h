@@ -486,20 +486,39 @@ SAP_INLINE void bound_of(const struct sap_gpu_tree *t, LOCAL D (*x)[3], int rows
 SAP_INLINE D nearest_of(const struct walk_force *o, int group) { return o->bound[SAP_GROUP_WORDS * (size_t)group + 7]; }
 #endif
 
+/* Writes a row; returns 1 if it is finite. */
+SAP_INLINE int write_row(const D *row, size_t to, GLOBAL D *acc, GLOBAL D *pot)
+{
+    int finite = 1;
+    for (int q = 0; q < SAP_SUMS2; q++) finite &= dm_any(d_eq(d_sub(row[q], row[q]), d_set1(SAP_ZERO))) ? 1 : 0;
+    pot[to] = row[SAP_POT];
+    for (int c = 0; c < 3; c++) acc[3 * to + c] = row[SAP_ACC + c];
+    return finite;
+}
+
+#if defined(SAP_KERNEL_DP)
+/* The same of a row whose factors may leave double where its products do not: they are applied one by one. */
+SAP_INLINE int write_by_steps(const D *sum, const struct sap_gpu_tree *t, size_t to, GLOBAL D *acc, GLOBAL D *pot)
+{
+    D row[SAP_SUMS2];
+    for (int q = 0; q < SAP_SUMS2; q++) {
+        const D x = d_mul(d_div(q == SAP_POT ? d_neg(sum[q]) : sum[q], t->mass_unit), t->unit);
+        row[q] = q == SAP_POT ? x : d_mul(x, t->unit);
+    }
+    return write_row(row, to, acc, pot);
+}
+#endif
+
 /* Writes the sums of a target particle to a row; returns 1 if it is finite, else tells so in double. */
 SAP_INLINE int deliver_row(const D *sum, const struct sap_gpu_tree *t, size_t to, GLOBAL D *acc, GLOBAL D *pot,
                            GLOBAL int *left)
 {
     const D to_pot = d_div(t->unit, t->mass_unit), to_acc = d_mul(to_pot, t->unit);
-    const D p = d_mul(d_neg(sum[SAP_POT]), to_pot);
-    int finite = dm_any(d_eq(d_sub(p, p), d_set1(SAP_ZERO))) ? 1 : 0;
-    pot[to] = p;
-    for (int c = 0; c < 3; c++) {
-        const D a = d_mul(sum[SAP_ACC + c], to_acc);
-        finite &= dm_any(d_eq(d_sub(a, a), d_set1(SAP_ZERO))) ? 1 : 0;
-        acc[3 * to + c] = a;
-    }
+    const D row[SAP_SUMS2] = {d_mul(d_neg(sum[SAP_POT]), to_pot), d_mul(sum[SAP_ACC], to_acc),
+                              d_mul(sum[SAP_ACC + 1], to_acc), d_mul(sum[SAP_ACC + 2], to_acc)};
+    int finite = write_row(row, to, acc, pot);
 #if defined(SAP_KERNEL_DP)
+    if (!finite) finite = write_by_steps(sum, t, to, acc, pot);
     if (!finite) left[SAP_LEFT_BEYOND] = 1;
 #else
     (void)left; /* the row is left to double */

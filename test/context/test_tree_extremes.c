@@ -179,6 +179,43 @@ static void tiny_softening(void **state)
         }
 }
 
+/* Two bodies with splines at one point, and a place far from it in units of their length: the factors from these units
+ * to the caller's leave double, the forces do not. */
+static void expect_tiny_point(sapporo_softening softening, double mass, int k)
+{
+    const double x[2][3] = {{0}}, m[2] = {mass / 2, mass / 4}, h[2] = {1e-152, 1e-152};
+    const double at[1][3] = {{1e-130, 0, 0}}, none[1] = {0}, far = -(m[0] + m[1]) / 1e-130;
+    const sapporo_tree_particles p = {.size = sizeof p, .n = 2, .x = {x, 0}, .mass = {m, 0}, .h = {h, 0}};
+    const sapporo_tree_request self = {.size = sizeof self, .ni = 2};
+    const sapporo_tree_request place = {.size = sizeof place, .ni = 1, .x = {at, 0}, .h = {none, 0}};
+    double acc[2][3], pot[2];
+    sapporo_tree_options o = options();
+    sapporo_tree *t;
+    o.softening = softening;
+    o.experiments = SAPPORO_EXPERIMENTS(0, k / 2 ? SAPPORO_WALK_STACKLESS : SAPPORO_WALK_GROUPS, 0);
+    o.precision = k % 2 ? SAPPORO_DP : SAPPORO_SP;
+    assert_int_equal(sapporo_tree_create(&o, 2, &t), SAPPORO_OK);
+    assert_int_equal(sapporo_tree_set(t, &p), SAPPORO_OK);
+    assert_int_equal(sapporo_tree_build(t), SAPPORO_OK);
+    assert_int_equal(sapporo_tree_force(t, &place, acc, pot), SAPPORO_OK);
+    assert_true(fabs(acc[0][0] / (far / 1e-130) - 1) < 1e-6 && fabs(pot[0] / far - 1) < 1e-6);
+    assert_int_equal(sapporo_tree_force(t, &self, acc, pot), SAPPORO_OK);
+    for (int i = 0; i < 2; i++) {
+        assert_true(acc[i][0] == 0 && acc[i][1] == 0 && acc[i][2] == 0);
+        assert_true(fabs(pot[i] / (-2.8 * m[1 - i] / h[i]) - 1) < 1e-6);
+    }
+    sapporo_tree_destroy(t);
+}
+
+static void tiny_points(void **state)
+{
+    static const double MASS[] = {1, 1e6, 1e30};
+    (void)state;
+    for (int soft = 1; soft < 3; soft++)
+        for (int m = 0; m < 3; m++)
+            for (int k = 0; k < 4; k++) expect_tiny_point((sapporo_softening)soft, MASS[m], k);
+}
+
 /* A search radius may be any number that is not negative, infinity too; NaN is none. */
 static void large_radii(void **state)
 {
@@ -392,6 +429,6 @@ int main(void)
     const struct CMUnitTest tests[] = {TREE_TEST(extremes),        TREE_TEST(places_beyond),   TREE_TEST(forces_beyond),
                                        TREE_TEST(masses_beyond),   TREE_TEST(tiny_softening),  TREE_TEST(large_radii),
                                        TREE_TEST(overflow_beside), TREE_TEST(pair_at_a_point), TREE_TEST(shrunken),
-                                       TREE_TEST(tiny_clump)};
+                                       TREE_TEST(tiny_clump),      TREE_TEST(tiny_points)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,6 +1,7 @@
 /*
- * cpu_rescue.c - the force on one particle whose pair terms leave the range of double in units of the tree: each pair
- * is computed from a unit vector and quotients, so only forces that double cannot hold are lost.
+ * cpu_rescue.c - the sums of a walk in the caller's units, and the force on one particle whose pair terms leave the
+ * range of double in units of the tree: each pair is computed from a unit vector and quotients, so only forces that
+ * double cannot hold are lost.
  */
 #include <math.h>
 
@@ -55,4 +56,35 @@ void sap_tree_rescue_cell(const struct sap_cpu_field *t, int cell, struct sap_tr
         const double along = s->mass + (2.5 * a - s->t) / units / units;
         r->acc[c] += (along * n[c] - w[c] / units / units) / length / length;
     }
+}
+
+static int is_finite_row(const double *acc, double pot)
+{
+    return isfinite(pot) && isfinite(acc[0]) && isfinite(acc[1]) && isfinite(acc[2]);
+}
+
+/*
+ * Returns a sum of masses over a power of a length, 1 or 2, in the caller's units.  Where the factor leaves double, as
+ * of a heavy point of tiny length, the product need not.
+ */
+static double from_units(const struct sap_cpu_frame *f, double sum, int power)
+{
+    const double unit = f->unit, x = sum * ((power > 1 ? unit * unit : unit) / f->mass_unit);
+    return isfinite(x) ? x : sum / f->mass_unit * unit * (power > 1 ? unit : 1);
+}
+
+int sap_cpu_results(const struct sap_cpu_frame *f, const double *sum, double *acc, double *pot)
+{
+    *pot = 0 - from_units(f, sum[0], 1);
+    for (int c = 0; c < 3; c++) acc[c] = from_units(f, sum[1 + c], 2);
+    return is_finite_row(acc, *pot);
+}
+
+int sap_cpu_rescued(const struct sap_cpu_frame *f, const struct sap_tree_rescue *r, double *acc, double *pot)
+{
+    *pot = 0 - r->pot / f->mass_unit;
+    for (int c = 0; c < 3; c++) acc[c] = r->acc[c] / f->mass_unit;
+    if (is_finite_row(acc, *pot)) return 1;
+    for (int c = 0; c < 3; c++) acc[c] = *pot = NAN;
+    return 0;
 }

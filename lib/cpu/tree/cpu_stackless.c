@@ -106,12 +106,10 @@ static void start_one(const struct sap_cpu_field *t, const struct sap_tree_run *
 /* Computes a force whose sums left the range of double from all particles, by quotients; returns 0 if that fails. */
 static int rescue(const struct sap_cpu_field *t, const struct one *o, double *acc, double *pot)
 {
-    struct sap_tree_rescue r = {.x = {o->x[0], o->x[1], o->x[2]}, .eps = sqrt(t->frame->soft.eps2)};
+    struct sap_tree_rescue r = {
+        .x = {o->x[0], o->x[1], o->x[2]}, .eps = sqrt(t->frame->soft.eps2), .pot = t->pairs->lost};
     sap_tree_rescue_particles(t, 0, t->from->n, o->self, &r);
-    double sum = *pot = 0 - r.pot / t->frame->mass_unit;
-    for (int c = 0; c < 3; c++) sum += acc[c] = r.acc[c] / t->frame->mass_unit;
-    for (int c = 0; c < 3 && !isfinite(sum); c++) acc[c] = *pot = NAN;
-    return isfinite(sum);
+    return sap_cpu_rescued(t->frame, &r, acc, pot);
 }
 
 /* A walk that is distributed over threads. */
@@ -127,17 +125,14 @@ static void walk_some(void *argument, ptrdiff_t from, ptrdiff_t to)
     struct stackless_walk *const w = argument;
     const struct sap_cpu_field *const t = w->field;
     const struct sap_tree_run *const run = w->run;
-    const double pot = t->frame->unit / t->frame->mass_unit,
-                 acc = t->frame->unit * t->frame->unit / t->frame->mass_unit;
     long long particle = 0, cell = 0;
     for (ptrdiff_t k = from; k < to; k++) {
         struct one o;
         const int row = run->slots->row[k];
         start_one(t, run, run->slots->walker[k], &o);
         walk_one(t, &o);
-        double phi = 0 - o.sum[SAP_POT] * pot, a[3], sum = phi;
-        for (int c = 0; c < 3; c++) sum += a[c] = o.sum[SAP_ACC + c] * acc;
-        if (!isfinite(sum) && !t->pairs->has_lengths && !rescue(t, &o, a, &phi)) atomic_fetch_add(&w->beyond, 1);
+        double a[3], phi;
+        if (!sap_cpu_results(t->frame, o.sum, a, &phi) && !rescue(t, &o, a, &phi)) atomic_fetch_add(&w->beyond, 1);
         if (run->pot) run->pot[row] = phi;
         for (int c = 0; c < 3 && run->acc; c++) run->acc[row][c] = a[c];
         particle += o.particle;

@@ -289,7 +289,14 @@ void sap_tree_rescue_particles(const struct sap_cpu_field *field, int from, int 
                                struct sap_tree_rescue *rescue);
 void sap_tree_rescue_cell(const struct sap_cpu_field *field, int cell, struct sap_tree_rescue *rescue);
 
-/* Computes the same, with a walk for each particle alone (cpu_stackless.c). */
+/*
+ * Computes a row of results, from the sums of a walk, pot and acc[3], or from what was computed anew; returns whether
+ * it is finite.  A row of the second is NaN else.
+ */
+int sap_cpu_results(const struct sap_cpu_frame *f, const double *sum, double *acc, double *pot);
+int sap_cpu_rescued(const struct sap_cpu_frame *f, const struct sap_tree_rescue *rescue, double *acc, double *pot);
+
+/* Computes forces on slots, with a walk for each particle alone (cpu_stackless.c). */
 void sap_cpu_walk_alone(const struct sap_cpu_nodes *from, const struct sap_cpu_frame *frame, struct sap_tree_run *run,
                         int threads);
 

@@ -309,34 +309,19 @@ static int sum_particles(const struct sap_cpu_field *t, struct walk_memory *w, c
            sum_spans(t, w, kernel, frame, &of_group, SAP_SOURCES_OWN);
 }
 
-/* The units of potentials and of accelerations in the lanes of a kernel. */
-static double unit_of_pot(const struct sap_cpu_frame *f, const struct sap_tree_kernel *kernel)
+/* Computes the potential and the acceleration of lane k in the caller's units; returns whether they are finite. */
+static int results_of(const struct sap_cpu_frame *f, const struct sap_tree_kernel *kernel,
+                      const struct sap_tree_lanes *lanes, int k, double *acc, double *pot)
 {
-    return kernel->pot_scale * (f->unit / f->mass_unit);
+    double sum[4] = {lanes->sum[0][k] * kernel->pot_scale};
+    for (int c = 1; c < 4; c++) sum[c] = lanes->sum[c][k] * kernel->acc_scale;
+    return sap_cpu_results(f, sum, acc, pot);
 }
 
-static double unit_of_acc(const struct sap_cpu_frame *f, const struct sap_tree_kernel *kernel)
+static void write_row(const struct sap_tree_run *run, const double *acc, double pot, int row)
 {
-    return kernel->acc_scale * (f->unit * f->unit / f->mass_unit);
-}
-
-/* Whether the results of lane k are finite, in the caller's units too. */
-static int is_finite(const struct sap_cpu_frame *f, const struct sap_tree_kernel *kernel,
-                     const struct sap_tree_lanes *lanes, int k)
-{
-    const double acc = unit_of_acc(f, kernel);
-    int finite = isfinite(lanes->sum[0][k] * unit_of_pot(f, kernel)) != 0;
-    for (int c = 0; c < 3; c++) finite &= isfinite(lanes->sum[1 + c][k] * acc) != 0;
-    return finite;
-}
-
-/* Writes the sums of lane k to a row of the results. */
-static void deliver(const struct sap_cpu_field *t, const struct sap_tree_run *run, const struct sap_tree_kernel *kernel,
-                    const struct sap_tree_lanes *lanes, int k, int row)
-{
-    const double pot = unit_of_pot(t->frame, kernel), acc = unit_of_acc(t->frame, kernel);
-    if (run->pot) run->pot[row] = 0 - lanes->sum[0][k] * pot;
-    for (int c = 0; c < 3 && run->acc; c++) run->acc[row][c] = lanes->sum[1 + c][k] * acc;
+    if (run->pot) run->pot[row] = pot;
+    for (int c = 0; c < 3 && run->acc; c++) run->acc[row][c] = acc[c];
 }
 
 static void rescue_spans(const struct sap_cpu_field *t, const struct spans *s, struct sap_tree_rescue *r)
@@ -356,14 +341,9 @@ static void rescue(const struct sap_cpu_field *t, const struct sap_tree_run *run
     rescue_spans(t, &w->outer, &r);
     rescue_spans(t, &w->inner, &r);
     sap_tree_rescue_particles(t, own.from, own.to, walker, &r);
-    double sum = r.pot / t->frame->mass_unit;
-    if (run->pot) run->pot[row] = 0 - sum;
-    for (int c = 0; c < 3 && run->acc; c++) run->acc[row][c] = r.acc[c] / t->frame->mass_unit;
-    for (int c = 0; c < 3; c++) sum += r.acc[c] / t->frame->mass_unit;
-    if (isfinite(sum)) return;
-    w->beyond++;
-    if (run->pot) run->pot[row] = NAN;
-    for (int c = 0; c < 3 && run->acc; c++) run->acc[row][c] = NAN;
+    double acc[3], pot;
+    w->beyond += !sap_cpu_rescued(t->frame, &r, acc, &pot);
+    write_row(run, acc, pot, row);
 }
 
 /*
@@ -376,13 +356,13 @@ static int deliver_good(const struct sap_cpu_field *t, const struct sap_tree_run
     const struct sap_tree_kernel *const kernel = wide ? t->frame->wide : t->frame->narrow;
     int left = 0;
     for (int k = 0; k < n; k++) {
-        const int good = is_finite(t->frame, kernel, w->lanes, k);
-        if (wide && !good) {
-            rescue(t, run, w, own, k);
+        double acc[3], pot;
+        if (results_of(t->frame, kernel, w->lanes, k, acc, &pot)) {
+            write_row(run, acc, pot, w->row[k]);
             continue;
         }
-        if (wide || good) {
-            deliver(t, run, kernel, w->lanes, k, w->row[k]);
+        if (wide) {
+            rescue(t, run, w, own, k);
             continue;
         }
         w->which[left] = w->which[k];
