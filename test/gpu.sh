@@ -350,7 +350,9 @@ sanitize() {
     fi
     (
         cut=${SANITIZE_LIMIT:-120}
+        # variables are set out here: the tool does not follow a program that another one starts
         run "$tool $what" env SAPPORO_TEST_ENGINES=cuda SAPPORO_BACKEND=cuda SAPPORO_TEST_OBSERVED=1 \
+            CMOCKA_TEST_FILTER="${inner:-*}" \
             compute-sanitizer --tool "$tool" --target-processes "$targets" --error-exitcode 9 --print-limit 20 \
             "$@" >/dev/null
     ) &
@@ -408,7 +410,7 @@ step_sanitize() {
             if [ "$test" = fuzz ]; then
                 sanitize_fuzz "$tool"
             elif [ -x "$program" ]; then
-                sanitize "$tool" "test_$test" env CMOCKA_TEST_FILTER="$inner" "$program"
+                sanitize "$tool" "test_$test" "$program"
             fi
         done
         set +f
