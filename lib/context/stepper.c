@@ -21,7 +21,7 @@ static void retire(sapporo_stepper *s)
     sap_handle_withdraw(&s->object.self);
     if (s->particles) s->ops->destroy(s->particles);
     if (s->tree && !s->is_part) s->trees->destroy(s->tree);
-    sap_tree_engine_close(&s->on);
+    sap_context_tree_engine_close(&s->on);
     sapporo_close(s->direct.context);
     free(s->direct.x);
     free(s->direct.index);

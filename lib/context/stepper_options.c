@@ -196,7 +196,7 @@ static int open_direct(sapporo_stepper *s, const sapporo_tree_options *o, int n)
 
 static int open_tree(sapporo_stepper *s, const struct sap_settings *settings, int n)
 {
-    int status = sap_tree_engine_open(settings, &s->on, &s->object.notes);
+    int status = sap_context_tree_engine_open(settings, &s->on, &s->object.notes);
     if (status) return status;
     s->trees = s->on.engine->tree;
     s->ops = s->on.engine->stepper;

@@ -28,7 +28,7 @@ static void retire(sapporo_tree *t)
 {
     sap_handle_withdraw(&t->object.self);
     if (t->tree) t->ops->destroy(t->tree);
-    sap_tree_engine_close(&t->on);
+    sap_context_tree_engine_close(&t->on);
     sap_object_retire(&t->object, sizeof *t);
 }
 
@@ -37,7 +37,7 @@ static int make(sapporo_tree *t, const sapporo_tree_options *options, int n)
     struct sap_settings settings;
     int status = n < 0 ? fail(t, SAPPORO_ERR_ARGUMENT, "a tree of %d particles", n) : SAPPORO_OK;
     if (!status) status = sap_tree_options_read(options, &settings, &t->settings, &t->object.notes);
-    if (!status) status = sap_tree_engine_open(&settings, &t->on, &t->object.notes);
+    if (!status) status = sap_context_tree_engine_open(&settings, &t->on, &t->object.notes);
     if (status) return status;
     t->ops = t->on.engine->tree;
     t->ops->kind(t->on.devices, &t->settings, t->kind, sizeof t->kind);
@@ -98,16 +98,16 @@ size_t sapporo_tree_memory_needed(const sapporo_tree_options *options, int n, si
     size_t bytes = 0;
     if (device_bytes) *device_bytes = 0;
     if (n <= 0 || sap_tree_options_read(options, &settings, &tree, &notes)) return 0;
-    if (!sap_tree_engine_open(&settings, &on, &notes))
+    if (!sap_context_tree_engine_open(&settings, &on, &notes))
         bytes = on.engine->tree->memory(on.devices, &tree, n, device_bytes);
-    sap_tree_engine_close(&on);
+    sap_context_tree_engine_close(&on);
     return bytes;
 }
 
 /* Number of particles of the tree; < 0 if there is no tree. */
 static int particles_of(const sapporo_tree *t) { return t->ops->count(t->tree, 0); }
 
-int sap_tree_failed(sapporo_tree *t, int status, const char *what, const char *stays)
+int sap_context_tree_failed(sapporo_tree *t, int status, const char *what, const char *stays)
 {
     const char *const words = t->ops->words(t->tree), *const text = sapporo_status_text(status),
                       *const colon = words[0] ? ": " : "";
@@ -229,7 +229,7 @@ int sapporo_tree_set(sapporo_tree *tree, const sapporo_tree_particles *particles
     if (!status) {
         status = t->ops->set(t->tree, &p);
         if (status)
-            (void)sap_tree_failed(t, status, "particles", "");
+            (void)sap_context_tree_failed(t, status, "particles", "");
         else {
             t->has_lengths = p.h.base || (t->has_lengths && p.n == t->given);
             t->has_masses |= p.mass.base != NULL;
@@ -246,10 +246,10 @@ static int build(sapporo_tree *t, double lead)
     const int status = lead > 0 ? t->ops->build_ahead(t->tree, lead) : t->ops->build(t->tree);
     const int lost = particles_of(t) < 0;
     if (status)
-        (void)sap_tree_failed(t, status, "building a tree",
-                              before < 0 ? ""
-                              : lost     ? ", and the last tree is lost"
-                                         : KEPT);
+        (void)sap_context_tree_failed(t, status, "building a tree",
+                                      before < 0 ? ""
+                                      : lost     ? ", and the last tree is lost"
+                                                 : KEPT);
     else
         sap_pace_begin(&t->pace, lead);
     return status;
@@ -275,8 +275,8 @@ static int refresh(sapporo_tree *t)
         status = t->ops->refresh(t->tree);
         const int lost = particles_of(t) < 0;
         if (status)
-            (void)sap_tree_failed(t, status, "refreshing the tree",
-                                  lost ? ", and forces need a refresh or a build" : KEPT);
+            (void)sap_context_tree_failed(t, status, "refreshing the tree",
+                                          lost ? ", and forces need a refresh or a build" : KEPT);
         else
             t->pace.age++;
     }
@@ -294,7 +294,7 @@ int sapporo_tree_refresh(sapporo_tree *tree)
 static int make_past(sapporo_tree *t, int keeps)
 {
     const int status = t->ops->past(t->tree, keeps);
-    return status ? sap_tree_failed(t, status, "positions for later builds", "") : SAPPORO_OK;
+    return status ? sap_context_tree_failed(t, status, "positions for later builds", "") : SAPPORO_OK;
 }
 
 int sapporo_tree_refresh_or_build(sapporo_tree *tree, double factor, int *built)
@@ -386,7 +386,7 @@ int sapporo_tree_force(sapporo_tree *tree, const sapporo_tree_request *request, 
         warn_of_nothing(t);
         status = t->ops->force(t->tree, &r, acc, pot);
         if (status < 0)
-            (void)sap_tree_failed(t, status, "force of the tree", "");
+            (void)sap_context_tree_failed(t, status, "force of the tree", "");
         else
             note_interactions(t, &r);
     }
@@ -430,7 +430,7 @@ int sapporo_tree_neighbours(sapporo_tree *tree, int ni, sapporo_column x, sappor
     int status = check_search(t, ni, &x, &h, first, room, list);
     if (!status) {
         status = t->ops->search(t->tree, ni, x, h, first, room, list);
-        if (status < 0) (void)sap_tree_failed(t, status, "neighbours", "");
+        if (status < 0) (void)sap_context_tree_failed(t, status, "neighbours", "");
     }
     if (status < 0) write_empty(ni, first);
     return sap_call_end(&call, status);
@@ -464,13 +464,13 @@ int sapporo_tree_get_statistics(sapporo_tree *tree, sapporo_tree_statistics *sta
     whole.first_interactions = t->pace.first;
     if (status) {
         whole = none;
-        (void)sap_tree_failed(t, status, "statistics of the tree", "");
+        (void)sap_context_tree_failed(t, status, "statistics of the tree", "");
     }
     give_statistics(statistics, &whole);
     return sap_call_end(&call, status);
 }
 
-int sap_tree_structure_of(sapporo_tree *tree, struct sap_tree_structure *structure)
+int sap_context_tree_structure_of(sapporo_tree *tree, struct sap_tree_structure *structure)
 {
     struct sap_public_call call;
     sapporo_tree *const t = sap_call_look(&call, SAP_HANDLE_TREE, tree);

@@ -41,7 +41,8 @@ static int try_engine(const struct sap_engine *engine, const struct sap_settings
     return 0;
 }
 
-int sap_tree_engine_open(const struct sap_settings *settings, struct sap_tree_engine *on, struct sap_notes *notes)
+int sap_context_tree_engine_open(const struct sap_settings *settings, struct sap_tree_engine *on,
+                                 struct sap_notes *notes)
 {
     for (int k = 0; sap_engines[k]; k++) {
         if (settings->backend != SAPPORO_BACKEND_AUTO && settings->backend != sap_engines[k]->backend) continue;
@@ -51,7 +52,7 @@ int sap_tree_engine_open(const struct sap_settings *settings, struct sap_tree_en
     return sap_error(notes, SAPPORO_ERR_UNSUPPORTED, "no engine of this build has trees");
 }
 
-void sap_tree_engine_close(struct sap_tree_engine *on)
+void sap_context_tree_engine_close(struct sap_tree_engine *on)
 {
     if (on->devices) on->engine->close(on->devices);
     on->devices = NULL;

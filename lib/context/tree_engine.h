@@ -10,7 +10,8 @@ struct sap_tree_engine {
 };
 
 /* Opens the first engine that has a device and supports trees.  If the user named a backend, it tries no other. */
-int sap_tree_engine_open(const struct sap_settings *settings, struct sap_tree_engine *on, struct sap_notes *notes);
-void sap_tree_engine_close(struct sap_tree_engine *on);
+int sap_context_tree_engine_open(const struct sap_settings *settings, struct sap_tree_engine *on,
+                                 struct sap_notes *notes);
+void sap_context_tree_engine_close(struct sap_tree_engine *on);
 
 #endif

@@ -11,7 +11,7 @@
 /* Sets the error of an engine call that failed: `what`; returns its status. */
 static int done(sapporo_tree *t, int status, const char *what)
 {
-    return status ? sap_tree_failed(t, status, what, "") : SAPPORO_OK;
+    return status ? sap_context_tree_failed(t, status, what, "") : SAPPORO_OK;
 }
 
 /* Fails if there is no tree with particles. */

@@ -22,6 +22,6 @@ struct sapporo_tree {
 };
 
 /* Sets the error of an engine call: `what` failed, with the engine's own text; `stays` says what the tree is now. */
-int sap_tree_failed(sapporo_tree *tree, int status, const char *what, const char *stays);
+int sap_context_tree_failed(sapporo_tree *tree, int status, const char *what, const char *stays);
 
 #endif

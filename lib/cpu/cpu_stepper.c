@@ -325,7 +325,7 @@ static int force_massless(struct cpu_stepper *s, const struct sap_step *step, co
         s->massless_a[k] = s->tree->given.a[list[active->massive + k]];
     }
     if (list) x = (const double(*)[3])s->massless_x, a = s->massless_a;
-    return to_be_judged(sap_tree_force_massless_cpu(s->tree, rows, x, known ? a : NULL, s->row_a + active->massive,
+    return to_be_judged(sap_cpu_tree_force_massless(s->tree, rows, x, known ? a : NULL, s->row_a + active->massive,
                                                     s->row_pot + active->massive));
 }
 

@@ -29,7 +29,7 @@ static struct sap_cpu_tree cut(const bodies *b, sapporo_tree_kind kind, int leaf
     struct sap_cpu_tree t = {.own.n = b->n,
                              .settings = {.kind = kind, .leaf_size = leaf_size, .group_size = group_size}};
     struct sap_tree_nodes cells = {0};
-    const struct sap_tree_box box = sap_tree_box_of((const double(*)[3])b->x, b->n, 1);
+    const struct sap_cpu_box box = sap_cpu_tree_box_of((const double(*)[3])b->x, b->n, 1);
     const struct sap_kd_input in = {.n = b->n,
                                     .x = b->x[0],
                                     .mass = b->mass,
@@ -47,7 +47,7 @@ static struct sap_cpu_tree cut(const bodies *b, sapporo_tree_kind kind, int leaf
     t.group = zeroed(room, sizeof *t.group);
     t.group_of = zeroed((size_t)b->n + 1, sizeof *t.group_of);
     for (size_t g = 0; g < room; g++) t.group[g].first = MARK;
-    sap_tree_cut_groups(&t, 1);
+    sap_cpu_tree_cut_groups(&t, 1);
     return t;
 }
 
@@ -64,7 +64,7 @@ static void check_groups(const struct sap_cpu_tree *t, int most, int packed)
 {
     int at = 0;
     for (int g = 0; g < t->self.groups; g++) {
-        const struct sap_tree_group *const group = &t->group[g];
+        const struct sap_cpu_group *const group = &t->group[g];
         assert_int_equal(group->first, at);
         assert_in_range(group->count, 1, most);
         for (int k = 0; k < group->count; k++) assert_int_equal(t->group_of[at++], g);
@@ -167,7 +167,7 @@ static double diagonal(const bodies *b, const struct sap_tree_structure *s, int 
 static struct sap_tree_structure groups_of(sapporo_tree *t, int n)
 {
     struct sap_tree_structure s = {.nodes = 0};
-    assert_int_equal(sap_tree_structure_of(t, &s), SAPPORO_OK);
+    assert_int_equal(sap_context_tree_structure_of(t, &s), SAPPORO_OK);
     const size_t nodes = (size_t)s.nodes + 1;
     s.first = zeroed(nodes, sizeof *s.first);
     s.count = zeroed(nodes, sizeof *s.count);
@@ -181,7 +181,7 @@ static struct sap_tree_structure groups_of(sapporo_tree *t, int n)
     s.q = zeroed(nodes, sizeof *s.q);
     s.address = zeroed((size_t)n + 1, sizeof *s.address);
     s.group = zeroed((size_t)n + 1, sizeof *s.group);
-    assert_int_equal(sap_tree_structure_of(t, &s), SAPPORO_OK);
+    assert_int_equal(sap_context_tree_structure_of(t, &s), SAPPORO_OK);
     return s;
 }
 

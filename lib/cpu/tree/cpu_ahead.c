@@ -36,13 +36,13 @@ static void keep_some(void *argument, ptrdiff_t from, ptrdiff_t to)
     memcpy(t->given.past_x[0] + from, t->given.x + from, (size_t)(to - from) * sizeof *t->given.x);
 }
 
-int sap_tree_past_cpu(struct sap_tree *opaque_tree, int keeps)
+int sap_cpu_tree_past(struct sap_tree *opaque_tree, int keeps)
 {
     struct sap_cpu_tree *const t = (void *)opaque_tree;
     t->words[0] = '\0';
     for (int k = 0; k < 2; k++) {
         if (!t->given.past_x[k]) t->given.past_x[k] = malloc(((size_t)t->room + 1) * sizeof *t->given.past_x[k]);
-        if (!t->given.past_x[k]) return sap_tree_failed_cpu(t, SAPPORO_ERR_MEMORY, "for earlier positions");
+        if (!t->given.past_x[k]) return sap_cpu_tree_failed(t, SAPPORO_ERR_MEMORY, "for earlier positions");
     }
     if (!keeps) return SAPPORO_OK;
     double(*const oldest)[3] = t->given.past_x[1];
@@ -65,28 +65,28 @@ static void exchange_positions(struct sap_cpu_tree *t)
 /* Whether the moments of the particles set last fit into double: a build for a later time must not hide that. */
 static int is_in_range(const struct sap_cpu_tree *t, int threads)
 {
-    const struct sap_tree_box box = sap_tree_box_of((const double(*)[3])t->given.x, t->given.n, threads);
+    const struct sap_cpu_box box = sap_cpu_tree_box_of((const double(*)[3])t->given.x, t->given.n, threads);
     double sum = 0;
     for (int i = 0; i < t->given.n; i++) sum += fabs(t->given.mass[i]);
     return sap_tree_in_range(box.low, box.high, sum);
 }
 
-int sap_tree_build_ahead_cpu(struct sap_tree *opaque_tree, double lead)
+int sap_cpu_tree_build_ahead(struct sap_tree *opaque_tree, double lead)
 {
     struct sap_cpu_tree *const t = (void *)opaque_tree;
     struct looking_ahead l = {t, lead};
     const int threads = threads_for(t);
     if (!t->given.past_x[1] || t->given.past[0] != t->given.n || !is_in_range(t, threads))
-        return sap_tree_cpu.build(opaque_tree);
+        return sap_cpu_tree_ops.build(opaque_tree);
     sap_team_for(threads, t->given.n, sap_team_chunk(t->given.n, threads, AT_ONCE), look_ahead, &l);
     t->given.past[1] = -1;
     exchange_positions(t);
-    int status = sap_tree_cpu.build(opaque_tree);
+    int status = sap_cpu_tree_ops.build(opaque_tree);
     exchange_positions(t);
-    if (status == SAPPORO_ERR_NOT_FINITE) return sap_tree_cpu.build(opaque_tree);
+    if (status == SAPPORO_ERR_NOT_FINITE) return sap_cpu_tree_ops.build(opaque_tree);
     if (status) return status;
     const sapporo_tree_statistics built = t->done;
-    status = sap_tree_cpu.refresh(opaque_tree);
+    status = sap_cpu_tree_ops.refresh(opaque_tree);
     if (status) return status;
     for (int phase = SAPPORO_PHASE_SORT; phase <= SAPPORO_PHASE_MOMENTS; phase++)
         t->done.seconds[phase] += built.seconds[phase];

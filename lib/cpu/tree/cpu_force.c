@@ -20,15 +20,15 @@ struct places {
     double *h;          /* in trees with spline softening: lengths in units, sorted; else NULL */
     unsigned char *bad; /* not finite; such a position is replaced by the corner of the cube */
     int nbad;
-    struct sap_tree_order order;
-    struct sap_tree_group *group;
-    struct sap_tree_walkers walkers;
+    struct sap_cpu_order order;
+    struct sap_cpu_group *group;
+    struct sap_cpu_walkers walkers;
 };
 
 /* Temporary data of a force. */
 struct force_data {
     struct places places;
-    struct sap_tree_slots slots;
+    struct sap_cpu_slots slots;
     double (*acc)[3];    /* accelerations that the method needs and the caller does not */
     double *a;           /* of positions */
     const double *known; /* the same, if the caller has them */
@@ -42,8 +42,8 @@ static void free_pass(struct force_data *p)
     free(p->places.h);
     free(p->places.bad);
     free(p->places.group);
-    sap_tree_free_order(&p->places.order);
-    sap_tree_free_slots(&p->slots);
+    sap_cpu_tree_free_order(&p->places.order);
+    sap_cpu_tree_free_slots(&p->slots);
     free(p->acc);
     free(p->a);
 }
@@ -66,7 +66,7 @@ static int take_places(const struct sap_cpu_tree *t, const struct sap_cpu_target
     p->x = malloc(room * sizeof *p->x);
     p->bad = calloc(room, 1);
     p->group = malloc(room * sizeof *p->group);
-    if (!p->given || !p->x || !p->bad || !p->group || sap_tree_new_order(n, &p->order)) return SAPPORO_ERR_MEMORY;
+    if (!p->given || !p->x || !p->bad || !p->group || sap_cpu_tree_new_order(n, &p->order)) return SAPPORO_ERR_MEMORY;
     for (int i = 0; i < n; i++) {
         memcpy(p->given[i], sap_column_at(&targets->x, i, sizeof *p->given), sizeof *p->given);
         if (is_good(t, targets, i, p->given[i])) continue;
@@ -74,27 +74,28 @@ static int take_places(const struct sap_cpu_tree *t, const struct sap_cpu_target
         p->nbad++;
         memcpy(p->given[i], t->frame.cube.low, sizeof *p->given);
     }
-    sap_tree_sort(&t->frame.cube, (int)t->settings.curve, (const double(*)[3])p->given, NULL, n, &p->order, threads);
+    sap_cpu_tree_sort(&t->frame.cube, (int)t->settings.curve, (const double(*)[3])p->given, NULL, n, &p->order,
+                      threads);
     for (int k = 0; k < n; k++) {
         for (int c = 0; c < 3; c++) p->x[k][c] = p->given[p->order.address[k]][c];
         p->x[k][3] = 1; /* mass, for the centre of mass of a group */
     }
-    const int groups = sap_tree_cut_runs(0, n, most, p->group);
-    sap_tree_groups(&t->frame, (const double(*)[4])p->x, groups, p->group, threads);
-    p->walkers = (struct sap_tree_walkers){.n = n, .groups = groups, .x = (const double(*)[4])p->x, .group = p->group};
+    const int groups = sap_cpu_tree_cut_runs(0, n, most, p->group);
+    sap_cpu_tree_groups(&t->frame, (const double(*)[4])p->x, groups, p->group, threads);
+    p->walkers = (struct sap_cpu_walkers){.n = n, .groups = groups, .x = (const double(*)[4])p->x, .group = p->group};
     const int status = sap_cpu_lengths_of(t, &targets->h, &p->walkers, p->order.address, p->bad, p->group, &p->h);
     p->walkers.h = p->h;
     return status;
 }
 
-void sap_tree_free_slots(struct sap_tree_slots *s)
+void sap_cpu_tree_free_slots(struct sap_cpu_slots *s)
 {
     free(s->row);
     free(s->walker);
     free(s->first);
 }
 
-static int reserve_slots(struct sap_tree_slots *s, int n, int groups)
+static int reserve_slots(struct sap_cpu_slots *s, int n, int groups)
 {
     s->n = n;
     s->row = malloc(((size_t)n + 1) * sizeof *s->row);
@@ -103,7 +104,7 @@ static int reserve_slots(struct sap_tree_slots *s, int n, int groups)
     return s->row && s->walker && s->first ? SAPPORO_OK : SAPPORO_ERR_MEMORY;
 }
 
-int sap_tree_all_slots(const struct sap_tree_walkers *w, const int *row_of, struct sap_tree_slots *s)
+int sap_cpu_tree_all_slots(const struct sap_cpu_walkers *w, const int *row_of, struct sap_cpu_slots *s)
 {
     if (reserve_slots(s, w->n, w->groups)) return SAPPORO_ERR_MEMORY;
     for (int k = 0; k < w->n; k++) {
@@ -115,7 +116,7 @@ int sap_tree_all_slots(const struct sap_tree_walkers *w, const int *row_of, stru
     return SAPPORO_OK;
 }
 
-int sap_tree_active_slots(const struct sap_cpu_tree *t, const int *active, int ni, struct sap_tree_slots *s)
+int sap_cpu_tree_active_slots(const struct sap_cpu_tree *t, const int *active, int ni, struct sap_cpu_slots *s)
 {
     const int groups = t->self.groups;
     if (reserve_slots(s, ni, groups)) return SAPPORO_ERR_MEMORY;
@@ -131,14 +132,14 @@ int sap_tree_active_slots(const struct sap_cpu_tree *t, const int *active, int n
 
 /* ---- forces ---------------------------------------------------------------------------- */
 
-int sap_tree_threads_for_rows(const struct sap_cpu_tree *t, int rows)
+int sap_cpu_tree_threads_for_rows(const struct sap_cpu_tree *t, int rows)
 {
     enum { A_THREAD = 128 };
     const int most = 1 + rows / A_THREAD;
     return sap_threads_now(most < t->threads ? most : t->threads);
 }
 
-static int walk(const struct sap_cpu_tree *t, struct sap_tree_run *run, int threads)
+static int walk(const struct sap_cpu_tree *t, struct sap_cpu_run *run, int threads)
 {
     if (t->settings.walk != SAPPORO_WALK_STACKLESS) return sap_cpu_walk(&t->own, &t->frame, run, threads);
     sap_cpu_walk_alone(&t->own, &t->frame, run, threads);
@@ -150,24 +151,24 @@ static double size_of(const double *a) { return sqrt(a[0] * a[0] + a[1] * a[1] +
 /* Computes accelerations of all particles with an opening angle of 1, if they are unknown. */
 static int start_particles(struct sap_cpu_tree *t, int threads)
 {
-    struct sap_tree_slots slots = {0};
+    struct sap_cpu_slots slots = {0};
     int unknown = 0, status;
     for (int i = 0; i < t->own.n; i++) unknown += !(t->given.a[i] >= 0);
     if (unknown == 0) return SAPPORO_OK;
-    sap_tree_need_bounds(t, NULL, threads);
+    sap_cpu_tree_need_bounds(t, NULL, threads);
     double(*acc)[3] = malloc((size_t)t->own.n * sizeof *acc);
-    status = sap_tree_all_slots(&t->self, t->order.address, &slots);
+    status = sap_cpu_tree_all_slots(&t->self, t->order.address, &slots);
     if (!acc) status = SAPPORO_ERR_MEMORY;
-    struct sap_tree_run run = {.walkers = &t->self, .slots = &slots, .acc = acc};
+    struct sap_cpu_run run = {.walkers = &t->self, .slots = &slots, .acc = acc};
     if (!status) status = walk(t, &run, threads);
     for (int i = 0; i < t->own.n && !status; i++)
         if (!(t->given.a[i] >= 0)) t->given.a[i] = size_of(acc[i]);
     free(acc);
-    sap_tree_free_slots(&slots);
+    sap_cpu_tree_free_slots(&slots);
     return status;
 }
 
-static int start_places(const struct sap_cpu_tree *t, struct force_data *p, struct sap_tree_run *run, int threads)
+static int start_places(const struct sap_cpu_tree *t, struct force_data *p, struct sap_cpu_run *run, int threads)
 {
     p->a = malloc(((size_t)run->slots->n + 1) * sizeof *p->a);
     const int status = p->a ? walk(t, run, threads) : SAPPORO_ERR_MEMORY;
@@ -176,7 +177,7 @@ static int start_places(const struct sap_cpu_tree *t, struct force_data *p, stru
 }
 
 /* For ACCELERATION: computes the accelerations that the criterion needs, and allocates memory for new ones. */
-static int start(struct sap_cpu_tree *t, struct force_data *p, struct sap_tree_run *run, int threads)
+static int start(struct sap_cpu_tree *t, struct force_data *p, struct sap_cpu_run *run, int threads)
 {
     int status = SAPPORO_OK;
     if (!run->acc) {
@@ -197,14 +198,14 @@ static int start(struct sap_cpu_tree *t, struct force_data *p, struct sap_tree_r
 }
 
 static int who_walks(struct sap_cpu_tree *t, const struct sap_cpu_targets *targets, struct force_data *p,
-                     struct sap_tree_run *run, int threads)
+                     struct sap_cpu_run *run, int threads)
 {
     run->slots = &p->slots;
     run->walkers = &t->self;
-    if (!targets->x.base) return sap_tree_active_slots(t, targets->active, targets->n, &p->slots);
+    if (!targets->x.base) return sap_cpu_tree_active_slots(t, targets->active, targets->n, &p->slots);
     run->walkers = &p->places.walkers;
     const int status = take_places(t, targets, &p->places, p->most, threads);
-    return status ? status : sap_tree_all_slots(&p->places.walkers, p->places.order.address, &p->slots);
+    return status ? status : sap_cpu_tree_all_slots(&p->places.walkers, p->places.order.address, &p->slots);
 }
 
 static void erase_bad(const struct places *p, int n, double (*acc)[3], double *pot)
@@ -216,7 +217,7 @@ static void erase_bad(const struct places *p, int n, double (*acc)[3], double *p
     }
 }
 
-static void remember(struct sap_cpu_tree *t, const struct sap_cpu_targets *targets, const struct sap_tree_run *run)
+static void remember(struct sap_cpu_tree *t, const struct sap_cpu_targets *targets, const struct sap_cpu_run *run)
 {
     for (int i = 0; i < targets->n && run->walkers->own; i++)
         t->given.a[targets->active ? targets->active[i] : i] = size_of(run->acc[i]);
@@ -226,15 +227,15 @@ static void remember(struct sap_cpu_tree *t, const struct sap_cpu_targets *targe
 static int compute(struct sap_cpu_tree *t, const struct sap_cpu_targets *targets, int group, const double *a,
                    double (*acc)[3], double *pot)
 {
-    const int threads = sap_tree_threads_for_rows(t, targets->n);
+    const int threads = sap_cpu_tree_threads_for_rows(t, targets->n);
     const int by_acceleration = sap_mac_row(t->settings.mac).by_a;
     const double begin = sap_clock_seconds();
     const sap_fpenv callers = sap_fp_enter();
     struct force_data p = {.known = a, .most = group};
-    struct sap_tree_run run = {.acc = acc, .pot = pot};
+    struct sap_cpu_run run = {.acc = acc, .pot = pot};
     t->words[0] = '\0';
     int status = who_walks(t, targets, &p, &run, threads);
-    if (!status && run.walkers->own) sap_tree_need_bounds(t, &p.slots, threads);
+    if (!status && run.walkers->own) sap_cpu_tree_need_bounds(t, &p.slots, threads);
     if (!status && by_acceleration) status = start(t, &p, &run, threads);
     if (!status) status = walk(t, &run, threads);
     if (!status && by_acceleration) remember(t, targets, &run);
@@ -259,13 +260,13 @@ int sap_cpu_force(struct sap_cpu_tree *t, const struct sap_cpu_targets *targets,
     return compute(t, targets, t->settings.group_size, NULL, acc, pot);
 }
 
-int sap_tree_force_cpu(struct sap_tree *opaque_tree, const sapporo_tree_request *request, double (*acc)[3], double *pot)
+int sap_cpu_tree_force(struct sap_tree *opaque_tree, const sapporo_tree_request *request, double (*acc)[3], double *pot)
 {
     struct sap_cpu_tree *const t = (void *)opaque_tree;
     const struct sap_cpu_targets targets = {
         .n = request->ni, .active = request->active, .x = request->x, .h = request->h};
     if (request->memory != SAPPORO_MEMORY_HOST)
-        return sap_tree_failed_cpu(t, SAPPORO_ERR_UNSUPPORTED, "the CPU engine works on host memory only");
+        return sap_cpu_tree_failed(t, SAPPORO_ERR_UNSUPPORTED, "the CPU engine works on host memory only");
     return sap_cpu_force(t, &targets, acc, pot);
 }
 
@@ -278,7 +279,7 @@ static int group_of_massless(const struct sap_cpu_tree *t, int ni)
     return as_dense < least ? least : as_dense < t->settings.group_size ? (int)as_dense : t->settings.group_size;
 }
 
-int sap_tree_force_massless_cpu(struct sap_cpu_tree *t, int ni, const double (*x)[3], const double *a, double (*acc)[3],
+int sap_cpu_tree_force_massless(struct sap_cpu_tree *t, int ni, const double (*x)[3], const double *a, double (*acc)[3],
                                 double *pot)
 {
     const struct sap_cpu_targets targets = {.n = ni, .x = {x, 0}};

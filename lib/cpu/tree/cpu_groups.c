@@ -10,7 +10,7 @@
 
 /* Adds n particles behind those of the last group: to that group if it has room for all of them, else as a new group.
  */
-static int add_particles(struct sap_tree_group *group, int groups, int first, int n, int most)
+static int add_particles(struct sap_cpu_group *group, int groups, int first, int n, int most)
 {
     if (groups > 0 && group[groups - 1].count + n <= most) {
         group[groups - 1].count += n;
@@ -21,7 +21,7 @@ static int add_particles(struct sap_tree_group *group, int groups, int first, in
     return groups + 1;
 }
 
-int sap_tree_cut_runs(int first, int n, int most, struct sap_tree_group *group)
+int sap_cpu_tree_cut_runs(int first, int n, int most, struct sap_cpu_group *group)
 {
     int groups = 0;
     for (int done = 0; done < n; done += most)
@@ -34,7 +34,7 @@ int sap_tree_cut_runs(int first, int n, int most, struct sap_tree_group *group)
  * other share a group while they fit.  Bounds of such groups are smaller than those of runs of equal length, which cut
  * nodes in two, so forces need fewer interactions (docs/tree.md).
  */
-static int cut_nodes(const struct sap_kd_builder *b, int most, struct sap_tree_group *group)
+static int cut_nodes(const struct sap_kd_builder *b, int most, struct sap_cpu_group *group)
 {
     int groups = 0;
     for (int k = 0; k < b->nodes;) {
@@ -43,7 +43,7 @@ static int cut_nodes(const struct sap_kd_builder *b, int most, struct sap_tree_g
         if (node->count <= most)
             groups = add_particles(group, groups, node->first, node->count, most);
         else if (leaf)
-            groups += sap_tree_cut_runs(node->first, node->count, most, group + groups);
+            groups += sap_cpu_tree_cut_runs(node->first, node->count, most, group + groups);
         k += leaf || node->count <= most ? node->size : 1;
     }
     return groups;
@@ -90,20 +90,20 @@ static int divide_groups(struct sap_cpu_tree *t, int groups, int threads)
     int parts = 0;
     sap_team_for(threads, groups, sap_team_chunk(groups, threads, 1), mark_parts, t);
     for (int k = 0; k < t->own.n; k++) {
-        if (t->group_of[k]) t->group[parts++] = (struct sap_tree_group){.first = k};
+        if (t->group_of[k]) t->group[parts++] = (struct sap_cpu_group){.first = k};
         t->group[parts - 1].count++;
     }
     return parts;
 }
 
-void sap_tree_cut_groups(struct sap_cpu_tree *t, int threads)
+void sap_cpu_tree_cut_groups(struct sap_cpu_tree *t, int threads)
 {
     const int most = sap_tree_group_most(&t->settings), kd = t->settings.kind == SAPPORO_TREE_KDTREE;
-    int groups = kd ? cut_nodes(&t->builder.kd, most, t->group) : sap_tree_cut_runs(0, t->own.n, most, t->group);
+    int groups = kd ? cut_nodes(&t->builder.kd, most, t->group) : sap_cpu_tree_cut_runs(0, t->own.n, most, t->group);
     if (t->settings.group_extent > 0) groups = divide_groups(t, groups, threads);
     for (int g = 0; g < groups; g++)
         for (int k = 0; k < t->group[g].count; k++) t->group_of[t->group[g].first + k] = g;
-    t->self = (struct sap_tree_walkers){
+    t->self = (struct sap_cpu_walkers){
         .n = t->own.n, .groups = groups, .x = (const double(*)[4])t->own.x, .group = t->group, .own = 1, .h = t->own.h};
 }
 
@@ -190,7 +190,7 @@ static double nearest_of(const double (*x)[4], int n, double eps2)
     return least;
 }
 
-static void make_group(const struct sap_cpu_frame *f, const double (*x)[4], int n, struct sap_tree_group *g)
+static void make_group(const struct sap_cpu_frame *f, const double (*x)[4], int n, struct sap_cpu_group *g)
 {
     bound_of((int)f->settings->ball, x, n, &g->bound);
     const double size = sap_tree_reach(&f->cube, f->middle, g->bound.centre, g->bound.centre);
@@ -203,7 +203,7 @@ static void make_group(const struct sap_cpu_frame *f, const double (*x)[4], int 
 struct grouping {
     const struct sap_cpu_frame *frame;
     const double (*x)[4];
-    struct sap_tree_group *group;
+    struct sap_cpu_group *group;
     const int *first; /* of the slots of each group; NULL: all groups are wanted */
 };
 
@@ -215,15 +215,15 @@ static void make_groups(void *argument, ptrdiff_t from, ptrdiff_t to)
             make_group(s->frame, s->x + s->group[g].first, s->group[g].count, &s->group[g]);
 }
 
-void sap_tree_groups(const struct sap_cpu_frame *f, const double (*x)[4], int groups, struct sap_tree_group *group,
-                     int threads)
+void sap_cpu_tree_groups(const struct sap_cpu_frame *f, const double (*x)[4], int groups, struct sap_cpu_group *group,
+                         int threads)
 {
     struct grouping s = {.frame = f, .x = x, .group = group};
     for (int g = 0; g < groups; g++) group[g].has_bound = 0;
     sap_team_for(threads, groups, sap_team_chunk(groups, threads, 1), make_groups, &s);
 }
 
-void sap_tree_need_bounds(struct sap_cpu_tree *t, const struct sap_tree_slots *slots, int threads)
+void sap_cpu_tree_need_bounds(struct sap_cpu_tree *t, const struct sap_cpu_slots *slots, int threads)
 {
     enum { AT_ONCE = 16 };
     struct grouping s = {

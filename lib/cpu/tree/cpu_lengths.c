@@ -28,7 +28,7 @@ void sap_cpu_take_length(struct sap_cpu_tree *t, const sapporo_tree_particles *p
         t->given.h[i] = p->h.base ? sap_column_double(&p->h, i) : sqrt(t->settings.eps2);
 }
 
-void sap_tree_gather_lengths(struct sap_cpu_tree *t)
+void sap_cpu_tree_gather_lengths(struct sap_cpu_tree *t)
 {
     const int n = t->frame.soft.has_lengths ? t->own.n : 0;
     for (int k = 0; k < n; k++) t->own.h[k] = sap_tree_scaled_length(t->given.h[t->order.address[k]], t->frame.unit);
@@ -37,7 +37,7 @@ void sap_tree_gather_lengths(struct sap_cpu_tree *t)
 /* Whether a length in units is so short that its inverse cube may be beyond the range of float. */
 static int is_short(double h) { return h > 0 && h < SAP_TREE_SHORT; }
 
-double sap_tree_greatest_length(const double *h, int n)
+double sap_cpu_tree_greatest_length(const double *h, int n)
 {
     double most = 0;
     for (int k = 0; k < n; k++) most = fmax(most, h[k]);
@@ -46,8 +46,8 @@ double sap_tree_greatest_length(const double *h, int n)
 
 /* ---- of positions ------------------------------------------------------------------ */
 
-int sap_cpu_lengths_of(const struct sap_cpu_tree *t, const sapporo_column *h, const struct sap_tree_walkers *of,
-                       const int *address, const unsigned char *bad, struct sap_tree_group *group, double **made)
+int sap_cpu_lengths_of(const struct sap_cpu_tree *t, const sapporo_column *h, const struct sap_cpu_walkers *of,
+                       const int *address, const unsigned char *bad, struct sap_cpu_group *group, double **made)
 {
     *made = NULL;
     if (!t->own.has_lengths) return SAPPORO_OK;
@@ -76,7 +76,7 @@ static double length_of(const struct sap_cpu_nodes *t, const struct sap_tree_nod
     return most;
 }
 
-void sap_tree_lengths(struct sap_cpu_tree *tree)
+void sap_cpu_tree_lengths(struct sap_cpu_tree *tree)
 {
     struct sap_cpu_nodes *const t = &tree->own;
     struct sap_cpu_frame *const f = &tree->frame;

@@ -22,7 +22,7 @@ static int run_end(const sap_key *key, int from, int end, int level)
 }
 
 /* Finds the ends of the children of a node; returns their number, 0: it is a leaf. */
-static int split(const struct sap_tree_draft *t, const struct sap_tree_node *node, int *ends)
+static int split(const struct sap_cpu_draft *t, const struct sap_tree_node *node, int *ends)
 {
     const int end = node->first + node->count;
     int n = 0;
@@ -31,7 +31,7 @@ static int split(const struct sap_tree_draft *t, const struct sap_tree_node *nod
     return n;
 }
 
-static void make_children(struct sap_tree_draft *t, int parent, const int *ends)
+static void make_children(struct sap_cpu_draft *t, int parent, const int *ends)
 {
     const struct sap_tree_node *const p = &t->made->node[parent];
     for (int k = 0; k < p->children; k++) {
@@ -45,7 +45,7 @@ static void make_children(struct sap_tree_draft *t, int parent, const int *ends)
 }
 
 /* Makes room for more nodes; existing nodes are kept. */
-static int reserve(struct sap_tree_draft *t, int more)
+static int reserve(struct sap_cpu_draft *t, int more)
 {
     struct sap_tree_nodes *const made = t->made;
     if (more <= made->room - made->nodes) return SAPPORO_OK;
@@ -59,7 +59,7 @@ static int reserve(struct sap_tree_draft *t, int more)
 
 /* The nodes of a level, from index `first` on. */
 struct draft_level {
-    struct sap_tree_draft *tree;
+    struct sap_cpu_draft *tree;
     int first;
     int (*ends)[EIGHT];
 };
@@ -80,7 +80,7 @@ static void fill_children(void *argument, ptrdiff_t from, ptrdiff_t to)
 }
 
 /* Makes the children of a level's nodes; ends[k]: ends of the children of node k. 0: no children; < 0: a status. */
-static int link_level(struct sap_tree_draft *t, int from, int n, int (*ends)[EIGHT], int threads)
+static int link_level(struct sap_cpu_draft *t, int from, int n, int (*ends)[EIGHT], int threads)
 {
     enum { AT_ONCE = 128 };
     const ptrdiff_t chunk = sap_team_chunk(n, threads, AT_ONCE);
@@ -97,7 +97,7 @@ static int link_level(struct sap_tree_draft *t, int from, int n, int (*ends)[EIG
     return children;
 }
 
-int sap_tree_link(struct sap_tree_draft *t, int threads)
+int sap_cpu_tree_link(struct sap_cpu_draft *t, int threads)
 {
     int(*ends)[EIGHT] = NULL, room = 0, n = 1, status = SAPPORO_OK;
     struct sap_tree_nodes *const made = t->made;

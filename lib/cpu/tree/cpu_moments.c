@@ -139,8 +139,8 @@ static void make_words(void *argument, ptrdiff_t from, ptrdiff_t to)
     }
 }
 
-void sap_tree_make_words(struct sap_cpu_nodes *t, const struct sap_cpu_frame *f, const struct sap_cell *root,
-                         int threads)
+void sap_cpu_tree_make_words(struct sap_cpu_nodes *t, const struct sap_cpu_frame *f, const struct sap_cell *root,
+                             int threads)
 {
     const struct sap_criterion how =
         sap_criterion_of((int)f->settings->mac, f->settings->order, f->settings->accuracy, f->pull);
@@ -150,11 +150,11 @@ void sap_tree_make_words(struct sap_cpu_nodes *t, const struct sap_cpu_frame *f,
     pad_words(t);
 }
 
-void sap_tree_moments(struct sap_cpu_tree *t, int threads)
+void sap_cpu_tree_moments(struct sap_cpu_tree *t, int threads)
 {
     make_cells(&t->own, t->frame.mass_unit, threads);
     t->frame.far = reaches_far(t);
-    sap_tree_make_words(&t->own, &t->frame, &t->own.cell[0], threads);
-    sap_tree_lengths(t);
+    sap_cpu_tree_make_words(&t->own, &t->frame, &t->own.cell[0], threads);
+    sap_cpu_tree_lengths(t);
     for (int g = 0; g < t->self.groups; g++) t->group[g].has_bound = 0;
 }

@@ -7,7 +7,7 @@
 #include "base/threads.h"
 #include "cpu/tree/cpu_tree.h"
 
-void sap_tree_join_cpu(struct sap_tree *opaque_tree, const struct sap_tree_whole *whole)
+void sap_cpu_tree_join(struct sap_tree *opaque_tree, const struct sap_tree_whole *whole)
 {
     struct sap_cpu_tree *const t = (void *)opaque_tree;
     t->is_part = whole != NULL;
@@ -36,7 +36,7 @@ static void copy_halo(struct sap_cpu_nodes *h, const struct sap_tree_halo *halo,
     }
 }
 
-int sap_tree_import_cpu(struct sap_tree *opaque_tree, const struct sap_tree_halo *halo)
+int sap_cpu_tree_import(struct sap_tree *opaque_tree, const struct sap_tree_halo *halo)
 {
     struct sap_cpu_tree *const t = (void *)opaque_tree;
     t->words[0] = '\0';
@@ -47,40 +47,40 @@ int sap_tree_import_cpu(struct sap_tree *opaque_tree, const struct sap_tree_halo
     }
     const sap_fpenv callers = sap_fp_enter();
     copy_halo(&t->halo, halo, t->frame.mass_unit);
-    sap_tree_make_words(&t->halo, &t->frame, &t->own.cell[0], sap_threads_now(t->threads));
+    sap_cpu_tree_make_words(&t->halo, &t->frame, &t->own.cell[0], sap_threads_now(t->threads));
     sap_fp_leave(callers);
     return SAPPORO_OK;
 }
 
 /* ---- walks ---------------------------------------------------------------------------- */
 
-int sap_tree_walk_cpu(struct sap_tree *opaque_tree, const struct sap_tree_pass *pass, double (*acc)[3], double *pot,
+int sap_cpu_tree_walk(struct sap_tree *opaque_tree, const struct sap_tree_pass *pass, double (*acc)[3], double *pot,
                       int *work)
 {
     struct sap_cpu_tree *const t = (void *)opaque_tree;
-    struct sap_tree_walkers walkers = t->self;
-    struct sap_tree_slots slots = {0};
+    struct sap_cpu_walkers walkers = t->self;
+    struct sap_cpu_slots slots = {0};
     t->words[0] = '\0';
-    if (pass->imported && !t->halo.node) return sap_tree_failed_cpu(t, SAPPORO_ERR_ARGUMENT, "no nodes were imported");
+    if (pass->imported && !t->halo.node) return sap_cpu_tree_failed(t, SAPPORO_ERR_ARGUMENT, "no nodes were imported");
     walkers.own = !pass->imported;
-    const int rows = sap_tree_pass_rows(pass, t->own.n), threads = sap_tree_threads_for_rows(t, rows);
+    const int rows = sap_tree_pass_rows(pass, t->own.n), threads = sap_cpu_tree_threads_for_rows(t, rows);
     const double begin = sap_clock_seconds();
     const sap_fpenv callers = sap_fp_enter();
-    struct sap_tree_run run = {.walkers = &walkers,
-                               .slots = &slots,
-                               .a = pass->a,
-                               .a_of = pass->a ? t->order.address : NULL,
-                               .acc = acc,
-                               .pot = pot,
-                               .work = work};
-    int status = pass->active ? sap_tree_active_slots(t, pass->active, rows, &slots)
-                              : sap_tree_all_slots(&walkers, t->order.address, &slots);
-    if (!status) sap_tree_need_bounds(t, &slots, threads);
+    struct sap_cpu_run run = {.walkers = &walkers,
+                              .slots = &slots,
+                              .a = pass->a,
+                              .a_of = pass->a ? t->order.address : NULL,
+                              .acc = acc,
+                              .pot = pot,
+                              .work = work};
+    int status = pass->active ? sap_cpu_tree_active_slots(t, pass->active, rows, &slots)
+                              : sap_cpu_tree_all_slots(&walkers, t->order.address, &slots);
+    if (!status) sap_cpu_tree_need_bounds(t, &slots, threads);
     if (!status) status = sap_cpu_walk(pass->imported ? &t->halo : &t->own, &t->frame, &run, threads);
-    sap_tree_free_slots(&slots);
+    sap_cpu_tree_free_slots(&slots);
     sap_fp_leave(callers);
     if (!status && run.beyond > 0)
-        status = sap_tree_failed_cpu(t, SAPPORO_ERR_NOT_FINITE, "a force is beyond the range of double");
+        status = sap_cpu_tree_failed(t, SAPPORO_ERR_NOT_FINITE, "a force is beyond the range of double");
     if (status) return status;
     t->done.stackless = 0;
     t->done.rows = rows;

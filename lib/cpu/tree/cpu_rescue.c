@@ -20,7 +20,7 @@ static double unit_vector(const double *d, double eps, double *n)
     return size * root;
 }
 
-static void add_pair(struct sap_tree_rescue *r, const double *x, double mass)
+static void add_pair(struct sap_cpu_rescue *r, const double *x, double mass)
 {
     const double d[3] = {x[0] - r->x[0], x[1] - r->x[1], x[2] - r->x[2]};
     double n[3] = {0, 0, 0};
@@ -30,14 +30,14 @@ static void add_pair(struct sap_tree_rescue *r, const double *x, double mass)
     for (int c = 0; c < 3; c++) r->acc[c] += mass / length / length * n[c];
 }
 
-void sap_tree_rescue_particles(const struct sap_cpu_field *t, int from, int to, int self, struct sap_tree_rescue *r)
+void sap_cpu_tree_rescue_particles(const struct sap_cpu_field *t, int from, int to, int self, struct sap_cpu_rescue *r)
 {
     for (int k = from; k < to; k++)
         if (k != self) add_pair(r, t->from->x[k], t->from->x[k][3]);
 }
 
 /* The terms of physics/tree_pair.h; moments are in units of the tree. */
-void sap_tree_rescue_cell(const struct sap_cpu_field *t, int cell, struct sap_tree_rescue *r)
+void sap_cpu_tree_rescue_cell(const struct sap_cpu_field *t, int cell, struct sap_cpu_rescue *r)
 {
     const struct sap_tree_source *const s = &t->from->source[cell];
     const double d[3] = {s->x[0] - r->x[0], s->x[1] - r->x[1], s->x[2] - r->x[2]}, *const q = s->s;
@@ -80,7 +80,7 @@ int sap_cpu_results(const struct sap_cpu_frame *f, const double *sum, double *ac
     return is_finite_row(acc, *pot);
 }
 
-int sap_cpu_rescued(const struct sap_cpu_frame *f, const struct sap_tree_rescue *r, double *acc, double *pot)
+int sap_cpu_rescued(const struct sap_cpu_frame *f, const struct sap_cpu_rescue *r, double *acc, double *pot)
 {
     *pot = 0 - r->pot / f->mass_unit;
     for (int c = 0; c < 3; c++) acc[c] = r->acc[c] / f->mass_unit;

@@ -111,8 +111,8 @@ static void fill_lists(void *argument, ptrdiff_t from, ptrdiff_t to)
     }
 }
 
-int sap_tree_search(struct sap_cpu_tree *t, int ni, sapporo_column x, sapporo_column h, long long *first,
-                    long long room, int *list, int threads)
+int sap_cpu_tree_search(struct sap_cpu_tree *t, int ni, sapporo_column x, sapporo_column h, long long *first,
+                        long long room, int *list, int threads)
 {
     enum { AT_ONCE = 16 };
     struct searching s = {t, &x, &h, first, room, list, 0};

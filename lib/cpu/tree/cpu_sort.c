@@ -14,16 +14,16 @@ enum {
     PARTS = SAP_SORT_PARTS
 };
 
-int sap_tree_new_order(int n, struct sap_tree_order *o)
+int sap_cpu_tree_new_order(int n, struct sap_cpu_order *o)
 {
     const size_t room = (size_t)n + 1;
-    *o = (struct sap_tree_order){malloc(room * sizeof *o->key), malloc(room * sizeof *o->key),
-                                 malloc(room * sizeof *o->address), malloc(room * sizeof *o->address),
-                                 malloc((size_t)PARTS * DIGITS * sizeof *o->count)};
+    *o = (struct sap_cpu_order){malloc(room * sizeof *o->key), malloc(room * sizeof *o->key),
+                                malloc(room * sizeof *o->address), malloc(room * sizeof *o->address),
+                                malloc((size_t)PARTS * DIGITS * sizeof *o->count)};
     return o->key && o->spare_key && o->address && o->spare_address && o->count ? SAPPORO_OK : SAPPORO_ERR_MEMORY;
 }
 
-void sap_tree_free_order(struct sap_tree_order *o)
+void sap_cpu_tree_free_order(struct sap_cpu_order *o)
 {
     free(o->key);
     free(o->spare_key);
@@ -60,17 +60,17 @@ static void find_bounds(void *argument, ptrdiff_t from, ptrdiff_t to)
     sap_unlock(&b->lock);
 }
 
-struct sap_tree_box sap_tree_box_of(const double (*x)[3], int n, int threads)
+struct sap_cpu_box sap_cpu_tree_box_of(const double (*x)[3], int n, int threads)
 {
     struct bounds b = {.x = x, .low = {INFINITY, INFINITY, INFINITY}, .high = {-INFINITY, -INFINITY, -INFINITY}};
-    struct sap_tree_box box;
+    struct sap_cpu_box box;
     sap_team_for(threads, n, sap_team_chunk(n, threads, AT_ONCE), find_bounds, &b);
     memcpy(box.low, b.low, sizeof box.low);
     memcpy(box.high, b.high, sizeof box.high);
     return box;
 }
 
-int sap_tree_take_sample(const double (*x)[3], int n, double (*sample)[SAP_CUBE_SAMPLE])
+int sap_cpu_tree_take_sample(const double (*x)[3], int n, double (*sample)[SAP_CUBE_SAMPLE])
 {
     const int m = sap_cube_sample(n);
     for (int s = 0; s < m; s++)
@@ -127,7 +127,7 @@ static int places_of_counts(int (*count)[DIGITS], int n)
     return most < n;
 }
 
-static void move_part(const struct sap_tree_order *o, int n, int p, int pass, int *place)
+static void move_part(const struct sap_cpu_order *o, int n, int p, int pass, int *place)
 {
     for (int i = part_begin(n, p); i < part_begin(n, p + 1); i++) {
         const int to = place[digit_of(o->key[i], pass)]++;
@@ -136,7 +136,7 @@ static void move_part(const struct sap_tree_order *o, int n, int p, int pass, in
     }
 }
 
-static void exchange(struct sap_tree_order *o)
+static void exchange(struct sap_cpu_order *o)
 {
     sap_key *const key = o->key;
     int *const address = o->address;
@@ -151,7 +151,7 @@ struct sorting {
     const struct sap_cube *cube;
     int curve, n, pass;
     const double (*x)[3], *mass;
-    struct sap_tree_order *order;
+    struct sap_cpu_order *order;
 };
 
 static void make_keys(void *argument, ptrdiff_t from, ptrdiff_t to)
@@ -178,8 +178,8 @@ static void move_parts(void *argument, ptrdiff_t from, ptrdiff_t to)
     for (ptrdiff_t p = from; p < to; p++) move_part(s->order, s->n, (int)p, s->pass, counts_of(s, p));
 }
 
-void sap_tree_sort(const struct sap_cube *cube, int curve, const double (*x)[3], const double *mass, int n,
-                   struct sap_tree_order *o, int threads)
+void sap_cpu_tree_sort(const struct sap_cube *cube, int curve, const double (*x)[3], const double *mass, int n,
+                       struct sap_cpu_order *o, int threads)
 {
     int(*const count)[DIGITS] = (int(*)[DIGITS])o->count;
     struct sorting s = {cube, curve, n, 0, x, mass, o};

@@ -83,7 +83,7 @@ static void walk_one(const struct sap_cpu_field *t, struct one *o)
     }
 }
 
-static void start_one(const struct sap_cpu_field *t, const struct sap_tree_run *run, int walker, struct one *o)
+static void start_one(const struct sap_cpu_field *t, const struct sap_cpu_run *run, int walker, struct one *o)
 {
     const double *const x = run->walkers->x[walker];
     double b[3];
@@ -98,7 +98,7 @@ static void start_one(const struct sap_cpu_field *t, const struct sap_tree_run *
                                        .y = (float)b[1],
                                        .z = (float)b[2],
                                        .radius = (float)sap_tree_padded(0, size),
-                                       .strictness = (float)sap_tree_strictness(t, run, walker, 1)};
+                                       .strictness = (float)sap_cpu_tree_strictness(t, run, walker, 1)};
     o->bound.length = (float)t->pairs->length(run, walker, 1);
     if (t->pairs->has_lengths) o->h2 = run->walkers->h[walker] * run->walkers->h[walker];
 }
@@ -106,16 +106,16 @@ static void start_one(const struct sap_cpu_field *t, const struct sap_tree_run *
 /* Computes a force whose sums left the range of double from all particles, by quotients; returns 0 if that fails. */
 static int rescue(const struct sap_cpu_field *t, const struct one *o, double *acc, double *pot)
 {
-    struct sap_tree_rescue r = {
+    struct sap_cpu_rescue r = {
         .x = {o->x[0], o->x[1], o->x[2]}, .eps = sqrt(t->frame->soft.eps2), .pot = t->pairs->lost};
-    sap_tree_rescue_particles(t, 0, t->from->n, o->self, &r);
+    sap_cpu_tree_rescue_particles(t, 0, t->from->n, o->self, &r);
     return sap_cpu_rescued(t->frame, &r, acc, pot);
 }
 
 /* A walk that is distributed over threads. */
 struct stackless_walk {
     const struct sap_cpu_field *field;
-    const struct sap_tree_run *run;
+    const struct sap_cpu_run *run;
     atomic_llong particle, cell;
     atomic_int beyond;
 };
@@ -124,7 +124,7 @@ static void walk_some(void *argument, ptrdiff_t from, ptrdiff_t to)
 {
     struct stackless_walk *const w = argument;
     const struct sap_cpu_field *const t = w->field;
-    const struct sap_tree_run *const run = w->run;
+    const struct sap_cpu_run *const run = w->run;
     long long particle = 0, cell = 0;
     for (ptrdiff_t k = from; k < to; k++) {
         struct one o;
@@ -142,7 +142,7 @@ static void walk_some(void *argument, ptrdiff_t from, ptrdiff_t to)
     atomic_fetch_add(&w->cell, cell);
 }
 
-void sap_cpu_walk_alone(const struct sap_cpu_nodes *from, const struct sap_cpu_frame *frame, struct sap_tree_run *run,
+void sap_cpu_walk_alone(const struct sap_cpu_nodes *from, const struct sap_cpu_frame *frame, struct sap_cpu_run *run,
                         int threads)
 {
     enum { AT_ONCE = 64 };

@@ -39,7 +39,7 @@ static size_t bytes_of_builder(const struct sap_tree_settings *settings, int n)
 
 static size_t bytes_of_groups(const struct sap_tree_settings *settings, int n)
 {
-    return sap_tree_groups_most(settings, n) * sizeof(struct sap_tree_group);
+    return sap_tree_groups_most(settings, n) * sizeof(struct sap_cpu_group);
 }
 
 static size_t memory(const struct sap_device_set *opaque_set, const struct sap_tree_settings *settings, int n,
@@ -62,7 +62,7 @@ static void destroy(struct sap_tree *opaque_tree)
     free(t->given.h);
     free(t->given.past_x[0]);
     free(t->given.past_x[1]);
-    sap_tree_free_order(&t->order);
+    sap_cpu_tree_free_order(&t->order);
     sap_kd_free(&t->builder.kd);
     free(t->place);
     free(t->builder.spare_node);
@@ -91,8 +91,9 @@ static int reserve_particles(struct sap_cpu_tree *t)
         return SAPPORO_ERR_MEMORY;
     if (sap_cpu_new_lengths(t, room)) return SAPPORO_ERR_MEMORY;
     if (t->settings.kind == SAPPORO_TREE_KDTREE && sap_kd_reserve(&t->builder.kd, t->room)) return SAPPORO_ERR_MEMORY;
-    return sap_tree_new_order(t->room, &t->order) || sap_cpu_reserve_cells(&t->own, t->own.room) ? SAPPORO_ERR_MEMORY
-                                                                                                 : SAPPORO_OK;
+    return sap_cpu_tree_new_order(t->room, &t->order) || sap_cpu_reserve_cells(&t->own, t->own.room)
+               ? SAPPORO_ERR_MEMORY
+               : SAPPORO_OK;
 }
 
 static int create(struct sap_device_set *opaque_set, const struct sap_tree_settings *settings, int n,
@@ -131,7 +132,7 @@ static const char *words(const struct sap_tree *opaque_tree)
     return t->words;
 }
 
-int sap_tree_failed_cpu(struct sap_cpu_tree *t, int status, const char *why)
+int sap_cpu_tree_failed(struct sap_cpu_tree *t, int status, const char *why)
 {
     (void)snprintf(t->words, sizeof t->words, "%s", why);
     return status;
@@ -173,7 +174,7 @@ static int set(struct sap_tree *opaque_tree, const sapporo_tree_particles *p)
     struct sap_cpu_tree *const t = (void *)opaque_tree;
     t->words[0] = '\0';
     if (p->memory != SAPPORO_MEMORY_HOST)
-        return sap_tree_failed_cpu(t, SAPPORO_ERR_UNSUPPORTED, "the CPU engine works on host memory only");
+        return sap_cpu_tree_failed(t, SAPPORO_ERR_UNSUPPORTED, "the CPU engine works on host memory only");
     const int threads = threads_for(t, p->n);
     struct taking taking = {t, p};
     sap_team_for(threads, p->n, sap_team_chunk(p->n, threads, AT_ONCE), take_some, &taking);
@@ -214,7 +215,7 @@ static void gather(struct sap_cpu_tree *t, double mass_unit, int is_new, int thr
 }
 
 /* Sets the units of walks for the cube and the box of the given particles, or of the whole. */
-static void take_units(struct sap_cpu_tree *t, const struct sap_tree_box *box)
+static void take_units(struct sap_cpu_tree *t, const struct sap_cpu_box *box)
 {
     const double *const low = t->is_part ? t->whole.low : box->low, *const high =
                                                                         t->is_part ? t->whole.high : box->high;
@@ -228,7 +229,7 @@ static void take_units(struct sap_cpu_tree *t, const struct sap_tree_box *box)
 
 /* What a build or a refresh must know of the given particles. */
 struct given_look {
-    struct sap_tree_box box;
+    struct sap_cpu_box box;
     double mass_unit, pull;
     int members; /* of the sample */
     int signs;   /* masses have both signs */
@@ -242,8 +243,8 @@ static void finish(struct sap_cpu_tree *t, const struct given_look *look, int is
     t->frame.pull = look->pull;
     take_units(t, &look->box);
     gather(t, look->mass_unit, is_new, threads);
-    sap_tree_gather_lengths(t);
-    if (t->own.nodes > 0) sap_tree_moments(t, threads);
+    sap_cpu_tree_gather_lengths(t);
+    if (t->own.nodes > 0) sap_cpu_tree_moments(t, threads);
     t->built = 1;
     t->done.seconds[SAPPORO_PHASE_MOMENTS] = sap_clock_seconds() - start;
 }
@@ -269,10 +270,10 @@ static int look_at_given(struct sap_cpu_tree *t, struct given_look *look, int is
     const int by_pull = sap_mac_row(t->settings.mac).by_pull && !t->is_part;
     const double sum = sum_masses(t, &look->signs);
     look->mass_unit = sap_tree_mass_unit(t->is_part ? t->whole.weight : sum);
-    look->box = sap_tree_box_of(x, t->given.n, threads);
+    look->box = sap_cpu_tree_box_of(x, t->given.n, threads);
     if (!sap_tree_in_range(look->box.low, look->box.high, sum))
-        return sap_tree_failed_cpu(t, SAPPORO_ERR_NOT_FINITE, SAP_TREE_OUT_OF_RANGE);
-    look->members = (is_new && !t->is_part) || by_pull ? sap_tree_take_sample(x, t->given.n, t->builder.sample) : 0;
+        return sap_cpu_tree_failed(t, SAPPORO_ERR_NOT_FINITE, SAP_TREE_OUT_OF_RANGE);
+    look->members = (is_new && !t->is_part) || by_pull ? sap_cpu_tree_take_sample(x, t->given.n, t->builder.sample) : 0;
     look->pull = t->is_part ? t->whole.pull
                  : by_pull  ? sap_tree_pull((const double(*)[SAP_CUBE_SAMPLE])t->builder.sample, look->members, sum)
                             : 1;
@@ -291,10 +292,10 @@ static int make_octree(struct sap_cpu_tree *t, const struct sap_cube *cube, int 
 {
     const double(*const x)[3] = (const double(*)[3])t->given.x;
     const double start = sap_clock_seconds();
-    sap_tree_sort(cube, (int)t->settings.curve, x, signs ? t->given.mass : NULL, t->given.n, &t->order, threads);
+    sap_cpu_tree_sort(cube, (int)t->settings.curve, x, signs ? t->given.mass : NULL, t->given.n, &t->order, threads);
     t->builder.sorted_seconds = sap_clock_seconds() - start;
-    struct sap_tree_draft d = {t->given.n, t->settings.leaf_size, t->order.key, made};
-    return sap_tree_link(&d, threads);
+    struct sap_cpu_draft d = {t->given.n, t->settings.leaf_size, t->order.key, made};
+    return sap_cpu_tree_link(&d, threads);
 }
 
 /* Makes the nodes of a kd-tree. A particle that walks alone needs no cells of eight children. */
@@ -329,7 +330,7 @@ static void take_nodes(struct sap_cpu_tree *t, const struct sap_cube *cube, cons
     memcpy(t->own.level_first, made->level_first, sizeof t->own.level_first);
     for (int k = 0; k < t->own.n && t->settings.kind == SAPPORO_TREE_KDTREE; k++)
         t->order.address[k] = t->builder.kd.point[k].address;
-    sap_tree_cut_groups(t, threads);
+    sap_cpu_tree_cut_groups(t, threads);
 }
 
 /* Makes the nodes of a tree in the spare array, and allocates memory for their cells. */
@@ -343,7 +344,7 @@ static int make_nodes(struct sap_cpu_tree *t, const struct given_look *look, con
     t->builder.spare_room = made->room;
     if (!status) status = sap_cpu_reserve_cells(&t->own, made->room);
     if (status && !kd) restore_order(t);
-    return status ? sap_tree_failed_cpu(t, status, "for cells") : SAPPORO_OK;
+    return status ? sap_cpu_tree_failed(t, status, "for cells") : SAPPORO_OK;
 }
 
 /* Builds a tree. All steps that can fail come before the first change of the present tree. */
@@ -379,7 +380,7 @@ static int refresh(struct sap_tree *opaque_tree)
     struct given_look look;
     t->words[0] = '\0';
     if (!t->built || t->given.n != t->own.n)
-        return sap_tree_failed_cpu(t, SAPPORO_ERR_ARGUMENT, "there is no tree of so many particles");
+        return sap_cpu_tree_failed(t, SAPPORO_ERR_ARGUMENT, "there is no tree of so many particles");
     const int status = look_at_given(t, &look, 0, threads);
     if (status) return status;
     t->done.seconds[SAPPORO_PHASE_SORT] = t->done.seconds[SAPPORO_PHASE_LINK] = 0;
@@ -408,7 +409,7 @@ static int statistics(struct sap_tree *opaque_tree, sapporo_tree_statistics *s)
         if (t->own.node[k].count > s->largest_leaf) s->largest_leaf = t->own.node[k].count;
     }
     s->groups = t->built ? t->self.groups : 0;
-    sap_tree_need_bounds(t, NULL, threads_for(t, t->own.n));
+    sap_cpu_tree_need_bounds(t, NULL, threads_for(t, t->own.n));
     for (int g = 0; g < s->groups; g++) s->wide_groups += t->group[g].wide != 0;
     s->depth = s->cells > 0 ? t->own.levels - 1 : 0;
     s->host_bytes = sizeof *t + bytes_of_particles((size_t)t->room) + sap_cpu_bytes_of_nodes((size_t)t->own.room) +
@@ -428,8 +429,8 @@ static int extents(struct sap_tree *opaque_tree, double *median, double *largest
     const int groups = t->built ? t->self.groups : 0;
     double *const extent = malloc(((size_t)groups + 1) * sizeof *extent);
     t->words[0] = '\0';
-    if (!extent) return sap_tree_failed_cpu(t, SAPPORO_ERR_MEMORY, "for extents of groups");
-    sap_tree_need_bounds(t, NULL, threads_for(t, t->own.n));
+    if (!extent) return sap_cpu_tree_failed(t, SAPPORO_ERR_MEMORY, "for extents of groups");
+    sap_cpu_tree_need_bounds(t, NULL, threads_for(t, t->own.n));
     for (int g = 0; g < groups; g++) extent[g] = 2 * sap_bound_size(&t->group[g].bound);
     sap_tree_extents(extent, groups, median, largest);
     free(extent);
@@ -491,7 +492,7 @@ static int structure(struct sap_tree *opaque_tree, struct sap_tree_structure *s)
     sap_team_for(threads, s->nodes, sap_team_chunk(s->nodes, threads, AT_ONCE), copy_some_nodes, &c);
     memcpy(s->address, t->order.address, (size_t)s->n * sizeof *s->address);
     memcpy(s->group, t->group_of, (size_t)s->n * sizeof *s->group);
-    if (s->bound) sap_tree_need_bounds(t, NULL, threads);
+    if (s->bound) sap_cpu_tree_need_bounds(t, NULL, threads);
     for (int g = 0; g < s->groups && s->bound; g++) s->bound[g] = t->group[g].bound;
     return SAPPORO_OK;
 }
@@ -501,30 +502,30 @@ static int search(struct sap_tree *opaque_tree, int ni, sapporo_column x, sappor
 {
     struct sap_cpu_tree *const t = (void *)opaque_tree;
     t->words[0] = '\0';
-    return sap_tree_search(t, ni, x, h, first, room, list, sap_threads_now(t->threads));
+    return sap_cpu_tree_search(t, ni, x, h, first, room, list, sap_threads_now(t->threads));
 }
 
-const struct sap_tree_ops sap_tree_cpu = {
+const struct sap_tree_ops sap_cpu_tree_ops = {
     .memory = memory,
     .create = create,
     .destroy = destroy,
     .set = set,
     .build = build,
     .refresh = refresh,
-    .past = sap_tree_past_cpu,
-    .build_ahead = sap_tree_build_ahead_cpu,
+    .past = sap_cpu_tree_past,
+    .build_ahead = sap_cpu_tree_build_ahead,
     .count = count,
     .limit = limit,
     .extents = extents,
-    .force = sap_tree_force_cpu,
+    .force = sap_cpu_tree_force,
     .search = search,
     .statistics = statistics,
     .interactions = interactions,
     .walked = walked,
     .structure = structure,
-    .join = sap_tree_join_cpu,
-    .import = sap_tree_import_cpu,
-    .walk = sap_tree_walk_cpu,
+    .join = sap_cpu_tree_join,
+    .import = sap_cpu_tree_import,
+    .walk = sap_cpu_tree_walk,
     .kind = kind,
     .words = words,
 };

@@ -23,24 +23,24 @@
 enum { SAP_WIDE_FAR = 2 };
 
 /* A group of particles that share a walk. */
-struct sap_tree_group {
+struct sap_cpu_group {
     int first, count; /* its sorted particles */
     struct sap_bound bound;
     int wide;      /* its pair terms need double precision; SAP_WIDE_FAR: and roots of any size */
-    int has_bound; /* bound and wide are those of the present positions (sap_tree_need_bounds) */
+    int has_bound; /* bound and wide are those of the present positions (sap_cpu_tree_need_bounds) */
 };
 
 /* Sorted target particles: the tree's own particles, or positions from the caller. */
-struct sap_tree_walkers {
+struct sap_cpu_walkers {
     int n, groups;
     const double (*x)[4];
-    const struct sap_tree_group *group; /* [groups], in the order of their particles */
-    int own;                            /* 1: the tree's own particles */
-    const double *h;                    /* with spline softening: their lengths, in units */
+    const struct sap_cpu_group *group; /* [groups], in the order of their particles */
+    int own;                           /* 1: the tree's own particles */
+    const double *h;                   /* with spline softening: their lengths, in units */
 };
 
 /* Sorted addresses and keys of n positions; the `spare` arrays have the same length. */
-struct sap_tree_order {
+struct sap_cpu_order {
     sap_key *key, *spare_key;
     int *address, *spare_address;
     int *count; /* [SAP_SORT_PARTS * SAP_SORT_DIGITS] */
@@ -107,11 +107,11 @@ struct sap_cpu_tree {
     int built;
     struct sap_cpu_frame frame;
     struct sap_cpu_nodes own;
-    struct sap_tree_order order; /* address: of the sorted particles */
-    int *place;                  /* index of the sorted particle, by address */
-    struct sap_tree_group *group;
+    struct sap_cpu_order order; /* address: of the sorted particles */
+    int *place;                 /* index of the sorted particle, by address */
+    struct sap_cpu_group *group;
     int *group_of; /* number of the group, by sorted particle */
-    struct sap_tree_walkers self;
+    struct sap_cpu_walkers self;
 
     int is_part; /* the next tree is a part of `whole` */
     struct sap_tree_whole whole;
@@ -121,7 +121,7 @@ struct sap_cpu_tree {
 };
 
 /* An octree under construction. The nodes of the present tree are kept until these are complete. */
-struct sap_tree_draft {
+struct sap_cpu_draft {
     int n, leaf_size;
     const sap_key *key; /* [n], sorted */
     struct sap_tree_nodes *made;
@@ -136,53 +136,53 @@ int sap_cpu_new_lengths(struct sap_cpu_tree *tree, size_t room);
 void sap_cpu_take_length(struct sap_cpu_tree *tree, const sapporo_tree_particles *p, int i, int is_new);
 
 /* Copies the lengths of the given particles in sorted order, in units. */
-void sap_tree_gather_lengths(struct sap_cpu_tree *tree);
+void sap_cpu_tree_gather_lengths(struct sap_cpu_tree *tree);
 
 /* Computes the greatest length of each node, and enters it into the words of nodes. */
-void sap_tree_lengths(struct sap_cpu_tree *tree);
+void sap_cpu_tree_lengths(struct sap_cpu_tree *tree);
 
 /*
  * Makes the lengths of n positions, in units, in sorted order; bad positions get 0.  Makes groups wide that need double
  * for them.  *made is NULL, or belongs to the caller; 0 or SAPPORO_ERR_MEMORY.
  */
-int sap_cpu_lengths_of(const struct sap_cpu_tree *tree, const sapporo_column *h, const struct sap_tree_walkers *of,
-                       const int *address, const unsigned char *bad, struct sap_tree_group *group, double **made);
+int sap_cpu_lengths_of(const struct sap_cpu_tree *tree, const sapporo_column *h, const struct sap_cpu_walkers *of,
+                       const int *address, const unsigned char *bad, struct sap_cpu_group *group, double **made);
 
 /* Bytes that only lengths need, of n particles and so many nodes. */
 size_t sap_cpu_bytes_of_lengths(const struct sap_tree_settings *settings, int n, int nodes);
 
 /* Returns the greatest of n lengths in units, padded for words of float. */
-double sap_tree_greatest_length(const double *h, int n);
+double sap_cpu_tree_greatest_length(const double *h, int n);
 
 /* Allocates arrays for n positions; 0 or SAPPORO_ERR_MEMORY. The caller frees them also after a failure. */
-int sap_tree_new_order(int n, struct sap_tree_order *order);
-void sap_tree_free_order(struct sap_tree_order *order);
+int sap_cpu_tree_new_order(int n, struct sap_cpu_order *order);
+void sap_cpu_tree_free_order(struct sap_cpu_order *order);
 
 /*
  * Computes the keys and sorts them, ties by address (cpu_sort.c).  mass: keys tell its sign (physics/tree_key.h); NULL:
  * they do not.
  */
-void sap_tree_sort(const struct sap_cube *cube, int curve, const double (*x)[3], const double *mass, int n,
-                   struct sap_tree_order *order, int threads);
+void sap_cpu_tree_sort(const struct sap_cube *cube, int curve, const double (*x)[3], const double *mass, int n,
+                       struct sap_cpu_order *order, int threads);
 
 /* The box of n > 0 positions (cpu_sort.c). */
-struct sap_tree_box {
+struct sap_cpu_box {
     double low[3], high[3];
 };
-struct sap_tree_box sap_tree_box_of(const double (*x)[3], int n, int threads);
+struct sap_cpu_box sap_cpu_tree_box_of(const double (*x)[3], int n, int threads);
 
 /* Copies the sample of n positions; returns the number of its members (cpu_sort.c). */
-int sap_tree_take_sample(const double (*x)[3], int n, double (*sample)[SAP_CUBE_SAMPLE]);
+int sap_cpu_tree_take_sample(const double (*x)[3], int n, double (*sample)[SAP_CUBE_SAMPLE]);
 
 /* Makes nodes from sorted keys; 0 or SAPPORO_ERR_MEMORY. The nodes belong to the caller either way (cpu_link.c). */
-int sap_tree_link(struct sap_tree_draft *draft, int threads);
+int sap_cpu_tree_link(struct sap_cpu_draft *draft, int threads);
 
 /* Computes moments and boxes, and the data of nodes for the walk; bounds of groups are then unknown (cpu_moments.c). */
-void sap_tree_moments(struct sap_cpu_tree *tree, int threads);
+void sap_cpu_tree_moments(struct sap_cpu_tree *tree, int threads);
 
 /* Computes the data of nodes for the walk, from their cells; root: of the tree whose groups walk (cpu_moments.c). */
-void sap_tree_make_words(struct sap_cpu_nodes *nodes, const struct sap_cpu_frame *frame, const struct sap_cell *root,
-                         int threads);
+void sap_cpu_tree_make_words(struct sap_cpu_nodes *nodes, const struct sap_cpu_frame *frame,
+                             const struct sap_cell *root, int threads);
 
 /* Makes room for the cells of so many nodes; on failure the existing arrays are kept (cpu_nodes.c). */
 int sap_cpu_reserve_cells(struct sap_cpu_nodes *t, int nodes);
@@ -192,13 +192,13 @@ size_t sap_cpu_bytes_of_nodes(size_t room);
 void sap_cpu_free_nodes(struct sap_cpu_nodes *nodes);
 
 /* Implement `past` and `build_ahead` of the table (cpu_ahead.c). */
-int sap_tree_past_cpu(struct sap_tree *tree, int keeps);
-int sap_tree_build_ahead_cpu(struct sap_tree *tree, double lead);
+int sap_cpu_tree_past(struct sap_tree *tree, int keeps);
+int sap_cpu_tree_build_ahead(struct sap_tree *tree, double lead);
 
 /* Implement `join`, `import` and `walk` of the table (cpu_part.c). */
-void sap_tree_join_cpu(struct sap_tree *tree, const struct sap_tree_whole *whole);
-int sap_tree_import_cpu(struct sap_tree *tree, const struct sap_tree_halo *halo);
-int sap_tree_walk_cpu(struct sap_tree *tree, const struct sap_tree_pass *pass, double (*acc)[3], double *pot,
+void sap_cpu_tree_join(struct sap_tree *tree, const struct sap_tree_whole *whole);
+int sap_cpu_tree_import(struct sap_tree *tree, const struct sap_tree_halo *halo);
+int sap_cpu_tree_walk(struct sap_tree *tree, const struct sap_tree_pass *pass, double (*acc)[3], double *pot,
                       int *work);
 
 /*
@@ -206,41 +206,41 @@ int sap_tree_walk_cpu(struct sap_tree *tree, const struct sap_tree_pass *pass, d
  * kd-tree, whole nodes of the tree that was built last.  With a limit of their extent, groups that are longer are
  * halved (physics/tree_parts.h).  A refresh keeps the groups.
  */
-void sap_tree_cut_groups(struct sap_cpu_tree *tree, int threads);
+void sap_cpu_tree_cut_groups(struct sap_cpu_tree *tree, int threads);
 
 /* Divides n sorted positions, from index `first` on, into runs of `most`; returns the number of groups. */
-int sap_tree_cut_runs(int first, int n, int most, struct sap_tree_group *group);
+int sap_cpu_tree_cut_runs(int first, int n, int most, struct sap_cpu_group *group);
 
 /*
  * Computes the bounds of the tree's own groups that have rows, unless they are known; slots == NULL: of all groups.  A
  * step of few particles needs few of them.
  */
-struct sap_tree_slots;
-void sap_tree_need_bounds(struct sap_cpu_tree *tree, const struct sap_tree_slots *slots, int threads);
+struct sap_cpu_slots;
+void sap_cpu_tree_need_bounds(struct sap_cpu_tree *tree, const struct sap_cpu_slots *slots, int threads);
 
 /* Computes the bounds of groups, whose particles are known. */
-void sap_tree_groups(const struct sap_cpu_frame *frame, const double (*x)[4], int groups, struct sap_tree_group *group,
-                     int threads);
+void sap_cpu_tree_groups(const struct sap_cpu_frame *frame, const double (*x)[4], int groups,
+                         struct sap_cpu_group *group, int threads);
 
 /* Rows of a force by group: slot k is row[k] of the request and particle walker[k]; group g begins at slot first[g]. */
-struct sap_tree_slots {
+struct sap_cpu_slots {
     int n;
     int *row, *walker, *first;
 };
 
 /* Makes all walkers targets, in their order; row_of: the row of each (cpu_force.c). */
-int sap_tree_all_slots(const struct sap_tree_walkers *walkers, const int *row_of, struct sap_tree_slots *slots);
-void sap_tree_free_slots(struct sap_tree_slots *slots);
+int sap_cpu_tree_all_slots(const struct sap_cpu_walkers *walkers, const int *row_of, struct sap_cpu_slots *slots);
+void sap_cpu_tree_free_slots(struct sap_cpu_slots *slots);
 
 /* Makes ni active particles targets, sorted by group; within a group they keep the order of their rows. */
-int sap_tree_active_slots(const struct sap_cpu_tree *tree, const int *active, int ni, struct sap_tree_slots *slots);
+int sap_cpu_tree_active_slots(const struct sap_cpu_tree *tree, const int *active, int ni, struct sap_cpu_slots *slots);
 
 /* Returns the threads that are worth waking for so many rows. */
-int sap_tree_threads_for_rows(const struct sap_cpu_tree *tree, int rows);
+int sap_cpu_tree_threads_for_rows(const struct sap_cpu_tree *tree, int rows);
 
-struct sap_tree_run {
-    const struct sap_tree_walkers *walkers;
-    const struct sap_tree_slots *slots;
+struct sap_cpu_run {
+    const struct sap_cpu_walkers *walkers;
+    const struct sap_cpu_slots *slots;
     const double *a; /* sizes of accelerations for the criterion ACCELERATION; NULL: another criterion */
     const int *a_of; /* index into `a` of each walker; NULL: the walker's own index */
     double (*acc)[3], *pot;
@@ -263,45 +263,45 @@ struct sap_cpu_pairs {
     size_t words; /* per particle */
     void (*open)(const struct sap_cpu_field *field, int from, int to, const struct sap_tree_bound *bound, int *accepted,
                  int *naccepted, int *opened, int *nopened);
-    void (*start)(const struct sap_tree_kernel *kernel, const struct sap_tree_run *run, const int *which,
+    void (*start)(const struct sap_tree_kernel *kernel, const struct sap_cpu_run *run, const int *which,
                   struct sap_tree_lanes *lanes);
     void (*take)(const struct sap_cpu_nodes *from, const struct sap_tree_kernel *kernel,
                  const struct sap_tree_frame *frame, int first, int n, void *words);
     void (*sum)(const struct sap_tree_kernel *kernel, const struct sap_tree_frame *frame, const void *words, int n,
                 int sources, struct sap_tree_lanes *lanes);
-    double (*length)(const struct sap_tree_run *run, int first, int n); /* of bounds: the greatest of targets; or 0 */
+    double (*length)(const struct sap_cpu_run *run, int first, int n); /* of bounds: the greatest of targets; or 0 */
 };
 
 /* Returns nodes as a walk of this frame sees them: the place that picks the operations of a softening. */
 struct sap_cpu_field sap_cpu_field_of(const struct sap_cpu_nodes *from, const struct sap_cpu_frame *frame);
 
 /* Computes forces on slots, by groups (cpu_walk.c). Without `a`, ACCELERATION means an opening angle of 1. */
-int sap_cpu_walk(const struct sap_cpu_nodes *from, const struct sap_cpu_frame *frame, struct sap_tree_run *run,
+int sap_cpu_walk(const struct sap_cpu_nodes *from, const struct sap_cpu_frame *frame, struct sap_cpu_run *run,
                  int threads);
 
 /* A force whose sums in double left its range, computed anew: acc and pot, without the unit of masses. */
-struct sap_tree_rescue {
+struct sap_cpu_rescue {
     double x[3], eps, acc[3], pot;
 };
 
 /* Add sorted particles from ... to - 1, but `self`, or a cell (cpu_rescue.c). */
-void sap_tree_rescue_particles(const struct sap_cpu_field *field, int from, int to, int self,
-                               struct sap_tree_rescue *rescue);
-void sap_tree_rescue_cell(const struct sap_cpu_field *field, int cell, struct sap_tree_rescue *rescue);
+void sap_cpu_tree_rescue_particles(const struct sap_cpu_field *field, int from, int to, int self,
+                                   struct sap_cpu_rescue *rescue);
+void sap_cpu_tree_rescue_cell(const struct sap_cpu_field *field, int cell, struct sap_cpu_rescue *rescue);
 
 /*
  * Computes a row of results, from the sums of a walk, pot and acc[3], or from what was computed anew; returns whether
  * it is finite.  A row of the second is NaN else.
  */
 int sap_cpu_results(const struct sap_cpu_frame *f, const double *sum, double *acc, double *pot);
-int sap_cpu_rescued(const struct sap_cpu_frame *f, const struct sap_tree_rescue *rescue, double *acc, double *pot);
+int sap_cpu_rescued(const struct sap_cpu_frame *f, const struct sap_cpu_rescue *rescue, double *acc, double *pot);
 
 /* Computes forces on slots, with a walk for each particle alone (cpu_stackless.c). */
-void sap_cpu_walk_alone(const struct sap_cpu_nodes *from, const struct sap_cpu_frame *frame, struct sap_tree_run *run,
+void sap_cpu_walk_alone(const struct sap_cpu_nodes *from, const struct sap_cpu_frame *frame, struct sap_cpu_run *run,
                         int threads);
 
 /* Returns the strictness that walkers first ... first + n - 1 need together, for the kernels; 0: another criterion. */
-double sap_tree_strictness(const struct sap_cpu_field *field, const struct sap_tree_run *run, int first, int n);
+double sap_cpu_tree_strictness(const struct sap_cpu_field *field, const struct sap_cpu_run *run, int first, int n);
 
 /* Who receives a force: n particles of the tree by address, or positions of the caller. */
 struct sap_cpu_targets {
@@ -315,22 +315,22 @@ int sap_cpu_force(struct sap_cpu_tree *tree, const struct sap_cpu_targets *targe
 
 /* Implements `force` of the table
  (cpu_force.c). */
-int sap_tree_force_cpu(struct sap_tree *tree, const sapporo_tree_request *request, double (*acc)[3], double *pot);
+int sap_cpu_tree_force(struct sap_tree *tree, const sapporo_tree_request *request, double (*acc)[3], double *pot);
 
 /*
- * Computes forces on the positions of ni massless particles, as sap_tree_force_cpu does on positions of the caller.
+ * Computes forces on the positions of ni massless particles, as sap_cpu_tree_force does on positions of the caller.
  * a: sizes of their accelerations, for ACCELERATION; NULL: unknown.  If the tree has far more particles, groups have
  * fewer of the positions, so that a group stays as small as those of the tree.  Statistics stay those of the last force
  * on particles of the tree.  SAPPORO_PARTIAL: rows of positions that are too far away are NaN.
  */
-int sap_tree_force_massless_cpu(struct sap_cpu_tree *tree, int ni, const double (*x)[3], const double *a,
+int sap_cpu_tree_force_massless(struct sap_cpu_tree *tree, int ni, const double (*x)[3], const double *a,
                                 double (*acc)[3], double *pot);
 
 /* Finds neighbours within a radius, as sapporo_tree_neighbours defines them (cpu_search.c). */
-int sap_tree_search(struct sap_cpu_tree *tree, int ni, sapporo_column x, sapporo_column h, long long *first,
-                    long long room, int *list, int threads);
+int sap_cpu_tree_search(struct sap_cpu_tree *tree, int ni, sapporo_column x, sapporo_column h, long long *first,
+                        long long room, int *list, int threads);
 
 /* Stores the message of a failure; returns status. */
-int sap_tree_failed_cpu(struct sap_cpu_tree *t, int status, const char *why);
+int sap_cpu_tree_failed(struct sap_cpu_tree *t, int status, const char *why);
 
 #endif

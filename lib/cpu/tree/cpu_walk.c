@@ -81,7 +81,7 @@ static void open_spline(const struct sap_cpu_field *f, int from, int to, const s
 }
 
 /* Targets of Plummer's softening have no more than `start` of the kernel gave them. */
-static void start_plain(const struct sap_tree_kernel *kernel, const struct sap_tree_run *run, const int *which,
+static void start_plain(const struct sap_tree_kernel *kernel, const struct sap_cpu_run *run, const int *which,
                         struct sap_tree_lanes *lanes)
 {
     (void)kernel;
@@ -90,7 +90,7 @@ static void start_plain(const struct sap_tree_kernel *kernel, const struct sap_t
     (void)lanes;
 }
 
-static void start_spline(const struct sap_tree_kernel *kernel, const struct sap_tree_run *run, const int *which,
+static void start_spline(const struct sap_tree_kernel *kernel, const struct sap_cpu_run *run, const int *which,
                          struct sap_tree_lanes *lanes)
 {
     kernel->start_spline(run->walkers->h, which, lanes);
@@ -120,7 +120,7 @@ static void sum_spline(const struct sap_tree_kernel *kernel, const struct sap_tr
     kernel->particles_spline(frame, words, n, sources, lanes);
 }
 
-static double length_plain(const struct sap_tree_run *run, int first, int n)
+static double length_plain(const struct sap_cpu_run *run, int first, int n)
 {
     (void)run;
     (void)first;
@@ -128,9 +128,9 @@ static double length_plain(const struct sap_tree_run *run, int first, int n)
     return 0;
 }
 
-static double length_spline(const struct sap_tree_run *run, int first, int n)
+static double length_spline(const struct sap_cpu_run *run, int first, int n)
 {
-    return sap_tree_greatest_length(run->walkers->h + first, n);
+    return sap_cpu_tree_greatest_length(run->walkers->h + first, n);
 }
 
 struct sap_cpu_field sap_cpu_field_of(const struct sap_cpu_nodes *from, const struct sap_cpu_frame *frame)
@@ -318,29 +318,29 @@ static int results_of(const struct sap_cpu_frame *f, const struct sap_tree_kerne
     return sap_cpu_results(f, sum, acc, pot);
 }
 
-static void write_row(const struct sap_tree_run *run, const double *acc, double pot, int row)
+static void write_row(const struct sap_cpu_run *run, const double *acc, double pot, int row)
 {
     if (run->pot) run->pot[row] = pot;
     for (int c = 0; c < 3 && run->acc; c++) run->acc[row][c] = acc[c];
 }
 
-static void rescue_spans(const struct sap_cpu_field *t, const struct spans *s, struct sap_tree_rescue *r)
+static void rescue_spans(const struct sap_cpu_field *t, const struct spans *s, struct sap_cpu_rescue *r)
 {
-    for (int k = 0; k < s->n; k++) sap_tree_rescue_particles(t, s->at[k].from, s->at[k].to, -1, r);
+    for (int k = 0; k < s->n; k++) sap_cpu_tree_rescue_particles(t, s->at[k].from, s->at[k].to, -1, r);
 }
 
 /* Computes the force of the list of a group on its target particle k by quotients, and writes its row. */
-static void rescue(const struct sap_cpu_field *t, const struct sap_tree_run *run, struct walk_memory *w,
-                   struct span own, int k)
+static void rescue(const struct sap_cpu_field *t, const struct sap_cpu_run *run, struct walk_memory *w, struct span own,
+                   int k)
 {
     const int walker = w->which[k], row = w->row[k];
     const double *const x = run->walkers->x[walker];
-    struct sap_tree_rescue r = {.x = {x[0], x[1], x[2]}, .eps = sqrt(t->frame->soft.eps2), .pot = t->pairs->lost};
-    for (int c = 0; c < w->near.n; c++) sap_tree_rescue_cell(t, w->near.at[c], &r);
-    for (int c = 0; c < w->distant.n; c++) sap_tree_rescue_cell(t, w->distant.at[c], &r);
+    struct sap_cpu_rescue r = {.x = {x[0], x[1], x[2]}, .eps = sqrt(t->frame->soft.eps2), .pot = t->pairs->lost};
+    for (int c = 0; c < w->near.n; c++) sap_cpu_tree_rescue_cell(t, w->near.at[c], &r);
+    for (int c = 0; c < w->distant.n; c++) sap_cpu_tree_rescue_cell(t, w->distant.at[c], &r);
     rescue_spans(t, &w->outer, &r);
     rescue_spans(t, &w->inner, &r);
-    sap_tree_rescue_particles(t, own.from, own.to, walker, &r);
+    sap_cpu_tree_rescue_particles(t, own.from, own.to, walker, &r);
     double acc[3], pot;
     w->beyond += !sap_cpu_rescued(t->frame, &r, acc, &pot);
     write_row(run, acc, pot, row);
@@ -350,7 +350,7 @@ static void rescue(const struct sap_cpu_field *t, const struct sap_tree_run *run
  * Writes the lanes whose sums are finite, or all lanes in double; returns the number of remaining lanes, which it moves
  * to the front. Each lane is judged alone: the bits of a row do not depend on other rows.
  */
-static int deliver_good(const struct sap_cpu_field *t, const struct sap_tree_run *run, struct walk_memory *w,
+static int deliver_good(const struct sap_cpu_field *t, const struct sap_cpu_run *run, struct walk_memory *w,
                         struct span own, int wide, int n)
 {
     const struct sap_tree_kernel *const kernel = wide ? t->frame->wide : t->frame->narrow;
@@ -373,7 +373,7 @@ static int deliver_good(const struct sap_cpu_field *t, const struct sap_tree_run
 }
 
 /* Returns the particles of a group among those of the tree; positions from the caller are none. */
-static struct span own_span(const struct sap_tree_run *run, const struct sap_tree_group *group)
+static struct span own_span(const struct sap_cpu_run *run, const struct sap_cpu_group *group)
 {
     return run->walkers->own ? (struct span){group->first, group->first + group->count} : (struct span){0, 0};
 }
@@ -389,7 +389,7 @@ static int has_clump(const struct sap_cpu_field *t, const struct spans *s, doubl
 }
 
 /* Returns 1 if a group needs double: its own positions, or clumps of its sources, which are listed. */
-static int needs_double(const struct sap_cpu_field *t, const struct walk_memory *w, const struct sap_tree_group *group,
+static int needs_double(const struct sap_cpu_field *t, const struct walk_memory *w, const struct sap_cpu_group *group,
                         struct span own)
 {
     const struct spans of_group = {.at = &own, .n = own.to > own.from};
@@ -401,10 +401,10 @@ static int needs_double(const struct sap_cpu_field *t, const struct walk_memory 
 /*
  * Sums slots first ... first + n - 1, at most SAP_TREE_LANES, all of group g, whose list is complete. wide: in double.
  */
-static int sum_slots(const struct sap_cpu_field *t, const struct sap_tree_run *run, struct walk_memory *w, int g,
+static int sum_slots(const struct sap_cpu_field *t, const struct sap_cpu_run *run, struct walk_memory *w, int g,
                      int first, int n, int wide)
 {
-    const struct sap_tree_group *const group = &run->walkers->group[g];
+    const struct sap_cpu_group *const group = &run->walkers->group[g];
     const int base = group->first;
     const struct span own = own_span(run, group);
     struct sap_tree_frame frame = {.unit = t->frame->unit,
@@ -435,7 +435,7 @@ static int sum_slots(const struct sap_cpu_field *t, const struct sap_tree_run *r
 
 /* ---- groups ------------------------------------------------------------------------- */
 
-double sap_tree_strictness(const struct sap_cpu_field *t, const struct sap_tree_run *run, int first, int n)
+double sap_cpu_tree_strictness(const struct sap_cpu_field *t, const struct sap_cpu_run *run, int first, int n)
 {
     double least = INFINITY;
     if (!run->a) return 0;
@@ -449,9 +449,9 @@ double sap_tree_strictness(const struct sap_cpu_field *t, const struct sap_tree_
 }
 
 /* Returns the bound as the walk uses it, enlarged by the rounding errors of float. */
-static struct sap_tree_bound bound_of(const struct sap_cpu_field *t, const struct sap_tree_run *run, int g)
+static struct sap_tree_bound bound_of(const struct sap_cpu_field *t, const struct sap_cpu_run *run, int g)
 {
-    const struct sap_tree_group *const group = &run->walkers->group[g];
+    const struct sap_cpu_group *const group = &run->walkers->group[g];
     const struct sap_bound *const b = &group->bound;
     double x[3];
     const double size = sap_tree_in_units(b->centre, &t->frame->cube.gaps, t->frame->middle, t->frame->unit, x);
@@ -461,13 +461,13 @@ static struct sap_tree_bound bound_of(const struct sap_cpu_field *t, const struc
                                    .radius = (float)sap_tree_padded(b->radius * t->frame->unit, size),
                                    .size = (float)sap_tree_padded(sap_bound_size(b) * t->frame->unit, 0),
                                    .close = (float)sap_tree_padded(sap_bound_close(b, t->frame->unit), 0),
-                                   .strictness = (float)sap_tree_strictness(t, run, group->first, group->count)};
+                                   .strictness = (float)sap_cpu_tree_strictness(t, run, group->first, group->count)};
     for (int c = 0; c < 3; c++) words.extent[c] = (float)sap_tree_padded(b->extent[c] * t->frame->unit, 0);
     words.length = (float)t->pairs->length(run, group->first, group->count);
     return words;
 }
 
-static int sum_group(const struct sap_cpu_field *t, const struct sap_tree_run *run, struct walk_memory *w, int g,
+static int sum_group(const struct sap_cpu_field *t, const struct sap_cpu_run *run, struct walk_memory *w, int g,
                      long long *particle, long long *cell)
 {
     const int *const slot = run->slots->first + g, rows = slot[1] - slot[0];
@@ -491,7 +491,7 @@ static int sum_group(const struct sap_cpu_field *t, const struct sap_tree_run *r
 struct group_walk {
     struct sap_items items;
     const struct sap_cpu_field *field;
-    const struct sap_tree_run *run;
+    const struct sap_cpu_run *run;
     atomic_llong particle, cell;
     atomic_int done, failed, beyond; /* done: groups */
 };
@@ -515,7 +515,7 @@ static void walk_groups(void *argument, int thread)
     atomic_fetch_add(&s->done, done);
 }
 
-int sap_cpu_walk(const struct sap_cpu_nodes *from, const struct sap_cpu_frame *frame, struct sap_tree_run *run,
+int sap_cpu_walk(const struct sap_cpu_nodes *from, const struct sap_cpu_frame *frame, struct sap_cpu_run *run,
                  int threads)
 {
     enum { GROUPS_AT_ONCE = 4 };

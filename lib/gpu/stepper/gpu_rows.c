@@ -107,7 +107,7 @@ static int massless_force(struct sap_gpu_stepper *s, const struct sap_step *step
         MEM(s->given->particle), MEM(s->given->a), MEM(s->active), MEM(t->place_given), MEM(t->place_a),
         VALUE(has_active),       VALUE(has_sizes), VALUE(first),   VALUE(rows),         VALUE(range)};
     TRY(sap_stepper_for_each(s, s->f->massless, rows, a, COUNT(a)));
-    TRY(sap_tree_force_massless_gpu(t, rows, has_sizes));
+    TRY(sap_gpu_tree_force_massless(t, rows, has_sizes));
     return join(s, active, first, rows);
 }
 
@@ -119,7 +119,7 @@ static int massive_force(struct sap_gpu_stepper *s, const struct sap_step_active
     const sapporo_tree_request request = {
         .size = sizeof request, .ni = active->massive, .active = some ? &listed : NULL};
     s->t->listed = &s->active;
-    const int status = sap_tree_force_gpu(s->t, &request, NULL, NULL);
+    const int status = sap_gpu_tree_force(s->t, &request, NULL, NULL);
     s->t->listed = NULL;
     return status;
 }

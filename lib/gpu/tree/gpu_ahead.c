@@ -4,7 +4,7 @@
 #include "gpu/tree/gpu_kernels.h"
 #include "gpu/tree/gpu_tree.h"
 
-int sap_tree_past_gpu(struct sap_gpu_host_tree *t, int keeps)
+int sap_gpu_tree_past(struct sap_gpu_host_tree *t, int keeps)
 {
     const size_t each = 4 * sizeof(double);
     for (int k = 0; k < 2; k++)
@@ -28,12 +28,12 @@ static void exchange_particles(struct sap_gpu_host_tree *t)
     t->past_x[1] = particle;
 }
 
-int sap_tree_build_ahead_gpu(struct sap_gpu_host_tree *t, double lead)
+int sap_gpu_tree_build_ahead(struct sap_gpu_host_tree *t, double lead)
 {
     const int n = t->given.n, bends = t->past[1] == n;
     const double limit = SAP_TREE_LIMIT;
-    if (n == 0 || t->past[0] != n) return sap_tree_build_gpu(t);
-    TRY(sap_tree_check_range(t));
+    if (n == 0 || t->past[0] != n) return sap_gpu_tree_build(t);
+    TRY(sap_gpu_tree_check_range(t));
     const struct sap_argument a[] = {SAP_ARRAY(t->given.particle),
                                      SAP_ARRAY(t->past_x[0]),
                                      SAP_ARRAY(t->past_x[1]),
@@ -44,15 +44,15 @@ int sap_tree_build_ahead_gpu(struct sap_gpu_host_tree *t, double lead)
     t->past[1] = -1;
     TRY(sap_session_for_each(&t->session, t->f->ahead, n, SAP_TREE_THREADS, a, COUNT(a)));
     exchange_particles(t);
-    const int status = sap_tree_build_gpu(t);
+    const int status = sap_gpu_tree_build(t);
     exchange_particles(t);
     if (t->out_of_range) {
         t->out_of_range = 0;
-        return sap_tree_build_gpu(t);
+        return sap_gpu_tree_build(t);
     }
     if (status) return status;
     const sapporo_tree_statistics built = t->done;
-    TRY(sap_tree_refresh_gpu(t));
+    TRY(sap_gpu_tree_refresh(t));
     for (int phase = SAPPORO_PHASE_SORT; phase <= SAPPORO_PHASE_MOMENTS; phase++)
         t->done.seconds[phase] += built.seconds[phase];
     return SAP_DRIVER_OK;

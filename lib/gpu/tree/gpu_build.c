@@ -150,7 +150,8 @@ static int gather(struct sap_gpu_host_tree *t, struct sap_gpu_walkers *w, const 
     return sap_session_for_each(&t->session, t->f->gather, n, THREADS, a, COUNT(a));
 }
 
-int sap_tree_reserve_sort(struct sap_gpu_host_tree *t, struct sap_gpu_buffer *key, struct sap_gpu_buffer *value, int n)
+int sap_gpu_tree_reserve_sort(struct sap_gpu_host_tree *t, struct sap_gpu_buffer *key, struct sap_gpu_buffer *value,
+                              int n)
 {
     for (int k = 0; k < 2; k++) {
         TRY(sap_session_reserve(&t->session, &key[k], (size_t)n * sizeof(uint64_t)));
@@ -163,7 +164,7 @@ int sap_tree_reserve_sort(struct sap_gpu_host_tree *t, struct sap_gpu_buffer *ke
 static int sort_keys(struct sap_gpu_host_tree *t, struct sap_gpu_walkers *w, const struct sap_gpu_buffer *given,
                      const struct sap_gpu_tree *how, int n, int *at)
 {
-    TRY(sap_tree_reserve_sort(t, w->key, w->value, n));
+    TRY(sap_gpu_tree_reserve_sort(t, w->key, w->value, n));
     const struct sap_argument keys[] = {SAP_ARRAY(*given), SAP_ARRAY(w->key[0]), VALUE(*how), VALUE(n)};
     const struct sap_sort sort = {.key = {w->key[0].mem, w->key[1].mem},
                                   .value = {w->value[0].mem, w->value[1].mem},
@@ -230,8 +231,8 @@ static int write_groups(const struct sap_gpu_host_tree *t, const struct sap_gpu_
     return sap_session_for_each(&t->session, t->f->flagged, cut->n, THREADS, a, COUNT(a));
 }
 
-int sap_tree_sort_places(struct sap_gpu_host_tree *t, struct sap_gpu_walkers *w, const struct sap_gpu_buffer *given,
-                         int n, int run)
+int sap_gpu_tree_sort_places(struct sap_gpu_host_tree *t, struct sap_gpu_walkers *w, const struct sap_gpu_buffer *given,
+                             int n, int run)
 {
     const size_t groups = (size_t)runs_of(run, n);
     int at;
@@ -338,7 +339,7 @@ static int link_nodes(struct sap_gpu_host_tree *t, int at)
 
 /* ---- moments ---------------------------------------------------------------------------------- */
 
-int sap_tree_make_groups(struct sap_gpu_host_tree *t, struct sap_gpu_walkers *w, const struct sap_gpu_buffer *a)
+int sap_gpu_tree_make_groups(struct sap_gpu_host_tree *t, struct sap_gpu_walkers *w, const struct sap_gpu_buffer *a)
 {
     const int has_a = a != NULL;
     const struct sap_gpu_buffer *const sizes = a ? a : &w->sorted;
@@ -382,7 +383,7 @@ static int make_moments(struct sap_gpu_host_tree *t, int linked)
                                      .nodes = t->t.nodes};
     TRY(sap_gpu_tree_words(t, &own));
     if (t->lengths.f) TRY(sap_gpu_lengths_nodes(t));
-    return sap_tree_make_groups(t, &t->own, NULL);
+    return sap_gpu_tree_make_groups(t, &t->own, NULL);
 }
 
 /* ---- all of it ---------------------------------------------------------------------------------- */
@@ -401,7 +402,7 @@ static int reserve(struct sap_gpu_host_tree *t, const struct draft *d)
     return sap_session_reserve(&t->session, &t->session.scratch, scan > sort ? scan : sort);
 }
 
-int sap_tree_make_next(struct sap_gpu_host_tree *t)
+int sap_gpu_tree_make_next(struct sap_gpu_host_tree *t)
 {
     if (t->has_next) return SAP_DRIVER_OK;
     TRY(sap_session_reserve(&t->session, &t->next, (size_t)t->t.nodes * sizeof(int)));
@@ -507,7 +508,7 @@ static void give_up(struct sap_gpu_host_tree *t)
 }
 
 /* Builds a tree. If the device cannot hold the new tree beside the present one, the present tree is lost. */
-int sap_tree_build_gpu(struct sap_gpu_host_tree *t)
+int sap_gpu_tree_build(struct sap_gpu_host_tree *t)
 {
     const int status = build(t);
     if (status != SAP_DRIVER_MEMORY || !t->linked || t->session.host_full) return status;
@@ -515,14 +516,14 @@ int sap_tree_build_gpu(struct sap_gpu_host_tree *t)
     return build(t);
 }
 
-int sap_tree_check_range(struct sap_gpu_host_tree *t)
+int sap_gpu_tree_check_range(struct sap_gpu_host_tree *t)
 {
     double low[3], high[3], mass_unit, weight;
     TRY(look_at_bounds(t, 1));
     return take_bounds(t, low, high, &mass_unit, &weight);
 }
 
-int sap_tree_refresh_gpu(struct sap_gpu_host_tree *t)
+int sap_gpu_tree_refresh(struct sap_gpu_host_tree *t)
 {
     double low[3], high[3], mass_unit, weight, sample[3][SAP_CUBE_SAMPLE];
     const int members = finds_pull(t) ? sap_cube_sample(t->n) : 1;

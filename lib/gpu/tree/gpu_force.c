@@ -26,7 +26,7 @@ static int make_strict(struct sap_gpu_host_tree *t, struct sap_gpu_pass *p, cons
     p->w.strict = 1;
     p->a = a;
     if (t->settings.walk == SAPPORO_WALK_STACKLESS) return SAP_DRIVER_OK; /* each particle has its own */
-    if (p->w.all_slots) return sap_tree_make_groups(t, p->walkers, a);
+    if (p->w.all_slots) return sap_gpu_tree_make_groups(t, p->walkers, a);
     const struct sap_gpu_buffer *const address = &p->walkers->address;
     const int n = p->w.slots;
     const struct sap_argument args[] = {SAP_ARRAY(t->cell),  SAP_ARRAY(*p->slot),   SAP_ARRAY(*a),
@@ -67,7 +67,7 @@ static int results(struct sap_gpu_host_tree *t, const struct sap_gpu_pass *p, do
     struct sap_gpu_tree_told *const told = t->told.host;
     if (p->picked) TRY(pick(t, p));
     TRY(sap_session_mark(&t->session, SAPPORO_PHASES));
-    TRY(sap_tree_give(t, p->request, p->picked, acc, pot));
+    TRY(sap_gpu_tree_give(t, p->request, p->picked, acc, pot));
     TRY(sap_session_copy_out(&t->session, told->walked, t->left.mem, 0, sizeof told->walked));
     TRY(sap_session_wait(&t->session));
     TRY(sap_session_take_seconds(&t->session, SAPPORO_PHASE_WALK, SAPPORO_PHASE_WALK, t->done.seconds));
@@ -165,8 +165,8 @@ static int end_kept(struct sap_gpu_host_tree *t, struct sap_gpu_pass *p)
     return keep_results(t, p);
 }
 
-int sap_tree_walk_part(struct sap_gpu_host_tree *t, const struct sap_tree_pass *how, double (*acc)[3], double *pot,
-                       int *work)
+int sap_gpu_tree_walk_part(struct sap_gpu_host_tree *t, const struct sap_tree_pass *how, double (*acc)[3], double *pot,
+                           int *work)
 {
     const sapporo_tree_request rows = {.size = sizeof rows, .ni = sap_tree_pass_rows(how, t->n), .active = how->active};
     const sapporo_column a = {how->a, 0};
@@ -229,7 +229,7 @@ static const char *why_refused(const struct sap_gpu_host_tree *t, const sapporo_
     return r->x.base ? "places are taken from host memory only" : NULL;
 }
 
-int sap_tree_force_gpu(struct sap_gpu_host_tree *t, const sapporo_tree_request *request, double (*acc)[3], double *pot)
+int sap_gpu_tree_force(struct sap_gpu_host_tree *t, const sapporo_tree_request *request, double (*acc)[3], double *pot)
 {
     struct sap_gpu_pass p = {.request = request, .bad_active = -1};
     int status = sap_session_begin(&t->session);
@@ -269,7 +269,7 @@ static int massless_force(struct sap_gpu_host_tree *t, int n, int knows_a)
     return sap_gpu_walk_targets(t, &p);
 }
 
-int sap_tree_force_massless_gpu(struct sap_gpu_host_tree *t, int n, int knows_a)
+int sap_gpu_tree_force_massless(struct sap_gpu_host_tree *t, int n, int knows_a)
 {
     const sapporo_tree_statistics done = t->done;
     const int status = massless_force(t, n, knows_a);

@@ -23,7 +23,7 @@ int sap_gpu_given_new(struct sap_gpu_given *g, int room)
 
 int sap_gpu_given_open(struct sap_gpu_session *s, struct sap_gpu_given *g)
 {
-    TRY(sap_tree_kernels(s, &g->f));
+    TRY(sap_gpu_tree_load(s, &g->f));
     TRY(sap_session_reserve(s, &g->particle, ((size_t)g->room + 1) * 4 * sizeof(double)));
     return sap_session_reserve(s, &g->a, ((size_t)g->room + 1) * sizeof(double));
 }

@@ -277,7 +277,7 @@ static int select_all(struct sap_gpu_host_tree *t, struct selecting *s, int (*co
     return fill(t, s);
 }
 
-int sap_tree_select_gpu(struct sap_gpu_host_tree *t, const struct sap_halo_wish *wish, int (*count)[2])
+int sap_gpu_tree_select(struct sap_gpu_host_tree *t, const struct sap_halo_wish *wish, int (*count)[2])
 {
     struct selecting s = {.wish = wish};
     t->selection.sent = t->selection.sent_x = 0;
@@ -287,7 +287,7 @@ int sap_tree_select_gpu(struct sap_gpu_host_tree *t, const struct sap_halo_wish 
     return status;
 }
 
-void sap_tree_free_selection(struct sap_gpu_host_tree *t)
+void sap_gpu_tree_free_selection(struct sap_gpu_host_tree *t)
 {
     struct sap_gpu_selection *const h = &t->selection;
     struct sap_gpu_buffer *const all[] = {&h->bins,        &h->list,  &h->size,         &h->region_node, &h->active,
@@ -298,7 +298,7 @@ void sap_tree_free_selection(struct sap_gpu_host_tree *t)
     for (int k = 0; k < COUNT(h->entry); k++) sap_gpu_free(t->session.driver, &h->entry[k]);
 }
 
-int sap_tree_selected_gpu(struct sap_gpu_host_tree *t, struct sap_halo_node *node, double (*x)[4])
+int sap_gpu_tree_selected(struct sap_gpu_host_tree *t, struct sap_halo_node *node, double (*x)[4])
 {
     const struct sap_gpu_selection *const h = &t->selection;
     TRY(sap_session_download(&t->session, node, &h->made, 0, (size_t)h->sent * sizeof *node));

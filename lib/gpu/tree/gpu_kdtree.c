@@ -79,7 +79,7 @@ static int make(const struct sap_driver *driver, struct sap_dev *dev, int number
     (void)number;
     *kept = NULL;
     if (!f) return SAP_DRIVER_MEMORY;
-    int status = sap_tree_load_module(driver, dev, "kdtree", &f->module);
+    int status = sap_gpu_tree_load_module(driver, dev, "kdtree", &f->module);
     if (!status) status = get_functions(driver, f);
     if (status)
         drop(driver, f);

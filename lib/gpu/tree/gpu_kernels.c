@@ -25,8 +25,8 @@ static void drop(const struct sap_driver *driver, void *kept)
     free(f);
 }
 
-int sap_tree_load_module(const struct sap_driver *driver, struct sap_dev *dev, const char *name,
-                         struct sap_module **module)
+int sap_gpu_tree_load_module(const struct sap_driver *driver, struct sap_dev *dev, const char *name,
+                             struct sap_module **module)
 {
     const struct sap_embedded *const e = texts_of(driver);
     for (int k = 0; k < e->count; k++)
@@ -112,9 +112,9 @@ static int get_walks(const struct sap_driver *driver, struct sap_gpu_tree_kernel
 static int load_all(const struct sap_driver *driver, struct sap_dev *dev, int number, struct sap_gpu_tree_kernels *f)
 {
     TRY(sap_primitives_open(driver, dev, number, texts_of(driver), &f->primitives));
-    TRY(sap_tree_load_module(driver, dev, "tree", &f->module[0]));
-    TRY(sap_tree_load_module(driver, dev, "tree_walk_sp", &f->module[1]));
-    TRY(sap_tree_load_module(driver, dev, "tree_walk_dp", &f->module[2]));
+    TRY(sap_gpu_tree_load_module(driver, dev, "tree", &f->module[0]));
+    TRY(sap_gpu_tree_load_module(driver, dev, "tree_walk_sp", &f->module[1]));
+    TRY(sap_gpu_tree_load_module(driver, dev, "tree_walk_dp", &f->module[2]));
     TRY(get_builders(driver, f));
     return get_walks(driver, f);
 }
@@ -132,7 +132,7 @@ static int make(const struct sap_driver *driver, struct sap_dev *dev, int number
     return status;
 }
 
-int sap_tree_kernels(struct sap_gpu_session *s, const struct sap_gpu_tree_kernels **f)
+int sap_gpu_tree_load(struct sap_gpu_session *s, const struct sap_gpu_tree_kernels **f)
 {
     void *kept;
     TRY(sap_gpu_keep(s->set, s->device, make, drop, &kept));

@@ -30,10 +30,10 @@ struct sap_gpu_tree_kernels {
 };
 
 /* Loads a module of kernels by name; a driver status. */
-int sap_tree_load_module(const struct sap_driver *driver, struct sap_dev *dev, const char *name,
-                         struct sap_module **module);
+int sap_gpu_tree_load_module(const struct sap_driver *driver, struct sap_dev *dev, const char *name,
+                             struct sap_module **module);
 
 /* Finds or loads the kernels of a session's device, its primitives among them; a driver status. */
-int sap_tree_kernels(struct sap_gpu_session *s, const struct sap_gpu_tree_kernels **f);
+int sap_gpu_tree_load(struct sap_gpu_session *s, const struct sap_gpu_tree_kernels **f);
 
 #endif

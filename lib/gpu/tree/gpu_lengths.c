@@ -50,8 +50,8 @@ static int make(const struct sap_driver *driver, struct sap_dev *dev, int number
     (void)number;
     *kept = NULL;
     if (!f) return SAP_DRIVER_MEMORY;
-    int status = sap_tree_load_module(driver, dev, "tree_spline_sp", &f->module[0]);
-    if (!status) status = sap_tree_load_module(driver, dev, "tree_spline_dp", &f->module[1]);
+    int status = sap_gpu_tree_load_module(driver, dev, "tree_spline_sp", &f->module[0]);
+    if (!status) status = sap_gpu_tree_load_module(driver, dev, "tree_spline_dp", &f->module[1]);
     if (!status) status = get_functions(driver, f);
     if (status)
         drop(driver, f);

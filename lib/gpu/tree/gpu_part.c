@@ -49,7 +49,7 @@ static int reserve(struct sap_gpu_host_tree *t, const struct sap_tree_halo *halo
     return sap_session_reserve(&t->session, &h->moments, nodes * 8 * sizeof(float));
 }
 
-int sap_tree_import_gpu(struct sap_gpu_host_tree *t, const struct sap_tree_halo *halo)
+int sap_gpu_tree_import(struct sap_gpu_host_tree *t, const struct sap_tree_halo *halo)
 {
     struct importing from = {halo, t->t.mass_unit};
     t->halo.nodes = 0;

@@ -216,7 +216,7 @@ static int upload_targets(struct sap_gpu_host_tree *t, const struct sap_halo_tar
                               (void *)(uintptr_t)targets->active);
 }
 
-int sap_tree_regions_gpu(struct sap_gpu_host_tree *t, int room, const struct sap_halo_targets *targets,
+int sap_gpu_tree_regions(struct sap_gpu_host_tree *t, int room, const struct sap_halo_targets *targets,
                          struct sap_halo_region *region)
 {
     struct sap_gpu_selection *const h = &t->selection;

@@ -10,7 +10,7 @@
 
 enum { THREADS = SAP_TREE_THREADS, DIRECT = 1 << 20 /* bytes that are copied without waiting for them */ };
 
-int sap_tree_take_active(struct sap_gpu_host_tree *t, const sapporo_tree_request *r, int *bad)
+int sap_gpu_tree_take_active(struct sap_gpu_host_tree *t, const sapporo_tree_request *r, int *bad)
 {
     const size_t bytes = (size_t)r->ni * sizeof(int);
     const int ni = r->ni, n = t->n, staged = bytes <= t->session.chunk.bytes;
@@ -53,7 +53,8 @@ static int give(struct sap_gpu_host_tree *t, sapporo_memory memory, void *to, co
     return status;
 }
 
-int sap_tree_give(struct sap_gpu_host_tree *t, const sapporo_tree_request *r, int picked, double (*acc)[3], double *pot)
+int sap_gpu_tree_give(struct sap_gpu_host_tree *t, const sapporo_tree_request *r, int picked, double (*acc)[3],
+                      double *pot)
 {
     TRY(give(t, r->memory, acc, picked ? &t->picked_acc : &t->acc, (size_t)r->ni * sizeof *acc));
     return give(t, r->memory, pot, picked ? &t->picked_pot : &t->pot, (size_t)r->ni * sizeof *pot);
@@ -71,7 +72,7 @@ static int erase(struct sap_gpu_host_tree *t, void *to, size_t bytes)
     return status;
 }
 
-void sap_tree_erase_gpu(struct sap_gpu_host_tree *t, int ni, double (*acc)[3], double *pot)
+void sap_gpu_tree_erase(struct sap_gpu_host_tree *t, int ni, double (*acc)[3], double *pot)
 {
     if (!t->session.driver->adopt || ni <= 0 || sap_session_begin(&t->session)) return;
     (void)erase(t, acc, (size_t)ni * sizeof *acc);

@@ -65,7 +65,7 @@ static int launch_search(struct sap_gpu_host_tree *t, int n, int fills)
 static int count_all(struct sap_gpu_host_tree *t, struct tree_search *s)
 {
     TRY(send_queries(t, s));
-    TRY(sap_tree_make_next(t));
+    TRY(sap_gpu_tree_make_next(t));
     TRY(sap_session_reserve(&t->session, &t->found, (size_t)s->ni * sizeof(int)));
     TRY(launch_search(t, s->ni, 0));
     TRY(sap_session_copy_out(&t->session, s->count, t->found.mem, 0, (size_t)s->ni * sizeof *s->count));
@@ -101,7 +101,7 @@ static void deliver(const struct tree_search *s, int *list)
     }
 }
 
-int sap_tree_search_gpu(struct sap_gpu_host_tree *t, int ni, const sapporo_column *x, const sapporo_column *h,
+int sap_gpu_tree_search(struct sap_gpu_host_tree *t, int ni, const sapporo_column *x, const sapporo_column *h,
                         long long *first, long long room, int *list)
 {
     struct tree_search s = {.ni = ni, .x = x, .h = h, .first = first, .room = room};

@@ -29,7 +29,7 @@ static int count_cells(struct sap_gpu_host_tree *t, int *cells)
     return SAP_DRIVER_OK;
 }
 
-int sap_tree_make_stops(struct sap_gpu_host_tree *t)
+int sap_gpu_tree_make_stops(struct sap_gpu_host_tree *t)
 {
     int cells;
     if (t->stops > 0) return SAP_DRIVER_OK;

@@ -26,7 +26,7 @@ static void count_leaves(const struct sap_tree_link *node, int nodes, sapporo_tr
     }
 }
 
-int sap_tree_count_gpu(struct sap_gpu_host_tree *t, sapporo_tree_statistics *s)
+int sap_gpu_tree_count(struct sap_gpu_host_tree *t, sapporo_tree_statistics *s)
 {
     void *node = NULL, *heavy = NULL;
     int status = copy_of(t, &t->node, t->t.nodes, sizeof(struct sap_tree_link), &node);
@@ -68,7 +68,7 @@ static int look_at_groups(struct sap_gpu_host_tree *t, double *median, double *l
     return status;
 }
 
-int sap_tree_extents_gpu(struct sap_tree *opaque_tree, double *median, double *largest)
+int sap_gpu_tree_extents(struct sap_tree *opaque_tree, double *median, double *largest)
 {
     struct sap_gpu_host_tree *const t = (void *)opaque_tree;
     const int status = sap_session_begin(&t->session);
@@ -129,7 +129,7 @@ static void tell_nodes(const struct copies *c, struct sap_tree_structure *s)
     for (int g = 0; g < s->groups && s->bound; g++) s->bound[g] = sap_gpu_tree_bound(c->bound, g);
 }
 
-int sap_tree_structure_gpu(struct sap_tree *opaque_tree, struct sap_tree_structure *s)
+int sap_gpu_tree_structure(struct sap_tree *opaque_tree, struct sap_tree_structure *s)
 {
     struct sap_gpu_host_tree *const t = (void *)opaque_tree;
     struct copies c = {.node = NULL};

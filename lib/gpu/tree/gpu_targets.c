@@ -57,7 +57,7 @@ static int most_walk(const struct sap_gpu_host_tree *t, int n) { return n / 7 >=
 
 static int reserve_rows(struct sap_gpu_host_tree *t, int n)
 {
-    TRY(sap_tree_reserve_sort(t, t->row_key, t->row, n));
+    TRY(sap_gpu_tree_reserve_sort(t, t->row_key, t->row, n));
     TRY(sap_session_reserve(&t->session, &t->slot, (size_t)n * sizeof(int)));
     return sap_session_reserve(&t->session, &t->slot_strict, (size_t)n * sizeof(float));
 }
@@ -94,7 +94,7 @@ int sap_gpu_targets_active(struct sap_gpu_host_tree *t, struct sap_gpu_pass *p)
     const int n = p->request->ni, width = width_of(n, t->n), has_active = p->request->active != NULL;
     const int as_given = width == 1 && n <= SAP_GPU_FEW_ROWS;
     int at = 1;
-    TRY(sap_tree_take_active(t, p->request, &p->bad_active));
+    TRY(sap_gpu_tree_take_active(t, p->request, &p->bad_active));
     if (p->bad_active >= 0) return SAP_DRIVER_OK;
     p->picked = most_walk(t, n);
     if (p->picked) {
@@ -144,9 +144,9 @@ int sap_gpu_targets_places(struct sap_gpu_host_tree *t, struct sap_gpu_pass *p)
                                 (size_t)n * sizeof *chunk));
         TRY(sap_session_wait(&t->session));
     }
-    TRY(sap_tree_sort_places(t, p->walkers, &t->place_given, r->ni, t->settings.group_size));
+    TRY(sap_gpu_tree_sort_places(t, p->walkers, &t->place_given, r->ni, t->settings.group_size));
     if (t->lengths.f) TRY(sap_gpu_lengths_of_places(t, r->h.base ? &r->h : NULL, r->ni));
-    TRY(sap_tree_make_groups(t, p->walkers, NULL));
+    TRY(sap_gpu_tree_make_groups(t, p->walkers, NULL));
     sap_gpu_targets_all(t, p);
     return SAP_DRIVER_OK;
 }
@@ -154,8 +154,8 @@ int sap_gpu_targets_places(struct sap_gpu_host_tree *t, struct sap_gpu_pass *p)
 int sap_gpu_targets_massless(struct sap_gpu_host_tree *t, struct sap_gpu_pass *p, int n)
 {
     const int dense = n >= t->n / 4, run = dense ? t->settings.group_size : width_of(n, t->n);
-    TRY(sap_tree_sort_places(t, p->walkers, &t->place_given, n, run));
-    TRY(sap_tree_make_groups(t, p->walkers, NULL));
+    TRY(sap_gpu_tree_sort_places(t, p->walkers, &t->place_given, n, run));
+    TRY(sap_gpu_tree_make_groups(t, p->walkers, NULL));
     sap_gpu_targets_all(t, p);
     if (dense) return SAP_DRIVER_OK;
     p->w.parts = 0;

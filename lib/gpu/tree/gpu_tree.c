@@ -63,7 +63,7 @@ static void free_buffers(struct sap_gpu_host_tree *t)
         &t->halo.source, &t->halo.moments, &t->stop_begin,  &t->stop_top,    &t->stop,        &t->kept_acc,
         &t->kept_pot,    &t->kept_work};
     for (int k = 0; k < COUNT(all); k++) sap_gpu_free(t->session.driver, all[k]);
-    sap_tree_free_selection(t);
+    sap_gpu_tree_free_selection(t);
     free_walkers(t, &t->own);
     free_walkers(t, &t->places);
 }
@@ -165,7 +165,7 @@ static int made(struct sap_gpu_host_tree *t, int (*work)(struct sap_gpu_host_tre
 static int build(struct sap_tree *tree)
 {
     struct sap_gpu_host_tree *const t = of(tree);
-    return made(t, sap_tree_build_gpu);
+    return made(t, sap_gpu_tree_build);
 }
 
 static int refresh(struct sap_tree *tree)
@@ -173,13 +173,13 @@ static int refresh(struct sap_tree *tree)
     struct sap_gpu_host_tree *const t = of(tree);
     if (!t->linked || t->given.n != t->n)
         return sap_session_fail(&t->session, SAPPORO_ERR_ARGUMENT, "there is no tree of so many particles");
-    return made(t, sap_tree_refresh_gpu);
+    return made(t, sap_gpu_tree_refresh);
 }
 
 /* Work of `past` and `build_ahead`. */
-static int room_for_past(struct sap_gpu_host_tree *t) { return sap_tree_past_gpu(t, 0); }
-static int keep_past(struct sap_gpu_host_tree *t) { return sap_tree_past_gpu(t, 1); }
-static int build_later(struct sap_gpu_host_tree *t) { return sap_tree_build_ahead_gpu(t, t->lead); }
+static int room_for_past(struct sap_gpu_host_tree *t) { return sap_gpu_tree_past(t, 0); }
+static int keep_past(struct sap_gpu_host_tree *t) { return sap_gpu_tree_past(t, 1); }
+static int build_later(struct sap_gpu_host_tree *t) { return sap_gpu_tree_build_ahead(t, t->lead); }
 
 static int past(struct sap_tree *tree, int keeps) { return run(of(tree), keeps ? keep_past : room_for_past); }
 
@@ -206,7 +206,7 @@ static int statistics(struct sap_tree *tree, sapporo_tree_statistics *s)
     s->host_bytes = memory((void *)t->session.set, &t->settings, t->given.room, &s->device_bytes);
     const int status = sap_session_begin(&t->session);
     if (status) return status;
-    return sap_session_end(&t->session, t->built && t->n > 0 ? sap_tree_count_gpu(t, s) : (int)SAP_DRIVER_OK);
+    return sap_session_end(&t->session, t->built && t->n > 0 ? sap_gpu_tree_count(t, s) : (int)SAP_DRIVER_OK);
 }
 
 static void limit(struct sap_tree *tree, double group_extent)
@@ -241,7 +241,7 @@ static int import(struct sap_tree *tree, const struct sap_tree_halo *halo)
 {
     struct sap_gpu_host_tree *const t = of(tree);
     const int status = sap_session_begin(&t->session);
-    return status ? status : sap_session_end(&t->session, sap_tree_import_gpu(t, halo));
+    return status ? status : sap_session_end(&t->session, sap_gpu_tree_import(t, halo));
 }
 
 static int walk(struct sap_tree *tree, const struct sap_tree_pass *pass, double (*acc)[3], double *pot, int *work)
@@ -252,7 +252,7 @@ static int walk(struct sap_tree *tree, const struct sap_tree_pass *pass, double 
     if (pass->imported && t->halo.nodes == 0)
         return sap_session_refuse(&t->session, SAPPORO_ERR_ARGUMENT, "no nodes were imported");
     t->too_near = 0;
-    status = sap_session_end(&t->session, sap_tree_walk_part(t, pass, acc, pot, work));
+    status = sap_session_end(&t->session, sap_gpu_tree_walk_part(t, pass, acc, pot, work));
     if (!status && t->too_near) return sap_session_fail(&t->session, SAPPORO_ERR_NOT_FINITE, SAP_TREE_TOO_NEAR);
     return status;
 }
@@ -262,7 +262,7 @@ static int regions(struct sap_tree *tree, int room, const struct sap_halo_target
 {
     struct sap_gpu_host_tree *const t = of(tree);
     int status = sap_session_begin(&t->session);
-    if (!status) status = sap_session_end(&t->session, sap_tree_regions_gpu(t, room, targets, region));
+    if (!status) status = sap_session_end(&t->session, sap_gpu_tree_regions(t, room, targets, region));
     *n = status ? 0 : t->selection.regions;
     return status;
 }
@@ -271,30 +271,30 @@ static int select_for(struct sap_tree *tree, const struct sap_halo_wish *wish, i
 {
     struct sap_gpu_host_tree *const t = of(tree);
     const int status = sap_session_begin(&t->session);
-    return status ? status : sap_session_end(&t->session, sap_tree_select_gpu(t, wish, count));
+    return status ? status : sap_session_end(&t->session, sap_gpu_tree_select(t, wish, count));
 }
 
 static int selected(struct sap_tree *tree, struct sap_halo_node *node, double (*x)[4])
 {
     struct sap_gpu_host_tree *const t = of(tree);
     const int status = sap_session_begin(&t->session);
-    return status ? status : sap_session_end(&t->session, sap_tree_selected_gpu(t, node, x));
+    return status ? status : sap_session_end(&t->session, sap_gpu_tree_selected(t, node, x));
 }
 
 static int force(struct sap_tree *tree, const sapporo_tree_request *request, double (*acc)[3], double *pot)
 {
-    return sap_tree_force_gpu(of(tree), request, acc, pot);
+    return sap_gpu_tree_force(of(tree), request, acc, pot);
 }
 
 static void erase(struct sap_tree *tree, int ni, double (*acc)[3], double *pot)
 {
-    sap_tree_erase_gpu(of(tree), ni, acc, pot);
+    sap_gpu_tree_erase(of(tree), ni, acc, pot);
 }
 
 static int search(struct sap_tree *tree, int ni, sapporo_column x, sapporo_column h, long long *first, long long room,
                   int *list)
 {
-    return sap_tree_search_gpu(of(tree), ni, &x, &h, first, room, list);
+    return sap_gpu_tree_search(of(tree), ni, &x, &h, first, room, list);
 }
 
 static void kind(const struct sap_device_set *opaque_set, const struct sap_tree_settings *settings, char *text,
@@ -318,7 +318,7 @@ static int able(const struct sap_device_set *opaque_set)
     return set->device[0].properties.has_fp64;
 }
 
-const struct sap_tree_ops sap_tree_gpu = {
+const struct sap_tree_ops sap_gpu_tree_ops = {
     .able = able,
     .memory = memory,
     .create = create,
@@ -330,14 +330,14 @@ const struct sap_tree_ops sap_tree_gpu = {
     .build_ahead = build_ahead,
     .count = count,
     .limit = limit,
-    .extents = sap_tree_extents_gpu,
+    .extents = sap_gpu_tree_extents,
     .force = force,
     .erase = erase,
     .search = search,
     .statistics = statistics,
     .interactions = interactions,
     .walked = walked,
-    .structure = sap_tree_structure_gpu,
+    .structure = sap_gpu_tree_structure,
     .join = join,
     .regions = regions,
     .select = select_for,

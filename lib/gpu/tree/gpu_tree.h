@@ -135,25 +135,25 @@ struct sap_gpu_host_tree {
 struct sap_bound sap_gpu_tree_bound(const double *words, int group);
 
 /* Sorts n > 0 positions, each with mass 1, stored as four doubles each, in groups of `run`. A driver status. */
-int sap_tree_sort_places(struct sap_gpu_host_tree *t, struct sap_gpu_walkers *w, const struct sap_gpu_buffer *given,
-                         int n, int run);
+int sap_gpu_tree_sort_places(struct sap_gpu_host_tree *t, struct sap_gpu_walkers *w, const struct sap_gpu_buffer *given,
+                             int n, int run);
 
 /* Computes the bounds of the groups and, if `a` is given, how strict their acceptance criterion is. A driver status. */
-int sap_tree_make_groups(struct sap_gpu_host_tree *t, struct sap_gpu_walkers *w, const struct sap_gpu_buffer *a);
+int sap_gpu_tree_make_groups(struct sap_gpu_host_tree *t, struct sap_gpu_walkers *w, const struct sap_gpu_buffer *a);
 
 /*
  * Build the tree of the given particles, or refresh it with the same cells; driver statuses. After a failure, t->built
  * and t->linked say what remains: the previous tree, or its cells alone, or nothing.
  */
-int sap_tree_build_gpu(struct sap_gpu_host_tree *t);
-int sap_tree_refresh_gpu(struct sap_gpu_host_tree *t);
+int sap_gpu_tree_build(struct sap_gpu_host_tree *t);
+int sap_gpu_tree_refresh(struct sap_gpu_host_tree *t);
 
 /* Work for `past` and `build_ahead` of the table (gpu_ahead.c); driver statuses. */
-int sap_tree_past_gpu(struct sap_gpu_host_tree *t, int keeps);
-int sap_tree_build_ahead_gpu(struct sap_gpu_host_tree *t, double lead);
+int sap_gpu_tree_past(struct sap_gpu_host_tree *t, int keeps);
+int sap_gpu_tree_build_ahead(struct sap_gpu_host_tree *t, double lead);
 
 /* Checks whether the moments of the given particles fit into double; a driver status, t->out_of_range (gpu_build.c). */
-int sap_tree_check_range(struct sap_gpu_host_tree *t);
+int sap_gpu_tree_check_range(struct sap_gpu_host_tree *t);
 
 /* Returns the list of active particles in device memory. */
 static inline const struct sap_gpu_buffer *sap_tree_active(const struct sap_gpu_host_tree *t)
@@ -163,37 +163,37 @@ static inline const struct sap_gpu_buffer *sap_tree_active(const struct sap_gpu_
 
 /* Copies a request's list to t->active, unless a stepper has it (gpu_results.c); *bad: the first entry that is no
  * particle, or -1. A driver status. */
-int sap_tree_take_active(struct sap_gpu_host_tree *t, const sapporo_tree_request *r, int *bad);
+int sap_gpu_tree_take_active(struct sap_gpu_host_tree *t, const sapporo_tree_request *r, int *bad);
 
 /*
  * Copies the results, or selected rows of them, to the memory that the request names; the caller waits. A driver
  * status.
  */
-int sap_tree_give(struct sap_gpu_host_tree *t, const sapporo_tree_request *r, int picked, double (*acc)[3],
-                  double *pot);
+int sap_gpu_tree_give(struct sap_gpu_host_tree *t, const sapporo_tree_request *r, int picked, double (*acc)[3],
+                      double *pot);
 
 /* Implements `erase` of the table. It ignores errors, since the call has failed already. */
-void sap_tree_erase_gpu(struct sap_gpu_host_tree *t, int ni, double (*acc)[3], double *pot);
+void sap_gpu_tree_erase(struct sap_gpu_host_tree *t, int ni, double (*acc)[3], double *pot);
 
 /* Implements `force` of the table; the device's context is current. */
-int sap_tree_force_gpu(struct sap_gpu_host_tree *t, const sapporo_tree_request *request, double (*acc)[3], double *pot);
+int sap_gpu_tree_force(struct sap_gpu_host_tree *t, const sapporo_tree_request *request, double (*acc)[3], double *pot);
 
 /*
  * Walks particles of a part; a driver status.  _import copies nodes and particles of other parts (gpu_part.c),
  * _part walks (gpu_force.c).
  */
-int sap_tree_import_gpu(struct sap_gpu_host_tree *t, const struct sap_tree_halo *halo);
-int sap_tree_walk_part(struct sap_gpu_host_tree *t, const struct sap_tree_pass *how, double (*acc)[3], double *pot,
-                       int *work);
+int sap_gpu_tree_import(struct sap_gpu_host_tree *t, const struct sap_tree_halo *halo);
+int sap_gpu_tree_walk_part(struct sap_gpu_host_tree *t, const struct sap_tree_pass *how, double (*acc)[3], double *pot,
+                           int *work);
 
 /*
  * Implement `regions`, `select` and `selected` of the table: gpu_regions.c, gpu_halo.c. Driver statuses.
  */
-int sap_tree_regions_gpu(struct sap_gpu_host_tree *t, int room, const struct sap_halo_targets *targets,
+int sap_gpu_tree_regions(struct sap_gpu_host_tree *t, int room, const struct sap_halo_targets *targets,
                          struct sap_halo_region *region);
-int sap_tree_select_gpu(struct sap_gpu_host_tree *t, const struct sap_halo_wish *wish, int (*count)[2]);
-int sap_tree_selected_gpu(struct sap_gpu_host_tree *t, struct sap_halo_node *node, double (*x)[4]);
-void sap_tree_free_selection(struct sap_gpu_host_tree *t);
+int sap_gpu_tree_select(struct sap_gpu_host_tree *t, const struct sap_halo_wish *wish, int (*count)[2]);
+int sap_gpu_tree_selected(struct sap_gpu_host_tree *t, struct sap_halo_node *node, double (*x)[4]);
+void sap_gpu_tree_free_selection(struct sap_gpu_host_tree *t);
 
 /* Computes the words of nodes for the walk from their cells; a driver status. */
 int sap_gpu_tree_words(struct sap_gpu_host_tree *t, const struct sap_gpu_halo *of);
@@ -204,26 +204,27 @@ int sap_gpu_tree_words(struct sap_gpu_host_tree *t, const struct sap_gpu_halo *o
  * tree has far more particles, positions walk in small bunches. Statistics stay those of the last force on particles of
  * the tree. The device's context is current; a driver status.
  */
-int sap_tree_force_massless_gpu(struct sap_gpu_host_tree *t, int n, int knows_a);
+int sap_gpu_tree_force_massless(struct sap_gpu_host_tree *t, int n, int knows_a);
 
 /* Counts the nodes and groups of a tree with particles; a driver status (gpu_structure.c). */
-int sap_tree_count_gpu(struct sap_gpu_host_tree *t, sapporo_tree_statistics *s);
+int sap_gpu_tree_count(struct sap_gpu_host_tree *t, sapporo_tree_statistics *s);
 
 /* Implement `extents` and `structure` of the table (gpu_structure.c). */
-int sap_tree_extents_gpu(struct sap_tree *tree, double *median, double *largest);
-int sap_tree_structure_gpu(struct sap_tree *tree, struct sap_tree_structure *s);
+int sap_gpu_tree_extents(struct sap_tree *tree, double *median, double *largest);
+int sap_gpu_tree_structure(struct sap_tree *tree, struct sap_tree_structure *s);
 
 /* Reserves the memory of a sort of n values: keys and values twice, and scratch memory; a driver status. */
-int sap_tree_reserve_sort(struct sap_gpu_host_tree *t, struct sap_gpu_buffer *key, struct sap_gpu_buffer *value, int n);
+int sap_gpu_tree_reserve_sort(struct sap_gpu_host_tree *t, struct sap_gpu_buffer *key, struct sap_gpu_buffer *value,
+                              int n);
 
 /* Computes `next` if it is needed; a driver status. */
-int sap_tree_make_next(struct sap_gpu_host_tree *t);
+int sap_gpu_tree_make_next(struct sap_gpu_host_tree *t);
 
 /* Writes the stops of a tree with particles if they are needed (gpu_stops.c); a driver status. */
-int sap_tree_make_stops(struct sap_gpu_host_tree *t);
+int sap_gpu_tree_make_stops(struct sap_gpu_host_tree *t);
 
 /* Implements `search` of the table; the device's context is current. */
-int sap_tree_search_gpu(struct sap_gpu_host_tree *t, int ni, const sapporo_column *x, const sapporo_column *h,
+int sap_gpu_tree_search(struct sap_gpu_host_tree *t, int ni, const sapporo_column *x, const sapporo_column *h,
                         long long *first, long long room, int *list);
 
 #endif

@@ -103,7 +103,7 @@ static int order_parts(struct sap_gpu_host_tree *t, const struct sap_gpu_pass *p
     int at;
     *from = -1;
     if (!p->w.strict || !p->w.all_slots || parts < PARTS_ORDERED) return SAP_DRIVER_OK;
-    TRY(sap_tree_reserve_sort(t, t->part_key, t->part, parts));
+    TRY(sap_gpu_tree_reserve_sort(t, t->part_key, t->part, parts));
     const struct sap_argument keys[] = {SAP_ARRAY(*p->strict), SAP_ARRAY(t->part_key[0]), VALUE(p->w.group_parts),
                                         VALUE(parts)};
     const struct sap_sort sort = {.key = {t->part_key[0].mem, t->part_key[1].mem},
@@ -161,7 +161,7 @@ static int launch_alone(struct sap_gpu_host_tree *t, const struct sap_gpu_pass *
 {
     const struct sap_gpu_walkers *const w = p->walkers;
     const struct sap_gpu_buffer *const sizes = p->a ? p->a : &w->sorted;
-    TRY(sap_tree_make_stops(t));
+    TRY(sap_gpu_tree_make_stops(t));
     if (t->lengths.f) return launch_alone_spline(t, p, sizes);
     const struct sap_argument a[] = {
         SAP_ARRAY(w->sorted), SAP_ARRAY(t->stop), SAP_ARRAY(t->cell), SAP_ARRAY(*sizes), SAP_ARRAY(w->address),
