@@ -21,7 +21,7 @@ struct few_who {
     int number[SAP_FEW_MOST];
     int taken, cells, bad; /* runs and cells that the round takes; whether some sum is not finite */
     U64 told[2];           /* interactions with particles and cells, of a bunch that is not left */
-    V near2;               /* of a list: the bound's, or infinity if sources in the bound lie in a clump (SAP_CLUMP) */
+    int clump;             /* of a list: 1: sources in the bound lie in a clump (SAP_CLUMP) */
     struct walk_bound bound;
 };
 
@@ -76,20 +76,6 @@ SAP_INLINE void few_particles(const struct walk_frame *f, const LOCAL int *near,
 #endif
     for (int q = 0; q < SAP_SUMS2; q++) i->sum[q] = d_add(i->sum[q], d_of_w(sum[q]));
 }
-
-#if !defined(SAP_KERNEL_DP)
-/* Lets all pairs of a list take the difference of positions in double if some of its n sources lie in a clump. */
-SAP_INLINE void few_clumps(const struct walk_frame *f, const struct few_room *m, int threads, int n)
-{
-    if (local_id() == 0) m->who->near2 = m->who->bound.near2;
-    group_barrier();
-    for (int at = (int)local_id() * SAP_CLUMP_STEP; at + SAP_CLUMP < n; at += threads * SAP_CLUMP_STEP) {
-        const LOCAL part *const one = m->words + at * NEAR_PARTS;
-        if (is_clumped(f, &m->who->bound, one, one + SAP_CLUMP * NEAR_PARTS)) m->who->near2 = W_INFINITY;
-    }
-    group_barrier();
-}
-#endif
 
 SAP_INLINE void few_cells(const struct walk_frame *f, const LOCAL part *words, struct few_walker *i, int sharer,
                           int share, int n)
@@ -188,10 +174,7 @@ SAP_INLINE void few_start(const struct few_room *m, const struct walk_force *o, 
     const int me = (int)local_id(), number = m->who->number[p->mine];
     struct sap_bound bound;
     bound_of(t, m->who->x + p->first, p->many, &bound);
-    if (me == 0) {
-        m->who->bound = words_of_bound(t, &bound, q->strictness, q->length);
-        m->who->near2 = m->who->bound.near2;
-    }
+    if (me == 0) m->who->bound = words_of_bound(t, &bound, q->strictness, q->length);
     start_frame(t, bound.centre, f);
     for (int c = 0; c < 3; c++) i->x[c] = w_of_d(d_mul(d_sub(m->who->x[p->mine][c], f->centre[c]), f->unit));
     i->number = w->own ? number : -1;
@@ -290,11 +273,13 @@ SAP_INLINE void few_add_near(const struct walk_frame *f, const struct few_room *
             bring_particle(f, s, m->near[e], m->words + e * NEAR_PARTS);
         group_barrier();
         if (adds) {
+            V near2 = m->who->bound.near2;
 #if !defined(SAP_KERNEL_DP)
-            few_clumps(f, m, threads, g->nears);
+            find_clump(f, &m->who->bound, m->words, threads, g->nears, &m->who->clump);
+            if (m->who->clump) near2 = W_INFINITY; /* all pairs take the difference of positions in double */
 #endif
             const struct walk_pair pair = {o->walker, s->particle, m->who->number[p->mine], 0};
-            few_particles(f, m->near, m->words, i, pair, m->who->near2, p->sharer, p->share, g->nears);
+            few_particles(f, m->near, m->words, i, pair, near2, p->sharer, p->share, g->nears);
             g->nears = 0;
         }
         group_barrier();

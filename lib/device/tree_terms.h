@@ -402,6 +402,23 @@ SAP_INLINE int is_clumped(const struct walk_frame *f, const LOCAL struct walk_bo
     return sap_is_clumped(d_of_w(d2), d_of_w(b->close)) && !is_outer(f, b, u);
 }
 
+#if !defined(SAP_KERNEL_DP)
+/*
+ * Sets *clump, a word of the group, to whether some of the first n sources of a list, which may be in the bound, lie in
+ * a clump.
+ */
+SAP_INLINE void find_clump(const struct walk_frame *f, const LOCAL struct walk_bound *b, const LOCAL part *words,
+                           int threads, int n, LOCAL int *clump)
+{
+    if (local_id() == 0) *clump = 0;
+    group_barrier();
+    ROLLED
+    for (int at = (int)local_id() * SAP_CLUMP_STEP; at + SAP_CLUMP < n; at += threads * SAP_CLUMP_STEP)
+        if (is_clumped(f, b, words + at * NEAR_PARTS, words + (at + SAP_CLUMP) * NEAR_PARTS)) *clump = 1;
+    group_barrier();
+}
+#endif
+
 /*
  * Returns 1 if a node is listed as a cell.  Accepted leaves with few particles are listed by particle, which costs
  * less; leaves without particles stand for cells that all target particles accept (engine/tree_part.h).

@@ -47,7 +47,8 @@ enum {
 struct walk_place {
     int item, first, rows;
     int cells, nears; /* interactions per target particle */
-    int clumped;      /* lists with a clump of sources in the bound (SAP_CLUMP) */
+    int clump;        /* of a list: 1: sources in the bound lie in a clump (SAP_CLUMP) */
+    int clumped;      /* lists with a clump */
     V near2;          /* of a list: the bound's, or infinity if it is clumped */
     struct walk_bound bound;
 };
@@ -313,15 +314,12 @@ SAP_INLINE int sum_list(const int most, const struct walk_frame *f, const struct
  */
 SAP_INLINE void look_for_clumps(const struct walk_frame *f, const struct walk_room *m, int n)
 {
-    const int at = (int)local_id() * SAP_CLUMP_STEP;
-    if (at == 0) m->place->near2 = m->place->bound.near2;
-    group_barrier();
-    if (at + SAP_CLUMP < n &&
-        is_clumped(f, &m->place->bound, m->words + at * NEAR_PARTS, m->words + (at + SAP_CLUMP) * NEAR_PARTS))
-        m->place->near2 = W_INFINITY;
-    group_barrier();
-    if (at == 0 && !(m->place->near2 < W_INFINITY) && ++m->place->clumped > CLUMPED_LISTS)
-        m->place->near2 = m->place->bound.near2; /* the part takes double */
+    LOCAL struct walk_place *const p = m->place;
+    find_clump(f, &p->bound, m->words, WALK_THREADS, n, &p->clump);
+    if (local_id() == 0) { /* of too many clumps the part takes double */
+        const int every = p->clump && ++p->clumped <= CLUMPED_LISTS;
+        p->near2 = every ? W_INFINITY : p->bound.near2;
+    }
     group_barrier();
 }
 #endif
