@@ -316,8 +316,8 @@ SAP_INLINE void look_for_clumps(const struct walk_frame *f, const struct walk_ro
 {
     LOCAL struct walk_place *const p = m->place;
     find_clump(f, &p->bound, m->words, WALK_THREADS, n, &p->clump);
-    if (local_id() == 0) { /* of too many clumps the part takes double */
-        const int every = p->clump && ++p->clumped <= CLUMPED_LISTS;
+    if (local_id() == 0) { /* of too many clumps the part takes double; so it does if no float resolves its bound */
+        const int every = (p->clump || !(p->bound.near2 < W_INFINITY)) && ++p->clumped <= CLUMPED_LISTS;
         p->near2 = every ? W_INFINITY : p->bound.near2;
     }
     group_barrier();
