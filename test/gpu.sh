@@ -221,12 +221,16 @@ step_mpi() {
 mpi_runs() {
     export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1
     export OMPI_MCA_btl_vader_single_copy_mechanism=none SAPPORO_BACKEND=cuda SAPPORO_TEST_ENGINES=cuda
+    # Open MPI 4 and 5 bind each of two ranks to one core, where the library and NCCL have one thread: that is tried once.
+    export OMPI_MCA_hwloc_base_binding_policy=none PRTE_MCA_hwloc_default_binding_policy=none
     export LD_LIBRARY_PATH="$top/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"
     for ranks in $(printf '%s\n' 1 2 "$gpus" $((2 * gpus + 1)) | sort -nu); do
         for program in forces ways; do
             run "mpi $program, $ranks ranks on $gpus GPUs" mpirun -n "$ranks" build/gpu-mpi/$program
         done
     done
+    run "mpi ways, 2 ranks of a core each" env -u OMPI_MCA_hwloc_base_binding_policy -u PRTE_MCA_hwloc_default_binding_policy \
+        mpirun -n 2 build/gpu-mpi/ways
     # Transports: from device memory by a stand-in for an MPI that takes it; of one rank NCCL is tried when a handle opens.
     run "mpi ways from device memory, 2 ranks" env SAPPORO_MPI_TRANSPORT=mpi mpirun -n 2 build/gpu-mpi/aware
     if echo 'int main(void) { return 0; }' | gcc -x c - -o build/nccl.out -l:libnccl.so.2 2>/dev/null; then
