@@ -7,7 +7,7 @@
  * have begun.  If threads cannot be created, or several regions share the workers, fewer threads compute.
  *
  * Workers block all signals.  Workers and caller compute in a clean floating-point environment.
- * docs/design.md ("Locks and threads") says why the library does not use OpenMP.
+ * docs/internals.md ("Locks and threads") says why the library does not use OpenMP.
  */
 #ifndef SAP_TEAM_H
 #define SAP_TEAM_H

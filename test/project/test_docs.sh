@@ -1,7 +1,7 @@
 #!/bin/sh
 # test_docs.sh - what README.md and docs/*.md say about this repository is true.  Prints TAP.
 #
-#   nine places   the tables in docs/design.md: the functions are where it says, and call what it says
+#   nine places   the tables in docs/design.md and docs/internals.md: functions are where they say, and call what they say
 #   variables     the tables of the README are those of the library
 #   placeholders  no line of a page is one word in capitals, which waits for a table
 #   models        docs/scaling.md has the tables that docs/figures/scaling_model.py prints
@@ -34,6 +34,7 @@ FNR == 1 { planned = 0 }
 
 # Rows are | N | place | `file` | `defined there`, ... | `called there`, ... |; printed as N file D|C name.
 awk -F '|' '
+FNR == 1 { inside = rows = 0 }
 /<!-- nine places -->/ { inside = 1; next }
 inside && /^\|/ { rows++ }
 inside && rows && !/^\|/ { inside = rows = 0 }
@@ -47,7 +48,7 @@ inside && /^\| *[0-9]+ *\|/ {
             if (name[k] != "") print $2, $4, column == 5 ? "D" : "C", name[k]
         }
     }
-}' docs/design.md >"$work/places"
+}' docs/design.md docs/internals.md >"$work/places"
 
 # defines FILE NAME: a line that begins in the first column and is no prototype of a .c file
 defines() {
@@ -68,7 +69,7 @@ done <"$work/places" | sort -u >"$work/log"
 for place in 1 2 3 4 5 6 7 8 9; do
     grep -q "^$place [^ ]* D " "$work/places" || echo "place $place names no function" >>"$work/log"
 done
-none "the nine places of docs/design.md are as it says"
+none "the nine places of docs/design.md and docs/internals.md are as they say"
 
 # ---- paths and links
 
