@@ -59,15 +59,18 @@ static void sum_sizes(struct sap_halo_nodes *s)
     }
 }
 
-void sap_halo_set_widest(struct sap_halo_nodes *s, double sizes, double log_size)
+static double widest_of(double sizes, double log_size) { return sizes > 0 ? SAP_HALO_WIDE * exp(log_size / sizes) : 0; }
+
+void sap_halo_limit_widest(struct sap_halo_nodes *s, double sizes, double log_size)
 {
-    s->widest = sizes > 0 ? SAP_HALO_WIDE * exp(log_size / sizes) : 0;
+    enum { SPARSER = 4 };
+    s->widest = fmin(s->widest, SPARSER * widest_of(sizes, log_size));
 }
 
 void sap_halo_choose_regions(struct sap_halo_nodes *s, int room)
 {
     sum_sizes(s);
-    sap_halo_set_widest(s, s->sizes, s->log_size);
+    s->widest = widest_of(s->sizes, s->log_size);
     const double size = sap_regions_size(size_of_region(s, 0), room, count_below, s);
     s->regions = cut_below(s, 0, size, room, s->region);
 }

@@ -67,11 +67,11 @@ struct sap_halo_memory {
 void sap_halo_choose_regions(struct sap_halo_nodes *nodes, int room);
 
 /*
- * Sets the size of a bound that counts as a whole from the bounds of all ranks: the number of sizes, and the sum of their
- * logarithms.  Until then it is that of this rank's bounds; a rank that has sparse surroundings alone finds none of its
- * groups wide, gets nearly all nodes of the others, and has the interactions of many ranks.
+ * Limits the size of a bound that counts as a whole to four times what the bounds of all ranks give: the number of
+ * their sizes, and the sum of the logarithms.  A rank that has sparse surroundings alone would find none of its groups
+ * wide, get nearly all nodes of the others, and have the interactions of several ranks.
  */
-void sap_halo_set_widest(struct sap_halo_nodes *nodes, double sizes, double log_size);
+void sap_halo_limit_widest(struct sap_halo_nodes *nodes, double sizes, double log_size);
 
 /* Writes `room` regions, around the active particles; strictness is theirs, accuracy that of their groups. */
 void sap_halo_tell_regions(const struct sap_halo_nodes *nodes, double accuracy, const struct sap_halo_targets *targets,

@@ -93,7 +93,7 @@ int sap_mpi_tree_agree(sapporo_mpi_tree *h, int status)
     status = sap_link_compare(&h->link, status, 2, field, differs);
     for (int r = 0; r < h->link.size && !status; r++)
         sizes += sap_link_field(&h->link, r, 0), log_size += sap_link_field(&h->link, r, 1);
-    if (sizes > 0) sap_halo_set_widest(&h->nodes, sizes, log_size);
+    if (sizes > 0) sap_halo_limit_widest(&h->nodes, sizes, log_size);
     return status;
 }
 

@@ -8,9 +8,9 @@
  *
  * Engines cut the sorted particles of a rank into groups from the first particle on.  The extent of a group decides its
  * interactions: a group in sparse surroundings has those of many others, and a cut one particle later makes other
- * groups.  A second search therefore moves each boundary to the nearest particle whose number along the whole curve is a
- * multiple of the group size.  Groups then have the same members whatever the division, so the interactions of the last
- * force foretell those of the next one.
+ * groups.  A second search therefore moves each boundary to the nearest particle whose number along the whole curve is
+ * a multiple of the group size.  Groups then have the same members whatever the division, so the interactions of the
+ * last force foretell those of the next one.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -117,16 +117,18 @@ static int find_bucket(const struct division *d, int i)
 }
 
 /*
- * The weight of a particle: its interactions in the forces that are known, but at least 5/8 of the mean, for what a
- * particle costs besides.  So no rank gets more than 2.6 times the mean number of particles, and what whole groups add.
+ * The weight of a particle.  In an octree, whose groups keep their members: its interactions in the forces that are
+ * known, but at least 5/8 of the mean, for what a particle costs besides; so no rank gets more than 2.6 times the mean
+ * number of particles, and what whole groups add.  In a kd-tree, whose groups are others after each division: twice its
+ * interactions, and the mean once; so no rank gets more than three times the mean number, and one.
  */
 static uint64_t weight_of(const struct division *d, int i)
 {
     enum { UNIT = 8, LEAST = 5 };
-    const int64_t work = d->h->work[i];
-    const uint64_t weight = UNIT * (work >= 0 ? (uint64_t)work : d->mean), least = LEAST * d->mean;
+    const uint64_t mean = d->mean, work = d->h->work[i] >= 0 ? (uint64_t)d->h->work[i] : mean;
     if (d->counts) return 1;
-    return weight > least ? weight : least;
+    if (d->h->settings.kind == SAPPORO_TREE_KDTREE) return 2 * work + mean;
+    return UNIT * work > LEAST * mean ? UNIT * work : LEAST * mean;
 }
 
 /* Finds the buckets of a part, and their weights. */
@@ -268,8 +270,8 @@ static uint64_t sum_of(const uint64_t *weight, int n)
 
 static int add_over_ranks(struct sap_link *link, const uint64_t *mine, uint64_t *all, int n)
 {
-    return sap_link_finish(
-        link, MPI_Iallreduce(mine, all, n, MPI_UINT64_T, MPI_SUM, link->communicator, &link->request));
+    return sap_link_finish(link,
+                           MPI_Iallreduce(mine, all, n, MPI_UINT64_T, MPI_SUM, link->communicator, &link->request));
 }
 
 /* Collective.  Finds the keys at which the runs of ranks 1, 2, ... begin, digit by digit. */
@@ -312,10 +314,10 @@ static void write_some_ranks(void *argument, ptrdiff_t from, ptrdiff_t to)
         d->to[i] = d->marked[d->of[i]] ? boundaries_below(d, key_of(d, i) + 1, 0) : d->rank[d->of[i]];
 }
 
-static void write_ranks(const struct division *d)
+static void write_ranks(struct division *d)
 {
     count_boundaries(d);
-    sapporo_partial_loop(d->h->options.threads, d->n, write_some_ranks, (void *)d);
+    sapporo_partial_loop(d->h->options.threads, d->n, write_some_ranks, d);
 }
 
 /* Collective.  Finds the weight of the particles of each rank, d->all. */
