@@ -131,7 +131,12 @@ static int compute_reflections(const struct model *m, const struct rows *exact, 
     return bad;
 }
 
-/* Percentiles of the errors over ranks against those of one tree. */
+/*
+ * Percentiles of the errors over ranks against those of one tree.  The criterion of multipole errors gives all
+ * particles one tolerance, so the largest 1 % of the relative errors are of the smallest accelerations, which it does
+ * not bound: of octrees, that percentile is of absolute errors.  A kd-tree of all particles has other cells than those
+ * of the ranks.
+ */
 static void test_percentiles(const struct model *m, const struct rows *exact, const sapporo_tree_options *o,
                              const char *what)
 {
@@ -145,10 +150,13 @@ static void test_percentiles(const struct model *m, const struct rows *exact, co
         const struct rows right = part_of(&r.exact, k / 2, n);
         keep_rows(&right, part_of(&twice, k, n), n);
     }
-    const double part[] = {0.5, 0.9, 0.99}, more[] = {1.2, 1.25, 1.3};
+    const int absolute = o->mac == SAPPORO_MAC_MULTIPOLE && o->kind == SAPPORO_TREE_OCTREE;
+    const double part[] = {0.5, 0.9, 0.99}, more[] = {1.2, 1.25, absolute ? 1.2 : 1.3};
     for (int k = 0; k < 3; k++) {
-        const double one = error_below(part[k], &r.alone, &r.exact, pooled),
-                     all = error_below(part[k], &r.found, &twice, 2 * pooled);
+        double (*const below)(double, const struct rows *, const struct rows *, int) =
+            absolute && k == 2 ? absolute_error_below : error_below;
+        const double one = below(part[k], &r.alone, &r.exact, pooled),
+                     all = below(part[k], &r.found, &twice, 2 * pooled);
         report(!bad && all <= more[k] * one, "%s: %g %% have errors below %.2e, of one tree %.2e: %.2f", what,
                100 * part[k], all, one, all / one);
     }
