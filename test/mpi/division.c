@@ -82,7 +82,8 @@ int main(int argc, char **argv)
     }
     if (argc > 1 && rank == 0) printf("| %d | %d | %.2f | %.2f | %.2f |\n", n, ranks, s[1].work, mean, worst);
     if (argc == 1) report(!bad && s[1].work <= 1.1, "second force: interactions are %.3f of the mean", s[1].work);
-    if (argc == 1) report(!bad && worst <= 1.1, "later forces: interactions are %.3f of the mean", worst);
+    /* runs that do not begin at whole groups give 1.06 */
+    if (argc == 1) report(!bad && worst <= 1.05, "later forces: interactions are %.3f of the mean", worst);
     if (argc == 1) report(!bad && particles <= 3, "particles are %.3f of the mean", particles);
     sapporo_mpi_tree_destroy(t);
     rows_free(&r);
