@@ -15,6 +15,7 @@ struct sap_tree_whole {
     struct sap_cube cube;
     double low[3], high[3]; /* the box of all particles */
     double weight;          /* sum of their masses without signs */
+    long long before;       /* particles of the parts that come before this one along the curve (cpu_groups.c) */
     double pull;            /* unit of MULTIPOLE's tolerance (engine/pull.h), > 0; of other criteria 1 */
 };
 

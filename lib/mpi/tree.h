@@ -179,6 +179,10 @@ void sap_travel_free(struct sap_travel *travel);
 int sap_mpi_tree_build_mine(sapporo_mpi_tree *h, const sapporo_tree_particles *mine);
 int sap_mpi_tree_refresh_mine(sapporo_mpi_tree *h);
 
+/* Collective.  Agrees on the status of the trees of all ranks, and on the size of bounds that are wide (tree_mine.c).
+ */
+int sap_mpi_tree_agree(sapporo_mpi_tree *h, int status);
+
 /* Fails if the particles of this rank's caller are none; copies what it gives (tree_build.c). */
 int sap_mpi_tree_check(sapporo_mpi_tree *h, const sapporo_tree_particles *given, sapporo_tree_particles *p);
 

@@ -143,7 +143,7 @@ static int build_over_ranks(sapporo_mpi_tree *h, const sapporo_tree_particles *p
     const double sent = sap_clock_seconds();
     if (status) return status;
     const sapporo_tree_particles mine = sap_mpi_tree_columns(h);
-    status = sap_link_agree(&h->link, sap_mpi_tree_build_mine(h, &mine));
+    status = sap_mpi_tree_agree(h, sap_mpi_tree_build_mine(h, &mine));
     tell_seconds(h, start, sent);
     return status;
 }
@@ -250,7 +250,7 @@ static int renew(sapporo_mpi_tree *h, const struct sap_bodies *bodies, double st
     if (!status) {
         const sapporo_tree_particles mine = sap_mpi_tree_columns(h);
         status = sap_mpi_tree_set_mine(h, &mine);
-        status = sap_link_agree(&h->link, status ? status : sap_mpi_tree_refresh_mine(h));
+        status = sap_mpi_tree_agree(h, status ? status : sap_mpi_tree_refresh_mine(h));
     }
     h->built = status == SAPPORO_OK;
     h->done.refreshes++;

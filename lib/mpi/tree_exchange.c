@@ -58,15 +58,24 @@ static void pack(const sapporo_mpi_tree *h, const struct sap_bodies *bodies, dou
     sapporo_partial_loop(h->options.threads, r->n, pack_some, &p);
 }
 
-/* Collective.  Tells each rank how many particles it gets, and makes room for those of this rank. */
+/*
+ * Collective.  Tells each rank how many particles it gets, and makes room for those of this rank; counts the particles
+ * of the ranks before this one.
+ */
 static int announce(sapporo_mpi_tree *h)
 {
+    static const char *const differs[] = {NULL};
     struct sap_route *const p = &h->route;
     int64_t arrived;
-    const int status = sap_route_announce(&h->link, p, &arrived);
+    int status = sap_route_announce(&h->link, p, &arrived);
     if (status) return status;
     if (p->got[h->link.rank] == p->n && p->n == arrived) p->order = NULL;
-    return sap_link_agree(&h->link, arrived < INT_MAX ? reserve_mine(h) : sap_mpi_tree_no_memory(h, p->arrived));
+    status = arrived < INT_MAX ? reserve_mine(h) : sap_mpi_tree_no_memory(h, p->arrived);
+    const double field = (double)arrived;
+    status = sap_link_compare(&h->link, status, 1, &field, differs);
+    h->whole.before = 0;
+    for (int r = 0; r < h->link.rank && !status; r++) h->whole.before += (long long)sap_link_field(&h->link, r, 0);
+    return status;
 }
 
 /* Room for the particles that are sent; NULL: out of memory. */

@@ -49,21 +49,28 @@ static int cut_below(const struct sap_halo_nodes *s, int k, double size, int roo
 
 static int count_below(const void *nodes, double size, int room) { return cut_below(nodes, 0, size, room, NULL); }
 
-/* The geometric mean of the sizes of bounds that have one; few that are huge hardly change it. */
-static double mean_size(const struct sap_halo_nodes *s)
+/* Sums the logarithms of the sizes of bounds that have one. */
+static void sum_sizes(struct sap_halo_nodes *s)
 {
-    double sum = 0;
-    int n = 0;
+    s->sizes = s->log_size = 0;
     for (int g = 0; g < s->groups; g++) {
         const double size = sap_bound_size(&s->bound[g]);
-        if (size > 0) sum += log(size), n++;
+        if (size > 0) s->log_size += log(size), s->sizes++;
     }
-    return n > 0 ? exp(sum / n) : 0;
+}
+
+static double widest_of(double sizes, double log_size) { return sizes > 0 ? SAP_HALO_WIDE * exp(log_size / sizes) : 0; }
+
+void sap_halo_limit_widest(struct sap_halo_nodes *s, double sizes, double log_size)
+{
+    enum { SPARSER = 4 };
+    s->widest = fmin(s->widest, SPARSER * widest_of(sizes, log_size));
 }
 
 void sap_halo_choose_regions(struct sap_halo_nodes *s, int room)
 {
-    s->widest = SAP_HALO_WIDE * mean_size(s);
+    sum_sizes(s);
+    s->widest = widest_of(s->sizes, s->log_size);
     const double size = sap_regions_size(size_of_region(s, 0), room, count_below, s);
     s->regions = cut_below(s, 0, size, room, s->region);
 }

@@ -42,6 +42,7 @@ struct sap_halo_nodes {
     int *group;                 /* [n] the group of each sorted particle */
     int groups;
     struct sap_bound *bound; /* [groups] */
+    double sizes, log_size;  /* bounds of this rank that have a size, and the sum of their sizes' logarithms */
     double widest;           /* size (sap_bound_size) of a bound that counts as a whole, at most */
     int regions;
     int *region; /* [regions] their nodes, which together have all particles */
@@ -64,6 +65,13 @@ struct sap_halo_memory {
  * is as small as the room allows.  The size is the number of particles times the diagonal of their box.
  */
 void sap_halo_choose_regions(struct sap_halo_nodes *nodes, int room);
+
+/*
+ * Limits the size of a bound that counts as a whole to four times what the bounds of all ranks give: the number of
+ * their sizes, and the sum of the logarithms.  A rank that has sparse surroundings alone would find none of its groups
+ * wide, get nearly all nodes of the others, and have the interactions of several ranks.
+ */
+void sap_halo_limit_widest(struct sap_halo_nodes *nodes, double sizes, double log_size);
 
 /* Writes `room` regions, around the active particles; strictness is theirs, accuracy that of their groups. */
 void sap_halo_tell_regions(const struct sap_halo_nodes *nodes, double accuracy, const struct sap_halo_targets *targets,

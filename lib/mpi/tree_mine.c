@@ -79,6 +79,24 @@ sapporo_tree_particles sap_mpi_tree_columns(const sapporo_mpi_tree *h)
                                     .mass = {&h->mine[0][SAP_BODY_MASS], stride}};
 }
 
+static void forget_nodes(struct sap_halo_nodes *t)
+{
+    t->nodes = t->regions = 0;
+    t->sizes = t->log_size = 0;
+}
+
+int sap_mpi_tree_agree(sapporo_mpi_tree *h, int status)
+{
+    static const char *const differs[] = {NULL, NULL};
+    const double field[] = {h->nodes.sizes, h->nodes.log_size};
+    double sizes = 0, log_size = 0;
+    status = sap_link_compare(&h->link, status, 2, field, differs);
+    for (int r = 0; r < h->link.size && !status; r++)
+        sizes += sap_link_field(&h->link, r, 0), log_size += sap_link_field(&h->link, r, 1);
+    if (sizes > 0) sap_halo_limit_widest(&h->nodes, sizes, log_size);
+    return status;
+}
+
 /* Ends a build or refresh with this status of the tree. */
 static int finish(sapporo_mpi_tree *h, int status)
 {
@@ -88,7 +106,7 @@ static int finish(sapporo_mpi_tree *h, int status)
 
 int sap_mpi_tree_build_mine(sapporo_mpi_tree *h, const sapporo_tree_particles *mine)
 {
-    h->nodes.nodes = h->nodes.regions = 0;
+    forget_nodes(&h->nodes);
     int status = reserve_tree(h, mine->n);
     if (status) return status;
     status = sapporo_tree_part_join(h->tree, sap_mpi_tree_is_alone(h) ? NULL : &h->whole);
@@ -106,7 +124,7 @@ int sap_mpi_tree_set_mine(sapporo_mpi_tree *h, const sapporo_tree_particles *min
 
 int sap_mpi_tree_refresh_mine(sapporo_mpi_tree *h)
 {
-    h->nodes.nodes = h->nodes.regions = 0;
+    forget_nodes(&h->nodes);
     return finish(h, sapporo_tree_refresh(h->tree));
 }
 

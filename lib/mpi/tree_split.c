@@ -5,6 +5,12 @@
  * cells of each digit.  The first digits need only the weights of buckets of the curve, for which the first bits of
  * keys will do.  The other digits need the keys of those particles in whose bucket a boundary lies: few of all, and
  * fewer with each digit.
+ *
+ * Engines cut the sorted particles of a rank into groups from the first particle on.  The extent of a group decides its
+ * interactions: a group in sparse surroundings has those of many others, and a cut one particle later makes other
+ * groups.  A second search therefore moves each boundary to the nearest particle whose number along the whole curve is
+ * a multiple of the group size.  Groups then have the same members whatever the division, so the interactions of the
+ * last force foretell those of the next one.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -20,6 +26,10 @@ enum {
     BUCKET_LEVELS = (BUCKET_ROUNDS * DIGIT_BITS + 2) / 3,
     BUCKET_REST = 3 * BUCKET_LEVELS - BUCKET_ROUNDS * DIGIT_BITS
 };
+/* The mean number of groups of a rank from which on boundaries do not divide a group; of fewer, a group is too much. */
+enum { WHOLE_GROUPS = 16 };
+/* The part of a rank's share of the weight by which that may change the weight below a boundary, as 1 / MOVED. */
+enum { MOVED = 16 };
 enum { PARTS = 16, A_PART = 65536 }; /* parts of the particles for threads, at most, and particles of a part */
 
 /* A particle on the curve. */
@@ -33,10 +43,13 @@ struct division {
     const sapporo_mpi_tree *h;
     const struct sap_bodies *bodies;
     uint64_t mean;
+    int counts; /* 1: each particle weighs 1 */
     int n, parts, boundaries, *to;
     uint64_t *mine, *all;  /* [boundaries][DIGIT] weights of the cells below each boundary's prefix */
     uint64_t *before;      /* [boundaries] weight of all particles with keys below */
+    uint64_t *share;       /* [boundaries] weight that may be below */
     sap_key *boundary;     /* [boundaries] digits that are known; those that follow are 0 */
+    sap_key *exact;        /* [boundaries] those of equal weights */
     int *of;               /* [n] the bucket of each particle */
     uint64_t *bucket;      /* [BUCKETS + 1] weight of this rank's particles in the buckets before this one */
     uint64_t *of_part;     /* [parts][BUCKETS] weights of the buckets of each part */
@@ -52,18 +65,18 @@ static int reserve(sapporo_mpi_tree *h, struct division *d)
 {
     const size_t many = (size_t)d->boundaries, words = BUCKETS + 1 + (size_t)d->parts * BUCKETS,
                  ranks = BUCKETS * sizeof *d->rank;
-    d->mine = sap_room_reserve(&h->rooms.boundary, many * (2 * DIGIT + 2) * sizeof *d->mine);
+    d->mine = sap_room_reserve(&h->rooms.boundary, many * (2 * DIGIT + 4) * sizeof *d->mine);
     d->of = sap_room_array(&h->rooms.key, (size_t)d->n + 1, sizeof *d->of);
     d->bucket = sap_room_reserve(&h->rooms.bucket, words * sizeof *d->bucket + ranks + BUCKETS);
     if (!d->mine || !d->of || !d->bucket) return SAPPORO_ERR_MEMORY;
     d->all = d->mine + many * DIGIT;
     d->before = d->all + many * DIGIT;
-    d->boundary = (sap_key *)(d->before + many);
+    d->share = d->before + many;
+    d->boundary = (sap_key *)(d->share + many);
+    d->exact = d->boundary + many;
     d->of_part = d->bucket + BUCKETS + 1;
     d->rank = (int *)(d->bucket + words);
     d->marked = (unsigned char *)(d->rank + BUCKETS);
-    memset(d->before, 0, many * sizeof *d->before);
-    memset(d->boundary, 0, many * sizeof *d->boundary);
     return SAPPORO_OK;
 }
 
@@ -104,13 +117,18 @@ static int find_bucket(const struct division *d, int i)
 }
 
 /*
- * The weight of a particle: twice its interactions in the forces that are known, and the mean once, for what a particle
- * costs besides.  So no rank gets more than three times the mean number of particles, and one.
+ * The weight of a particle.  In an octree, whose groups keep their members: its interactions in the forces that are
+ * known, but at least 5/8 of the mean, for what a particle costs besides; so no rank gets more than 2.6 times the mean
+ * number of particles, and what whole groups add.  In a kd-tree, whose groups are others after each division: twice its
+ * interactions, and the mean once; so no rank gets more than three times the mean number, and one.
  */
 static uint64_t weight_of(const struct division *d, int i)
 {
-    const int64_t work = d->h->work[i];
-    return (work >= 0 ? 2 * (uint64_t)work : 2 * d->mean) + d->mean;
+    enum { UNIT = 8, LEAST = 5 };
+    const uint64_t mean = d->mean, work = d->h->work[i] >= 0 ? (uint64_t)d->h->work[i] : mean;
+    if (d->counts) return 1;
+    if (d->h->settings.kind == SAPPORO_TREE_KDTREE) return 2 * work + mean;
+    return UNIT * work > LEAST * mean ? UNIT * work : LEAST * mean;
 }
 
 /* Finds the buckets of a part, and their weights. */
@@ -223,23 +241,46 @@ static void weigh_member_cells(struct division *d, int shift)
 }
 
 /* Adds a digit to each boundary: of the cell in which its share of the weight ends. */
-static void add_digits(struct division *d, int shift, uint64_t total)
+static void add_digits(const struct division *d, int shift)
+{
+    for (int b = 0; b < d->boundaries; b++) {
+        int c = 0;
+        while (c < DIGIT - 1 && d->before[b] + d->all[b * DIGIT + c] <= d->share[b])
+            d->before[b] += d->all[b * DIGIT + c++];
+        d->boundary[b] += (sap_key)c << shift;
+    }
+}
+
+/* Gives each rank the same share of a weight. */
+static void share_alike(const struct division *d, uint64_t total)
 {
     const uint64_t ranks = (uint64_t)d->boundaries + 1, part = total / ranks, rest = total % ranks;
     for (int b = 0; b < d->boundaries; b++) {
-        const uint64_t rank = (uint64_t)b + 1, share = part * rank + rest * rank / ranks;
-        int c = 0;
-        while (c < DIGIT - 1 && d->before[b] + d->all[b * DIGIT + c] <= share) d->before[b] += d->all[b * DIGIT + c++];
-        d->boundary[b] += (sap_key)c << shift;
+        const uint64_t rank = (uint64_t)b + 1;
+        d->share[b] = part * rank + rest * rank / ranks;
     }
+}
+
+static uint64_t sum_of(const uint64_t *weight, int n)
+{
+    uint64_t sum = 0;
+    for (int k = 0; k < n; k++) sum += weight[k];
+    return sum;
+}
+
+static int add_over_ranks(struct sap_link *link, const uint64_t *mine, uint64_t *all, int n)
+{
+    return sap_link_finish(link,
+                           MPI_Iallreduce(mine, all, n, MPI_UINT64_T, MPI_SUM, link->communicator, &link->request));
 }
 
 /* Collective.  Finds the keys at which the runs of ranks 1, 2, ... begin, digit by digit. */
 static int find_boundaries(sapporo_mpi_tree *h, struct division *d)
 {
-    struct sap_link *const link = &h->link;
-    uint64_t total = 0;
     _Static_assert(ROUNDS * DIGIT_BITS == SAP_KEY_BITS, "digits have all bits of a key");
+    memset(d->before, 0, (size_t)d->boundaries * sizeof *d->before);
+    memset(d->boundary, 0, (size_t)d->boundaries * sizeof *d->boundary);
+    weigh_buckets(d);
     for (int round = 0; round < ROUNDS; round++) {
         const int shift = DIGIT_BITS * (ROUNDS - 1 - round);
         int bad = round == BUCKET_ROUNDS ? take_members(h, d) : SAPPORO_OK;
@@ -248,11 +289,10 @@ static int find_boundaries(sapporo_mpi_tree *h, struct division *d)
             weigh_bucket_cells(d, shift);
         else
             weigh_member_cells(d, shift);
-        bad = sap_link_finish(link, MPI_Iallreduce(d->mine, d->all, d->boundaries * DIGIT, MPI_UINT64_T, MPI_SUM,
-                                                   link->communicator, &link->request));
+        bad = add_over_ranks(&h->link, d->mine, d->all, d->boundaries * DIGIT);
         if (bad) return bad;
-        for (int c = 0; c < DIGIT && round == 0; c++) total += d->all[c];
-        add_digits(d, shift, total);
+        if (round == 0 && !d->counts) share_alike(d, sum_of(d->all, DIGIT));
+        add_digits(d, shift);
     }
     return SAPPORO_OK;
 }
@@ -274,6 +314,68 @@ static void write_some_ranks(void *argument, ptrdiff_t from, ptrdiff_t to)
         d->to[i] = d->marked[d->of[i]] ? boundaries_below(d, key_of(d, i) + 1, 0) : d->rank[d->of[i]];
 }
 
+static void write_ranks(struct division *d)
+{
+    count_boundaries(d);
+    sapporo_partial_loop(d->h->options.threads, d->n, write_some_ranks, d);
+}
+
+/* Collective.  Finds the weight of the particles of each rank, d->all. */
+static int weigh_ranks(sapporo_mpi_tree *h, struct division *d)
+{
+    const int ranks = d->boundaries + 1;
+    memset(d->mine, 0, (size_t)ranks * sizeof *d->mine);
+    for (int i = 0; i < d->n; i++) d->mine[d->to[i]] += weight_of(d, i);
+    return add_over_ranks(&h->link, d->mine, d->all, ranks);
+}
+
+/*
+ * Collective.  Moves boundaries back that changed the weight below them by more than a part of a rank's share: groups
+ * in sparse surroundings weigh as much as many others, and each of their particles meets nearly all particles however
+ * they are cut.
+ */
+static int keep_even(sapporo_mpi_tree *h, struct division *d)
+{
+    const int ranks = d->boundaries + 1, status = weigh_ranks(h, d);
+    if (status) return status;
+    const uint64_t total = sum_of(d->all, ranks), most = total / (uint64_t)ranks / MOVED;
+    uint64_t below = 0;
+    share_alike(d, total);
+    for (int b = 0; b < d->boundaries; b++) {
+        below += d->all[b];
+        const uint64_t moved = below > d->share[b] ? below - d->share[b] : d->share[b] - below;
+        if (moved > most) d->boundary[b] = d->exact[b];
+        if (b > 0 && d->boundary[b] < d->boundary[b - 1]) d->boundary[b] = d->boundary[b - 1];
+    }
+    count_members(d);
+    write_ranks(d);
+    return SAPPORO_OK;
+}
+
+/*
+ * Collective.  Moves each boundary to the nearest particle that begins a group, if ranks have many groups, and groups
+ * are runs along the curve.
+ */
+static int move_to_groups(sapporo_mpi_tree *h, struct division *d)
+{
+    const uint64_t group = (uint64_t)h->settings.group_size, ranks = (uint64_t)d->boundaries + 1;
+    uint64_t below = 0;
+    d->counts = 1;
+    int status = weigh_ranks(h, d);
+    if (status || h->settings.kind != SAPPORO_TREE_OCTREE) return status;
+    if (sum_of(d->all, (int)ranks) / ranks < WHOLE_GROUPS * group) return status;
+    for (int b = 0; b < d->boundaries; b++) {
+        below += d->all[b];
+        d->share[b] = (below + group / 2) / group * group;
+    }
+    memcpy(d->exact, d->boundary, (size_t)d->boundaries * sizeof *d->exact);
+    status = find_boundaries(h, d);
+    if (status) return status;
+    write_ranks(d);
+    d->counts = 0;
+    return keep_even(h, d);
+}
+
 int sap_mpi_tree_split(sapporo_mpi_tree *h, const struct sap_bodies *bodies, double mean, int *to)
 {
     const int n = bodies->n, wanted = 1 + n / A_PART;
@@ -283,10 +385,8 @@ int sap_mpi_tree_split(sapporo_mpi_tree *h, const struct sap_bodies *bodies, dou
     const int bad = reserve(h, &d);
     int status = sap_link_agree(&h->link, bad ? sap_mpi_tree_no_memory(h, n) : SAPPORO_OK);
     if (bad || status) return status ? status : bad;
-    weigh_buckets(&d);
     status = find_boundaries(h, &d);
     if (status) return status;
-    count_boundaries(&d);
-    sapporo_partial_loop(h->options.threads, n, write_some_ranks, &d);
-    return SAPPORO_OK;
+    write_ranks(&d);
+    return move_to_groups(h, &d);
 }

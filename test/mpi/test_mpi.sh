@@ -77,7 +77,7 @@ compile_all() {
         compile "$1" memory -Wl,--wrap=malloc,--wrap=calloc $parts && compile "$1" trees "$work/tree_problem$1.o" $parts &&
         compile "$1" tree_active "$work/tree_problem$1.o" $parts &&
         compile "$1" tree_near "$work/tree_problem$1.o" $proof_parts $parts && compile "$1" tree_errors $parts &&
-        compile "$1" exchanges "$work/tree_problem$1.o" $parts && compile "$1" packing $parts &&
+        compile "$1" division "$work/tree_problem$1.o" $parts && compile "$1" exchanges "$work/tree_problem$1.o" $parts && compile "$1" packing $parts &&
         compile "$1" tree_memory -Wl,--wrap=malloc,--wrap=calloc $parts &&
         compile "$1" steppers "$work/tree_problem$1.o" $parts && compile "$1" stepper_errors $parts && compile "$1" killed $parts &&
         compile "$1" bounds -Wl,--wrap=malloc,--wrap=calloc,--wrap=free $parts &&
@@ -316,6 +316,7 @@ test_library() {
     for program in far ended; do ranks "$1" $program 1 2; done
     ranks "$1" again 1 5
     ranks "$1" trees 12
+    ranks "$1" division 32
 }
 
 found='' first='' running='' wanted=${SAPPORO_TEST_MPI:-both}

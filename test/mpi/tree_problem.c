@@ -91,8 +91,8 @@ static int ascending(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* The relative error that a part of all accelerations stays below; infinity if one is not finite. */
-double error_below(double part, const struct rows *r, const struct rows *exact, int n)
+/* The error that a part of all accelerations stays below, in some unit, or of 0 each in its own size. */
+static double percentile(double part, const struct rows *r, const struct rows *exact, int n, double unit)
 {
     double *const error = calloc((size_t)n + 1, sizeof *error);
     double deepest = 0;
@@ -101,7 +101,7 @@ double error_below(double part, const struct rows *r, const struct rows *exact, 
     for (int i = 0; i < n; i++) {
         double d[3];
         for (int c = 0; c < 3; c++) d[c] = r->acc[i][c] - exact->acc[i][c];
-        const double size = size_of(exact->acc[i]);
+        const double size = unit > 0 ? unit : size_of(exact->acc[i]);
         error[k] = size > 0 ? size_of(d) / size : size_of(d);
         finite &= isfinite(error[k]) && isfinite(r->pot[i]) && fabs(r->pot[i] - exact->pot[i]) <= 0.01 * deepest;
         k++;
@@ -110,6 +110,19 @@ double error_below(double part, const struct rows *r, const struct rows *exact, 
     const double found = k > 0 ? error[(int)(part * (k - 1))] : 0;
     free(error);
     return finite ? found : INFINITY;
+}
+
+/* The relative error that a part of all accelerations stays below; infinity if one is not finite. */
+double error_below(double part, const struct rows *r, const struct rows *exact, int n)
+{
+    return percentile(part, r, exact, n, 0);
+}
+
+double absolute_error_below(double part, const struct rows *r, const struct rows *exact, int n)
+{
+    double most = 0;
+    for (int i = 0; i < n; i++) most = larger_of(most, size_of(exact->acc[i]));
+    return percentile(part, r, exact, n, most);
 }
 
 double error_of(const struct rows *r, const struct rows *exact, int n) { return error_below(0.99, r, exact, n); }

@@ -39,6 +39,9 @@ struct rows exact_first(const struct model *m, double eps2, int n);
 /* The relative error that a part of all accelerations stays below; infinity if one is not finite. */
 double error_below(double part, const struct rows *r, const struct rows *exact, int n);
 
+/* The same in units of the largest acceleration, which the multipole error limits: one tolerance for all particles. */
+double absolute_error_below(double part, const struct rows *r, const struct rows *exact, int n);
+
 /* The error that 99 % stay below. */
 double error_of(const struct rows *r, const struct rows *exact, int n);
 

@@ -49,6 +49,18 @@ static int cut_nodes(const struct sap_kd_builder *b, int most, struct sap_cpu_gr
     return groups;
 }
 
+/*
+ * Cuts sorted particles into runs.  All runs of a part but the first and the last begin and end where they would in one
+ * tree of all parts, so the interactions of a group hardly depend on where the whole is divided.
+ */
+static int cut_curve(const struct sap_cpu_tree *t, int most, struct sap_cpu_group *group)
+{
+    const int n = t->own.n, behind = t->is_part ? (int)(t->whole.before % most) : 0;
+    const int rest = behind > 0 ? most - behind : 0, first = rest < n ? rest : n;
+    const int groups = sap_cpu_tree_cut_runs(0, first, most, group);
+    return groups + sap_cpu_tree_cut_runs(first, n - first, most, group + groups);
+}
+
 /* Returns whether the box of sorted particles has a longer diagonal than the limit; they are not gathered yet. */
 static int is_long(const struct sap_cpu_tree *t, int first, int end)
 {
@@ -99,7 +111,7 @@ static int divide_groups(struct sap_cpu_tree *t, int groups, int threads)
 void sap_cpu_tree_cut_groups(struct sap_cpu_tree *t, int threads)
 {
     const int most = sap_tree_group_most(&t->settings), kd = t->settings.kind == SAPPORO_TREE_KDTREE;
-    int groups = kd ? cut_nodes(&t->builder.kd, most, t->group) : sap_cpu_tree_cut_runs(0, t->own.n, most, t->group);
+    int groups = kd ? cut_nodes(&t->builder.kd, most, t->group) : cut_curve(t, most, t->group);
     if (t->settings.group_extent > 0) groups = divide_groups(t, groups, threads);
     for (int g = 0; g < groups; g++)
         for (int k = 0; k < t->group[g].count; k++) t->group_of[t->group[g].first + k] = g;
