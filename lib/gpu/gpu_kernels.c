@@ -47,6 +47,20 @@ static const struct sap_image *find_image(const struct sap_embedded *e, const ch
     return NULL;
 }
 
+const struct sap_embedded *sap_gpu_embedded(const struct sap_driver *driver)
+{
+    return strcmp(driver->name, "opencl") == 0 ? &sap_embedded_opencl : sap_kernels_for_cuda();
+}
+
+int sap_gpu_load_module(const struct sap_driver *driver, struct sap_dev *dev, const struct sap_embedded *e,
+                        const char *name, const struct sap_wanted_kernel *wanted, int n, struct sap_module **module)
+{
+    const struct sap_image *const image = find_image(e, name);
+    int status = image ? driver->module_load(dev, image->image, image->size, module) : (int)SAP_DRIVER_UNSUPPORTED;
+    for (int k = 0; k < n && !status; k++) status = driver->function(*module, wanted[k].name, wanted[k].function);
+    return status;
+}
+
 static void unload(struct sap_gpu_loaded *l)
 {
     for (int k = 0; k < KEPT; k++) sap_gpu_free(l->driver, &l->pinned[k]);

@@ -13,6 +13,7 @@ struct sap_dev;
 struct sap_driver;
 struct sap_embedded;
 struct sap_function;
+struct sap_module;
 struct sap_gpu_buffer;
 struct sap_gpu_device;
 struct sap_gpu_set;
@@ -61,6 +62,19 @@ int sap_gpu_renew(const struct sap_driver *driver, int number);
 void sap_gpu_unload_unused(const struct sap_driver *driver, const int *list, int n);
 
 /* ---- for all ---- */
+
+/* Returns the kernels that the build embedded for a driver. */
+const struct sap_embedded *sap_gpu_embedded(const struct sap_driver *driver);
+
+/* A kernel of a module, and where its handle goes (SAP_KERNEL_WANTED). */
+struct sap_wanted_kernel {
+    const char *name;
+    struct sap_function **function;
+};
+
+/* Loads a module and its kernels. After a failure, too, the caller unloads *module unless it is NULL. */
+int sap_gpu_load_module(const struct sap_driver *driver, struct sap_dev *dev, const struct sap_embedded *e,
+                        const char *name, const struct sap_wanted_kernel *wanted, int n, struct sap_module **module);
 
 /* Marks a device as lost. It cannot be opened again before every context that uses it is closed. */
 void sap_gpu_lose(const struct sap_gpu_set *set, const struct sap_gpu_device *device);

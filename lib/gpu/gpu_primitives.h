@@ -9,6 +9,8 @@
 #define SAP_GPU_PRIMITIVES_H
 
 #include "driver/driver.h"
+#include "gpu/gpu_kernel_list.h"
+#include "gpu/gpu_launch.h"
 
 /* most entries of an array: the count, rounded up by one tile, must fit into an int */
 enum { SAP_PRIMITIVES_MOST = 2147418112 };
@@ -16,8 +18,7 @@ enum { SAP_PRIMITIVES_MOST = 2147418112 };
 struct sap_primitives {
     const struct sap_driver *driver;
     struct sap_module *module;
-    struct sap_function *scan_tiles, *scan_sums, *scan_finish, *compact_fill, *bounds_parts, *bounds_join;
-    struct sap_function *sort_count, *sort_offsets, *sort_short, *sort_long;
+    SAP_KERNELS_PRIMITIVES(SAP_KERNEL_MEMBER, SAP_KERNEL_MEMBER, )
     int tile;  /* keys that a group of sort_long sorts */
     int units; /* multiprocessors */
 };

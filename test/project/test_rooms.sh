@@ -35,7 +35,7 @@ gpu_modes            gpu_devices
 gpu_shape            gpu_devices gpu_kernels gpu_modes gpu_sums
 gpu_sums             gpu_devices gpu_kernels gpu_launch gpu_lists gpu_memory gpu_shape
 tree/gpu_given       gpu_launch gpu_memory gpu_session tree/gpu_kernels tree/gpu_lengths
-tree/gpu_kernels     gpu_kernels gpu_launch gpu_primitives gpu_session
+tree/gpu_kernels     gpu_kernel_list gpu_kernels gpu_launch gpu_primitives gpu_session
 stepper/gpu_direct   gpu_devices gpu_kernels gpu_launch gpu_shape gpu_status gpu_sums stepper/gpu_stepper
 '
 

@@ -38,13 +38,12 @@ static int send_three(struct sap_gpu_stepper *s, const struct sap_gpu_buffer *to
 static int take_columns(struct sap_gpu_stepper *s, const sapporo_tree_particles *p, const sapporo_column *v, int *bad)
 {
     const int n = s->n;
-    const struct sap_argument a[] = {MEM(s->v), MEM(s->given->particle), MEM(s->bad), VALUE(n)};
     TRY(send_three(s, &s->x, &p->x, p->memory));
     TRY(send_three(s, &s->v, v, p->memory));
     TRY(sap_session_fill(s->session, s->a.mem, 0, 0, (size_t)n * 3 * sizeof(double)));
     TRY(sap_session_fill(s->session, s->level.mem, 0, 0, (size_t)n * sizeof(int)));
     TRY(sap_stepper_reset(s));
-    TRY(sap_stepper_for_each(s, s->f->look, n, a, COUNT(a)));
+    TRY(sap_launch_stepper_look(s->session, s->f, n, s->v.mem, s->given->particle.mem, s->bad.mem, n));
     return sap_stepper_ask(s, bad);
 }
 
@@ -198,9 +197,8 @@ static int give_at(struct sap_gpu_stepper *s, struct sap_step step, sapporo_memo
     const size_t bytes = (size_t)n * 3 * sizeof(double);
     TRY(sap_session_reserve(s->session, &s->to_x, bytes));
     TRY(sap_session_reserve(s->session, &s->to_v, bytes));
-    const struct sap_argument a[] = {MEM(s->x),    MEM(s->v),    MEM(s->a), MEM(s->level),
-                                     MEM(s->to_x), MEM(s->to_v), VALUE(n),  VALUE(step)};
-    TRY(sap_stepper_for_each(s, s->f->at, n, a, COUNT(a)));
+    TRY(sap_launch_stepper_at(s->session, s->f, n, s->x.mem, s->v.mem, s->a.mem, s->level.mem, s->to_x.mem, s->to_v.mem,
+                              n, step));
     TRY(give(s, memory, x, &s->to_x, bytes));
     TRY(give(s, memory, v, &s->to_v, bytes));
     return sap_session_wait(s->session);

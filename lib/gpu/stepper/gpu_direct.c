@@ -113,8 +113,7 @@ static int take_units(struct sap_gpu_stepper *s)
     if (sap_units_are_plain(&d->units)) return SAP_DRIVER_OK;
     const double length = sap_scaled(1, d->units.length), mass = sap_scaled(1, d->units.mass);
     TRY(sap_session_reserve(s->session, &d->copy, (size_t)n * 4 * sizeof(double)));
-    const struct sap_argument a[] = {MEM(s->given->particle), MEM(d->copy), VALUE(length), VALUE(mass), VALUE(n)};
-    return sap_stepper_for_each(s, s->f->units, n, a, COUNT(a));
+    return sap_launch_stepper_units(s->session, s->f, n, s->given->particle.mem, d->copy.mem, length, mass, n);
 }
 
 /* The particles that the force kernels see, and the squared softening. */
@@ -145,9 +144,8 @@ static int list_targets(struct sap_gpu_stepper *s, int active)
     const int has_active = active < s->n;
     const double eps2 = softening_of(s);
     TRY(sap_session_reserve(s->session, i, (size_t)active * sizeof(struct sap_gpu_i)));
-    const struct sap_argument a[] = {MEM(*particles_of(s)), MEM(s->active),    MEM(*i),
-                                     VALUE(eps2),           VALUE(has_active), VALUE(active)};
-    return sap_stepper_for_each(s, s->f->targets, active, a, COUNT(a));
+    return sap_launch_stepper_targets(s->session, s->f, active, particles_of(s)->mem, s->active.mem, i->mem, eps2,
+                                      has_active, active);
 }
 
 /* Launches the force kernels slab by slab. */
@@ -171,9 +169,8 @@ static int give_results(struct sap_gpu_stepper *s, int active)
 {
     const struct sap_units *const u = &s->direct->units;
     const double acc = sap_scaled(1, -sap_units_field(u, 0)), pot = sap_scaled(1, -sap_units_potential(u));
-    const struct sap_argument a[] = {MEM(s->direct->out), MEM(s->row_a), MEM(s->row_pot),
-                                     VALUE(acc),          VALUE(pot),    VALUE(active)};
-    return sap_stepper_for_each(s, s->f->results, active, a, COUNT(a));
+    return sap_launch_stepper_results(s->session, s->f, active, s->direct->out.mem, s->row_a.mem, s->row_pot.mem, acc,
+                                      pot, active);
 }
 
 int sap_gpu_direct_force(struct sap_gpu_stepper *s, int active)

@@ -14,34 +14,15 @@ static void drop(const struct sap_driver *driver, void *kept)
     free(f);
 }
 
-static int load(const struct sap_driver *driver, struct sap_dev *dev, struct sap_gpu_stepper_kernels *f)
-{
-    const struct {
-        const char *name;
-        struct sap_function **function;
-    } wanted[] = {
-        {"stepper_look", &f->look},       {"stepper_arrange", &f->arrange},   {"stepper_predict", &f->predict},
-        {"stepper_flag", &f->flag},       {"stepper_massless", &f->massless}, {"stepper_join", &f->join},
-        {"stepper_judge", &f->judge},     {"stepper_commit", &f->commit},     {"stepper_at", &f->at},
-        {"stepper_sums", &f->sums},       {"stepper_own", &f->own},           {"stepper_targets", &f->targets},
-        {"stepper_results", &f->results}, {"stepper_units", &f->units}};
-    const struct sap_embedded *const e =
-        strcmp(driver->name, "opencl") == 0 ? &sap_embedded_opencl : sap_kernels_for_cuda();
-    int found = 0;
-    while (found < e->count && strcmp(e->images[found].name, "stepper") != 0) found++;
-    if (found == e->count) return SAP_DRIVER_UNSUPPORTED;
-    TRY(driver->module_load(dev, e->images[found].image, e->images[found].size, &f->module));
-    for (int k = 0; k < COUNT(wanted); k++) TRY(driver->function(f->module, wanted[k].name, wanted[k].function));
-    return SAP_DRIVER_OK;
-}
-
 static int make(const struct sap_driver *driver, struct sap_dev *dev, int number, void **kept)
 {
     struct sap_gpu_stepper_kernels *const f = calloc(1, sizeof *f);
     (void)number;
     *kept = NULL;
     if (!f) return SAP_DRIVER_MEMORY;
-    const int status = load(driver, dev, f);
+    const struct sap_wanted_kernel wanted[] = {SAP_KERNELS_STEPPER(SAP_KERNEL_WANTED, SAP_KERNEL_WANTED, f)};
+    const int status =
+        sap_gpu_load_module(driver, dev, sap_gpu_embedded(driver), "stepper", wanted, COUNT(wanted), &f->module);
     if (status)
         drop(driver, f);
     else

@@ -38,8 +38,7 @@ int sap_stepper_arrange(struct sap_gpu_stepper *s, const double *mass)
     TRY(sap_session_copy_in(s->session, s->address.mem, 0, s->order.address, bytes));
     TRY(sap_session_copy_in(s->session, s->pot.mem, 0, mass,
                             (size_t)n * sizeof *mass)); /* potentials are not known yet */
-    const struct sap_argument a[] = {MEM(s->x), MEM(s->pot), MEM(s->slot), MEM(s->given->particle), VALUE(n)};
-    TRY(sap_stepper_for_each(s, s->f->arrange, n, a, COUNT(a)));
+    TRY(sap_launch_stepper_arrange(s->session, s->f, n, s->x.mem, s->pot.mem, s->slot.mem, s->given->particle.mem, n));
     return sap_session_wait(s->session);
 }
 
@@ -86,11 +85,8 @@ static int join(struct sap_gpu_stepper *s, const struct sap_step_active *active,
     const int picked = !is_massless && t->picked;
     const struct sap_gpu_buffer *const acc = picked ? &t->picked_acc : &t->acc, *const pot =
                                                                                     picked ? &t->picked_pot : &t->pot;
-    const struct sap_argument a[] = {SAP_ARRAY(*acc),   SAP_ARRAY(*pot),    MEM(s->given->particle),
-                                     MEM(s->active),    MEM(s->row_a),      MEM(s->row_pot),
-                                     VALUE(has_active), VALUE(is_massless), VALUE(first),
-                                     VALUE(rows),       VALUE(range)};
-    return sap_stepper_for_each(s, s->f->join, rows, a, COUNT(a));
+    return sap_launch_stepper_join(s->session, s->f, rows, acc->mem, pot->mem, s->given->particle.mem, s->active.mem,
+                                   s->row_a.mem, s->row_pot.mem, has_active, is_massless, first, rows, range);
 }
 
 static int massless_force(struct sap_gpu_stepper *s, const struct sap_step *step, const struct sap_step_active *active)
@@ -103,10 +99,8 @@ static int massless_force(struct sap_gpu_stepper *s, const struct sap_step *step
     TRY(sap_session_reserve(s->session, &s->row_pot, (size_t)s->room * sizeof(double)));
     TRY(sap_session_reserve(s->session, &t->place_given, (size_t)rows * 4 * sizeof(double)));
     TRY(sap_session_reserve(s->session, &t->place_a, (size_t)rows * sizeof(double)));
-    const struct sap_argument a[] = {
-        MEM(s->given->particle), MEM(s->given->a), MEM(s->active), MEM(t->place_given), MEM(t->place_a),
-        VALUE(has_active),       VALUE(has_sizes), VALUE(first),   VALUE(rows),         VALUE(range)};
-    TRY(sap_stepper_for_each(s, s->f->massless, rows, a, COUNT(a)));
+    TRY(sap_launch_stepper_massless(s->session, s->f, rows, s->given->particle.mem, s->given->a.mem, s->active.mem,
+                                    t->place_given.mem, t->place_a.mem, has_active, has_sizes, first, rows, range));
     TRY(sap_gpu_tree_force_massless(t, rows, has_sizes));
     return join(s, active, first, rows);
 }

@@ -108,10 +108,8 @@ static int find_sizes(struct sap_gpu_stepper *s)
     const struct sap_field_list fields = s->settings.fields;
     const struct sap_stepper_order order = sap_stepper_order_of(s);
     const int n = s->n;
-    const struct sap_argument a[] = {MEM(s->x),        MEM(s->a), SAP_ARRAY(*sap_stepper_slots(s)),
-                                     MEM(s->given->a), VALUE(n),  VALUE(order),
-                                     VALUE(fields)};
-    return sap_stepper_for_each(s, s->f->own, n, a, COUNT(a));
+    return sap_launch_stepper_own(s->session, s->f, n, s->x.mem, s->a.mem, sap_stepper_slots(s)->mem, s->given->a.mem,
+                                  n, order, fields);
 }
 
 static int launch_predict(struct sap_gpu_stepper *s, struct sap_step step, int done, int *bad)
@@ -120,12 +118,9 @@ static int launch_predict(struct sap_gpu_stepper *s, struct sap_step step, int d
     const int sizes = by_acceleration && !has_fields, n = s->n;
     const struct sap_stepper_order order = sap_stepper_order_of(s);
     const struct sap_gpu_buffer *const slots = sap_stepper_slots(s);
-    const struct sap_argument a[] = {
-        MEM(s->x),        MEM(s->v),   MEM(s->a),    MEM(s->level), SAP_ARRAY(*slots), MEM(s->given->particle),
-        MEM(s->given->a), MEM(s->bad), VALUE(sizes), VALUE(done),   VALUE(n),          VALUE(order),
-        VALUE(step)};
     TRY(sap_stepper_reset(s));
-    TRY(sap_stepper_for_each(s, s->f->predict, n, a, COUNT(a)));
+    TRY(sap_launch_stepper_predict(s->session, s->f, n, s->x.mem, s->v.mem, s->a.mem, s->level.mem, slots->mem,
+                                   s->given->particle.mem, s->given->a.mem, s->bad.mem, sizes, done, n, order, step));
     if (by_acceleration && has_fields) TRY(find_sizes(s));
     if (by_acceleration) s->given->has_a = s->order.massive;
     return sap_stepper_ask(s, bad);
@@ -161,9 +156,8 @@ static int list_active(struct sap_gpu_stepper *s, int coarsest)
     TRY(sap_session_reserve(s->session, &s->place, (size_t)s->room * sizeof(int)));
     TRY(sap_session_reserve(s->session, &s->session->scratch, sap_primitives_scratch(n)));
     const struct sap_stepper_order order = sap_stepper_order_of(s);
-    const struct sap_argument a[] = {
-        MEM(s->level), SAP_ARRAY(*sap_stepper_addresses(s)), MEM(s->flag), VALUE(coarsest), VALUE(n), VALUE(order)};
-    TRY(sap_stepper_for_each(s, s->f->flag, n, a, COUNT(a)));
+    TRY(sap_launch_stepper_flag(s->session, s->f, n, s->level.mem, sap_stepper_addresses(s)->mem, s->flag.mem, coarsest,
+                                n, order));
     return sap_primitives_compact(s->session->primitives, s->session->stream, s->flag.mem, NULL, s->place.mem,
                                   s->active.mem, n, s->session->scratch.mem, &total_at);
 }
@@ -192,25 +186,11 @@ static int launch_judge(struct sap_gpu_stepper *s, struct sap_step step, const s
     const struct sap_field_list fields = s->settings.fields;
     const int has_active = active->n < s->n, rows = active->n, massive = active->massive;
     const struct sap_stepper_order order = sap_stepper_order_of(s);
-    const struct sap_argument a[] = {MEM(s->given->particle),
-                                     MEM(s->v),
-                                     MEM(s->a),
-                                     MEM(s->level),
-                                     MEM(s->active),
-                                     SAP_ARRAY(*sap_stepper_addresses(s)),
-                                     SAP_ARRAY(*sap_stepper_rows_a(s)),
-                                     SAP_ARRAY(*sap_stepper_rows_pot(s)),
-                                     MEM(s->row_level),
-                                     MEM(s->bad),
-                                     VALUE(has_active),
-                                     VALUE(massive),
-                                     VALUE(rows),
-                                     VALUE(order),
-                                     VALUE(step),
-                                     VALUE(rule),
-                                     VALUE(fields)};
     TRY(sap_stepper_reset(s));
-    TRY(sap_stepper_for_each(s, s->f->judge, rows, a, COUNT(a)));
+    TRY(sap_launch_stepper_judge(s->session, s->f, rows, s->given->particle.mem, s->v.mem, s->a.mem, s->level.mem,
+                                 s->active.mem, sap_stepper_addresses(s)->mem, sap_stepper_rows_a(s)->mem,
+                                 sap_stepper_rows_pot(s)->mem, s->row_level.mem, s->bad.mem, has_active, massive, rows,
+                                 order, step, rule, fields));
     TRY(sap_stepper_ask(s, &told->bad));
     memcpy(told->levels, (const int *)s->told.host + 1, sizeof told->levels);
     memcpy(told->massless, (const int *)s->told.host + 1 + SAP_STEP_LEVELS, sizeof told->massless);
@@ -230,21 +210,9 @@ static int launch_commit(struct sap_gpu_stepper *s, struct sap_step step, int ro
 {
     const int has_active = rows < s->n;
     const struct sap_stepper_order order = sap_stepper_order_of(s);
-    const struct sap_argument a[] = {MEM(s->x),
-                                     MEM(s->v),
-                                     MEM(s->a),
-                                     MEM(s->pot),
-                                     MEM(s->level),
-                                     MEM(s->active),
-                                     SAP_ARRAY(*sap_stepper_addresses(s)),
-                                     SAP_ARRAY(*sap_stepper_rows_a(s)),
-                                     SAP_ARRAY(*sap_stepper_rows_pot(s)),
-                                     MEM(s->row_level),
-                                     VALUE(has_active),
-                                     VALUE(rows),
-                                     VALUE(order),
-                                     VALUE(step)};
-    return sap_stepper_for_each(s, s->f->commit, rows, a, COUNT(a));
+    return sap_launch_stepper_commit(s->session, s->f, rows, s->x.mem, s->v.mem, s->a.mem, s->pot.mem, s->level.mem,
+                                     s->active.mem, sap_stepper_addresses(s)->mem, sap_stepper_rows_a(s)->mem,
+                                     sap_stepper_rows_pot(s)->mem, s->row_level.mem, has_active, rows, order, step);
 }
 
 static int commit(struct sap_stepper *stepper, const struct sap_step *step, const struct sap_step_active *active)
@@ -264,20 +232,9 @@ static int launch_sums(struct sap_gpu_stepper *s, struct sap_step step, int forc
     const int n = s->n, runs = (n + SAP_STEP_RUN - 1) / SAP_STEP_RUN;
     const size_t bytes = (size_t)runs * SAP_STEP_SUMS * sizeof(double);
     TRY(sap_session_reserve(s->session, &s->sum, bytes));
-    const struct sap_argument a[] = {MEM(s->x),
-                                     MEM(s->v),
-                                     MEM(s->a),
-                                     MEM(s->level),
-                                     SAP_ARRAY(*sap_stepper_slots(s)),
-                                     MEM(s->given->particle),
-                                     SAP_ARRAY(*pot),
-                                     MEM(s->sum),
-                                     VALUE(forced),
-                                     VALUE(n),
-                                     VALUE(order),
-                                     VALUE(step),
-                                     VALUE(fields)};
-    TRY(sap_stepper_for_each(s, s->f->sums, runs, a, COUNT(a)));
+    TRY(sap_launch_stepper_sums(s->session, s->f, runs, s->x.mem, s->v.mem, s->a.mem, s->level.mem,
+                                sap_stepper_slots(s)->mem, s->given->particle.mem, pot->mem, s->sum.mem, forced, n,
+                                order, step, fields));
     TRY(sap_session_copy_out(s->session, sum, s->sum.mem, 0, bytes));
     return sap_session_wait(s->session);
 }

@@ -5,6 +5,8 @@
 #include "device/stepper_layout.h"
 #include "engine/step_order.h"
 #include "engine/stepper_ops.h"
+#include "gpu/gpu_kernel_list.h"
+#include "gpu/gpu_launch.h"
 #include "gpu/gpu_memory.h"
 #include "gpu/tree/gpu_tree.h"
 
@@ -15,9 +17,10 @@ extern const struct sap_stepper_ops sap_stepper_gpu;
 /* The kernels of lib/device/stepper.h on a device. */
 struct sap_gpu_stepper_kernels {
     struct sap_module *module;
-    struct sap_function *look, *arrange, *predict, *flag, *massless, *join, *judge, *commit, *at, *sums, *own, *targets,
-        *results, *units;
+    SAP_KERNELS_STEPPER(SAP_KERNEL_MEMBER, SAP_KERNEL_MEMBER, )
 };
+
+SAP_KERNELS_STEPPER(SAP_LAUNCH_EACH, SAP_LAUNCH_GROUPS, struct sap_gpu_stepper_kernels)
 
 struct sap_gpu_stepper {
     struct sap_stepper_settings settings;
@@ -44,13 +47,6 @@ static inline struct sap_gpu_stepper *sap_gpu_stepper_of(struct sap_stepper *ste
 
 /* Finds or loads the kernels of the device; a driver status. */
 int sap_stepper_kernels(struct sap_gpu_stepper *s);
-
-/* Launches a thread for each of n > 0 elements; a driver status. */
-static inline int sap_stepper_for_each(const struct sap_gpu_stepper *s, struct sap_function *f, int n,
-                                       const struct sap_argument *a, int arguments)
-{
-    return sap_session_for_each(s->session, f, n, SAP_STEPPER_THREADS, a, arguments);
-}
 
 /* Resets what kernels report; copies it to pinned memory and waits; driver statuses (gpu_readback.c). */
 int sap_stepper_reset(struct sap_gpu_stepper *s);

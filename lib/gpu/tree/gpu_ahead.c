@@ -31,18 +31,11 @@ static void exchange_particles(struct sap_gpu_host_tree *t)
 int sap_gpu_tree_build_ahead(struct sap_gpu_host_tree *t, double lead)
 {
     const int n = t->given.n, bends = t->past[1] == n;
-    const double limit = SAP_TREE_LIMIT;
     if (n == 0 || t->past[0] != n) return sap_gpu_tree_build(t);
     TRY(sap_gpu_tree_check_range(t));
-    const struct sap_argument a[] = {SAP_ARRAY(t->given.particle),
-                                     SAP_ARRAY(t->past_x[0]),
-                                     SAP_ARRAY(t->past_x[1]),
-                                     VALUE(bends),
-                                     VALUE(lead),
-                                     VALUE(limit),
-                                     VALUE(n)};
     t->past[1] = -1;
-    TRY(sap_session_for_each(&t->session, t->f->ahead, n, SAP_TREE_THREADS, a, COUNT(a)));
+    TRY(sap_launch_tree_ahead(&t->session, t->f, n, t->given.particle.mem, t->past_x[0].mem, t->past_x[1].mem, bends,
+                              lead, SAP_TREE_LIMIT, n));
     exchange_particles(t);
     const int status = sap_gpu_tree_build(t);
     exchange_particles(t);

@@ -11,7 +11,7 @@
 #include "gpu/tree/gpu_tree.h"
 #include "physics/scalars.h"
 
-enum { THREADS = SAP_TREE_THREADS, LEVELS = SAP_LINK_LEVELS };
+enum { LEVELS = SAP_LINK_LEVELS };
 
 static struct sap_gpu_tree_told *told(const struct sap_gpu_host_tree *t) { return t->told.host; }
 
@@ -27,8 +27,7 @@ static int look_at_bounds(struct sap_gpu_host_tree *t, int members)
 {
     const int n = t->given.n;
     const size_t parts = sizeof told(t)->bounds;
-    const struct sap_argument a[] = {SAP_ARRAY(t->given.particle), SAP_ARRAY(t->bounds), VALUE(n), VALUE(members)};
-    TRY(sap_session_launch(&t->session, t->f->bounds, SAP_TREE_PARTS, THREADS, a, COUNT(a)));
+    TRY(sap_launch_tree_bounds(&t->session, t->f, SAP_TREE_PARTS, t->given.particle.mem, t->bounds.mem, n, members));
     TRY(tell(t, told(t)->bounds, &t->bounds, 0, parts));
     TRY(tell(t, told(t)->sample, &t->bounds, parts, 3 * (size_t)members * sizeof(double)));
     return sap_session_wait(&t->session);
@@ -144,10 +143,8 @@ static int gather(struct sap_gpu_host_tree *t, struct sap_gpu_walkers *w, const 
 {
     const int has_place = place != NULL;
     const struct sap_gpu_buffer *const where = place ? place : &w->sorted;
-    const struct sap_argument a[] = {SAP_ARRAY(*given), SAP_ARRAY(w->address), SAP_ARRAY(w->sorted),
-                                     SAP_ARRAY(*where), VALUE(has_place),      VALUE(mass_unit),
-                                     VALUE(n)};
-    return sap_session_for_each(&t->session, t->f->gather, n, THREADS, a, COUNT(a));
+    return sap_launch_tree_gather(&t->session, t->f, n, given->mem, w->address.mem, w->sorted.mem, where->mem,
+                                  has_place, mass_unit, n);
 }
 
 int sap_gpu_tree_reserve_sort(struct sap_gpu_host_tree *t, struct sap_gpu_buffer *key, struct sap_gpu_buffer *value,
@@ -165,13 +162,12 @@ static int sort_keys(struct sap_gpu_host_tree *t, struct sap_gpu_walkers *w, con
                      const struct sap_gpu_tree *how, int n, int *at)
 {
     TRY(sap_gpu_tree_reserve_sort(t, w->key, w->value, n));
-    const struct sap_argument keys[] = {SAP_ARRAY(*given), SAP_ARRAY(w->key[0]), VALUE(*how), VALUE(n)};
     const struct sap_sort sort = {.key = {w->key[0].mem, w->key[1].mem},
                                   .value = {w->value[0].mem, w->value[1].mem},
                                   .n = n,
                                   .to = 63,
                                   .places = 1};
-    TRY(sap_session_for_each(&t->session, t->f->keys, n, THREADS, keys, COUNT(keys)));
+    TRY(sap_launch_tree_keys(&t->session, t->f, n, given->mem, w->key[0].mem, *how, n));
     return sap_primitives_sort(t->session.primitives, t->session.stream, &sort, t->session.scratch.mem, at);
 }
 
@@ -196,25 +192,18 @@ static int runs_of(int run, int n) { return n / run + (n % run > 0); }
 /* Cuts the sorted positions of walkers into runs of `run`. */
 static int cut_runs(const struct sap_gpu_host_tree *t, const struct sap_gpu_walkers *w, int run)
 {
-    const struct sap_argument a[] = {SAP_ARRAY(w->group_first), SAP_ARRAY(w->group_of), VALUE(run), VALUE(w->n)};
-    return sap_session_for_each(&t->session, t->f->runs, w->n, THREADS, a, COUNT(a));
+    return sap_launch_tree_runs(&t->session, t->f, w->n, w->group_first.mem, w->group_of.mem, run, w->n);
 }
 
 /* Halves groups whose extent exceeds the limit (physics/tree_parts.h); waits for their number. */
 static int divide_groups(struct sap_gpu_host_tree *t, struct sap_gpu_cut *cut)
 {
     const int size = cut->first ? 0 : t->settings.group_size;
-    const struct sap_argument a[] = {SAP_ARRAY(t->given.particle),
-                                     SAP_ARRAY(*cut->order),
-                                     SAP_ARRAY(cut->first ? *cut->first : *cut->flag),
-                                     SAP_ARRAY(*cut->flag),
-                                     VALUE(t->settings.group_extent),
-                                     VALUE(size),
-                                     VALUE(cut->groups),
-                                     VALUE(cut->n)};
     size_t at;
     TRY(sap_session_reserve(&t->session, &t->session.scratch, sap_primitives_scratch(cut->n)));
-    TRY(sap_session_launch(&t->session, t->f->divide, cut->groups, 32, a, COUNT(a)));
+    TRY(sap_launch_tree_divide(&t->session, t->f, cut->groups, t->given.particle.mem, cut->order->mem,
+                               cut->first ? cut->first->mem : cut->flag->mem, cut->flag->mem, t->settings.group_extent,
+                               size, cut->groups, cut->n));
     TRY(sap_primitives_scan(t->session.primitives, t->session.stream, cut->flag->mem, cut->before->mem, cut->n,
                             t->session.scratch.mem, &at));
     TRY(tell(t, &told(t)->groups, &t->session.scratch, at, sizeof(int)));
@@ -226,9 +215,8 @@ static int divide_groups(struct sap_gpu_host_tree *t, struct sap_gpu_cut *cut)
 /* Writes the groups of a cut to the tree's arrays. */
 static int write_groups(const struct sap_gpu_host_tree *t, const struct sap_gpu_cut *cut)
 {
-    const struct sap_argument a[] = {SAP_ARRAY(*cut->flag), SAP_ARRAY(*cut->before), SAP_ARRAY(t->own.group_first),
-                                     SAP_ARRAY(t->own.group_of), VALUE(cut->n)};
-    return sap_session_for_each(&t->session, t->f->flagged, cut->n, THREADS, a, COUNT(a));
+    return sap_launch_tree_flagged(&t->session, t->f, cut->n, cut->flag->mem, cut->before->mem, t->own.group_first.mem,
+                                   t->own.group_of.mem, cut->n);
 }
 
 int sap_gpu_tree_sort_places(struct sap_gpu_host_tree *t, struct sap_gpu_walkers *w, const struct sap_gpu_buffer *given,
@@ -314,15 +302,12 @@ static int count_nodes(struct sap_gpu_host_tree *t, struct draft *d)
 {
     const int counts = LEVELS * d->t.tiles;
     size_t total_at;
-    const struct sap_argument levels[] = {SAP_ARRAY(t->own.key[d->at]), SAP_ARRAY(t->span), SAP_ARRAY(t->count),
-                                          VALUE(d->t)};
-    TRY(sap_session_launch(&t->session, t->f->levels, d->t.tiles, THREADS, levels, COUNT(levels)));
+    TRY(sap_launch_tree_levels(&t->session, t->f, d->t.tiles, t->own.key[d->at].mem, t->span.mem, t->count.mem, d->t));
     TRY(sap_primitives_scan(t->session.primitives, t->session.stream, t->count.mem, t->count.mem, counts,
                             t->session.scratch.mem, &total_at));
     const int total = (int)(total_at / sizeof(int));
-    const struct sap_argument firsts[] = {SAP_ARRAY(t->count), SAP_ARRAY(t->session.scratch), SAP_ARRAY(t->new_first),
-                                          VALUE(total), VALUE(d->t.tiles)};
-    TRY(sap_session_launch(&t->session, t->f->firsts, 1, 32, firsts, COUNT(firsts)));
+    TRY(sap_launch_tree_level_firsts(&t->session, t->f, 1, t->count.mem, t->session.scratch.mem, t->new_first.mem,
+                                     total, d->t.tiles));
     TRY(tell(t, told(t)->level_first, &t->new_first, 0, sizeof told(t)->level_first));
     TRY(sap_session_wait(&t->session));
     memcpy(d->level_first, told(t)->level_first, sizeof told(t)->level_first);
@@ -332,9 +317,8 @@ static int count_nodes(struct sap_gpu_host_tree *t, struct draft *d)
 
 static int link_nodes(struct sap_gpu_host_tree *t, int at)
 {
-    const struct sap_argument a[] = {SAP_ARRAY(t->own.key[at]), SAP_ARRAY(t->span),       SAP_ARRAY(t->count),
-                                     SAP_ARRAY(t->node),        SAP_ARRAY(t->node_level), VALUE(t->t)};
-    return sap_session_launch(&t->session, t->f->link, t->t.tiles, THREADS, a, COUNT(a));
+    return sap_launch_tree_link(&t->session, t->f, t->t.tiles, t->own.key[at].mem, t->span.mem, t->count.mem,
+                                t->node.mem, t->node_level.mem, t->t);
 }
 
 /* ---- moments ---------------------------------------------------------------------------------- */
@@ -343,37 +327,25 @@ int sap_gpu_tree_make_groups(struct sap_gpu_host_tree *t, struct sap_gpu_walkers
 {
     const int has_a = a != NULL;
     const struct sap_gpu_buffer *const sizes = a ? a : &w->sorted;
-    const struct sap_argument args[] = {
-        SAP_ARRAY(w->sorted), SAP_ARRAY(t->cell), SAP_ARRAY(w->group_first), SAP_ARRAY(w->bound),
-        SAP_ARRAY(w->heavy),  SAP_ARRAY(*sizes),  SAP_ARRAY(w->address),     SAP_ARRAY(w->strict),
-        VALUE(has_a),         VALUE(t->t)};
-    TRY(sap_session_launch(&t->session, t->f->groups, w->groups, 32, args, COUNT(args)));
+    TRY(sap_launch_tree_groups(&t->session, t->f, w->groups, w->sorted.mem, t->cell.mem, w->group_first.mem,
+                               w->bound.mem, w->heavy.mem, sizes->mem, w->address.mem, w->strict.mem, has_a, t->t));
     return t->lengths.f ? sap_gpu_lengths_groups(t, w) : (int)SAP_DRIVER_OK;
 }
 
 int sap_gpu_tree_words(struct sap_gpu_host_tree *t, const struct sap_gpu_halo *of)
 {
-    const struct sap_argument a[] = {
-        SAP_ARRAY(of->node),   SAP_ARRAY(of->cell),    SAP_ARRAY(t->cell), SAP_ARRAY(of->word),
-        SAP_ARRAY(of->source), SAP_ARRAY(of->moments), VALUE(of->nodes),   VALUE(t->t)};
-    return sap_session_for_each(&t->session, t->f->words, of->nodes, THREADS, a, COUNT(a));
+    return sap_launch_tree_words(&t->session, t->f, of->nodes, of->node.mem, of->cell.mem, t->cell.mem, of->word.mem,
+                                 of->source.mem, of->moments.mem, of->nodes, t->t);
 }
 
 /* linked: the children have been counted. */
 static int make_moments(struct sap_gpu_host_tree *t, int linked)
 {
-    const struct sap_argument leaves[] = {SAP_ARRAY(t->own.sorted),
-                                          SAP_ARRAY(t->node),
-                                          SAP_ARRAY(t->node_level),
-                                          SAP_ARRAY(t->first),
-                                          SAP_ARRAY(t->cell),
-                                          VALUE(linked),
-                                          VALUE(t->t)};
-    TRY(sap_session_for_each(&t->session, t->f->leaves, t->t.nodes, SAP_LEAF_THREADS, leaves, COUNT(leaves)));
+    TRY(sap_launch_tree_leaves(&t->session, t->f, t->t.nodes, t->own.sorted.mem, t->node.mem, t->node_level.mem,
+                               t->first.mem, t->cell.mem, linked, t->t));
     for (int level = t->levels - 2; level >= 0; level--) {
         const int from = t->level_first[level], to = t->level_first[level + 1];
-        const struct sap_argument cells[] = {SAP_ARRAY(t->node), SAP_ARRAY(t->cell), VALUE(from), VALUE(to)};
-        TRY(sap_session_for_each(&t->session, t->f->cells, to - from, SAP_LEAF_THREADS, cells, COUNT(cells)));
+        TRY(sap_launch_tree_cells(&t->session, t->f, to - from, t->node.mem, t->cell.mem, from, to));
     }
     const struct sap_gpu_halo own = {.node = t->node,
                                      .cell = t->cell,
@@ -408,8 +380,7 @@ int sap_gpu_tree_make_next(struct sap_gpu_host_tree *t)
     TRY(sap_session_reserve(&t->session, &t->next, (size_t)t->t.nodes * sizeof(int)));
     for (int level = 0; level < t->levels; level++) {
         const int from = t->level_first[level], to = t->level_first[level + 1];
-        const struct sap_argument a[] = {SAP_ARRAY(t->node), SAP_ARRAY(t->next), VALUE(from), VALUE(to)};
-        TRY(sap_session_for_each(&t->session, t->f->next, to - from, THREADS, a, COUNT(a)));
+        TRY(sap_launch_tree_next(&t->session, t->f, to - from, t->node.mem, t->next.mem, from, to));
     }
     t->has_next = 1;
     return SAP_DRIVER_OK;

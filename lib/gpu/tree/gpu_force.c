@@ -11,13 +11,10 @@
 #include "gpu/tree/gpu_kernels.h"
 #include "gpu/tree/gpu_pass.h"
 
-enum { THREADS = SAP_TREE_THREADS };
-
 static int sizes(struct sap_gpu_host_tree *t, const struct sap_gpu_buffer *a, int has_active, int n)
 {
-    const struct sap_argument args[] = {SAP_ARRAY(t->acc), SAP_ARRAY(has_active ? *sap_tree_active(t) : t->acc),
-                                        VALUE(has_active), SAP_ARRAY(*a), VALUE(n)};
-    return sap_session_for_each(&t->session, t->f->sizes, n, THREADS, args, COUNT(args));
+    return sap_launch_tree_sizes(&t->session, t->f, n, t->acc.mem, has_active ? sap_tree_active(t)->mem : t->acc.mem,
+                                 has_active, a->mem, n);
 }
 
 /* For ACCELERATION: computes how strict the acceptance criterion of each target particle is. */
@@ -29,10 +26,8 @@ static int make_strict(struct sap_gpu_host_tree *t, struct sap_gpu_pass *p, cons
     if (p->w.all_slots) return sap_gpu_tree_make_groups(t, p->walkers, a);
     const struct sap_gpu_buffer *const address = &p->walkers->address;
     const int n = p->w.slots;
-    const struct sap_argument args[] = {SAP_ARRAY(t->cell),  SAP_ARRAY(*p->slot),   SAP_ARRAY(*a),
-                                        SAP_ARRAY(*address), SAP_ARRAY(*p->strict), VALUE(n),
-                                        VALUE(t->t)};
-    return sap_session_for_each(&t->session, t->f->row_strict, n, THREADS, args, COUNT(args));
+    return sap_launch_tree_row_strict(&t->session, t->f, n, t->cell.mem, p->slot->mem, a->mem, address->mem,
+                                      p->strict->mem, n, t->t);
 }
 
 /* For ACCELERATION: computes accelerations with an opening angle of 1 if they are unknown. */
@@ -56,10 +51,8 @@ static int pick(struct sap_gpu_host_tree *t, const struct sap_gpu_pass *p)
     const int n = p->request->ni, has_active = p->request->active != NULL;
     TRY(sap_session_reserve(&t->session, &t->picked_acc, (size_t)n * 3 * sizeof(double)));
     TRY(sap_session_reserve(&t->session, &t->picked_pot, (size_t)n * sizeof(double)));
-    const struct sap_argument a[] = {SAP_ARRAY(t->acc), SAP_ARRAY(t->pot),        SAP_ARRAY(*sap_tree_active(t)),
-                                     VALUE(has_active), SAP_ARRAY(t->picked_acc), SAP_ARRAY(t->picked_pot),
-                                     VALUE(n)};
-    return sap_session_for_each(&t->session, t->f->pick, n, THREADS, a, COUNT(a));
+    return sap_launch_tree_pick(&t->session, t->f, n, t->acc.mem, t->pot.mem, sap_tree_active(t)->mem, has_active,
+                                t->picked_acc.mem, t->picked_pot.mem, n);
 }
 
 static int results(struct sap_gpu_host_tree *t, const struct sap_gpu_pass *p, double (*acc)[3], double *pot)
@@ -142,10 +135,8 @@ static int keep_results(struct sap_gpu_host_tree *t, const struct sap_gpu_pass *
 static int add_kept(struct sap_gpu_host_tree *t, const struct sap_gpu_pass *p)
 {
     const int n = p->w.slots, work_at = p->w.work;
-    const struct sap_argument a[] = {
-        SAP_ARRAY(t->acc),      SAP_ARRAY(t->pot),       SAP_ARRAY(t->left), SAP_ARRAY(t->kept_acc),
-        SAP_ARRAY(t->kept_pot), SAP_ARRAY(t->kept_work), VALUE(work_at),     VALUE(n)};
-    return sap_session_for_each(&t->session, t->f->rows_add, n, THREADS, a, COUNT(a));
+    return sap_launch_tree_rows_add(&t->session, t->f, n, t->acc.mem, t->pot.mem, t->left.mem, t->kept_acc.mem,
+                                    t->kept_pot.mem, t->kept_work.mem, work_at, n);
 }
 
 /* Adds the interactions of the walk whose results were kept to those of the last one. */

@@ -10,7 +10,7 @@
 #include "gpu/tree/gpu_kernels.h"
 #include "gpu/tree/gpu_lengths.h"
 
-enum { THREADS = SAP_TREE_THREADS, CHUNK = SAP_SESSION_CHUNK, LOOKS = SAP_GIVEN_KINDS, KINDS = LOOKS + 1 };
+enum { CHUNK = SAP_SESSION_CHUNK, LOOKS = SAP_GIVEN_KINDS, KINDS = LOOKS + 1 };
 
 /* ---- memory ----------------------------------------------------------------------------- */
 
@@ -147,26 +147,16 @@ static int look(struct sap_gpu_session *s, const struct sap_gpu_given *g, const 
     const int has_mass = c->mass != NULL, has_a = c->a != NULL;
     struct sap_mem *found;
     TRY(sap_gpu_given_look(s, &found));
-    const struct sap_argument a[] = {
-        {c->x, 0}, {has_mass ? c->mass : c->x, 0}, {has_a ? c->a : c->x, 0}, VALUE(has_mass), VALUE(has_a), {found, 0},
-        VALUE(n)};
-    TRY(sap_session_for_each(s, g->f->look, n, THREADS, a, COUNT(a)));
+    TRY(sap_launch_tree_look(s, g->f, n, c->x, has_mass ? c->mass : c->x, has_a ? c->a : c->x, has_mass, has_a, found,
+                             n));
     return sap_gpu_given_ask(s, bad);
 }
 
 static int take_columns(struct sap_gpu_session *s, struct sap_gpu_given *g, const struct device_columns *c, int n)
 {
     const int has_mass = c->mass != NULL, has_a = c->a != NULL, keeps = n == g->n;
-    const struct sap_argument a[] = {{c->x, 0},
-                                     {has_mass ? c->mass : c->x, 0},
-                                     {has_a ? c->a : c->x, 0},
-                                     VALUE(has_mass),
-                                     VALUE(keeps),
-                                     VALUE(has_a),
-                                     MEM(g->particle),
-                                     MEM(g->a),
-                                     VALUE(n)};
-    TRY(sap_session_for_each(s, g->f->take, n, THREADS, a, COUNT(a)));
+    TRY(sap_launch_tree_take(s, g->f, n, c->x, has_mass ? c->mass : c->x, has_a ? c->a : c->x, has_mass, keeps, has_a,
+                             g->particle.mem, g->a.mem, n));
     return sap_session_wait(s);
 }
 

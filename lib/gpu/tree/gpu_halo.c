@@ -13,7 +13,7 @@
 #include "gpu/tree/gpu_tree.h"
 #include "physics/scalars.h"
 
-enum { THREADS = SAP_TREE_THREADS, BLOCK = SAP_HALO_BLOCK };
+enum { BLOCK = SAP_HALO_BLOCK };
 
 _Static_assert(sizeof(struct sap_halo_region) == SAP_HALO_REGION * sizeof(double), "regions as kernels see them");
 _Static_assert(sizeof(struct sap_halo_node) == SAP_HALO_WORDS * sizeof(double), "nodes as kernels see them");
@@ -120,9 +120,8 @@ static int find_reach(struct sap_gpu_host_tree *t)
     struct sap_gpu_selection *const h = &t->selection;
     TRY(sap_session_reserve(&t->session, &h->reach, (size_t)t->t.nodes * 2 * sizeof(double)));
     TRY(sap_session_reserve(&t->session, &h->parent, (size_t)t->t.nodes * sizeof(int)));
-    const struct sap_argument a[] = {SAP_ARRAY(t->node), SAP_ARRAY(t->cell), SAP_ARRAY(h->reach), SAP_ARRAY(h->parent),
-                                     VALUE(t->t)};
-    return sap_session_for_each(&t->session, t->f->halo_reach, t->t.nodes, THREADS, a, COUNT(a));
+    return sap_launch_tree_halo_reach(&t->session, t->f, t->t.nodes, t->node.mem, t->cell.mem, h->reach.mem,
+                                      h->parent.mem, t->t);
 }
 
 /* Begins the first level with the root, for each part that has regions. */
@@ -142,20 +141,9 @@ static int test_level(struct sap_gpu_host_tree *t, const struct selecting *s, in
 {
     const struct sap_gpu_selection *const h = &t->selection;
     const int n = s->n[level], level_most = s->wish->level_most;
-    const struct sap_argument a[] = {SAP_ARRAY(h->entry[level]),
-                                     SAP_ARRAY(h->more),
-                                     SAP_ARRAY(t->node),
-                                     SAP_ARRAY(t->node_level),
-                                     SAP_ARRAY(t->cell),
-                                     SAP_ARRAY(h->reach),
-                                     SAP_ARRAY(h->parent),
-                                     SAP_ARRAY(h->region),
-                                     SAP_ARRAY(h->block),
-                                     SAP_ARRAY(h->region_first),
-                                     VALUE(level_most),
-                                     VALUE(t->settings.order),
-                                     VALUE(n)};
-    return sap_session_for_each(&t->session, t->f->halo_test, n, THREADS, a, COUNT(a));
+    return sap_launch_tree_halo_test(&t->session, t->f, n, h->entry[level].mem, h->more.mem, t->node.mem,
+                                     t->node_level.mem, t->cell.mem, h->reach.mem, h->parent.mem, h->region.mem,
+                                     h->block.mem, h->region_first.mem, level_most, t->settings.order, n);
 }
 
 /* Finds the entries of the next level; waits for their number. */
@@ -175,10 +163,8 @@ static int make_level(struct sap_gpu_host_tree *t, struct selecting *s, int leve
     TRY(sap_session_download(&t->session, &s->n[level + 1], &t->session.scratch, at, sizeof(int)));
     TRY(sap_session_reserve(&t->session, &h->entry[level + 1],
                             ((size_t)s->n[level + 1] + 1) * sizeof(struct sap_halo_entry)));
-    const struct sap_argument a[] = {
-        SAP_ARRAY(h->entry[level]),     SAP_ARRAY(h->more),        SAP_ARRAY(h->before), SAP_ARRAY(t->node),
-        SAP_ARRAY(h->entry[level + 1]), SAP_ARRAY(h->level_first), VALUE(parts),         VALUE(n)};
-    TRY(sap_session_for_each(&t->session, t->f->halo_spread, n, THREADS, a, COUNT(a)));
+    TRY(sap_launch_tree_halo_spread(&t->session, t->f, n, h->entry[level].mem, h->more.mem, h->before.mem, t->node.mem,
+                                    h->entry[level + 1].mem, h->level_first.mem, parts, n));
     return sap_session_download(&t->session, s->first + (size_t)level * ((size_t)parts + 1), &h->level_first, 0,
                                 firsts);
 }
@@ -231,14 +217,12 @@ static int place_particles(struct sap_gpu_host_tree *t, const struct selecting *
     TRY(sap_session_fill(&t->session, h->more.mem, 0, 0, (size_t)nodes * sizeof(int)));
     for (int level = 0; level < s->levels; level++) {
         const int shift_at = level * parts, some = s->n[level];
-        const struct sap_argument a[] = {SAP_ARRAY(h->entry[level]), SAP_ARRAY(h->shift), VALUE(shift_at),
-                                         SAP_ARRAY(h->more), VALUE(some)};
-        TRY(sap_session_for_each(&t->session, t->f->halo_place, some, THREADS, a, COUNT(a)));
+        TRY(sap_launch_tree_halo_place(&t->session, t->f, some, h->entry[level].mem, h->shift.mem, shift_at,
+                                       h->more.mem, some));
     }
     TRY(sap_primitives_scan(t->session.primitives, t->session.stream, h->more.mem, h->before.mem, nodes,
                             t->session.scratch.mem, &at));
-    const struct sap_argument a[] = {SAP_ARRAY(h->before), SAP_ARRAY(h->base), SAP_ARRAY(h->x_base), VALUE(n)};
-    TRY(sap_session_for_each(&t->session, t->f->halo_bases, n, THREADS, a, COUNT(a)));
+    TRY(sap_launch_tree_halo_bases(&t->session, t->f, n, h->before.mem, h->base.mem, h->x_base.mem, n));
     TRY(sap_session_download(&t->session, first, &h->x_base, 0, (size_t)n * sizeof(int)));
     for (int p = 0; p < parts; p++) count[p][1] = first[p + 1] - first[p];
     h->sent = s->base[parts];
@@ -254,12 +238,9 @@ static int fill(struct sap_gpu_host_tree *t, const struct selecting *s)
     TRY(sap_session_reserve(&t->session, &h->made_x, ((size_t)h->sent_x + 1) * 4 * sizeof(double)));
     for (int level = 0; level < s->levels; level++) {
         const int shift_at = level * parts;
-        const struct sap_argument a[] = {
-            SAP_ARRAY(h->entry[level]), SAP_ARRAY(h->shift),          VALUE(shift_at),           VALUE(parts),
-            SAP_ARRAY(h->base),         SAP_ARRAY(h->x_base),         SAP_ARRAY(h->before),      SAP_ARRAY(t->node),
-            SAP_ARRAY(t->cell),         SAP_ARRAY(t->given.particle), SAP_ARRAY(t->own.address), SAP_ARRAY(h->made),
-            SAP_ARRAY(h->made_x)};
-        TRY(sap_session_launch(&t->session, t->f->halo_fill, s->n[level], 32, a, COUNT(a)));
+        TRY(sap_launch_tree_halo_fill(&t->session, t->f, s->n[level], h->entry[level].mem, h->shift.mem, shift_at,
+                                      parts, h->base.mem, h->x_base.mem, h->before.mem, t->node.mem, t->cell.mem,
+                                      t->given.particle.mem, t->own.address.mem, h->made.mem, h->made_x.mem));
     }
     return sap_session_wait(&t->session);
 }

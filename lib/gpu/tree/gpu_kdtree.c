@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "engine/tree_options.h"
+#include "gpu/gpu_kernel_list.h"
 #include "gpu/gpu_kernels.h"
 #include "gpu/gpu_launch.h"
 #include "gpu/tree/gpu_kernels.h"
@@ -25,18 +26,17 @@ enum {
     BATCH = 6, /* rounds per wait, after the rounds that any particles need */
     BREAK_GROUPS = 256,
     KEY_BITS = 64,
-    PLACE_BITS = 31,
-    THREADS = SAP_TREE_THREADS
+    PLACE_BITS = 31
 };
 
 /* ---- kernels ---------------------------------------------------------------------------- */
 
 struct kd_kernels {
     struct sap_module *module;
-    struct sap_function *start, *boxes, *join, *planes, *sort_keys, *sort_places, *sort_move, *sides, *children, *move,
-        *small_nodes, *levels, *level_firsts, *link, *count_children, *breaks, *group_links, *group_marks,
-        *group_begins;
+    SAP_KERNELS_KDTREE(SAP_KERNEL_MEMBER, SAP_KERNEL_MEMBER, )
 };
+
+SAP_KERNELS_KDTREE(SAP_LAUNCH_EACH, SAP_LAUNCH_GROUPS, struct kd_kernels)
 
 static void drop(const struct sap_driver *driver, void *kept)
 {
@@ -45,42 +45,15 @@ static void drop(const struct sap_driver *driver, void *kept)
     free(f);
 }
 
-static int get_functions(const struct sap_driver *driver, struct kd_kernels *f)
-{
-    const struct {
-        const char *name;
-        struct sap_function **function;
-    } wanted[] = {{"kd_start", &f->start},
-                  {"kd_boxes", &f->boxes},
-                  {"kd_join", &f->join},
-                  {"kd_planes", &f->planes},
-                  {"kd_sort_keys", &f->sort_keys},
-                  {"kd_sort_places", &f->sort_places},
-                  {"kd_sort_move", &f->sort_move},
-                  {"kd_sides", &f->sides},
-                  {"kd_children", &f->children},
-                  {"kd_move", &f->move},
-                  {"kd_small", &f->small_nodes},
-                  {"kd_levels", &f->levels},
-                  {"kd_level_firsts", &f->level_firsts},
-                  {"kd_link", &f->link},
-                  {"kd_count_children", &f->count_children},
-                  {"kd_breaks", &f->breaks},
-                  {"kd_group_links", &f->group_links},
-                  {"kd_group_marks", &f->group_marks},
-                  {"kd_group_begins", &f->group_begins}};
-    for (int k = 0; k < COUNT(wanted); k++) TRY(driver->function(f->module, wanted[k].name, wanted[k].function));
-    return SAP_DRIVER_OK;
-}
-
 static int make(const struct sap_driver *driver, struct sap_dev *dev, int number, void **kept)
 {
     struct kd_kernels *const f = calloc(1, sizeof *f);
     (void)number;
     *kept = NULL;
     if (!f) return SAP_DRIVER_MEMORY;
-    int status = sap_gpu_tree_load_module(driver, dev, "kdtree", &f->module);
-    if (!status) status = get_functions(driver, f);
+    const struct sap_wanted_kernel wanted[] = {SAP_KERNELS_KDTREE(SAP_KERNEL_WANTED, SAP_KERNEL_WANTED, f)};
+    const int status =
+        sap_gpu_load_module(driver, dev, sap_gpu_embedded(driver), "kdtree", wanted, COUNT(wanted), &f->module);
     if (status)
         drop(driver, f);
     else
@@ -165,12 +138,9 @@ static int reserve(const struct sap_gpu_host_tree *t, int n)
 static int start(const struct sap_gpu_host_tree *t)
 {
     const struct sap_gpu_kd *const kd = t->kd;
-    const struct sap_argument a[] = {SAP_ARRAY(t->given.particle), SAP_ARRAY(kd->point[0]),
-                                     SAP_ARRAY(kd->address[0]),    SAP_ARRAY(kd->node_of[0]),
-                                     SAP_ARRAY(kd->inner),         SAP_ARRAY(kd->leaf),
-                                     SAP_ARRAY(kd->large[0]),      SAP_ARRAY(kd->root),
-                                     SAP_ARRAY(kd->counter),       VALUE(kd->b)};
-    return sap_session_for_each(&t->session, kd->f->start, kd->b.n, TILE, a, COUNT(a));
+    return sap_launch_kd_start(&t->session, kd->f, kd->b.n, t->given.particle.mem, kd->point[0].mem, kd->address[0].mem,
+                               kd->node_of[0].mem, kd->inner.mem, kd->leaf.mem, kd->large[0].mem, kd->root.mem,
+                               kd->counter.mem, kd->b);
 }
 
 /* Moves the particles of halved nodes to the other arrays in the order of value[], and back. */
@@ -179,16 +149,9 @@ static int move_sorted(const struct sap_gpu_host_tree *t, int side, const struct
     const struct sap_gpu_kd *const kd = t->kd;
     for (int back = 0; back < 2; back++) {
         const int has_values = !back, from = side ^ back, to = from ^ 1;
-        const struct sap_argument a[] = {SAP_ARRAY(kd->node_of[side]),
-                                         SAP_ARRAY(kd->large[side]),
-                                         SAP_ARRAY(*value),
-                                         VALUE(has_values),
-                                         SAP_ARRAY(kd->point[from]),
-                                         SAP_ARRAY(kd->address[from]),
-                                         SAP_ARRAY(kd->point[to]),
-                                         SAP_ARRAY(kd->address[to]),
-                                         VALUE(kd->b.n)};
-        TRY(sap_session_for_each(&t->session, kd->f->sort_move, kd->b.n, TILE, a, COUNT(a)));
+        TRY(sap_launch_kd_sort_move(&t->session, kd->f, kd->b.n, kd->node_of[side].mem, kd->large[side].mem, value->mem,
+                                    has_values, kd->point[from].mem, kd->address[from].mem, kd->point[to].mem,
+                                    kd->address[to].mem, kd->b.n));
     }
     return SAP_DRIVER_OK;
 }
@@ -203,22 +166,20 @@ static int sort_halved(struct sap_gpu_host_tree *t, int side)
         TRY(sap_session_reserve(&t->session, &kd->key[k], (size_t)n * sizeof(uint64_t)));
         TRY(sap_session_reserve(&t->session, &kd->value[k], (size_t)n * sizeof(int)));
     }
-    const struct sap_argument keys[] = {SAP_ARRAY(kd->point[side]), SAP_ARRAY(kd->node_of[side]),
-                                        SAP_ARRAY(kd->large[side]), SAP_ARRAY(kd->key[0]), VALUE(n)};
     const struct sap_sort by_coordinate = {.key = {kd->key[0].mem, kd->key[1].mem},
                                            .value = {kd->value[0].mem, kd->value[1].mem},
                                            .n = n,
                                            .to = KEY_BITS,
                                            .places = 1};
-    TRY(sap_session_for_each(&t->session, kd->f->sort_keys, n, TILE, keys, COUNT(keys)));
+    TRY(sap_launch_kd_sort_keys(&t->session, kd->f, n, kd->point[side].mem, kd->node_of[side].mem, kd->large[side].mem,
+                                kd->key[0].mem, n));
     TRY(sap_primitives_sort(t->session.primitives, t->session.stream, &by_coordinate, t->session.scratch.mem, &at));
-    const struct sap_argument places[] = {SAP_ARRAY(kd->node_of[side]), SAP_ARRAY(kd->large[side]),
-                                          SAP_ARRAY(kd->value[at]), SAP_ARRAY(kd->key[at]), VALUE(n)};
     const struct sap_sort by_place = {.key = {kd->key[at].mem, kd->key[at ^ 1].mem},
                                       .value = {kd->value[at].mem, kd->value[at ^ 1].mem},
                                       .n = n,
                                       .to = PLACE_BITS};
-    TRY(sap_session_for_each(&t->session, kd->f->sort_places, n, TILE, places, COUNT(places)));
+    TRY(sap_launch_kd_sort_places(&t->session, kd->f, n, kd->node_of[side].mem, kd->large[side].mem, kd->value[at].mem,
+                                  kd->key[at].mem, n));
     TRY(sap_primitives_sort(t->session.primitives, t->session.stream, &by_place, t->session.scratch.mem, &then));
     return move_sorted(t, side, &kd->value[at ^ then]);
 }
@@ -228,22 +189,12 @@ static int find_planes(struct sap_gpu_host_tree *t, int round, int most, int sor
 {
     const struct sap_gpu_kd *const kd = t->kd;
     const int side = round & 1, n = kd->b.n, runs = n / (TILE * SAP_KD_JOINED);
-    const struct sap_argument boxes[] = {SAP_ARRAY(kd->point[side]), SAP_ARRAY(kd->node_of[side]), SAP_ARRAY(kd->box),
-                                         VALUE(n)};
-    const struct sap_argument join[] = {SAP_ARRAY(kd->box), SAP_ARRAY(kd->node_of[side]), SAP_ARRAY(kd->joined),
-                                        VALUE(n)};
-    const struct sap_argument planes[] = {SAP_ARRAY(kd->box),
-                                          SAP_ARRAY(kd->joined),
-                                          SAP_ARRAY(kd->large[side]),
-                                          SAP_ARRAY(kd->leaf),
-                                          SAP_ARRAY(kd->counter),
-                                          VALUE(kd->b),
-                                          VALUE(round),
-                                          VALUE(sorts)};
-    TRY(sap_session_launch(&t->session, kd->f->boxes, n / TILE + (n % TILE > 0), SAP_KD_NODE_THREADS, boxes,
-                           COUNT(boxes)));
-    if (runs > 0) TRY(sap_session_launch(&t->session, kd->f->join, runs, SAP_KD_JOINED, join, COUNT(join)));
-    TRY(sap_session_launch(&t->session, kd->f->planes, most, SAP_KD_NODE_THREADS, planes, COUNT(planes)));
+    TRY(sap_launch_kd_boxes(&t->session, kd->f, n / TILE + (n % TILE > 0), kd->point[side].mem, kd->node_of[side].mem,
+                            kd->box.mem, n));
+    if (runs > 0)
+        TRY(sap_launch_kd_join(&t->session, kd->f, runs, kd->box.mem, kd->node_of[side].mem, kd->joined.mem, n));
+    TRY(sap_launch_kd_planes(&t->session, kd->f, most, kd->box.mem, kd->joined.mem, kd->large[side].mem, kd->leaf.mem,
+                             kd->counter.mem, kd->b, round, sorts));
     return sorts ? sort_halved(t, side) : (int)SAP_DRIVER_OK;
 }
 
@@ -252,35 +203,16 @@ static int divide(const struct sap_gpu_host_tree *t, int round, int most, const 
 {
     const struct sap_gpu_kd *const kd = t->kd;
     const int side = round & 1, other = side ^ 1, n = kd->b.n, groups = most / SAP_KD_NODE_THREADS + 1;
-    const struct sap_argument sides[] = {SAP_ARRAY(t->given.particle), SAP_ARRAY(kd->point[side]),
-                                         SAP_ARRAY(kd->node_of[side]), SAP_ARRAY(kd->large[side]),
-                                         SAP_ARRAY(kd->before),        VALUE(n)};
-    const struct sap_argument children[] = {SAP_ARRAY(kd->point[side]),
-                                            SAP_ARRAY(kd->large[side]),
-                                            SAP_ARRAY(kd->large[other]),
-                                            SAP_ARRAY(kd->root),
-                                            SAP_ARRAY(kd->inner),
-                                            SAP_ARRAY(kd->leaf),
-                                            SAP_ARRAY(kd->counter),
-                                            SAP_ARRAY(kd->before),
-                                            VALUE(kd->b),
-                                            VALUE(round),
-                                            VALUE(side)};
-    const struct sap_argument move[] = {SAP_ARRAY(kd->point[side]),
-                                        SAP_ARRAY(kd->address[side]),
-                                        SAP_ARRAY(kd->node_of[side]),
-                                        SAP_ARRAY(kd->large[side]),
-                                        SAP_ARRAY(kd->before),
-                                        SAP_ARRAY(kd->point[other]),
-                                        SAP_ARRAY(kd->address[other]),
-                                        SAP_ARRAY(kd->node_of[other]),
-                                        SAP_ARRAY(*order),
-                                        VALUE(n)};
-    TRY(sap_session_for_each(&t->session, kd->f->sides, n + 1, TILE, sides, COUNT(sides)));
+    TRY(sap_launch_kd_sides(&t->session, kd->f, n + 1, t->given.particle.mem, kd->point[side].mem,
+                            kd->node_of[side].mem, kd->large[side].mem, kd->before.mem, n));
     TRY(sap_primitives_scan(t->session.primitives, t->session.stream, kd->before.mem, kd->before.mem, n + 1,
                             t->session.scratch.mem, NULL));
-    TRY(sap_session_launch(&t->session, kd->f->children, groups, SAP_KD_NODE_THREADS, children, COUNT(children)));
-    return sap_session_for_each(&t->session, kd->f->move, n, TILE, move, COUNT(move));
+    TRY(sap_launch_kd_children(&t->session, kd->f, groups, kd->point[side].mem, kd->large[side].mem,
+                               kd->large[other].mem, kd->root.mem, kd->inner.mem, kd->leaf.mem, kd->counter.mem,
+                               kd->before.mem, kd->b, round, side));
+    return sap_launch_kd_move(&t->session, kd->f, n, kd->point[side].mem, kd->address[side].mem, kd->node_of[side].mem,
+                              kd->large[side].mem, kd->before.mem, kd->point[other].mem, kd->address[other].mem,
+                              kd->node_of[other].mem, order->mem, n);
 }
 
 /* Returns the number of levels until nodes of n particles are small, if all planes halve them. */
@@ -330,12 +262,11 @@ static struct group_memory group_memory_of(const struct sap_gpu_kd *kd)
                                  .link = {&kd->address[1], &kd->node_of[1]}};
 }
 
-/* Launches enough groups of threads to keep a device busy; the kernels read the number of breaks themselves. */
-static int for_each_break(const struct sap_gpu_host_tree *t, struct sap_function *f, const struct sap_argument *a,
-                          int arguments)
+/* Returns enough groups of threads to keep a device busy; kernels read the number of breaks themselves. */
+static int groups_of_breaks(const struct sap_gpu_host_tree *t)
 {
     const int groups = t->kd->b.n / TILE + 1;
-    return sap_session_launch(&t->session, f, groups < BREAK_GROUPS ? groups : (int)BREAK_GROUPS, TILE, a, arguments);
+    return groups < BREAK_GROUPS ? groups : (int)BREAK_GROUPS;
 }
 
 /* Marks the breaks at which groups begin. */
@@ -343,23 +274,16 @@ static int mark_begins(const struct sap_gpu_host_tree *t, const struct group_mem
 {
     const struct kd_kernels *const f = t->kd->f;
     const int n = t->kd->b.n;
-    const size_t groups = sap_tree_groups_most(&t->settings, n);
-    const struct sap_argument links[] = {SAP_ARRAY(*m->at),
-                                         SAP_ARRAY(t->session.scratch),
-                                         SAP_ARRAY(*m->link[0]),
-                                         SAP_ARRAY(*m->mark),
-                                         VALUE(count_at),
-                                         VALUE(most),
-                                         VALUE(n)};
-    const struct sap_argument begins[] = {SAP_ARRAY(*m->at), SAP_ARRAY(t->session.scratch), SAP_ARRAY(*m->mark),
-                                          SAP_ARRAY(*m->flag), VALUE(count_at)};
-    TRY(for_each_break(t, f->group_links, links, COUNT(links)));
-    for (int round = 0; (size_t)1 << round < groups; round++) {
-        const struct sap_argument marks[] = {SAP_ARRAY(t->session.scratch), SAP_ARRAY(*m->link[round & 1]),
-                                             SAP_ARRAY(*m->link[~round & 1]), SAP_ARRAY(*m->mark), VALUE(count_at)};
-        TRY(for_each_break(t, f->group_marks, marks, COUNT(marks)));
+    const int groups = groups_of_breaks(t);
+    const size_t most_groups = sap_tree_groups_most(&t->settings, n);
+    TRY(sap_launch_kd_group_links(&t->session, f, groups, m->at->mem, t->session.scratch.mem, m->link[0]->mem,
+                                  m->mark->mem, count_at, most, n));
+    for (int round = 0; (size_t)1 << round < most_groups; round++) {
+        TRY(sap_launch_kd_group_marks(&t->session, f, groups, t->session.scratch.mem, m->link[round & 1]->mem,
+                                      m->link[~round & 1]->mem, m->mark->mem, count_at));
     }
-    return for_each_break(t, f->group_begins, begins, COUNT(begins));
+    return sap_launch_kd_group_begins(&t->session, f, groups, m->at->mem, t->session.scratch.mem, m->mark->mem,
+                                      m->flag->mem, count_at);
 }
 
 /* Finds where groups begin, and copies their number to told->groups; the caller waits. */
@@ -369,12 +293,10 @@ static int find_groups(struct sap_gpu_host_tree *t)
     const struct group_memory m = group_memory_of(kd);
     const struct sap_primitives *const p = t->session.primitives;
     const int n = kd->b.n, most = sap_tree_group_most(&t->settings);
-    const struct sap_argument breaks[] = {SAP_ARRAY(kd->inner), SAP_ARRAY(kd->leaf), SAP_ARRAY(*m.flag), VALUE(most),
-                                          VALUE(n)};
     size_t at;
     TRY(sap_session_reserve(&t->session, &t->session.scratch, sap_primitives_scratch(n)));
     TRY(sap_session_fill(&t->session, m.flag->mem, 0, 0, (size_t)n * sizeof(int)));
-    TRY(sap_session_for_each(&t->session, kd->f->breaks, n, TILE, breaks, COUNT(breaks)));
+    TRY(sap_launch_kd_breaks(&t->session, kd->f, n, kd->inner.mem, kd->leaf.mem, m.flag->mem, most, n));
     TRY(sap_primitives_compact(p, t->session.stream, m.flag->mem, NULL, m.before->mem, m.at->mem, n,
                                t->session.scratch.mem, &at));
     TRY(mark_begins(t, &m, (int)(at / sizeof(int)), most));
@@ -400,11 +322,10 @@ int sap_gpu_kd_cut(struct sap_gpu_host_tree *t, const struct sap_gpu_buffer *ord
 static int split_small(const struct sap_gpu_host_tree *t, const struct sap_gpu_buffer *order, int roots)
 {
     const struct sap_gpu_kd *const kd = t->kd;
-    const struct sap_argument a[] = {SAP_ARRAY(kd->point[0]),   SAP_ARRAY(kd->point[1]), SAP_ARRAY(kd->address[0]),
-                                     SAP_ARRAY(kd->address[1]), SAP_ARRAY(kd->root),     SAP_ARRAY(kd->inner),
-                                     SAP_ARRAY(kd->leaf),       SAP_ARRAY(*order),       VALUE(kd->b)};
-    return roots > 0 ? sap_session_launch(&t->session, kd->f->small_nodes, roots, SAP_KD_SMALL, a, COUNT(a))
-                     : (int)SAP_DRIVER_OK;
+    return roots > 0
+               ? sap_launch_kd_small(&t->session, kd->f, roots, kd->point[0].mem, kd->point[1].mem, kd->address[0].mem,
+                                     kd->address[1].mem, kd->root.mem, kd->inner.mem, kd->leaf.mem, order->mem, kd->b)
+               : (int)SAP_DRIVER_OK;
 }
 
 int sap_gpu_kd_split(struct sap_gpu_host_tree *t, const double *low, const double *high, double mass_unit, int signs,
@@ -439,15 +360,13 @@ int sap_gpu_kd_count(struct sap_gpu_host_tree *t, int *level_first, int *groups)
     TRY(sap_session_reserve(&t->session, &t->count, (size_t)counts * sizeof(int)));
     TRY(sap_session_reserve(&t->session, &t->new_first, sizeof told->kd_first));
     TRY(sap_session_reserve(&t->session, &t->session.scratch, sap_primitives_scratch(counts)));
-    const struct sap_argument levels[] = {SAP_ARRAY(kd->inner), SAP_ARRAY(kd->leaf), SAP_ARRAY(t->span),
-                                          SAP_ARRAY(t->count), VALUE(kd->b)};
-    TRY(sap_session_launch(&t->session, kd->f->levels, kd->b.tiles, THREADS, levels, COUNT(levels)));
+    TRY(sap_launch_kd_levels(&t->session, kd->f, kd->b.tiles, kd->inner.mem, kd->leaf.mem, t->span.mem, t->count.mem,
+                             kd->b));
     TRY(sap_primitives_scan(t->session.primitives, t->session.stream, t->count.mem, t->count.mem, counts,
                             t->session.scratch.mem, &total_at));
     const int total = (int)(total_at / sizeof(int));
-    const struct sap_argument firsts[] = {SAP_ARRAY(t->count), SAP_ARRAY(t->session.scratch), SAP_ARRAY(t->new_first),
-                                          VALUE(total), VALUE(kd->b)};
-    TRY(sap_session_launch(&t->session, kd->f->level_firsts, 1, THREADS, firsts, COUNT(firsts)));
+    TRY(sap_launch_kd_level_firsts(&t->session, kd->f, 1, t->count.mem, t->session.scratch.mem, t->new_first.mem, total,
+                                   kd->b));
     TRY(sap_session_copy_out(&t->session, told->kd_first, t->new_first.mem, 0, sizeof told->kd_first));
     TRY(find_groups(t));
     TRY(sap_session_wait(&t->session));
@@ -459,11 +378,8 @@ int sap_gpu_kd_count(struct sap_gpu_host_tree *t, int *level_first, int *groups)
 int sap_gpu_kd_link(struct sap_gpu_host_tree *t)
 {
     const struct sap_gpu_kd *const kd = t->kd;
-    const struct sap_argument link[] = {SAP_ARRAY(kd->inner), SAP_ARRAY(kd->leaf), SAP_ARRAY(t->span),
-                                        SAP_ARRAY(t->count),  SAP_ARRAY(t->node),  SAP_ARRAY(t->node_level),
-                                        VALUE(kd->b)};
-    const struct sap_argument children[] = {SAP_ARRAY(t->node), SAP_ARRAY(t->node_level), SAP_ARRAY(t->first),
-                                            VALUE(t->t.nodes)};
-    TRY(sap_session_launch(&t->session, kd->f->link, kd->b.tiles, THREADS, link, COUNT(link)));
-    return sap_session_for_each(&t->session, kd->f->count_children, t->t.nodes, TILE, children, COUNT(children));
+    TRY(sap_launch_kd_link(&t->session, kd->f, kd->b.tiles, kd->inner.mem, kd->leaf.mem, t->span.mem, t->count.mem,
+                           t->node.mem, t->node_level.mem, kd->b));
+    return sap_launch_kd_count_children(&t->session, kd->f, t->t.nodes, t->node.mem, t->node_level.mem, t->first.mem,
+                                        t->t.nodes);
 }

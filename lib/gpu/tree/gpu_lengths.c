@@ -8,11 +8,8 @@
 #include "base/structs.h"
 #include "engine/tree_limits.h"
 #include "gpu/gpu_kernels.h"
-#include "gpu/gpu_launch.h"
 #include "gpu/tree/gpu_kernels.h"
 #include "gpu/tree/gpu_tree.h"
-
-enum { THREADS = SAP_TREE_THREADS };
 
 /* ---- kernels ------------------------------------------------------------------------------ */
 
@@ -24,24 +21,13 @@ static void drop(const struct sap_driver *driver, void *kept)
     free(f);
 }
 
-static int get_functions(const struct sap_driver *driver, struct sap_gpu_spline_kernels *f)
+static int load(const struct sap_driver *driver, struct sap_dev *dev, struct sap_gpu_spline_kernels *f)
 {
-    const struct {
-        int module;
-        const char *name;
-        struct sap_function **function;
-    } wanted[] = {{0, "tree_length_gather", &f->gather},
-                  {0, "tree_length_nodes", &f->nodes},
-                  {0, "tree_length_groups", &f->groups},
-                  {0, "tree_walk_spline_sp", &f->walk_sp[0]},
-                  {0, "tree_walk_whole_spline_sp", &f->walk_sp[1]},
-                  {0, "tree_few_spline_sp", &f->few[0]},
-                  {1, "tree_walk_spline_dp", &f->walk_dp},
-                  {1, "tree_few_spline_dp", &f->few[1]},
-                  {1, "tree_alone_spline", &f->alone}};
-    for (int k = 0; k < COUNT(wanted); k++)
-        TRY(driver->function(f->module[wanted[k].module], wanted[k].name, wanted[k].function));
-    return SAP_DRIVER_OK;
+    const struct sap_embedded *const e = sap_gpu_embedded(driver);
+    const struct sap_wanted_kernel sp[] = {SAP_KERNELS_TREE_SPLINE_SP(SAP_KERNEL_WANTED, SAP_KERNEL_WANTED, f)};
+    const struct sap_wanted_kernel dp[] = {SAP_KERNELS_TREE_SPLINE_DP(SAP_KERNEL_WANTED, SAP_KERNEL_WANTED, f)};
+    TRY(sap_gpu_load_module(driver, dev, e, "tree_spline_sp", sp, COUNT(sp), &f->module[0]));
+    return sap_gpu_load_module(driver, dev, e, "tree_spline_dp", dp, COUNT(dp), &f->module[1]);
 }
 
 static int make(const struct sap_driver *driver, struct sap_dev *dev, int number, void **kept)
@@ -50,9 +36,7 @@ static int make(const struct sap_driver *driver, struct sap_dev *dev, int number
     (void)number;
     *kept = NULL;
     if (!f) return SAP_DRIVER_MEMORY;
-    int status = sap_gpu_tree_load_module(driver, dev, "tree_spline_sp", &f->module[0]);
-    if (!status) status = sap_gpu_tree_load_module(driver, dev, "tree_spline_dp", &f->module[1]);
-    if (!status) status = get_functions(driver, f);
+    const int status = load(driver, dev, f);
     if (status)
         drop(driver, f);
     else
@@ -194,9 +178,8 @@ int sap_gpu_lengths_gather(struct sap_gpu_host_tree *t, struct sap_gpu_walkers *
 {
     const double unit = t->t.unit;
     const int n = w->n;
-    const struct sap_argument a[] = {SAP_ARRAY(*given), SAP_ARRAY(w->address), SAP_ARRAY(w->length), VALUE(unit),
-                                     VALUE(n)};
-    return sap_session_for_each(&t->session, t->lengths.f->gather, n, THREADS, a, COUNT(a));
+    return sap_launch_tree_length_gather(&t->session, t->lengths.f, n, given->mem, w->address.mem, w->length.mem, unit,
+                                         n);
 }
 
 int sap_gpu_lengths_nodes(struct sap_gpu_host_tree *t)
@@ -204,15 +187,8 @@ int sap_gpu_lengths_nodes(struct sap_gpu_host_tree *t)
     TRY(sap_gpu_lengths_gather(t, &t->own, &t->lengths.given));
     for (int level = t->levels - 1; level >= 0; level--) {
         const int from = t->level_first[level], to = t->level_first[level + 1];
-        const struct sap_argument a[] = {SAP_ARRAY(t->node),
-                                         SAP_ARRAY(t->cell),
-                                         SAP_ARRAY(t->own.length),
-                                         SAP_ARRAY(t->lengths.of_node),
-                                         SAP_ARRAY(t->word),
-                                         VALUE(from),
-                                         VALUE(to),
-                                         VALUE(t->t)};
-        TRY(sap_session_for_each(&t->session, t->lengths.f->nodes, to - from, THREADS, a, COUNT(a)));
+        TRY(sap_launch_tree_length_nodes(&t->session, t->lengths.f, to - from, t->node.mem, t->cell.mem,
+                                         t->own.length.mem, t->lengths.of_node.mem, t->word.mem, from, to, t->t));
     }
     return SAP_DRIVER_OK;
 }
@@ -220,7 +196,6 @@ int sap_gpu_lengths_nodes(struct sap_gpu_host_tree *t)
 int sap_gpu_lengths_groups(struct sap_gpu_host_tree *t, const struct sap_gpu_walkers *w)
 {
     const int groups = w->groups;
-    const struct sap_argument a[] = {SAP_ARRAY(w->length), SAP_ARRAY(w->group_first), SAP_ARRAY(w->longest),
-                                     SAP_ARRAY(w->heavy), VALUE(groups)};
-    return sap_session_for_each(&t->session, t->lengths.f->groups, groups, THREADS, a, COUNT(a));
+    return sap_launch_tree_length_groups(&t->session, t->lengths.f, groups, w->length.mem, w->group_first.mem,
+                                         w->longest.mem, w->heavy.mem, groups);
 }

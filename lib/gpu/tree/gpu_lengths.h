@@ -2,22 +2,25 @@
 #ifndef SAP_GPU_LENGTHS_H
 #define SAP_GPU_LENGTHS_H
 
+#include "device/tree_layout.h"
+#include "gpu/gpu_kernel_list.h"
+#include "gpu/gpu_launch.h"
 #include "gpu/gpu_memory.h"
+#include "gpu/gpu_session.h"
 #include "sapporo.h"
 
-struct sap_function;
 struct sap_gpu_host_tree;
-struct sap_gpu_session;
 struct sap_gpu_walkers;
-struct sap_module;
 
 /* Kernels for spline softening of a device. */
 struct sap_gpu_spline_kernels {
     struct sap_module *module[2];
-    struct sap_function *gather, *nodes, *groups; /* tree_lengths.h */
-    struct sap_function *walk_sp[2], *walk_dp;    /* tree_walk.h: runs, whole nodes */
-    struct sap_function *few[2], *alone;          /* sp, dp */
+    SAP_KERNELS_TREE_SPLINE_SP(SAP_KERNEL_MEMBER, SAP_KERNEL_MEMBER, )
+    SAP_KERNELS_TREE_SPLINE_DP(SAP_KERNEL_MEMBER, SAP_KERNEL_MEMBER, )
 };
+
+SAP_KERNELS_TREE_SPLINE_SP(SAP_LAUNCH_EACH, SAP_LAUNCH_GROUPS, struct sap_gpu_spline_kernels)
+SAP_KERNELS_TREE_SPLINE_DP(SAP_LAUNCH_EACH, SAP_LAUNCH_GROUPS, struct sap_gpu_spline_kernels)
 
 /* The lengths of the particles of a tree.  Without spline softening all is 0. */
 struct sap_gpu_lengths {

@@ -17,7 +17,7 @@
 #include "gpu/tree/gpu_kernels.h"
 #include "gpu/tree/gpu_tree.h"
 
-enum { THREADS = SAP_TREE_THREADS, BINS = SAP_HALO_BINS, BIN_BYTES = 2 * BINS * sizeof(int) };
+enum { BINS = SAP_HALO_BINS, BIN_BYTES = 2 * BINS * sizeof(int) };
 
 /* The inner nodes of a tree that are larger than some size, in their order. */
 struct top {
@@ -32,10 +32,9 @@ static int find_last_bin(struct sap_gpu_host_tree *t, int room, int *last)
 {
     int bins[2 * BINS], regions = 1;
     TRY(sap_session_reserve(&t->session, &t->selection.bins, BIN_BYTES));
-    const struct sap_argument a[] = {SAP_ARRAY(t->node), SAP_ARRAY(t->cell), SAP_ARRAY(t->selection.bins),
-                                     VALUE(t->t.nodes)};
     TRY(sap_session_fill(&t->session, t->selection.bins.mem, 0, 0, BIN_BYTES));
-    TRY(sap_session_for_each(&t->session, t->f->halo_bins, t->t.nodes, THREADS, a, COUNT(a)));
+    TRY(sap_launch_tree_halo_bins(&t->session, t->f, t->t.nodes, t->node.mem, t->cell.mem, t->selection.bins.mem,
+                                  t->t.nodes));
     TRY(sap_session_download(&t->session, bins, &t->selection.bins, 0, sizeof bins));
     for (*last = 0; *last < BINS; ++*last) {
         regions += bins[*last];
@@ -55,9 +54,8 @@ static int list_top(struct sap_gpu_host_tree *t, int last, int *n)
     TRY(sap_session_reserve(&t->session, &h->before, bytes));
     TRY(sap_session_reserve(&t->session, &h->list, bytes));
     TRY(sap_session_reserve(&t->session, &t->session.scratch, sap_primitives_scratch(t->t.nodes)));
-    const struct sap_argument flag[] = {SAP_ARRAY(t->node), SAP_ARRAY(t->cell), SAP_ARRAY(h->more), VALUE(last),
-                                        VALUE(t->t.nodes)};
-    TRY(sap_session_for_each(&t->session, t->f->halo_flag, t->t.nodes, THREADS, flag, COUNT(flag)));
+    TRY(sap_launch_tree_halo_flag(&t->session, t->f, t->t.nodes, t->node.mem, t->cell.mem, h->more.mem, last,
+                                  t->t.nodes));
     TRY(sap_primitives_compact(t->session.primitives, t->session.stream, h->more.mem, NULL, h->before.mem, h->list.mem,
                                t->t.nodes, t->session.scratch.mem, &at));
     return sap_session_download(&t->session, n, &t->session.scratch, at, sizeof *n);
@@ -80,9 +78,8 @@ static int fetch_top(struct sap_gpu_host_tree *t, struct top *top)
     top->child = top->node + n, top->children = top->child + n;
     if (n == 0) return SAP_DRIVER_OK;
     TRY(sap_session_reserve(&t->session, &h->size, n * sizeof(double)));
-    const struct sap_argument a[] = {SAP_ARRAY(t->node),   SAP_ARRAY(t->cell), SAP_ARRAY(h->list), SAP_ARRAY(h->more),
-                                     SAP_ARRAY(h->before), SAP_ARRAY(h->size), VALUE(top->n)};
-    TRY(sap_session_for_each(&t->session, t->f->halo_top, top->n, THREADS, a, COUNT(a)));
+    TRY(sap_launch_tree_halo_top(&t->session, t->f, top->n, t->node.mem, t->cell.mem, h->list.mem, h->more.mem,
+                                 h->before.mem, h->size.mem, top->n));
     TRY(sap_session_download(&t->session, top->node, &h->list, 0, bytes));
     TRY(sap_session_download(&t->session, top->child, &h->more, 0, bytes));
     TRY(sap_session_download(&t->session, top->children, &h->before, 0, bytes));
@@ -226,14 +223,9 @@ int sap_gpu_tree_regions(struct sap_gpu_host_tree *t, int room, const struct sap
     TRY(upload_targets(t, targets));
     TRY(sap_session_reserve(&t->session, &h->region, (size_t)room * sizeof *region));
     const struct sap_gpu_buffer *const flags = has_active ? &h->active : &t->own.address;
-    const struct sap_argument a[] = {SAP_ARRAY(h->region_node),  SAP_ARRAY(t->node),
-                                     SAP_ARRAY(t->own.sorted),   SAP_ARRAY(t->own.address),
-                                     SAP_ARRAY(t->own.group_of), SAP_ARRAY(t->own.bound),
-                                     SAP_ARRAY(*flags),          VALUE(has_active),
-                                     SAP_ARRAY(t->given.a),      VALUE(has_a),
-                                     VALUE(h->widest),           VALUE(accuracy),
-                                     SAP_ARRAY(h->region)};
-    TRY(sap_session_launch(&t->session, t->f->halo_tell, h->regions, SAP_HALO_TELLERS, a, COUNT(a)));
+    TRY(sap_launch_tree_halo_tell(&t->session, t->f, h->regions, h->region_node.mem, t->node.mem, t->own.sorted.mem,
+                                  t->own.address.mem, t->own.group_of.mem, t->own.bound.mem, flags->mem, has_active,
+                                  t->given.a.mem, has_a, h->widest, accuracy, h->region.mem));
     TRY(sap_session_download(&t->session, region, &h->region, 0, (size_t)h->regions * sizeof *region));
     for (int r = h->regions; r < room; r++) region[r] = (struct sap_halo_region){.strictness = -1};
     return SAP_DRIVER_OK;

@@ -8,7 +8,7 @@
 #include "gpu/tree/gpu_kernels.h"
 #include "gpu/tree/gpu_tree.h"
 
-enum { THREADS = SAP_TREE_THREADS, DIRECT = 1 << 20 /* bytes that are copied without waiting for them */ };
+enum { DIRECT = 1 << 20 /* bytes that are copied without waiting for them */ };
 
 int sap_gpu_tree_take_active(struct sap_gpu_host_tree *t, const sapporo_tree_request *r, int *bad)
 {
@@ -31,8 +31,7 @@ int sap_gpu_tree_take_active(struct sap_gpu_host_tree *t, const sapporo_tree_req
     if (!status) status = sap_session_wait(&t->session);
     t->session.driver->release(theirs);
     if (!status) status = sap_gpu_given_look(&t->session, &found);
-    const struct sap_argument a[] = {SAP_ARRAY(t->active), {found, 0}, VALUE(ni), VALUE(n)};
-    if (!status) status = sap_session_for_each(&t->session, t->f->look_active, ni, THREADS, a, COUNT(a));
+    if (!status) status = sap_launch_tree_look_active(&t->session, t->f, ni, t->active.mem, found, ni, n);
     if (!status) status = sap_gpu_given_ask(&t->session, looks);
     if (!status && looks[0] != SAP_NONE_BAD) *bad = looks[0];
     return status;

@@ -9,8 +9,6 @@
 #include "gpu/tree/gpu_kernels.h"
 #include "gpu/tree/gpu_tree.h"
 
-enum { THREADS = SAP_TREE_THREADS };
-
 /* A search under computation. */
 struct tree_search {
     int ni, whole; /* whole: positions whose lists have space, at least for some entries of the last list */
@@ -47,18 +45,9 @@ static int send_queries(struct sap_gpu_host_tree *t, const struct tree_search *s
 
 static int launch_search(struct sap_gpu_host_tree *t, int n, int fills)
 {
-    const struct sap_argument a[] = {SAP_ARRAY(t->query),
-                                     SAP_ARRAY(t->own.sorted),
-                                     SAP_ARRAY(t->own.address),
-                                     SAP_ARRAY(t->node),
-                                     SAP_ARRAY(t->next),
-                                     SAP_ARRAY(t->cell),
-                                     SAP_ARRAY(t->found),
-                                     SAP_ARRAY(fills ? t->begin : t->found),
-                                     SAP_ARRAY(fills ? t->list : t->found),
-                                     VALUE(fills),
-                                     VALUE(n)};
-    return sap_session_for_each(&t->session, t->f->search, n, THREADS, a, COUNT(a));
+    return sap_launch_tree_search(&t->session, t->f, n, t->query.mem, t->own.sorted.mem, t->own.address.mem,
+                                  t->node.mem, t->next.mem, t->cell.mem, t->found.mem,
+                                  fills ? t->begin.mem : t->found.mem, fills ? t->list.mem : t->found.mem, fills, n);
 }
 
 /* Counts the members of each list, and computes `first` from the counts. */

@@ -5,7 +5,7 @@
 #include "gpu/tree/gpu_kernels.h"
 #include "gpu/tree/gpu_tree.h"
 
-enum { THREADS = SAP_TREE_THREADS, FAR_LEVEL = 0x7F }; /* each byte of a level that is larger than any */
+enum { FAR_LEVEL = 0x7F }; /* each byte of a level that is larger than any */
 
 /* Counts the cells that begin before each sorted particle; waits for their number. */
 static int count_cells(struct sap_gpu_host_tree *t, int *cells)
@@ -18,9 +18,8 @@ static int count_cells(struct sap_gpu_host_tree *t, int *cells)
     TRY(sap_session_reserve(&t->session, &t->session.scratch, sap_primitives_scratch(t->n + 1)));
     TRY(sap_session_fill(&t->session, t->stop_begin.mem, 0, 0, begins));
     TRY(sap_session_fill(&t->session, t->stop_top.mem, 0, FAR_LEVEL, begins));
-    const struct sap_argument a[] = {SAP_ARRAY(t->node), SAP_ARRAY(t->node_level), SAP_ARRAY(t->stop_begin),
-                                     SAP_ARRAY(t->stop_top), VALUE(t->t)};
-    TRY(sap_session_for_each(&t->session, t->f->stop_count, t->t.nodes, THREADS, a, COUNT(a)));
+    TRY(sap_launch_tree_stop_count(&t->session, t->f, t->t.nodes, t->node.mem, t->node_level.mem, t->stop_begin.mem,
+                                   t->stop_top.mem, t->t));
     TRY(sap_primitives_scan(t->session.primitives, t->session.stream, t->stop_begin.mem, t->stop_begin.mem, t->n + 1,
                             t->session.scratch.mem, &at));
     TRY(sap_session_copy_out(&t->session, &told->stop_cells, t->session.scratch.mem, at, sizeof(int)));
@@ -36,13 +35,10 @@ int sap_gpu_tree_make_stops(struct sap_gpu_host_tree *t)
     TRY(count_cells(t, &cells));
     const size_t stops = (size_t)cells + (size_t)t->n;
     TRY(sap_session_reserve(&t->session, &t->stop, stops * SAP_STOP_PARTS * 2 * sizeof(double)));
-    const struct sap_argument of_cells[] = {
-        SAP_ARRAY(t->node), SAP_ARRAY(t->node_level), SAP_ARRAY(t->stop_begin), SAP_ARRAY(t->stop_top),
-        SAP_ARRAY(t->word), SAP_ARRAY(t->source),     SAP_ARRAY(t->stop),       VALUE(t->t)};
-    const struct sap_argument of_particles[] = {SAP_ARRAY(t->own.sorted), SAP_ARRAY(t->stop_begin), SAP_ARRAY(t->stop),
-                                                VALUE(t->t)};
-    TRY(sap_session_for_each(&t->session, t->f->stop_cells, t->t.nodes, THREADS, of_cells, COUNT(of_cells)));
-    TRY(sap_session_for_each(&t->session, t->f->stop_particles, t->n, THREADS, of_particles, COUNT(of_particles)));
+    TRY(sap_launch_tree_stop_cells(&t->session, t->f, t->t.nodes, t->node.mem, t->node_level.mem, t->stop_begin.mem,
+                                   t->stop_top.mem, t->word.mem, t->source.mem, t->stop.mem, t->t));
+    TRY(sap_launch_tree_stop_particles(&t->session, t->f, t->n, t->own.sorted.mem, t->stop_begin.mem, t->stop.mem,
+                                       t->t));
     t->stops = (int)stops;
     return SAP_DRIVER_OK;
 }

@@ -9,7 +9,7 @@
 #include "gpu/tree/gpu_kernels.h"
 #include "gpu/tree/gpu_pass.h"
 
-enum { THREADS = SAP_TREE_THREADS, CHUNK = SAP_SESSION_CHUNK };
+enum { CHUNK = SAP_SESSION_CHUNK };
 
 /* Cuts groups into parts.  Positions have groups of equal length in kd-trees, too. */
 static void cut_parts(const struct sap_gpu_host_tree *t, const struct sap_gpu_walkers *w, struct sap_gpu_walk *walk)
@@ -74,18 +74,16 @@ static int bits_of(int n)
 static int sort_rows(struct sap_gpu_host_tree *t, const struct sap_gpu_pass *p, int *at)
 {
     const int n = p->request->ni, has_active = p->request->active != NULL;
-    const struct sap_argument keys[] = {SAP_ARRAY(t->place), SAP_ARRAY(*sap_tree_active(t)), VALUE(has_active),
-                                        SAP_ARRAY(t->row_key[0]), VALUE(n)};
-    const struct sap_argument few[] = {SAP_ARRAY(t->row_key[0]), SAP_ARRAY(t->row_key[1]), SAP_ARRAY(t->row[1]),
-                                       VALUE(n)};
     const struct sap_sort sort = {.key = {t->row_key[0].mem, t->row_key[1].mem},
                                   .value = {t->row[0].mem, t->row[1].mem},
                                   .n = n,
                                   .to = bits_of(t->n),
                                   .places = 1};
     *at = 1;
-    TRY(sap_session_for_each(&t->session, t->f->row_keys, n, THREADS, keys, COUNT(keys)));
-    if (n <= SAP_GPU_FEW_ROWS) return sap_session_for_each(&t->session, t->f->row_order, n, THREADS, few, COUNT(few));
+    TRY(sap_launch_tree_row_keys(&t->session, t->f, n, t->place.mem, sap_tree_active(t)->mem, has_active,
+                                 t->row_key[0].mem, n));
+    if (n <= SAP_GPU_FEW_ROWS)
+        return sap_launch_tree_row_order(&t->session, t->f, n, t->row_key[0].mem, t->row_key[1].mem, t->row[1].mem, n);
     return sap_primitives_sort(t->session.primitives, t->session.stream, &sort, t->session.scratch.mem, at);
 }
 
@@ -102,12 +100,11 @@ int sap_gpu_targets_active(struct sap_gpu_host_tree *t, struct sap_gpu_pass *p)
         return SAP_DRIVER_OK;
     }
     TRY(reserve_rows(t, n));
-    const struct sap_argument places[] = {SAP_ARRAY(t->place), SAP_ARRAY(*sap_tree_active(t)), VALUE(has_active),
-                                          SAP_ARRAY(t->slot),  SAP_ARRAY(t->row[1]),           VALUE(n)};
-    if (as_given) TRY(sap_session_for_each(&t->session, t->f->row_places, n, THREADS, places, COUNT(places)));
+    if (as_given)
+        TRY(sap_launch_tree_row_places(&t->session, t->f, n, t->place.mem, sap_tree_active(t)->mem, has_active,
+                                       t->slot.mem, t->row[1].mem, n));
     if (!as_given) TRY(sort_rows(t, p, &at));
-    const struct sap_argument slots[] = {SAP_ARRAY(t->row_key[at]), SAP_ARRAY(t->slot), VALUE(n)};
-    if (!as_given) TRY(sap_session_for_each(&t->session, t->f->row_slots, n, THREADS, slots, COUNT(slots)));
+    if (!as_given) TRY(sap_launch_tree_row_slots(&t->session, t->f, n, t->row_key[at].mem, t->slot.mem, n));
     p->w.slots = n;
     p->w.parts = n < PARTS_LEAST || t->lengths.f ? 0 : n / SAP_WALK_SELECTED + (n % SAP_WALK_SELECTED > 0);
     p->w.span = as_given ? 0 : SPAN;

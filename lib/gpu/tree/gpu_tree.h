@@ -125,12 +125,6 @@ struct sap_gpu_host_tree {
     sapporo_tree_statistics done;
 };
 
-/* Arguments of kernels. */
-#define SAP_ARRAY(buffer)                                                                                              \
-    {                                                                                                                  \
-        (buffer).mem, 0                                                                                                \
-    }
-
 /* Returns the bound of a group from the words of groups (SAP_GROUP_WORDS). */
 struct sap_bound sap_gpu_tree_bound(const double *words, int group);
 

@@ -4,63 +4,60 @@
 #include "gpu/tree/gpu_kernels.h"
 #include "gpu/tree/gpu_pass.h"
 
-enum { THREADS = SAP_TREE_THREADS };
 enum { IDLE_GROUPS = 2048, IDLE_BUNCHES = 1024 }; /* of launches that mostly find no work left */
 enum { LEFT_BUNCHES = 16384 };                    /* of a launch that may find all bunches of selected particles */
 enum { PARTS_ORDERED = 1024 };                    /* fewer parts are all under way at once */
 
-enum { WALK_ARGUMENTS = 18, SPLINE_ARGUMENTS = 4 };
+/* A kernel that walks: without spline softening, or, if that is NULL, with it. */
+struct walk_kernel {
+    int (*plain)(const struct sap_gpu_session *s, const struct sap_gpu_tree_kernels *f, int groups,
+                 SAP_K_tree_walk_sp(SAP_PARAMETER_M, SAP_PARAMETER_V));
+    int (*spline)(const struct sap_gpu_session *s, const struct sap_gpu_spline_kernels *f, int groups,
+                  SAP_K_tree_walk_spline_sp(SAP_PARAMETER_M, SAP_PARAMETER_V));
+};
 
-/* Lists the arguments of a kernel that walks. Returns their number. */
-static int list_arguments(const struct sap_gpu_host_tree *t, const struct sap_gpu_pass *p,
-                          const struct sap_gpu_walk *how, struct sap_argument *a)
+static int launch(const struct sap_gpu_host_tree *t, const struct sap_gpu_pass *p, struct walk_kernel kernel,
+                  int groups, struct sap_gpu_walk how)
 {
     const struct sap_gpu_walkers *const w = p->walkers;
-    const struct sap_gpu_halo *const h = p->imported ? &t->halo : NULL;
-    const struct sap_gpu_buffer *const buffers[] = {h ? &h->sorted : &t->own.sorted,
-                                                    &w->sorted,
-                                                    h ? &h->word : &t->word,
-                                                    h ? &h->source : &t->source,
-                                                    h ? &h->moments : &t->moments,
-                                                    h ? &h->cell : &t->cell,
-                                                    &w->group_first,
-                                                    &w->group_of,
-                                                    &w->bound,
-                                                    &w->heavy,
-                                                    p->strict,
-                                                    p->slot,
-                                                    p->row,
-                                                    &t->acc,
-                                                    &t->pot,
-                                                    &t->left};
-    int n = 0;
-    _Static_assert(sizeof buffers / sizeof buffers[0] + 2 == WALK_ARGUMENTS, "buffers, and two values");
-    for (int k = 0; k < COUNT(buffers); k++) a[n++] = (struct sap_argument)SAP_ARRAY(*buffers[k]);
-    if (t->lengths.f) {
-        a[n++] = (struct sap_argument)SAP_ARRAY(t->own.length);
-        a[n++] = (struct sap_argument)SAP_ARRAY(w->length);
-        a[n++] = (struct sap_argument)SAP_ARRAY(w->longest);
-        a[n++] = (struct sap_argument)VALUE(t->lengths.mean);
-    }
-    a[n++] = (struct sap_argument)VALUE(*how);
-    a[n++] = (struct sap_argument)VALUE(t->t);
-    return n;
+    const struct sap_gpu_halo from = p->imported ? t->halo
+                                                 : (struct sap_gpu_halo){.sorted = t->own.sorted,
+                                                                         .cell = t->cell,
+                                                                         .word = t->word,
+                                                                         .source = t->source,
+                                                                         .moments = t->moments};
+    if (kernel.plain)
+        return kernel.plain(&t->session, t->f, groups, from.sorted.mem, w->sorted.mem, from.word.mem, from.source.mem,
+                            from.moments.mem, from.cell.mem, w->group_first.mem, w->group_of.mem, w->bound.mem,
+                            w->heavy.mem, p->strict->mem, p->slot->mem, p->row->mem, t->acc.mem, t->pot.mem,
+                            t->left.mem, how, t->t);
+    return kernel.spline(&t->session, t->lengths.f, groups, from.sorted.mem, w->sorted.mem, from.word.mem,
+                         from.source.mem, from.moments.mem, from.cell.mem, w->group_first.mem, w->group_of.mem,
+                         w->bound.mem, w->heavy.mem, p->strict->mem, p->slot->mem, p->row->mem, t->acc.mem, t->pot.mem,
+                         t->left.mem, t->own.length.mem, w->length.mem, w->longest.mem, t->lengths.mean, how, t->t);
+}
+
+/* Returns the kernel that walks groups; wide: in dp. */
+static struct walk_kernel kernel_of_groups(const struct sap_gpu_host_tree *t, const struct sap_gpu_pass *p, int wide)
+{
+    const int whole = p->w.part == SAP_WALK_THREADS * SAP_WALK_IPT;
+    if (!p->w.all_slots)
+        return (struct walk_kernel){.plain = wide ? sap_launch_tree_selected_dp : sap_launch_tree_selected_sp};
+    if (t->lengths.f)
+        return (struct walk_kernel){.spline = wide    ? sap_launch_tree_walk_spline_dp
+                                              : whole ? sap_launch_tree_walk_whole_spline_sp
+                                                      : sap_launch_tree_walk_spline_sp};
+    return (struct walk_kernel){.plain = wide    ? sap_launch_tree_walk_dp
+                                         : whole ? sap_launch_tree_walk_whole_sp
+                                                 : sap_launch_tree_walk_sp};
 }
 
 static int launch_groups(struct sap_gpu_host_tree *t, const struct sap_gpu_pass *p, int wide, int from)
 {
-    struct sap_argument a[WALK_ARGUMENTS + SPLINE_ARGUMENTS];
     struct sap_gpu_walk how = p->w;
     how.from = from;
-    const int n = list_arguments(t, p, &how, a);
-    const struct sap_gpu_spline_kernels *const spline = t->lengths.f;
-    const int whole = p->w.part == SAP_WALK_THREADS * SAP_WALK_IPT;
-    struct sap_function *const of_groups = spline ? wide ? spline->walk_dp : spline->walk_sp[whole]
-                                           : wide ? t->f->walk_dp
-                                                  : t->f->walk_sp[whole];
-    return sap_session_launch(&t->session, p->w.all_slots ? of_groups : t->f->selected[wide],
-                              from < 0 || from == SAP_LEFT_ORDER ? p->w.parts : (int)IDLE_GROUPS, SAP_WALK_THREADS, a,
-                              n);
+    return launch(t, p, kernel_of_groups(t, p, wide),
+                  from < 0 || from == SAP_LEFT_ORDER ? p->w.parts : (int)IDLE_GROUPS, how);
 }
 
 /* Returns the number of groups of threads that compute bunches. */
@@ -75,25 +72,24 @@ static int groups_of_few(const struct sap_gpu_pass *p, int width, int from)
 static int launch_few(struct sap_gpu_host_tree *t, const struct sap_gpu_pass *p, int wide, int from)
 {
     const int least = from < 0 ? p->w.width : p->w.left_width;
-    struct sap_argument a[WALK_ARGUMENTS + SPLINE_ARGUMENTS];
     struct sap_gpu_walk how = p->w;
     how.from = from;
     if (from != SAP_LEFT_BOTH) how.width = least;
-    const int n = list_arguments(t, p, &how, a);
     /* many bunches of one row keep a device busy with one warp each; otherwise four warps per bunch are faster */
-    const struct sap_gpu_spline_kernels *const spline = t->lengths.f;
-    const int large = !wide && !spline && (least > 1 || p->w.slots <= SAP_GPU_FEW_ROWS);
-    struct sap_function *const of_warps = spline ? spline->few[wide] : t->f->few[wide];
-    return sap_session_launch(&t->session, large ? t->f->large : of_warps, groups_of_few(p, least, from),
-                              large ? SAP_LARGE_THREADS : SAP_FEW_THREADS, a, n);
+    const int large = !wide && (least > 1 || p->w.slots <= SAP_GPU_FEW_ROWS);
+    const struct walk_kernel spline = {.spline = wide ? sap_launch_tree_few_spline_dp : sap_launch_tree_few_spline_sp};
+    const struct walk_kernel plain = {.plain = wide    ? sap_launch_tree_few_dp
+                                               : large ? sap_launch_tree_large_sp
+                                                       : sap_launch_tree_few_sp};
+    return launch(t, p, t->lengths.f ? spline : plain, groups_of_few(p, least, from), how);
 }
 
 /* Lists the bunches of selected particles. */
 static int list_bunches(struct sap_gpu_host_tree *t, const struct sap_gpu_pass *p)
 {
-    const struct sap_argument a[] = {SAP_ARRAY(*p->slot), SAP_ARRAY(t->left), VALUE(p->w)};
     const int bunches = p->w.slots / p->w.width + (p->w.slots % p->w.width > 0);
-    return sap_session_for_each(&t->session, t->f->bunches[p->w.every], bunches, THREADS, a, COUNT(a));
+    return (p->w.every ? sap_launch_tree_bunches_dp : sap_launch_tree_bunches_sp)(&t->session, t->f, bunches,
+                                                                                  p->slot->mem, t->left.mem, p->w);
 }
 
 /* Lists the parts in the order in which they walk, where it matters; *from: that list, or -1. */
@@ -104,18 +100,16 @@ static int order_parts(struct sap_gpu_host_tree *t, const struct sap_gpu_pass *p
     *from = -1;
     if (!p->w.strict || !p->w.all_slots || parts < PARTS_ORDERED) return SAP_DRIVER_OK;
     TRY(sap_gpu_tree_reserve_sort(t, t->part_key, t->part, parts));
-    const struct sap_argument keys[] = {SAP_ARRAY(*p->strict), SAP_ARRAY(t->part_key[0]), VALUE(p->w.group_parts),
-                                        VALUE(parts)};
     const struct sap_sort sort = {.key = {t->part_key[0].mem, t->part_key[1].mem},
                                   .value = {t->part[0].mem, t->part[1].mem},
                                   .n = parts,
                                   .to = 8,
                                   .places = 1};
-    TRY(sap_session_for_each(&t->session, t->f->part_keys, parts, THREADS, keys, COUNT(keys)));
+    TRY(sap_launch_tree_part_keys(&t->session, t->f, parts, p->strict->mem, t->part_key[0].mem, p->w.group_parts,
+                                  parts));
     TRY(sap_primitives_sort(t->session.primitives, t->session.stream, &sort, t->session.scratch.mem, &at));
-    const struct sap_argument order[] = {SAP_ARRAY(t->part[at]), SAP_ARRAY(t->left), VALUE(parts), VALUE(p->w)};
     *from = SAP_LEFT_ORDER;
-    return sap_session_for_each(&t->session, t->f->part_order, parts, THREADS, order, COUNT(order));
+    return sap_launch_tree_part_order(&t->session, t->f, parts, t->part[at].mem, t->left.mem, parts, p->w);
 }
 
 /* Launches the walks. Each launch computes the rows that earlier launches have left. */
@@ -137,24 +131,10 @@ static int launch_alone_spline(struct sap_gpu_host_tree *t, const struct sap_gpu
                                const struct sap_gpu_buffer *sizes)
 {
     const struct sap_gpu_walkers *const w = p->walkers;
-    const struct sap_argument a[] = {SAP_ARRAY(w->sorted),
-                                     SAP_ARRAY(t->stop),
-                                     SAP_ARRAY(t->cell),
-                                     SAP_ARRAY(*sizes),
-                                     SAP_ARRAY(w->address),
-                                     SAP_ARRAY(*p->slot),
-                                     SAP_ARRAY(*p->row),
-                                     SAP_ARRAY(t->acc),
-                                     SAP_ARRAY(t->pot),
-                                     SAP_ARRAY(t->left),
-                                     VALUE(t->stops),
-                                     SAP_ARRAY(t->word),
-                                     SAP_ARRAY(t->own.length),
-                                     SAP_ARRAY(w->length),
-                                     VALUE(t->lengths.mean),
-                                     VALUE(p->w),
-                                     VALUE(t->t)};
-    return sap_session_for_each(&t->session, t->lengths.f->alone, p->w.slots, SAP_ALONE_THREADS, a, COUNT(a));
+    return sap_launch_tree_alone_spline(&t->session, t->lengths.f, p->w.slots, w->sorted.mem, t->stop.mem, t->cell.mem,
+                                        sizes->mem, w->address.mem, p->slot->mem, p->row->mem, t->acc.mem, t->pot.mem,
+                                        t->left.mem, t->stops, t->word.mem, t->own.length.mem, w->length.mem,
+                                        t->lengths.mean, p->w, t->t);
 }
 
 static int launch_alone(struct sap_gpu_host_tree *t, const struct sap_gpu_pass *p)
@@ -163,12 +143,9 @@ static int launch_alone(struct sap_gpu_host_tree *t, const struct sap_gpu_pass *
     const struct sap_gpu_buffer *const sizes = p->a ? p->a : &w->sorted;
     TRY(sap_gpu_tree_make_stops(t));
     if (t->lengths.f) return launch_alone_spline(t, p, sizes);
-    const struct sap_argument a[] = {
-        SAP_ARRAY(w->sorted), SAP_ARRAY(t->stop), SAP_ARRAY(t->cell), SAP_ARRAY(*sizes), SAP_ARRAY(w->address),
-        SAP_ARRAY(*p->slot),  SAP_ARRAY(*p->row), SAP_ARRAY(t->acc),  SAP_ARRAY(t->pot), SAP_ARRAY(t->left),
-        VALUE(t->stops),      VALUE(p->w),        VALUE(t->t)};
-    return sap_session_for_each(&t->session, t->f->alone[t->settings.order > 1], p->w.slots, SAP_ALONE_THREADS, a,
-                                COUNT(a));
+    return (t->settings.order > 1 ? sap_launch_tree_alone_moments : sap_launch_tree_alone_masses)(
+        &t->session, t->f, p->w.slots, w->sorted.mem, t->stop.mem, t->cell.mem, sizes->mem, w->address.mem,
+        p->slot->mem, p->row->mem, t->acc.mem, t->pot.mem, t->left.mem, t->stops, p->w, t->t);
 }
 
 size_t sap_gpu_walk_left_words(const struct sap_gpu_walk *w)

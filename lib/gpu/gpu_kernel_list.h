@@ -1,0 +1,274 @@
+/*
+ * gpu_kernel_list.h - the kernels of primitives, trees, kd-trees and steppers: their parameters, and how each is
+ * launched.
+ *
+ * SAP_K_NAME(M, V) lists the parameters of the kernel NAME in their order: M(name) is memory of the device, V(type,
+ * name) a value. SAP_KERNELS_MODULE(EACH, GROUPS, F) lists the kernels of a module with their threads per group:
+ * launches of EACH have a thread per element, those of GROUPS so many groups; F is passed on. gpu_calls.h makes
+ * functions of the rows. test/project/test_launches.sh compares the rows with the kernels in lib/device.
+ */
+#ifndef SAP_GPU_KERNEL_LIST_H
+#define SAP_GPU_KERNEL_LIST_H
+
+/* ---- primitives: device/primitives.h, device/sort.h ---- */
+
+#define SAP_K_scan_tiles(M, V)   M(in), M(sums), V(int, n)
+#define SAP_K_scan_sums(M, V)    M(sums), V(int, tiles)
+#define SAP_K_scan_finish(M, V)  M(in), M(sums), M(out), V(int, n)
+#define SAP_K_compact_fill(M, V) M(flag), M(place), M(value), V(int, has_values), M(out), V(int, n)
+#define SAP_K_bounds_parts(M, V) M(x), M(part), V(int, n), V(int, stride)
+#define SAP_K_bounds_join(M, V)  M(part), M(out), V(int, groups)
+#define SAP_K_sort_count(M, V)   M(key), M(scratch), V(int, n), V(int, shift), V(int, tile), V(int, tiles)
+#define SAP_K_sort_offsets(M, V) M(scratch), V(int, tiles)
+#define SAP_K_sort_scatter_short(M, V)                                                                                 \
+    M(key), M(value), V(int, values), M(key_out), M(value_out), M(scratch), V(int, n), V(int, shift), V(int, tiles)
+#define SAP_K_sort_scatter_long SAP_K_sort_scatter_short
+
+/* clang-format off */
+#define SAP_KERNELS_PRIMITIVES(EACH, GROUPS, F)                                                                        \
+    GROUPS(F, scan_tiles, SAP_PRIMITIVE_THREADS) GROUPS(F, scan_sums, SAP_PRIMITIVE_THREADS)                           \
+    GROUPS(F, scan_finish, SAP_PRIMITIVE_THREADS) GROUPS(F, compact_fill, SAP_PRIMITIVE_THREADS)                       \
+    GROUPS(F, bounds_parts, SAP_PRIMITIVE_THREADS) GROUPS(F, bounds_join, SAP_PRIMITIVE_THREADS)                       \
+    GROUPS(F, sort_count, SAP_PRIMITIVE_THREADS) GROUPS(F, sort_offsets, SAP_PRIMITIVE_THREADS)                        \
+    GROUPS(F, sort_scatter_short, SAP_PRIMITIVE_THREADS) GROUPS(F, sort_scatter_long, SAP_PRIMITIVE_THREADS)
+/* clang-format on */
+
+/* ---- tree: tree_given.h, tree_build.h, tree_moments.h, tree_rows.h, tree_search.h, tree_stops.h, tree_halo.h ---- */
+
+#define SAP_K_tree_look(M, V) M(x), M(mass), M(a), V(int, has_mass), V(int, has_a), M(bad), V(int, n)
+#define SAP_K_tree_take(M, V)                                                                                          \
+    M(x), M(mass), M(a), V(int, has_mass), V(int, keeps), V(int, has_a), M(particle), M(sizes), V(int, n)
+#define SAP_K_tree_ahead(M, V)                                                                                         \
+    M(particle), M(past), M(older), V(int, bends), V(double, lead), V(double, limit), V(int, n)
+#define SAP_K_tree_look_active(M, V) M(active), M(bad), V(int, ni), V(int, n)
+#define SAP_K_tree_halo_bins(M, V)   M(node), M(cell), M(bins), V(int, nodes)
+#define SAP_K_tree_halo_flag(M, V)   M(node), M(cell), M(flag), V(int, last), V(int, nodes)
+#define SAP_K_tree_halo_top(M, V)    M(node), M(cell), M(list), M(child), M(children), M(size), V(int, n)
+#define SAP_K_tree_halo_tell(M, V)                                                                                     \
+    M(from), M(node), M(sorted), M(address), M(group_of), M(bounds), M(active), V(int, has_active), M(a),              \
+        V(int, has_a), V(double, widest), V(double, accuracy), M(region)
+#define SAP_K_tree_halo_reach(M, V) M(node), M(cell), M(reach), M(parent), V(struct sap_gpu_tree, t)
+#define SAP_K_tree_halo_test(M, V)                                                                                     \
+    M(entry), M(more), M(node), M(node_level), M(cell), M(reach), M(parent), M(region), M(block), M(region_first),     \
+        V(int, level_most), V(int, order), V(int, n)
+#define SAP_K_tree_halo_spread(M, V)                                                                                   \
+    M(entry), M(more), M(before), M(node), M(next), M(part_first), V(int, parts), V(int, n)
+#define SAP_K_tree_halo_place(M, V) M(entry), M(shift), V(int, shift_at), M(held), V(int, n)
+#define SAP_K_tree_halo_bases(M, V) M(before), M(base), M(first), V(int, n)
+#define SAP_K_tree_halo_fill(M, V)                                                                                     \
+    M(entry), M(shift), V(int, shift_at), V(int, parts), M(base), M(x_base), M(before), M(node), M(cell), M(particle), \
+        M(address), M(made), M(x)
+#define SAP_K_tree_bounds(M, V) M(given), M(out), V(int, n), V(int, members)
+#define SAP_K_tree_keys(M, V)   M(given), M(key), V(struct sap_gpu_tree, t), V(int, n)
+#define SAP_K_tree_gather(M, V)                                                                                        \
+    M(given), M(address), M(sorted), M(place), V(int, has_place), V(double, mass_unit), V(int, n)
+#define SAP_K_tree_levels(M, V)       M(key), M(levels), M(count), V(struct sap_gpu_tree, t)
+#define SAP_K_tree_level_firsts(M, V) M(count), M(total), M(first), V(int, total_at), V(int, tiles)
+#define SAP_K_tree_link(M, V)         M(key), M(levels), M(offset), M(node), M(node_level), V(struct sap_gpu_tree, t)
+#define SAP_K_tree_leaves(M, V)                                                                                        \
+    M(sorted), M(node), M(node_level), M(level_first), M(cell), V(int, linked), V(struct sap_gpu_tree, t)
+#define SAP_K_tree_cells(M, V) M(node), M(cell), V(int, from), V(int, to)
+#define SAP_K_tree_words(M, V)                                                                                         \
+    M(node), M(cell), M(top), M(word), M(source), M(moments), V(int, nodes), V(struct sap_gpu_tree, t)
+#define SAP_K_tree_runs(M, V) M(group_first), M(group_of), V(int, size), V(int, n)
+#define SAP_K_tree_divide(M, V)                                                                                        \
+    M(given), M(address), M(group_first), M(flag), V(double, limit), V(int, size), V(int, groups), V(int, n)
+#define SAP_K_tree_flagged(M, V) M(flag), M(before), M(group_first), M(group_of), V(int, n)
+#define SAP_K_tree_groups(M, V)                                                                                        \
+    M(x), M(cell), M(group_first), M(bound), M(heavy), M(a), M(address), M(strict), V(int, has_a),                     \
+        V(struct sap_gpu_tree, t)
+#define SAP_K_tree_row_keys(M, V)   M(place), M(active), V(int, has_active), M(key), V(int, n)
+#define SAP_K_tree_row_order(M, V)  M(key), M(sorted), M(row), V(int, n)
+#define SAP_K_tree_row_slots(M, V)  M(key), M(slot), V(int, n)
+#define SAP_K_tree_row_places(M, V) M(place), M(active), V(int, has_active), M(slot), M(row), V(int, n)
+#define SAP_K_tree_row_strict(M, V) M(cell), M(slot), M(a), M(address), M(strict), V(int, n), V(struct sap_gpu_tree, t)
+#define SAP_K_tree_part_keys(M, V)  M(strict), M(key), V(int, group_parts), V(int, parts)
+#define SAP_K_tree_part_order(M, V) M(order), M(left), V(int, parts), V(struct sap_gpu_walk, w)
+#define SAP_K_tree_pick(M, V)       M(acc), M(pot), M(active), V(int, has_active), M(picked_acc), M(picked_pot), V(int, n)
+#define SAP_K_tree_rows_add(M, V)                                                                                      \
+    M(acc), M(pot), M(left), M(more_acc), M(more_pot), M(more_work), V(int, work_at), V(int, n)
+#define SAP_K_tree_sizes(M, V) M(acc), M(active), V(int, has_active), M(a), V(int, n)
+#define SAP_K_tree_next(M, V)  M(node), M(next), V(int, from), V(int, to)
+#define SAP_K_tree_search(M, V)                                                                                        \
+    M(query), M(particle), M(address), M(node), M(next), M(cell), M(count), M(first), M(list), V(int, fills), V(int, n)
+#define SAP_K_tree_stop_count(M, V) M(node), M(node_level), M(begin), M(top), V(struct sap_gpu_tree, t)
+#define SAP_K_tree_stop_cells(M, V)                                                                                    \
+    M(node), M(node_level), M(begin), M(top), M(word), M(source), M(stop), V(struct sap_gpu_tree, t)
+#define SAP_K_tree_stop_particles(M, V) M(sorted), M(begin), M(stop), V(struct sap_gpu_tree, t)
+
+/* clang-format off */
+#define SAP_KERNELS_TREE(EACH, GROUPS, F)                                                                              \
+    EACH(F, tree_look, SAP_TREE_THREADS) EACH(F, tree_take, SAP_TREE_THREADS) EACH(F, tree_ahead, SAP_TREE_THREADS)    \
+    EACH(F, tree_look_active, SAP_TREE_THREADS) EACH(F, tree_halo_bins, SAP_TREE_THREADS)                              \
+    EACH(F, tree_halo_flag, SAP_TREE_THREADS) EACH(F, tree_halo_top, SAP_TREE_THREADS)                                 \
+    GROUPS(F, tree_halo_tell, SAP_HALO_TELLERS) EACH(F, tree_halo_reach, SAP_TREE_THREADS)                             \
+    EACH(F, tree_halo_test, SAP_TREE_THREADS) EACH(F, tree_halo_spread, SAP_TREE_THREADS)                              \
+    EACH(F, tree_halo_place, SAP_TREE_THREADS) EACH(F, tree_halo_bases, SAP_TREE_THREADS)                              \
+    GROUPS(F, tree_halo_fill, 32) GROUPS(F, tree_bounds, SAP_TREE_THREADS) EACH(F, tree_keys, SAP_TREE_THREADS)        \
+    EACH(F, tree_gather, SAP_TREE_THREADS) GROUPS(F, tree_levels, SAP_TREE_THREADS) GROUPS(F, tree_level_firsts, 32)   \
+    GROUPS(F, tree_link, SAP_TREE_THREADS) EACH(F, tree_leaves, SAP_LEAF_THREADS)                                      \
+    EACH(F, tree_cells, SAP_LEAF_THREADS) EACH(F, tree_words, SAP_TREE_THREADS) EACH(F, tree_runs, SAP_TREE_THREADS)   \
+    GROUPS(F, tree_divide, 32) EACH(F, tree_flagged, SAP_TREE_THREADS) GROUPS(F, tree_groups, 32)                      \
+    EACH(F, tree_row_keys, SAP_TREE_THREADS) EACH(F, tree_row_order, SAP_TREE_THREADS)                                 \
+    EACH(F, tree_row_slots, SAP_TREE_THREADS) EACH(F, tree_row_places, SAP_TREE_THREADS)                               \
+    EACH(F, tree_row_strict, SAP_TREE_THREADS) EACH(F, tree_part_keys, SAP_TREE_THREADS)                               \
+    EACH(F, tree_part_order, SAP_TREE_THREADS) EACH(F, tree_pick, SAP_TREE_THREADS)                                    \
+    EACH(F, tree_rows_add, SAP_TREE_THREADS) EACH(F, tree_sizes, SAP_TREE_THREADS)                                     \
+    EACH(F, tree_next, SAP_TREE_THREADS) EACH(F, tree_search, SAP_TREE_THREADS)                                        \
+    EACH(F, tree_stop_count, SAP_TREE_THREADS) EACH(F, tree_stop_cells, SAP_TREE_THREADS)                              \
+    EACH(F, tree_stop_particles, SAP_TREE_THREADS)
+/* clang-format on */
+
+/* ---- tree_walk_sp, tree_walk_dp: tree_walk.h, tree_few.h, tree_stackless.h ---- */
+
+#define SAP_K_tree_walk_sp(M, V)                                                                                       \
+    M(particle), M(walker), M(word), M(centre), M(moments), M(cell), M(group_first), M(group_of), M(bound), M(heavy),  \
+        M(strict), M(slot), M(row), M(acc), M(pot), M(left), V(struct sap_gpu_walk, w), V(struct sap_gpu_tree, t)
+#define SAP_K_tree_walk_whole_sp    SAP_K_tree_walk_sp
+#define SAP_K_tree_selected_sp      SAP_K_tree_walk_sp
+#define SAP_K_tree_bunches_sp(M, V) M(slot), M(left), V(struct sap_gpu_walk, w)
+#define SAP_K_tree_few_sp           SAP_K_tree_walk_sp
+#define SAP_K_tree_large_sp         SAP_K_tree_walk_sp
+
+/* clang-format off */
+#define SAP_KERNELS_TREE_WALK_SP(EACH, GROUPS, F)                                                                      \
+    GROUPS(F, tree_walk_sp, SAP_WALK_THREADS) GROUPS(F, tree_walk_whole_sp, SAP_WALK_THREADS)                          \
+    GROUPS(F, tree_selected_sp, SAP_WALK_THREADS) EACH(F, tree_bunches_sp, SAP_TREE_THREADS)                           \
+    GROUPS(F, tree_few_sp, SAP_FEW_THREADS) GROUPS(F, tree_large_sp, SAP_LARGE_THREADS)
+/* clang-format on */
+
+#define SAP_K_tree_walk_dp     SAP_K_tree_walk_sp
+#define SAP_K_tree_selected_dp SAP_K_tree_walk_sp
+#define SAP_K_tree_bunches_dp  SAP_K_tree_bunches_sp
+#define SAP_K_tree_few_dp      SAP_K_tree_walk_sp
+#define SAP_K_tree_alone_masses(M, V)                                                                                  \
+    M(walker), M(stop), M(cell), M(a), M(address), M(slot), M(row), M(acc), M(pot), M(left), V(int, stops),            \
+        V(struct sap_gpu_walk, w), V(struct sap_gpu_tree, t)
+#define SAP_K_tree_alone_moments SAP_K_tree_alone_masses
+
+/* clang-format off */
+#define SAP_KERNELS_TREE_WALK_DP(EACH, GROUPS, F)                                                                      \
+    GROUPS(F, tree_walk_dp, SAP_WALK_THREADS) GROUPS(F, tree_selected_dp, SAP_WALK_THREADS)                            \
+    EACH(F, tree_bunches_dp, SAP_TREE_THREADS) GROUPS(F, tree_few_dp, SAP_FEW_THREADS)                                 \
+    EACH(F, tree_alone_masses, SAP_ALONE_THREADS) EACH(F, tree_alone_moments, SAP_ALONE_THREADS)
+/* clang-format on */
+
+/* ---- tree_spline_sp, tree_spline_dp: tree_lengths.h, and walks with spline softening ---- */
+
+#define SAP_K_tree_length_gather(M, V) M(given), M(address), M(length), V(double, unit), V(int, n)
+#define SAP_K_tree_length_nodes(M, V)                                                                                  \
+    M(node), M(cell), M(length), M(of_node), M(word), V(int, from), V(int, to), V(struct sap_gpu_tree, t)
+#define SAP_K_tree_length_groups(M, V) M(length), M(group_first), M(longest), M(heavy), V(int, groups)
+#define SAP_K_tree_walk_spline_sp(M, V)                                                                                \
+    M(particle), M(walker), M(word), M(centre), M(moments), M(cell), M(group_first), M(group_of), M(bound), M(heavy),  \
+        M(strict), M(slot), M(row), M(acc), M(pot), M(left), M(length), M(walker_length), M(longest), V(int, mean),    \
+        V(struct sap_gpu_walk, w), V(struct sap_gpu_tree, t)
+#define SAP_K_tree_walk_whole_spline_sp SAP_K_tree_walk_spline_sp
+#define SAP_K_tree_few_spline_sp        SAP_K_tree_walk_spline_sp
+
+/* clang-format off */
+#define SAP_KERNELS_TREE_SPLINE_SP(EACH, GROUPS, F)                                                                    \
+    EACH(F, tree_length_gather, SAP_TREE_THREADS) EACH(F, tree_length_nodes, SAP_TREE_THREADS)                         \
+    EACH(F, tree_length_groups, SAP_TREE_THREADS) GROUPS(F, tree_walk_spline_sp, SAP_WALK_THREADS)                     \
+    GROUPS(F, tree_walk_whole_spline_sp, SAP_WALK_THREADS) GROUPS(F, tree_few_spline_sp, SAP_FEW_THREADS)
+/* clang-format on */
+
+#define SAP_K_tree_walk_spline_dp SAP_K_tree_walk_spline_sp
+#define SAP_K_tree_few_spline_dp  SAP_K_tree_walk_spline_sp
+#define SAP_K_tree_alone_spline(M, V)                                                                                  \
+    M(walker), M(stop), M(cell), M(a), M(address), M(slot), M(row), M(acc), M(pot), M(left), V(int, stops), M(word),   \
+        M(length), M(walker_length), V(int, mean), V(struct sap_gpu_walk, w), V(struct sap_gpu_tree, t)
+
+/* clang-format off */
+#define SAP_KERNELS_TREE_SPLINE_DP(EACH, GROUPS, F)                                                                    \
+    GROUPS(F, tree_walk_spline_dp, SAP_WALK_THREADS) GROUPS(F, tree_few_spline_dp, SAP_FEW_THREADS)                    \
+    EACH(F, tree_alone_spline, SAP_ALONE_THREADS)
+/* clang-format on */
+
+/* ---- kdtree: kd_large.h, kd_small.h, kd_link.h, kd_groups.h ---- */
+
+#define SAP_K_kd_breaks(M, V)       M(inner), M(leaf), M(flag), V(int, most), V(int, n)
+#define SAP_K_kd_group_links(M, V)  M(at), M(count), M(link), M(mark), V(int, count_at), V(int, most), V(int, n)
+#define SAP_K_kd_group_marks(M, V)  M(count), M(link), M(further), M(mark), V(int, count_at)
+#define SAP_K_kd_group_begins(M, V) M(at), M(count), M(mark), M(flag), V(int, count_at)
+#define SAP_K_kd_start(M, V)                                                                                           \
+    M(given), M(point), M(address), M(node_of), M(inner), M(leaf), M(large), M(root), M(counter),                      \
+        V(struct sap_kd_arguments, b)
+#define SAP_K_kd_boxes(M, V) M(point), M(node_of), M(box), V(int, n)
+#define SAP_K_kd_join(M, V)  M(box), M(node_of), M(joined), V(int, n)
+#define SAP_K_kd_planes(M, V)                                                                                          \
+    M(box), M(joined), M(large), M(leaf), M(counter), V(struct sap_kd_arguments, b), V(int, round), V(int, sorts)
+#define SAP_K_kd_sort_keys(M, V)   M(point), M(node_of), M(large), M(key), V(int, n)
+#define SAP_K_kd_sort_places(M, V) M(node_of), M(large), M(value), M(key), V(int, n)
+#define SAP_K_kd_sort_move(M, V)                                                                                       \
+    M(node_of), M(large), M(value), V(int, has_values), M(from), M(from_address), M(to), M(to_address), V(int, n)
+#define SAP_K_kd_sides(M, V) M(given), M(point), M(node_of), M(large), M(second), V(int, n)
+#define SAP_K_kd_children(M, V)                                                                                        \
+    M(point), M(large), M(next), M(root), M(inner), M(leaf), M(counter), M(before), V(struct sap_kd_arguments, b),     \
+        V(int, round), V(int, side)
+#define SAP_K_kd_move(M, V)                                                                                            \
+    M(point), M(address), M(node_of), M(large), M(before), M(to), M(to_address), M(to_node_of), M(order), V(int, n)
+#define SAP_K_kd_levels(M, V)       M(inner), M(leaf), M(levels), M(count), V(struct sap_kd_arguments, b)
+#define SAP_K_kd_level_firsts(M, V) M(count), M(total), M(first), V(int, total_at), V(struct sap_kd_arguments, b)
+#define SAP_K_kd_link(M, V)                                                                                            \
+    M(inner), M(leaf), M(levels), M(offset), M(node), M(node_level), V(struct sap_kd_arguments, b)
+#define SAP_K_kd_count_children(M, V) M(node), M(node_level), M(level_first), V(int, nodes)
+#define SAP_K_kd_small(M, V)                                                                                           \
+    M(point), M(other_point), M(address), M(other_address), M(roots), M(inner), M(leaf), M(order),                     \
+        V(struct sap_kd_arguments, b)
+
+/* clang-format off */
+#define SAP_KERNELS_KDTREE(EACH, GROUPS, F)                                                                            \
+    EACH(F, kd_breaks, SAP_KD_TILE) GROUPS(F, kd_group_links, SAP_KD_TILE) GROUPS(F, kd_group_marks, SAP_KD_TILE)      \
+    GROUPS(F, kd_group_begins, SAP_KD_TILE) EACH(F, kd_start, SAP_KD_TILE) GROUPS(F, kd_boxes, SAP_KD_NODE_THREADS)    \
+    GROUPS(F, kd_join, SAP_KD_JOINED) GROUPS(F, kd_planes, SAP_KD_NODE_THREADS) EACH(F, kd_sort_keys, SAP_KD_TILE)     \
+    EACH(F, kd_sort_places, SAP_KD_TILE) EACH(F, kd_sort_move, SAP_KD_TILE) EACH(F, kd_sides, SAP_KD_TILE)             \
+    GROUPS(F, kd_children, SAP_KD_NODE_THREADS) EACH(F, kd_move, SAP_KD_TILE) GROUPS(F, kd_levels, SAP_TREE_THREADS)   \
+    GROUPS(F, kd_level_firsts, SAP_TREE_THREADS) GROUPS(F, kd_link, SAP_TREE_THREADS)                                  \
+    EACH(F, kd_count_children, SAP_KD_TILE) GROUPS(F, kd_small, SAP_KD_SMALL)
+/* clang-format on */
+
+/* ---- stepper: stepper.h ---- */
+
+#define SAP_K_stepper_look(M, V)    M(v), M(particle), M(bad), V(int, n)
+#define SAP_K_stepper_arrange(M, V) M(x), M(mass), M(slot), M(particle), V(int, n)
+#define SAP_K_stepper_predict(M, V)                                                                                    \
+    M(x), M(v), M(a), M(level), M(slot), M(particle), M(sizes), M(bad), V(int, has_sizes), V(int, done), V(int, n),    \
+        V(struct sap_stepper_order, order), V(struct sap_step, s)
+#define SAP_K_stepper_own(M, V)                                                                                        \
+    M(x), M(a), M(slot), M(sizes), V(int, n), V(struct sap_stepper_order, order), V(struct sap_field_list, fields)
+#define SAP_K_stepper_flag(M, V)                                                                                       \
+    M(level), M(address), M(flag), V(int, coarsest), V(int, n), V(struct sap_stepper_order, order)
+#define SAP_K_stepper_targets(M, V) M(particle), M(active), M(to), V(double, eps2), V(int, has_active), V(int, rows)
+#define SAP_K_stepper_units(M, V)   M(particle), M(to), V(double, length), V(double, mass), V(int, n)
+#define SAP_K_stepper_results(M, V) M(sum), M(row_a), M(row_pot), V(double, acc), V(double, pot), V(int, rows)
+#define SAP_K_stepper_massless(M, V)                                                                                   \
+    M(particle), M(sizes), M(active), M(to), M(to_sizes), V(int, has_active), V(int, has_sizes), V(int, first),        \
+        V(int, rows), V(struct sap_stepper_range, range)
+#define SAP_K_stepper_join(M, V)                                                                                       \
+    M(acc), M(pot), M(particle), M(active), M(row_a), M(row_pot), V(int, has_active), V(int, is_massless),             \
+        V(int, first), V(int, rows), V(struct sap_stepper_range, range)
+#define SAP_K_stepper_judge(M, V)                                                                                      \
+    M(particle), M(v), M(a), M(level), M(active), M(address), M(row_a), M(row_pot), M(row_level), M(told),             \
+        V(int, has_active), V(int, massive), V(int, rows), V(struct sap_stepper_order, order), V(struct sap_step, s),  \
+        V(struct sap_step_rule, rule), V(struct sap_field_list, fields)
+#define SAP_K_stepper_commit(M, V)                                                                                     \
+    M(x), M(v), M(a), M(pot), M(level), M(active), M(address), M(row_a), M(row_pot), M(row_level), V(int, has_active), \
+        V(int, rows), V(struct sap_stepper_order, order), V(struct sap_step, s)
+#define SAP_K_stepper_at(M, V) M(x), M(v), M(a), M(level), M(to_x), M(to_v), V(int, n), V(struct sap_step, s)
+#define SAP_K_stepper_sums(M, V)                                                                                       \
+    M(x), M(v), M(a), M(level), M(slot), M(particle), M(pot), M(out), V(int, forced), V(int, n),                       \
+        V(struct sap_stepper_order, order), V(struct sap_step, s), V(struct sap_field_list, fields)
+
+/* clang-format off */
+#define SAP_KERNELS_STEPPER(EACH, GROUPS, F)                                                                           \
+    EACH(F, stepper_look, SAP_STEPPER_THREADS) EACH(F, stepper_arrange, SAP_STEPPER_THREADS)                           \
+    EACH(F, stepper_predict, SAP_STEPPER_THREADS) EACH(F, stepper_own, SAP_STEPPER_THREADS)                            \
+    EACH(F, stepper_flag, SAP_STEPPER_THREADS) EACH(F, stepper_targets, SAP_STEPPER_THREADS)                           \
+    EACH(F, stepper_units, SAP_STEPPER_THREADS) EACH(F, stepper_results, SAP_STEPPER_THREADS)                          \
+    EACH(F, stepper_massless, SAP_STEPPER_THREADS) EACH(F, stepper_join, SAP_STEPPER_THREADS)                          \
+    EACH(F, stepper_judge, SAP_STEPPER_THREADS) EACH(F, stepper_commit, SAP_STEPPER_THREADS)                           \
+    EACH(F, stepper_at, SAP_STEPPER_THREADS) EACH(F, stepper_sums, SAP_STEPPER_THREADS)
+/* clang-format on */
+
+#endif

@@ -1,0 +1,93 @@
+#!/bin/sh
+# The rows of lib/gpu/gpu_kernel_list.h are the kernels of lib/device, parameter by parameter, in OpenCL C and in CUDA;
+# and a launch with other arguments than its row does not compile.  Prints TAP.
+
+work=$(mktemp -d) || exit 2
+trap 'rm -rf "$work"' EXIT
+. test/support/tap.sh
+cc=${CC:-cc}
+mkdir -p "$work/cub/block"
+: >"$work/cub/block/block_scan.cuh" # of CUDA's headers; kernels alone matter here
+
+# ---- rows and kernels: NAME: TYPE NAME, ...; the type of memory is `memory`
+
+# expand FILE FOLDER: the text behind the preprocessor as one line, with single blanks
+expand() {
+    # shellcheck disable=SC2086 # CC may have arguments
+    $cc -E -P -x c -Ilib -I"$2" -I"$work" "$1" | tr -s ' \t\n' '   '
+}
+
+# rows MODULE
+rows() {
+    printf '#include "gpu/gpu_kernel_list.h"\n#define ROW(f, kernel, threads) kernel: SAP_K_##kernel(M, V);\n%s(ROW, ROW, )\n' \
+        "SAP_KERNELS_$(echo "$1" | tr '[:lower:]' '[:upper:]')" >"$work/rows.c"
+    expand "$work/rows.c" lib | tr ';' '\n' |
+        sed 's/M(\([a-z_0-9]*\))/memory \1/g; s/V(\([^,]*\), \([a-z_0-9]*\))/\1 \2/g; s/^ *//; s/ *: */: /; /^$/d' | sort
+}
+
+# kernels FILE FOLDER: those that a program defines
+kernels() {
+    expand "$1" "$2" |
+        grep -oE '(__kernel|__global__)[^;{}]*\) ?\{' |
+        sed 's/__launch_bounds__([^()]*) *//' |
+        sed 's/^[^{]*void \([a-z_0-9]*\) *(/\1: /; s/) *{$//' |
+        awk -F ': ' '{
+            n = split($2, parameter, ", *")
+            line = $1 ":"
+            for (k = 1; k <= n; k++) {
+                p = parameter[k]
+                name = type = p
+                sub(/.*[ *]/, "", name)
+                sub(/[ *]*[a-z_0-9]*$/, "", type)
+                gsub(/const |^ */, "", type)
+                if (p ~ /\*/) type = "memory"
+                line = line (k > 1 ? ", " : " ") (type == "D" ? "double" : type) " " name
+            }
+            print line
+        }' | sort
+}
+
+for module in primitives tree tree_walk_sp tree_walk_dp tree_spline_sp tree_spline_dp kdtree stepper; do
+    rows "$module" >"$work/rows"
+    for language in ocl:cl cuda:cu; do
+        folder=kernels_${language%:*}
+        kernels "$folder/$module.${language#*:}" "$folder" >"$work/kernels"
+        [ -s "$work/kernels" ] && diff "$work/rows" "$work/kernels" >"$work/log" 2>&1
+        verdict $? "rows and kernels of $folder/$module are the same"
+    done
+done
+
+# ---- a launch that differs from its row
+
+# compiles ARGUMENTS: whether a launch of tree_keys with these arguments does
+compiles() {
+    cat >"$work/launch.c" <<END
+#include "gpu/tree/gpu_kernels.h"
+int f(const struct sap_gpu_session *s, const struct sap_gpu_tree_kernels *k, struct sap_primitives *p, struct sap_mem *m,
+      struct sap_gpu_tree t, struct sap_gpu_walk w);
+int f(const struct sap_gpu_session *s, const struct sap_gpu_tree_kernels *k, struct sap_primitives *p, struct sap_mem *m,
+      struct sap_gpu_tree t, struct sap_gpu_walk w)
+{
+    return (void)k, (void)p, (void)m, (void)t, (void)w, sap_launch_tree_keys($1);
+}
+END
+    # shellcheck disable=SC2086 # CC may have arguments
+    $cc -std=c11 -Wall -Werror -Iinclude -Ilib -fsyntax-only "$work/launch.c" >"$work/log" 2>&1
+}
+
+compiles 's, k, 1, m, m, t, 2'
+verdict $? "a launch as in its row compiles"
+while IFS=: read -r title launch; do
+    ! compiles "$launch"
+    verdict $? "a launch with $title does not compile"
+done <<'END'
+an argument too few:s, k, 1, m, m, t
+an argument too many:s, k, 1, m, m, t, 2, 3
+a value in place of memory:s, k, 1, m, 5, t, 2
+memory in place of a value:s, k, 1, m, m, t, m
+another struct:s, k, 1, m, m, w, 2
+values in another order:s, k, 1, m, m, 2, t
+kernels of another struct:s, p, 1, m, m, t, 2
+END
+
+exit $((failures > 0))
