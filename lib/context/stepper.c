@@ -20,7 +20,7 @@ static void retire(sapporo_stepper *s)
 {
     sap_handle_withdraw(&s->object.self);
     if (s->particles) s->ops->destroy(s->particles);
-    if (s->tree && !s->is_part) s->trees->destroy(s->tree);
+    if (s->tree && !s->is_part) s->tree->ops->destroy(s->tree);
     sap_context_tree_engine_close(&s->on);
     sapporo_close(s->direct.context);
     free(s->direct.x);
@@ -315,7 +315,8 @@ static void fill_statistics(const sapporo_stepper *s, sapporo_stepper_statistics
     const int massless = s->n > 0 ? s->n - s->massive : 0;
     to->n = s->n;
     to->host_bytes = s->ops->memory(s->room, massless, s->direct.devices != NULL, &to->device_bytes);
-    if (s->tree) to->host_bytes += s->trees->memory(s->on.devices, &s->tree_settings, s->room, &of_tree);
+    if (s->tree && !s->is_part) /* the size of a tree over ranks depends on the division among them */
+        to->host_bytes += s->on.engine->tree->memory(s->on.devices, &s->tree_settings, s->room, &of_tree);
     to->device_bytes += of_tree;
     if (!s->ready) return;
     to->massive = s->massive;
@@ -324,7 +325,7 @@ static void fill_statistics(const sapporo_stepper *s, sapporo_stepper_statistics
     to->particle_steps = c->particle_steps;
     to->builds = c->builds;
     to->refreshes = c->refreshes;
-    to->interactions = s->tree && s->all.massive > 0 ? s->trees->interactions(s->tree) : 0;
+    to->interactions = s->tree && s->all.massive > 0 ? s->tree->ops->interactions(s->tree) : 0;
     memcpy(to->level, s->level, sizeof to->level);
     memcpy(to->seconds, s->seconds, sizeof to->seconds);
     to->group_extent = s->tunes_groups ? s->groups.extent : s->signature.group_extent;

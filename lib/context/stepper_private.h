@@ -34,8 +34,7 @@ struct sapporo_stepper {
     int is_part; /* 1: of this whole */
     struct sap_stepper_whole whole;
     struct sap_tree_engine on;
-    const struct sap_tree_ops *trees; /* NULL: direct sums */
-    struct sap_tree *tree;
+    struct sap_tree *tree; /* NULL: direct sums */
     struct sap_tree_settings tree_settings;
     struct sap_stepper_direct direct;
     const struct sap_stepper_ops *ops;

@@ -31,7 +31,7 @@ static int take_rest(sapporo_stepper *s, const void *const *at)
 {
     static const enum sap_step_column rest[] = {SAP_STEP_X, SAP_STEP_A, SAP_STEP_POT, SAP_STEP_LEVEL};
     int status = SAPPORO_OK;
-    if (s->settings.keeps_built && s->all.massive > 0) status = s->trees->build(s->tree);
+    if (s->settings.keeps_built && s->all.massive > 0) status = s->tree->ops->build(s->tree);
     if (!status) status = s->ops->note_build(s->particles);
     for (size_t k = 0; k < sizeof rest / sizeof rest[0] && !status; k++)
         status = s->ops->write(s->particles, rest[k], at[rest[k]]);

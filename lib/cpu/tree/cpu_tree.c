@@ -1,4 +1,4 @@
-/* cpu_tree.c - the CPU engine's table for trees: memory, particles, build and refresh. */
+/* cpu_tree.c - the CPU engine's tables for trees: memory, particles, build and refresh. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -103,6 +103,7 @@ static int create(struct sap_device_set *opaque_set, const struct sap_tree_setti
     struct sap_cpu_tree *t = calloc(1, sizeof *t);
     *tree = NULL;
     if (!t) return SAPPORO_ERR_MEMORY;
+    t->base.ops = &sap_cpu_tree_ops;
     t->settings = *settings;
     t->frame.settings = &t->settings;
     t->frame.narrow = sap_isa_tree_kernel(devices->isa, SAPPORO_SP);
@@ -110,10 +111,10 @@ static int create(struct sap_device_set *opaque_set, const struct sap_tree_setti
     t->threads = devices->threads;
     t->room = n;
     if (reserve_particles(t)) {
-        destroy((void *)t);
+        destroy(&t->base);
         return SAPPORO_ERR_MEMORY;
     }
-    *tree = (void *)t;
+    *tree = &t->base;
     return SAPPORO_OK;
 }
 
@@ -505,9 +506,15 @@ static int search(struct sap_tree *opaque_tree, int ni, sapporo_column x, sappor
     return sap_cpu_tree_search(t, ni, x, h, first, room, list, sap_threads_now(t->threads));
 }
 
+static const struct sap_tree_ask_ops ask = {.force = sap_cpu_tree_force, .search = search, .statistics = statistics};
+
+static const struct sap_tree_part_ops part = {.join = sap_cpu_tree_join,
+                                              .structure = structure,
+                                              .import = sap_cpu_tree_import,
+                                              .walk = sap_cpu_tree_walk,
+                                              .walked = walked};
+
 const struct sap_tree_ops sap_cpu_tree_ops = {
-    .memory = memory,
-    .create = create,
     .destroy = destroy,
     .set = set,
     .build = build,
@@ -515,17 +522,12 @@ const struct sap_tree_ops sap_cpu_tree_ops = {
     .past = sap_cpu_tree_past,
     .build_ahead = sap_cpu_tree_build_ahead,
     .count = count,
+    .interactions = interactions,
     .limit = limit,
     .extents = extents,
-    .force = sap_cpu_tree_force,
-    .search = search,
-    .statistics = statistics,
-    .interactions = interactions,
-    .walked = walked,
-    .structure = structure,
-    .join = sap_cpu_tree_join,
-    .import = sap_cpu_tree_import,
-    .walk = sap_cpu_tree_walk,
-    .kind = kind,
     .words = words,
+    .ask = &ask,
+    .part = &part,
 };
+
+const struct sap_tree_maker sap_cpu_tree_maker = {.memory = memory, .kind = kind, .create = create};

@@ -97,6 +97,7 @@ struct sap_cpu_builder {
 };
 
 struct sap_cpu_tree {
+    struct sap_tree base;
     struct sap_tree_settings settings;
     int threads, room;
     char words[160];
