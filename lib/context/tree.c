@@ -306,14 +306,13 @@ int sapporo_tree_refresh_or_build(sapporo_tree *tree, double factor, int *built)
     if (!t) return SAPPORO_ERR_CLOSED;
     const double most = factor == 0 ? SAP_PACE_FACTOR : factor;
     if (!(most >= 1)) return sap_call_end(&call, fail(t, status, "factor is %g; it may be 0, or 1 or more", factor));
-    const int cells = t->tree->ops->count(t->tree, 1), is_other = cells != t->given;
-    const int knows = t->past > 0 && t->past == t->given;
-    const int builds = is_other || sap_pace_ends(&t->pace, most, knows);
+    const int cells = t->tree->ops->count(t->tree, 1), knows = t->past > 0 && t->past == t->given;
+    const struct sap_pace_plan plan = sap_pace_decide(&t->pace, most, cells != t->given, knows);
     status = cells == SAP_TREE_GONE ? no_tree(t) : make_past(t, 0);
-    if (!status) status = builds ? build(t, is_other ? 0 : sap_pace_lead(&t->pace, knows)) : refresh(t);
+    if (!status) status = plan.builds ? build(t, plan.lead) : refresh(t);
     if (!status) status = make_past(t, 1);
     t->past = status ? 0 : t->given;
-    if (built) *built = builds && !status;
+    if (built) *built = plan.builds && !status;
     return sap_call_end(&call, status);
 }
 
