@@ -192,6 +192,13 @@ size_t sap_cpu_bytes_of_nodes(size_t room);
 /* Frees the arrays, and sets all to zero. */
 void sap_cpu_free_nodes(struct sap_cpu_nodes *nodes);
 
+/* Returns the threads that are worth waking for n particles (cpu_build.c). */
+int sap_cpu_tree_threads(const struct sap_cpu_tree *t, int n);
+
+/* Implement `build` and `refresh` of the table (cpu_build.c). */
+int sap_cpu_tree_build(struct sap_tree *tree);
+int sap_cpu_tree_refresh(struct sap_tree *tree);
+
 /* Implement `past` and `build_ahead` of the table (cpu_ahead.c). */
 int sap_cpu_tree_past(struct sap_tree *tree, int keeps);
 int sap_cpu_tree_build_ahead(struct sap_tree *tree, double lead);

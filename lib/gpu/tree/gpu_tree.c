@@ -27,13 +27,12 @@ static struct sap_gpu_host_tree *of(struct sap_tree *tree) { return (void *)tree
 static size_t memory(const struct sap_device_set *opaque_set, const struct sap_tree_settings *settings, int n,
                      size_t *device_bytes)
 {
-    const struct sap_gpu_set *const set = (const void *)opaque_set;
     const size_t size = (size_t)n, nodes = size / 2, groups = sap_tree_groups_most(settings, n);
     const size_t particles = 4 * sizeof(double) * 2 + sizeof(double) + 2 * sizeof(uint64_t) + 6 * sizeof(int);
     const size_t stops = settings->walk == SAPPORO_WALK_STACKLESS ? size * (2 * sizeof(int) + 2 * STOP_BYTES) : 0;
     const size_t each =
         sizeof(struct sap_tree_link) + sizeof(int) + SAP_GPU_CELL + 4 * sizeof(double) + 16 * sizeof(float);
-    (void)set;
+    (void)opaque_set;
     if (device_bytes)
         *device_bytes = size * particles + nodes * each + groups * (6 * sizeof(double) + sizeof(int)) +
                         sap_primitives_scratch(n) + sap_gpu_kd_bytes(settings, n) + stops;
