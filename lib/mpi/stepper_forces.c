@@ -1,6 +1,5 @@
 /* stepper_forces.c - what the part of a rank asks of all ranks: statuses, sums, trees and forces (stepper.h). */
 #include <limits.h>
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
 

@@ -6,7 +6,6 @@
  * keys will do.  The other digits need the keys of those particles in whose bucket a boundary lies: few of all, and
  * fewer with each digit.
  */
-#include <stdlib.h>
 #include <string.h>
 
 #include "context/partial.h"
