@@ -1,7 +1,6 @@
 /* stepper.c - sapporo_stepper_*: life, particles, outputs; checks arguments, locks the stepper and calls the engine. */
 #include <math.h>
 #include <stdatomic.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -91,31 +90,9 @@ double sapporo_stepper_get_time(const sapporo_stepper *stepper)
 {
     struct sap_public_call call;
     sapporo_stepper *const s = sap_call_begin(&call, SAP_HANDLE_STEPPER, stepper);
-    if (!s) return NAN;
-    const double time = s->ready ? sap_stepper_time(s, s->clock.long_step, s->clock.tick) : NAN;
+    const double time = s && s->ready ? sap_stepper_time(s, s->clock.long_step, s->clock.tick) : NAN;
     sap_call_leave(&call);
     return time;
-}
-
-/* ---- errors ----------------------------------------------------------------------------- */
-
-int sap_stepper_failed(sapporo_stepper *s, int status, const char *what)
-{
-    const char *const words = s->is_part               ? s->whole.words(s->whole.of)
-                              : s->direct.source.force ? sapporo_last_error(s->direct.context)
-                                                       : s->ops->words(s->particles);
-    return fail(s, status, "%s: %s%s%s; the particles are those of time %.17g", what, sapporo_status_text(status),
-                words[0] ? ": " : "", words, sap_stepper_time(s, s->clock.long_step, s->clock.tick));
-}
-
-int sap_stepper_agree(sapporo_stepper *s, int status)
-{
-    return s->is_part ? s->whole.agree(s->whole.of, status, s->object.notes.error) : status;
-}
-
-int sap_stepper_empty(sapporo_stepper *s)
-{
-    return fail(s, SAPPORO_ERR_ARGUMENT, "the stepper has no particles: set them first");
 }
 
 /* ---- particles ---------------------------------------------------------------------------- */

@@ -21,6 +21,31 @@ struct sap_step sap_stepper_now(const sapporo_stepper *s)
     return (struct sap_step){.dt = s->signature.dt, .tick = s->clock.tick};
 }
 
+/* Sets the error of a call that failed; words: why. */
+static int failed_with(sapporo_stepper *s, int status, const char *what, const char *words)
+{
+    return fail(s, status, "%s: %s%s%s; the particles are those of time %.17g", what, sapporo_status_text(status),
+                words[0] ? ": " : "", words, sap_stepper_time(s, s->clock.long_step, s->clock.tick));
+}
+
+int sap_stepper_failed(sapporo_stepper *s, int status, const char *what)
+{
+    return failed_with(s, status, what,
+                       s->is_part               ? s->whole.words(s->whole.of)
+                       : s->direct.source.force ? sapporo_last_error(s->direct.context)
+                                                : s->ops->words(s->particles));
+}
+
+int sap_stepper_agree(sapporo_stepper *s, int status)
+{
+    return s->is_part ? s->whole.agree(s->whole.of, status, s->object.notes.error) : status;
+}
+
+int sap_stepper_empty(sapporo_stepper *s)
+{
+    return fail(s, SAPPORO_ERR_ARGUMENT, "the stepper has no particles: set them first");
+}
+
 /* Collective of a part.  Adds the particles per level, and the active ones of the last step, over all parts. */
 static int add_present(sapporo_stepper *s)
 {
@@ -56,9 +81,7 @@ int sap_stepper_count_levels(sapporo_stepper *s, const void *level, const void *
 
 static int failed_tree(sapporo_stepper *s, int status, const char *what)
 {
-    const char *const words = s->tree->ops->words(s->tree);
-    return fail(s, status, "%s: %s%s%s; the particles are those of time %.17g", what, sapporo_status_text(status),
-                words[0] ? ": " : "", words, sap_stepper_time(s, s->clock.long_step, s->clock.tick));
+    return failed_with(s, status, what, s->tree->ops->words(s->tree));
 }
 
 /* Whether there is a tree to build: some particles have a mass. */

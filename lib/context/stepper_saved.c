@@ -4,6 +4,14 @@
 #include "context/call.h"
 #include "context/stepper_private.h"
 
+size_t sap_stepper_saved_width(const sapporo_stepper *s, enum sap_step_column column)
+{
+    if (column == SAP_STEP_COLUMNS) return sizeof *s->label;
+    if (column == SAP_STEP_LEVEL) return sizeof(int);
+    if (column == SAP_STEP_POT || column == SAP_STEP_MASS) return sizeof(double);
+    return column == SAP_STEP_BUILT && !s->settings.keeps_built ? 0 : 3 * sizeof(double);
+}
+
 int sap_stepper_levels_are_valid(const sapporo_stepper *s, const void *from, int n)
 {
     for (int i = 0; i < n; i++) {

@@ -1,10 +1,6 @@
 /* tree.c - sapporo_tree_*: checks arguments, locks the tree and calls the engine, which has the tree itself. */
-#include "context/tree.h"
-
 #include <math.h>
 #include <stdatomic.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/structs.h"
@@ -83,10 +79,7 @@ sapporo_backend sapporo_tree_get_backend(const sapporo_tree *tree)
 {
     struct sap_public_call call;
     sapporo_tree *const t = sap_call_look(&call, SAP_HANDLE_TREE, tree);
-    if (!t) return SAPPORO_BACKEND_AUTO;
-    const sapporo_backend backend = t->on.engine->backend;
-    sap_call_leave(&call);
-    return backend;
+    return (sapporo_backend)sap_call_end(&call, (int)(t ? t->on.engine->backend : SAPPORO_BACKEND_AUTO));
 }
 
 size_t sapporo_tree_memory_needed(const sapporo_tree_options *options, int n, size_t *device_bytes)
@@ -436,7 +429,7 @@ int sapporo_tree_neighbours(sapporo_tree *tree, int ni, sapporo_column x, sappor
     return sap_call_end(&call, status);
 }
 
-/* ---- statistics and structure ----------------------------------------------------------------- */
+/* ---- statistics ----------------------------------------------------------------- */
 
 /* Copies as many bytes as the caller's struct has. */
 static void give_statistics(sapporo_tree_statistics *to, sapporo_tree_statistics *whole)
@@ -468,11 +461,4 @@ int sapporo_tree_get_statistics(sapporo_tree *tree, sapporo_tree_statistics *sta
     }
     give_statistics(statistics, &whole);
     return sap_call_end(&call, status);
-}
-
-int sap_context_tree_structure_of(sapporo_tree *tree, struct sap_tree_structure *structure)
-{
-    struct sap_public_call call;
-    sapporo_tree *const t = sap_call_look(&call, SAP_HANDLE_TREE, tree);
-    return sap_call_end(&call, t ? t->tree->ops->part->structure(t->tree, structure) : SAPPORO_ERR_CLOSED);
 }
