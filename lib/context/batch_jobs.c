@@ -4,7 +4,6 @@
  * A batch keeps its results in memory of its own until the caller takes them. Freed batches keep their memory for the
  * next ones of the context.
  */
-#include <math.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -273,19 +272,13 @@ int sapporo_force_batch_done(sapporo_batch *batch)
 {
     struct sap_public_call call;
     sapporo_batch *const b = sap_call_look(&call, SAP_HANDLE_BATCH, batch);
-    if (!b) return 1;
-    sapporo *const c = b->context;
-    const int done = b->ended || c->engine->flight->done(b->flight);
-    sap_call_leave(&call);
-    return done;
+    return sap_call_end(&call, b ? b->ended || b->context->engine->flight->done(b->flight) : 1);
 }
 
 void sapporo_force_batch_free(sapporo_batch *batch)
 {
     struct sap_public_call call;
     sapporo_batch *const b = sap_call_look(&call, SAP_HANDLE_BATCH, batch);
-    if (!b) return;
-    sapporo *const c = b->context;
-    retire_batch(c, b);
+    if (b) retire_batch(b->context, b);
     sap_call_leave(&call);
 }

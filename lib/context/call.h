@@ -69,7 +69,7 @@ static inline void sap_call_leave(struct sap_public_call *call)
     call->entered = 0;
 }
 
-/* Ends a call and returns its status. */
+/* Ends a call and returns its status, or what a query found under the lock. */
 static inline int sap_call_end(struct sap_public_call *call, int status)
 {
     sap_call_leave(call);

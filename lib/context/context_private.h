@@ -207,12 +207,23 @@ int sap_engine_failed(sapporo *context, const struct sap_store *store, int statu
 
 /*
  * Does the work of sap_context_settle for a force that begins now.  If the engine takes staged particles, it gives them
- * to the engine and returns 1: the caller must then call sap_context_store_sent after the force was begun, or failed to
- * begin.  The particles are then stored on the host while the device computes.  Else it stores them and returns 0.  The
- * force runs on the store of `few`, or on the other one, whose use it prepares.
+ * to the engine and returns 1: the caller must then call sap_context_store_staged after the force was begun, or failed
+ * to begin.  The particles are then stored on the host while the device computes.  Else it stores them and returns 0.
+ * The force runs on the store of `few`, or on the other one, whose use it prepares.
  */
 int sap_context_send(sapporo *context, int few);
-void sap_context_store_sent(sapporo *context);
+
+/*
+ * Stores the staged particles in order of arrival; no job needs the store.  Room in the store exists since they were
+ * staged.  sent: sap_context_send has given them to the engine.  Context locked.
+ */
+void sap_context_store_staged(sapporo *context, int sent);
+
+/* Opens the first engine that may be used and has a device, and its store.  Context locked. */
+int sap_context_open_engine(sapporo *context);
+
+/* Closes the engines, after all jobs and batches.  Context locked. */
+void sap_context_close_engine(sapporo *context);
 
 /*
  * Replaces an accelerator by the CPU engine at the first force, if the tuning file says that the CPU is faster for so
@@ -238,6 +249,19 @@ int sap_batch_run(sapporo *context, struct sap_batch *batch, struct sap_flight *
 
 /* Frees all batches and their memory, before the store.  Context locked. */
 void sap_batches_free_all(sapporo *context);
+
+/* A job for ni i-particles, linked to the context; few: on the store of few particles; NULL: out of memory. */
+sapporo_job *sap_job_new(sapporo *context, int ni, int few);
+
+/* Makes room for ni i-particles, at least one, so that no array in use is NULL.  Returns -1 if memory is short. */
+int sap_job_reserve(sapporo_job *job, int ni);
+
+/* Records that a job does not need the present store any more. */
+void sap_job_release_store(sapporo *context, sapporo_job *job);
+
+/* Ends a job: withdraws its handle and unlinks it.  Up to four jobs per store are kept with their memory for new
+ * forces. */
+void sap_job_retire(sapporo *context, sapporo_job *job);
 
 /* Frees all jobs and their memory.  Context locked. */
 void sap_jobs_free_all(sapporo *context);

@@ -18,121 +18,6 @@
 #include "engine/softening.h"
 #include "physics/spline.h"
 
-/* ------------------------------------------------------------------ memory */
-
-/* Frees the memory of a job and keeps the empty object, which any context may reuse. */
-static void free_job(sapporo *c, sapporo_job *j)
-{
-    const size_t from = offsetof(sapporo_job, previous);
-    sap_handle_withdraw(&j->self);
-    if (j->force) c->engine->force->drop(j->force);
-    free(j->x);
-    free(j->v);
-    free(j->a);
-    free(j->jerk);
-    free(j->index);
-    free(j->h2);
-    free(j->dtr);
-    free(j->eps2_i);
-    free(j->bad);
-    memset((char *)j + from, 0, sizeof *j - from);
-    sap_handle_keep(&j->self);
-}
-
-void sap_jobs_free_all(sapporo *c)
-{
-    for (sapporo_job *j = c->jobs, *next; j; j = next) {
-        next = j->next;
-        free_job(c, j);
-    }
-    for (int few = 0; few < 2; few++) {
-        for (sapporo_job *j = c->spare[few], *next; j; j = next) {
-            next = j->next;
-            free_job(c, j);
-        }
-        c->spare[few] = NULL;
-        c->spares[few] = 0;
-    }
-    c->jobs = NULL;
-}
-
-/* Makes room for ni i-particles, at least one, so that no array in use is NULL.  Returns -1 if memory is short. */
-static int reserve(sapporo_job *j, int ni)
-{
-    const size_t n = ni > 0 ? (size_t)ni : 1;
-    if (j->room > 0 && ni <= j->room) return 0;
-    free(j->x);
-    free(j->v);
-    free(j->a);
-    free(j->jerk);
-    free(j->index);
-    free(j->h2);
-    free(j->dtr);
-    free(j->eps2_i);
-    free(j->bad);
-    j->dtr = j->eps2_i = NULL;
-    j->a = j->vectors > 2 ? malloc(n * sizeof *j->a) : NULL;
-    j->jerk = j->vectors > 3 ? malloc(n * sizeof *j->jerk) : NULL;
-    j->x = malloc(n * sizeof *j->x);
-    j->v = calloc(n, sizeof *j->v); /* order 2 never writes them */
-    j->index = malloc(n * sizeof *j->index);
-    j->h2 = malloc(n * sizeof *j->h2);
-    j->bad = malloc(n);
-    const int all = (j->a || j->vectors <= 2) && (j->jerk || j->vectors <= 3);
-    j->room = all && j->x && j->v && j->index && j->h2 && j->bad ? (int)n : 0;
-    return j->room ? 0 : -1;
-}
-
-/* A job for ni i-particles, linked to the context; few: on the store of few particles; NULL: out of memory. */
-static sapporo_job *new_job(sapporo *c, int ni, int few)
-{
-    sapporo_job *j = c->spare[few];
-    if (j) {
-        c->spare[few] = j->next;
-        c->spares[few]--;
-    } else if (!(j = sap_handle_object(SAP_HANDLE_JOB, sizeof *j, NULL))) {
-        return NULL;
-    }
-    atomic_store_explicit(&j->context, c, memory_order_release);
-    j->previous = NULL;
-    j->next = c->jobs;
-    if (c->jobs) c->jobs->previous = j;
-    c->jobs = j;
-    j->ni = ni;
-    j->few = few;
-    j->vectors = c->settings.order / 2;
-    j->nbad = j->needs_store = j->delivered = j->reported = j->failed = 0;
-    return j;
-}
-
-/* Records that a job does not need the present store any more. */
-static void release_store(sapporo *c, sapporo_job *j)
-{
-    if (!j->needs_store) return;
-    j->needs_store = 0;
-    c->open_needs--;
-}
-
-/* Ends a job: withdraws its handle and unlinks it.  Up to four jobs per store are kept with their memory for new
- * forces. */
-static void retire(sapporo *c, sapporo_job *j)
-{
-    sap_handle_withdraw(&j->self);
-    release_store(c, j);
-    if (j->previous)
-        j->previous->next = j->next;
-    else
-        c->jobs = j->next;
-    if (j->next) j->next->previous = j->previous;
-    if (c->spares[j->few] < 4 && !sap_handle_is_worn(&j->self)) {
-        j->next = c->spare[j->few];
-        c->spare[j->few] = j;
-        c->spares[j->few]++;
-    } else {
-        free_job(c, j);
-    }
-}
-
 /* ------------------------------------------------------------------- input */
 
 /* Sets squared radii that are negative or NaN to 0, with a warning.  Returns whether any radius is > 0. */
@@ -396,19 +281,19 @@ int sap_job_begin(sapporo *context, const sapporo_request *request, int all, uns
         sap_context_use_store(c, few);
     sap_jstore_finish(&c->host);
     if (!status) {
-        sapporo_job *j = new_job(c, r->ni, few);
+        sapporo_job *j = sap_job_new(c, r->ni, few);
         if (!j)
             status = sap_fail(c, SAPPORO_ERR_MEMORY, "no force: %s", sap_handle_lack(SAP_HANDLE_JOB));
-        else if (reserve(j, r->ni))
+        else if (sap_job_reserve(j, r->ni))
             status = sap_fail(c, SAPPORO_ERR_MEMORY, "out of memory for %d i-particles", r->ni);
         else
             status = start(c, j, r, needed);
         if (!status)
             *job = sap_handle_give(&j->self);
         else if (j)
-            retire(c, j);
+            sap_job_retire(c, j);
     }
-    if (sent) sap_context_store_sent(c); /* overlaps with the device's computation */
+    if (sent) sap_context_store_staged(c, 1); /* overlaps with the device's computation */
     sap_log(SAPPORO_LOG_CALL, "force_begin: nj %d, ni %d, status %d", r->nj, r->ni, status);
     return sap_call_end(&call, status);
 }
@@ -441,16 +326,6 @@ void sap_job_report_coincident(sapporo *c, const sapporo_job *j, int i)
             j->index[i]);
 }
 
-int sap_job_extra(sapporo *c, sapporo_job *j, unsigned extra)
-{
-    sap_context_use_store(c, j->few);
-    j->failed = c->engine->force->extra(sap_job_store(c, j), j->force, extra);
-    if (j->failed)
-        return sap_engine_failed(c, sap_job_store(c, j), j->failed, "neighbours of a force of %d on %d particles",
-                                 j->nj, j->ni);
-    return SAPPORO_OK;
-}
-
 int sap_job_supply(sapporo *c, sapporo_job *j, unsigned extra)
 {
     extra &= j->useful & ~c->engine->force->have(j->force);
@@ -464,7 +339,7 @@ int sap_job_supply(sapporo *c, sapporo_job *j, unsigned extra)
     }
     const int status = sap_job_extra(c, j, extra);
     if (status) return status;
-    if (!(j->useful & ~c->engine->force->have(j->force))) release_store(c, j);
+    if (!(j->useful & ~c->engine->force->have(j->force))) sap_job_release_store(c, j);
     return SAPPORO_OK;
 }
 
@@ -559,19 +434,13 @@ int sapporo_force_done(sapporo_job *job)
 {
     struct sap_public_call call;
     sapporo_job *const j = sap_call_look(&call, SAP_HANDLE_JOB, job);
-    if (!j) return 1;
-    sapporo *const c = j->context;
-    const int done = c->engine->force->done(j->force);
-    sap_call_leave(&call);
-    return done;
+    return sap_call_end(&call, j ? j->context->engine->force->done(j->force) : 1);
 }
 
 void sapporo_force_free(sapporo_job *job)
 {
     struct sap_public_call call;
     sapporo_job *const j = sap_call_look(&call, SAP_HANDLE_JOB, job);
-    if (!j) return;
-    sapporo *const c = j->context;
-    retire(c, j);
+    if (j) sap_job_retire(j->context, j);
     sap_call_leave(&call);
 }

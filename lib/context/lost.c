@@ -21,8 +21,7 @@ void sap_context_lose_parts(sapporo *context, int first, int n)
 {
     struct sap_public_call call;
     sapporo *const c = sap_call_look(&call, SAP_HANDLE_CONTEXT, context);
-    if (!c) return;
-    sap_context_lose(c, first, n);
+    if (c) sap_context_lose(c, first, n);
     sap_call_leave(&call);
 }
 
@@ -30,18 +29,14 @@ int sap_context_check_parts(sapporo *context, int nj)
 {
     struct sap_public_call call;
     sapporo *const c = sap_call_look(&call, SAP_HANDLE_CONTEXT, context);
-    if (!c) return SAPPORO_ERR_CLOSED;
-    if (c->nstaged) sap_context_settle(c);
-    return sap_call_end(&call, sap_context_check_lost(c, nj));
+    if (c && c->nstaged) sap_context_settle(c);
+    return sap_call_end(&call, c ? sap_context_check_lost(c, nj) : SAPPORO_ERR_CLOSED);
 }
 
 int sap_context_upper(sapporo *context)
 {
     struct sap_public_call call;
     sapporo *const c = sap_call_look(&call, SAP_HANDLE_CONTEXT, context);
-    if (!c) return 0;
-    if (c->nstaged) sap_context_settle(c);
-    const int upper = c->host.upper;
-    sap_call_leave(&call);
-    return upper;
+    if (c && c->nstaged) sap_context_settle(c);
+    return sap_call_end(&call, c ? c->host.upper : 0);
 }

@@ -7,6 +7,8 @@
 
 #include "context/context.h"
 
+_Thread_local char sap_open_error[256];
+
 static void make_lock(void *object) { sap_lock_start(&((struct sap_object *)object)->busy); }
 
 void *sap_object_make(enum sap_handle_kind kind, size_t size, const char *what)

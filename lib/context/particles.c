@@ -11,7 +11,6 @@
 #include <string.h>
 
 #include "base/finite.h"
-#include "base/fpenv.h"
 #include "context/call.h"
 #include "context/context_units.h"
 #include "context/particles.h"
@@ -109,61 +108,6 @@ static inline struct sap_staged *staged_at(const sapporo *c, int k)
     return (struct sap_staged *)(void *)((char *)c->staged + (size_t)k * c->staged_bytes);
 }
 
-/* Stores the staged particles in order of arrival.  Room in the store exists since they were staged. */
-static void store_staged(sapporo *c, int sent)
-{
-    enum { AHEAD = 8 }; /* the slot of the particle this far ahead is prefetched */
-    const struct sap_staged *at = c->staged;
-    for (int k = 0; k < c->nstaged; k++) {
-        const int later = k + AHEAD;
-        if (later < c->nstaged && staged_at(c, later)->address != staged_at(c, later - 1)->address + 1)
-            sap_jstore_fetch(&c->host, staged_at(c, later)->address);
-        if (sent)
-            sap_jstore_replace(&c->host, at);
-        else
-            sap_jstore_put(&c->host, at);
-        at = (const void *)((const char *)at + c->staged_bytes);
-    }
-    c->nstaged = 0;
-}
-
-/* Computes the missing outputs of jobs that may still need the present store. */
-static void supply_jobs(sapporo *c)
-{
-    if (c->open_needs == 0) return;
-    const sap_fpenv caller = sap_fp_enter();
-    for (sapporo_job *j = c->jobs; j; j = j->next) {
-        if (!j->needs_store) continue;
-        if (!j->delivered) (void)sap_job_extra(c, j, j->useful); /* impossible after the store has changed */
-        j->needs_store = 0;
-        c->open_needs--;
-    }
-    sap_fp_leave(caller);
-}
-
-void sap_context_settle(sapporo *c)
-{
-    supply_jobs(c);
-    store_staged(c, 0);
-}
-
-int sap_context_send(sapporo *c, int few)
-{
-    int all_known = c->sends;
-    supply_jobs(c); /* on the stores that these jobs use */
-    sap_context_use_store(c, few);
-    for (int k = 0; k < c->nstaged && all_known; k++) {
-        const int address = staged_at(c, k)->address;
-        all_known = sap_jstore_has(&c->host, address) && !(few && address >= SAP_FEW_J);
-    }
-    struct sap_store *const store = few ? c->few.store : c->store;
-    if (all_known && c->engine->store->put(store, c->staged, c->nstaged) == SAPPORO_OK) return 1;
-    store_staged(c, 0);
-    return 0;
-}
-
-void sap_context_store_sent(sapporo *c) { store_staged(c, 1); }
-
 static int grow_staged(sapporo *c, int room)
 {
     struct sap_staged *more = realloc(c->staged, (size_t)room * c->staged_bytes);
@@ -178,7 +122,7 @@ static int make_room(sapporo *c)
 {
     const int room = c->staged_room, most = stage_most(c), limit = staged_limit(c) > most ? staged_limit(c) : most;
     if (c->open_needs == 0 && c->nstaged >= most)
-        store_staged(c, 0);
+        sap_context_store_staged(c, 0);
     else if (c->nstaged >= staged_limit(c))
         sap_context_settle(c);
     if (c->nstaged < room) return SAPPORO_OK;
@@ -250,7 +194,7 @@ static int place(sapporo *c, int address, const struct sap_jparticle *p, int *st
         sap_context_lose(c, address, 1);
         return sap_fail(c, SAPPORO_ERR_MEMORY, "out of memory for the j-particle at address %d", address);
     }
-    if (in_order && c->nstaged) store_staged(c, 0);
+    if (in_order && c->nstaged) sap_context_store_staged(c, 0);
     c->next_address = address + 1;
     *strange = in_order ? put_stored(c, address, p) : put_staged(c, address, p);
     return SAPPORO_OK;

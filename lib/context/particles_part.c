@@ -1,7 +1,6 @@
 /* particles_part.c - stores j-particles whose positions and masses come in separate calls. */
 #include "context/particles_part.h"
 
-#include <math.h>
 #include <string.h>
 
 #include "base/finite.h"
@@ -149,8 +148,7 @@ int sap_context_set_part(sapporo *context, int first, int n, const double (*x)[3
 {
     struct sap_public_call call;
     sapporo *const c = sap_call_look(&call, SAP_HANDLE_CONTEXT, context);
-    if (!c) return SAPPORO_ERR_CLOSED;
-    return sap_call_end(&call, put_parts(c, first, n, x, mass));
+    return sap_call_end(&call, c ? put_parts(c, first, n, x, mass) : SAPPORO_ERR_CLOSED);
 }
 
 void sap_context_silence(sapporo *context, enum sap_warning which)

@@ -1,7 +1,6 @@
 /* stepper.c - sapporo_stepper_*: life, particles, outputs; checks arguments, locks the stepper and calls the engine. */
 #include <math.h>
 #include <stdatomic.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -20,7 +19,7 @@ static void retire(sapporo_stepper *s)
 {
     sap_handle_withdraw(&s->object.self);
     if (s->particles) s->ops->destroy(s->particles);
-    if (s->tree && !s->is_part) s->trees->destroy(s->tree);
+    if (s->tree && !s->is_part) s->tree->ops->destroy(s->tree);
     sap_context_tree_engine_close(&s->on);
     sapporo_close(s->direct.context);
     free(s->direct.x);
@@ -91,31 +90,9 @@ double sapporo_stepper_get_time(const sapporo_stepper *stepper)
 {
     struct sap_public_call call;
     sapporo_stepper *const s = sap_call_begin(&call, SAP_HANDLE_STEPPER, stepper);
-    if (!s) return NAN;
-    const double time = s->ready ? sap_stepper_time(s, s->clock.long_step, s->clock.tick) : NAN;
+    const double time = s && s->ready ? sap_stepper_time(s, s->clock.long_step, s->clock.tick) : NAN;
     sap_call_leave(&call);
     return time;
-}
-
-/* ---- errors ----------------------------------------------------------------------------- */
-
-int sap_stepper_failed(sapporo_stepper *s, int status, const char *what)
-{
-    const char *const words = s->is_part               ? s->whole.words(s->whole.of)
-                              : s->direct.source.force ? sapporo_last_error(s->direct.context)
-                                                       : s->ops->words(s->particles);
-    return fail(s, status, "%s: %s%s%s; the particles are those of time %.17g", what, sapporo_status_text(status),
-                words[0] ? ": " : "", words, sap_stepper_time(s, s->clock.long_step, s->clock.tick));
-}
-
-int sap_stepper_agree(sapporo_stepper *s, int status)
-{
-    return s->is_part ? s->whole.agree(s->whole.of, status, s->object.notes.error) : status;
-}
-
-int sap_stepper_empty(sapporo_stepper *s)
-{
-    return fail(s, SAPPORO_ERR_ARGUMENT, "the stepper has no particles: set them first");
 }
 
 /* ---- particles ---------------------------------------------------------------------------- */
@@ -315,7 +292,8 @@ static void fill_statistics(const sapporo_stepper *s, sapporo_stepper_statistics
     const int massless = s->n > 0 ? s->n - s->massive : 0;
     to->n = s->n;
     to->host_bytes = s->ops->memory(s->room, massless, s->direct.devices != NULL, &to->device_bytes);
-    if (s->tree) to->host_bytes += s->trees->memory(s->on.devices, &s->tree_settings, s->room, &of_tree);
+    if (s->tree && !s->is_part) /* the size of a tree over ranks depends on the division among them */
+        to->host_bytes += s->on.engine->tree->memory(s->on.devices, &s->tree_settings, s->room, &of_tree);
     to->device_bytes += of_tree;
     if (!s->ready) return;
     to->massive = s->massive;
@@ -324,7 +302,7 @@ static void fill_statistics(const sapporo_stepper *s, sapporo_stepper_statistics
     to->particle_steps = c->particle_steps;
     to->builds = c->builds;
     to->refreshes = c->refreshes;
-    to->interactions = s->tree && s->all.massive > 0 ? s->trees->interactions(s->tree) : 0;
+    to->interactions = s->tree && s->all.massive > 0 ? s->tree->ops->interactions(s->tree) : 0;
     memcpy(to->level, s->level, sizeof to->level);
     memcpy(to->seconds, s->seconds, sizeof to->seconds);
     to->group_extent = s->tunes_groups ? s->groups.extent : s->signature.group_extent;

@@ -31,14 +31,6 @@ static const enum sap_step_column columns[] = {SAP_STEP_X,    SAP_STEP_V,     SA
                                                SAP_STEP_MASS, SAP_STEP_BUILT, SAP_STEP_LEVEL};
 enum { COLUMNS = sizeof columns / sizeof columns[0] };
 
-size_t sap_stepper_saved_width(const sapporo_stepper *s, enum sap_step_column column)
-{
-    if (column == SAP_STEP_COLUMNS) return sizeof *s->label;
-    if (column == SAP_STEP_LEVEL) return sizeof(int);
-    if (column == SAP_STEP_POT || column == SAP_STEP_MASS) return sizeof(double);
-    return column == SAP_STEP_BUILT && !s->settings.keeps_built ? 0 : 3 * sizeof(double);
-}
-
 static uint64_t bytes_of(const sapporo_stepper *s, size_t n)
 {
     size_t each = sizeof *s->label;

@@ -198,12 +198,12 @@ static int open_tree(sapporo_stepper *s, const struct sap_settings *settings, in
 {
     int status = sap_context_tree_engine_open(settings, &s->on, &s->object.notes);
     if (status) return status;
-    s->trees = s->on.engine->tree;
+    const struct sap_tree_maker *const maker = s->on.engine->tree;
     s->ops = s->on.engine->stepper;
     if (!s->ops) return fail(s, SAPPORO_ERR_UNSUPPORTED, "the %s engine has no steppers", s->on.engine->name);
-    s->trees->kind(s->on.devices, &s->tree_settings, s->kind, sizeof s->kind);
+    maker->kind(s->on.devices, &s->tree_settings, s->kind, sizeof s->kind);
     s->signature.precision = (int)s->tree_settings.precision;
-    status = s->trees->create(s->on.devices, &s->tree_settings, n, &s->tree);
+    status = maker->create(s->on.devices, &s->tree_settings, n, &s->tree);
     return status ? fail(s, status, "no tree for a stepper of %d particles: %s", n, sapporo_status_text(status)) : 0;
 }
 
@@ -213,7 +213,6 @@ static int open_tree(sapporo_stepper *s, const struct sap_settings *settings, in
 static int open_part(sapporo_stepper *s)
 {
     const struct sap_stepper_whole *const w = &s->whole;
-    s->trees = w->trees;
     s->tree = w->tree;
     s->direct.source = w->source;
     if (w->source.threads <= 0) s->direct.source.threads = sap_threads_default();

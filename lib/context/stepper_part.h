@@ -55,11 +55,9 @@ struct sap_stepper_whole {
     /* What failed in the last force, build or refresh. */
     const char *(*words)(const void *of);
     /*
-     * The trees of the whole: `build`, `refresh`, `count`, `interactions`, `memory` and `words` of an engine's table;
-     * the first two are collective.  `count` returns the particles with mass of this part, `interactions` the mean of
-     * all parts.  NULL: direct sums.
+     * The tree of the whole, which the stepper does not destroy.  `count` returns the particles with mass of this part,
+     * `interactions` the mean of all parts.  NULL: direct sums.
      */
-    const struct sap_tree_ops *trees;
     struct sap_tree *tree;
     struct sap_step_source source; /* collective forces, with arrays for the particles of this part */
     const char *kind;              /* text of sapporo_stepper_kind_text */

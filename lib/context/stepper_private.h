@@ -34,8 +34,7 @@ struct sapporo_stepper {
     int is_part; /* 1: of this whole */
     struct sap_stepper_whole whole;
     struct sap_tree_engine on;
-    const struct sap_tree_ops *trees; /* NULL: direct sums */
-    struct sap_tree *tree;
+    struct sap_tree *tree; /* NULL: direct sums */
     struct sap_tree_settings tree_settings;
     struct sap_stepper_direct direct;
     const struct sap_stepper_ops *ops;
@@ -107,7 +106,7 @@ struct sap_step sap_stepper_now(const sapporo_stepper *s);
 
 /* ---- saved particles (stepper_saved.c) ---- */
 
-/* Bytes per particle of a column, which may be SAP_STEP_COLUMNS: labels; 0: it is not saved (stepper_file.c). */
+/* Bytes per particle of a column, which may be SAP_STEP_COLUMNS: labels; 0: it is not saved. */
 size_t sap_stepper_saved_width(const sapporo_stepper *s, enum sap_step_column column);
 
 int sap_stepper_levels_are_valid(const sapporo_stepper *s, const void *from, int n);

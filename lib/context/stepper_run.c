@@ -21,6 +21,31 @@ struct sap_step sap_stepper_now(const sapporo_stepper *s)
     return (struct sap_step){.dt = s->signature.dt, .tick = s->clock.tick};
 }
 
+/* Sets the error of a call that failed; words: why. */
+static int failed_with(sapporo_stepper *s, int status, const char *what, const char *words)
+{
+    return fail(s, status, "%s: %s%s%s; the particles are those of time %.17g", what, sapporo_status_text(status),
+                words[0] ? ": " : "", words, sap_stepper_time(s, s->clock.long_step, s->clock.tick));
+}
+
+int sap_stepper_failed(sapporo_stepper *s, int status, const char *what)
+{
+    return failed_with(s, status, what,
+                       s->is_part               ? s->whole.words(s->whole.of)
+                       : s->direct.source.force ? sapporo_last_error(s->direct.context)
+                                                : s->ops->words(s->particles));
+}
+
+int sap_stepper_agree(sapporo_stepper *s, int status)
+{
+    return s->is_part ? s->whole.agree(s->whole.of, status, s->object.notes.error) : status;
+}
+
+int sap_stepper_empty(sapporo_stepper *s)
+{
+    return fail(s, SAPPORO_ERR_ARGUMENT, "the stepper has no particles: set them first");
+}
+
 /* Collective of a part.  Adds the particles per level, and the active ones of the last step, over all parts. */
 static int add_present(sapporo_stepper *s)
 {
@@ -56,9 +81,7 @@ int sap_stepper_count_levels(sapporo_stepper *s, const void *level, const void *
 
 static int failed_tree(sapporo_stepper *s, int status, const char *what)
 {
-    const char *const words = s->trees->words(s->tree);
-    return fail(s, status, "%s: %s%s%s; the particles are those of time %.17g", what, sapporo_status_text(status),
-                words[0] ? ": " : "", words, sap_stepper_time(s, s->clock.long_step, s->clock.tick));
+    return failed_with(s, status, what, s->tree->ops->words(s->tree));
 }
 
 /* Whether there is a tree to build: some particles have a mass. */
@@ -67,14 +90,14 @@ static int has_tree(const sapporo_stepper *s) { return s->tree && s->all.massive
 int sap_stepper_build(sapporo_stepper *s)
 {
     if (!s->tree) return SAPPORO_OK;
-    const int status = has_tree(s) ? s->trees->build(s->tree) : SAPPORO_OK;
+    const int status = has_tree(s) ? s->tree->ops->build(s->tree) : SAPPORO_OK;
     if (status) return failed_tree(s, status, "building the tree of a stepper");
     return s->ops->note_build(s->particles) ? sap_stepper_failed(s, SAPPORO_ERR_DEVICE, "keeping positions") : 0;
 }
 
 static int refresh(sapporo_stepper *s)
 {
-    const int status = has_tree(s) ? s->trees->refresh(s->tree) : SAPPORO_OK;
+    const int status = has_tree(s) ? s->tree->ops->refresh(s->tree) : SAPPORO_OK;
     return status ? failed_tree(s, status, "refreshing the tree of a stepper") : SAPPORO_OK;
 }
 
@@ -94,7 +117,7 @@ void sap_stepper_forget_times(sapporo_stepper *s)
     if (!s->tunes_groups) return;
     sap_group_tuner_start(&s->groups, 1);
     sap_group_tuner_note(&s->groups, 1, 0, 0); /* the build that follows */
-    s->trees->limit(s->tree, s->groups.extent);
+    s->tree->ops->limit(s->tree, s->groups.extent);
 }
 
 static void tell_groups(const struct sap_group_tuner *g)
@@ -112,17 +135,17 @@ static int limit_groups(sapporo_stepper *s)
     double median = 0, largest = 0;
     int status = SAPPORO_OK;
     if (!sap_group_tuner_is_ready(&s->groups)) return SAPPORO_OK;
-    if (sap_group_tuner_needs_extents(&s->groups)) status = s->trees->extents(s->tree, &median, &largest);
+    if (sap_group_tuner_needs_extents(&s->groups)) status = s->tree->ops->extents(s->tree, &median, &largest);
     if (status) return failed_tree(s, status, "extents of groups");
     if (sap_group_tuner_next(&s->groups, median, largest)) tell_groups(&s->groups);
-    s->trees->limit(s->tree, s->groups.extent);
+    s->tree->ops->limit(s->tree, s->groups.extent);
     return SAPPORO_OK;
 }
 
 /* Whether the present tree is not that of the particles: it must be built, whatever forces cost. */
 static int lacks_tree(const sapporo_stepper *s)
 {
-    return has_tree(s) && (s->signature.rebuild == 1 || s->trees->count(s->tree, 1) != s->massive);
+    return has_tree(s) && (s->signature.rebuild == 1 || s->tree->ops->count(s->tree, 1) != s->massive);
 }
 
 /* Copies the particles with mass per level, of all parts. */
@@ -198,7 +221,7 @@ static void note_tree(const sapporo_stepper *s, struct sap_stepper_clock *c, lon
     c->builds += built;
     c->refreshes += !built;
     if (!(force.active > 0)) return;
-    force.interactions = s->trees->interactions(s->tree);
+    force.interactions = s->tree->ops->interactions(s->tree);
     sap_life_note(&c->life, &force);
 }
 

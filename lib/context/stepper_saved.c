@@ -4,6 +4,14 @@
 #include "context/call.h"
 #include "context/stepper_private.h"
 
+size_t sap_stepper_saved_width(const sapporo_stepper *s, enum sap_step_column column)
+{
+    if (column == SAP_STEP_COLUMNS) return sizeof *s->label;
+    if (column == SAP_STEP_LEVEL) return sizeof(int);
+    if (column == SAP_STEP_POT || column == SAP_STEP_MASS) return sizeof(double);
+    return column == SAP_STEP_BUILT && !s->settings.keeps_built ? 0 : 3 * sizeof(double);
+}
+
 int sap_stepper_levels_are_valid(const sapporo_stepper *s, const void *from, int n)
 {
     for (int i = 0; i < n; i++) {
@@ -31,7 +39,7 @@ static int take_rest(sapporo_stepper *s, const void *const *at)
 {
     static const enum sap_step_column rest[] = {SAP_STEP_X, SAP_STEP_A, SAP_STEP_POT, SAP_STEP_LEVEL};
     int status = SAPPORO_OK;
-    if (s->settings.keeps_built && s->all.massive > 0) status = s->trees->build(s->tree);
+    if (s->settings.keeps_built && s->all.massive > 0) status = s->tree->ops->build(s->tree);
     if (!status) status = s->ops->note_build(s->particles);
     for (size_t k = 0; k < sizeof rest / sizeof rest[0] && !status; k++)
         status = s->ops->write(s->particles, rest[k], at[rest[k]]);

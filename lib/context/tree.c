@@ -1,10 +1,6 @@
 /* tree.c - sapporo_tree_*: checks arguments, locks the tree and calls the engine, which has the tree itself. */
-#include "context/tree.h"
-
 #include <math.h>
 #include <stdatomic.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/structs.h"
@@ -27,7 +23,7 @@
 static void retire(sapporo_tree *t)
 {
     sap_handle_withdraw(&t->object.self);
-    if (t->tree) t->ops->destroy(t->tree);
+    if (t->tree) t->tree->ops->destroy(t->tree);
     sap_context_tree_engine_close(&t->on);
     sap_object_retire(&t->object, sizeof *t);
 }
@@ -39,12 +35,12 @@ static int make(sapporo_tree *t, const sapporo_tree_options *options, int n)
     if (!status) status = sap_tree_options_read(options, &settings, &t->settings, &t->object.notes);
     if (!status) status = sap_context_tree_engine_open(&settings, &t->on, &t->object.notes);
     if (status) return status;
-    t->ops = t->on.engine->tree;
-    t->ops->kind(t->on.devices, &t->settings, t->kind, sizeof t->kind);
-    status = t->ops->create(t->on.devices, &t->settings, n, &t->tree);
+    const struct sap_tree_maker *const maker = t->on.engine->tree;
+    maker->kind(t->on.devices, &t->settings, t->kind, sizeof t->kind);
+    status = maker->create(t->on.devices, &t->settings, n, &t->tree);
     if (!status) return SAPPORO_OK;
     size_t device = 0;
-    const size_t host = t->ops->memory(t->on.devices, &t->settings, n, &device);
+    const size_t host = maker->memory(t->on.devices, &t->settings, n, &device);
     return fail(t, status, "a tree of %d particles needs %zu bytes of memory and %zu of a device: %s", n, host, device,
                 sapporo_status_text(status));
 }
@@ -83,10 +79,7 @@ sapporo_backend sapporo_tree_get_backend(const sapporo_tree *tree)
 {
     struct sap_public_call call;
     sapporo_tree *const t = sap_call_look(&call, SAP_HANDLE_TREE, tree);
-    if (!t) return SAPPORO_BACKEND_AUTO;
-    const sapporo_backend backend = t->on.engine->backend;
-    sap_call_leave(&call);
-    return backend;
+    return (sapporo_backend)sap_call_end(&call, (int)(t ? t->on.engine->backend : SAPPORO_BACKEND_AUTO));
 }
 
 size_t sapporo_tree_memory_needed(const sapporo_tree_options *options, int n, size_t *device_bytes)
@@ -105,15 +98,15 @@ size_t sapporo_tree_memory_needed(const sapporo_tree_options *options, int n, si
 }
 
 /* Number of particles of the tree; < 0 if there is no tree. */
-static int particles_of(const sapporo_tree *t) { return t->ops->count(t->tree, 0); }
+static int particles_of(const sapporo_tree *t) { return t->tree->ops->count(t->tree, 0); }
 
 int sap_context_tree_failed(sapporo_tree *t, int status, const char *what, const char *stays)
 {
-    const char *const words = t->ops->words(t->tree), *const text = sapporo_status_text(status),
+    const char *const words = t->tree->ops->words(t->tree), *const text = sapporo_status_text(status),
                       *const colon = words[0] ? ": " : "";
     if (status != SAPPORO_ERR_MEMORY) return fail(t, status, "%s: %s%s%s%s", what, text, colon, words, stays);
     size_t device = 0;
-    const size_t host = t->ops->memory(t->on.devices, &t->settings, t->room, &device);
+    const size_t host = t->on.engine->tree->memory(t->on.devices, &t->settings, t->room, &device);
     return fail(t, status, "%s: %s%s%s%s; %d particles need %zu bytes of memory and %zu of a device", what, text, colon,
                 words, stays, t->room, host, device);
 }
@@ -123,7 +116,7 @@ int sap_context_tree_failed(sapporo_tree *t, int status, const char *what, const
 /* Sets the error of a call that needs a tree while there is none. */
 static int no_tree(sapporo_tree *t)
 {
-    const int cells = t->ops->count(t->tree, 1);
+    const int cells = t->tree->ops->count(t->tree, 1);
     if (cells == SAP_TREE_GONE)
         return fail(t, SAPPORO_ERR_DEVICE, "the device of the tree is lost: create another tree");
     if (cells < 0) return fail(t, SAPPORO_ERR_ARGUMENT, "there is no tree: build it first");
@@ -227,7 +220,7 @@ int sapporo_tree_set(sapporo_tree *tree, const sapporo_tree_particles *particles
     if (!t) return SAPPORO_ERR_CLOSED;
     int status = check_particles(t, particles, &p);
     if (!status) {
-        status = t->ops->set(t->tree, &p);
+        status = t->tree->ops->set(t->tree, &p);
         if (status)
             (void)sap_context_tree_failed(t, status, "particles", "");
         else {
@@ -243,7 +236,7 @@ int sapporo_tree_set(sapporo_tree *tree, const sapporo_tree_particles *particles
 static int build(sapporo_tree *t, double lead)
 {
     const int before = particles_of(t);
-    const int status = lead > 0 ? t->ops->build_ahead(t->tree, lead) : t->ops->build(t->tree);
+    const int status = lead > 0 ? t->tree->ops->build_ahead(t->tree, lead) : t->tree->ops->build(t->tree);
     const int lost = particles_of(t) < 0;
     if (status)
         (void)sap_context_tree_failed(t, status, "building a tree",
@@ -266,13 +259,13 @@ int sapporo_tree_build(sapporo_tree *tree)
 static int refresh(sapporo_tree *t)
 {
     int status;
-    const int cells = t->ops->count(t->tree, 1);
+    const int cells = t->tree->ops->count(t->tree, 1);
     if (cells == SAP_TREE_GONE) {
         status = no_tree(t);
     } else if (cells != t->given) {
         status = fail(t, SAPPORO_ERR_ARGUMENT, "there is no tree of %d particles to be refreshed", t->given);
     } else {
-        status = t->ops->refresh(t->tree);
+        status = t->tree->ops->refresh(t->tree);
         const int lost = particles_of(t) < 0;
         if (status)
             (void)sap_context_tree_failed(t, status, "refreshing the tree",
@@ -293,7 +286,7 @@ int sapporo_tree_refresh(sapporo_tree *tree)
 /* Makes room for the positions that were set last, or keeps them for the next build. */
 static int make_past(sapporo_tree *t, int keeps)
 {
-    const int status = t->ops->past(t->tree, keeps);
+    const int status = t->tree->ops->past(t->tree, keeps);
     return status ? sap_context_tree_failed(t, status, "positions for later builds", "") : SAPPORO_OK;
 }
 
@@ -306,14 +299,13 @@ int sapporo_tree_refresh_or_build(sapporo_tree *tree, double factor, int *built)
     if (!t) return SAPPORO_ERR_CLOSED;
     const double most = factor == 0 ? SAP_PACE_FACTOR : factor;
     if (!(most >= 1)) return sap_call_end(&call, fail(t, status, "factor is %g; it may be 0, or 1 or more", factor));
-    const int cells = t->ops->count(t->tree, 1), is_other = cells != t->given;
-    const int knows = t->past > 0 && t->past == t->given;
-    const int builds = is_other || sap_pace_ends(&t->pace, most, knows);
+    const int cells = t->tree->ops->count(t->tree, 1), knows = t->past > 0 && t->past == t->given;
+    const struct sap_pace_plan plan = sap_pace_decide(&t->pace, most, cells != t->given, knows);
     status = cells == SAP_TREE_GONE ? no_tree(t) : make_past(t, 0);
-    if (!status) status = builds ? build(t, is_other ? 0 : sap_pace_lead(&t->pace, knows)) : refresh(t);
+    if (!status) status = plan.builds ? build(t, plan.lead) : refresh(t);
     if (!status) status = make_past(t, 1);
     t->past = status ? 0 : t->given;
-    if (built) *built = builds && !status;
+    if (built) *built = plan.builds && !status;
     return sap_call_end(&call, status);
 }
 
@@ -321,7 +313,7 @@ int sapporo_tree_refresh_or_build(sapporo_tree *tree, double factor, int *built)
 static void note_interactions(sapporo_tree *t, const sapporo_tree_request *r)
 {
     if (r->x.base || r->ni < particles_of(t) - r->ni) return;
-    sap_pace_note(&t->pace, t->ops->interactions(t->tree));
+    sap_pace_note(&t->pace, t->tree->ops->interactions(t->tree));
 }
 
 /* ---- forces ------------------------------------------------------------------------------------ */
@@ -384,14 +376,15 @@ int sapporo_tree_force(sapporo_tree *tree, const sapporo_tree_request *request, 
         known ? sap_struct_error(&t->object.notes, known, "sapporo_tree_request", request) : check_request(t, &r);
     if (!status && r.ni > 0 && (acc || pot)) {
         warn_of_nothing(t);
-        status = t->ops->force(t->tree, &r, acc, pot);
+        status = t->tree->ops->ask->force(t->tree, &r, acc, pot);
         if (status < 0)
             (void)sap_context_tree_failed(t, status, "force of the tree", "");
         else
             note_interactions(t, &r);
     }
     if (status < 0) fill_with_nan(&r, acc, pot);
-    if (status < 0 && r.memory == SAPPORO_MEMORY_DEVICE && t->ops->erase) t->ops->erase(t->tree, r.ni, acc, pot);
+    if (status < 0 && r.memory == SAPPORO_MEMORY_DEVICE && t->tree->ops->ask->erase)
+        t->tree->ops->ask->erase(t->tree, r.ni, acc, pot);
     return sap_call_end(&call, status);
 }
 
@@ -429,14 +422,14 @@ int sapporo_tree_neighbours(sapporo_tree *tree, int ni, sapporo_column x, sappor
     }
     int status = check_search(t, ni, &x, &h, first, room, list);
     if (!status) {
-        status = t->ops->search(t->tree, ni, x, h, first, room, list);
+        status = t->tree->ops->ask->search(t->tree, ni, x, h, first, room, list);
         if (status < 0) (void)sap_context_tree_failed(t, status, "neighbours", "");
     }
     if (status < 0) write_empty(ni, first);
     return sap_call_end(&call, status);
 }
 
-/* ---- statistics and structure ----------------------------------------------------------------- */
+/* ---- statistics ----------------------------------------------------------------- */
 
 /* Copies as many bytes as the caller's struct has. */
 static void give_statistics(sapporo_tree_statistics *to, sapporo_tree_statistics *whole)
@@ -460,7 +453,7 @@ int sapporo_tree_get_statistics(sapporo_tree *tree, sapporo_tree_statistics *sta
         return sap_call_end(
             &call, sap_struct_error(&t->object.notes, SAPPORO_ERR_ARGUMENT, "sapporo_tree_statistics", statistics));
     memset(whole.seconds, 0, sizeof whole.seconds);
-    const int status = t->ops->statistics(t->tree, &whole);
+    const int status = t->tree->ops->ask->statistics(t->tree, &whole);
     whole.first_interactions = t->pace.first;
     if (status) {
         whole = none;
@@ -468,11 +461,4 @@ int sapporo_tree_get_statistics(sapporo_tree *tree, sapporo_tree_statistics *sta
     }
     give_statistics(statistics, &whole);
     return sap_call_end(&call, status);
-}
-
-int sap_context_tree_structure_of(sapporo_tree *tree, struct sap_tree_structure *structure)
-{
-    struct sap_public_call call;
-    sapporo_tree *const t = sap_call_look(&call, SAP_HANDLE_TREE, tree);
-    return sap_call_end(&call, t ? t->ops->structure(t->tree, structure) : SAPPORO_ERR_CLOSED);
 }

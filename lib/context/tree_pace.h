@@ -50,6 +50,19 @@ static inline double sap_pace_lead(const struct sap_tree_pace *p, int knows)
     return sap_pace_is_first(p, knows) ? SAP_PACE_START : p->best > 0 ? 0.5 * p->age : 0;
 }
 
+/* What the next call does. */
+struct sap_pace_plan {
+    int builds;  /* 0: it refreshes */
+    double lead; /* of the build */
+};
+
+/* Decides between a refresh and a build; lacks: there is no tree of these particles. */
+static inline struct sap_pace_plan sap_pace_decide(const struct sap_tree_pace *p, double factor, int lacks, int knows)
+{
+    const int builds = lacks || sap_pace_ends(p, factor, knows);
+    return (struct sap_pace_plan){builds, lacks ? 0 : sap_pace_lead(p, knows)};
+}
+
 static inline void sap_pace_begin(struct sap_tree_pace *p, double lead)
 {
     const double before = p->best > 0 ? p->best : p->before;

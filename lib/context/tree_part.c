@@ -17,14 +17,14 @@ static int done(sapporo_tree *t, int status, const char *what)
 /* Fails if there is no tree with particles. */
 static int check_tree(sapporo_tree *t)
 {
-    if (t->ops->count(t->tree, 0) > 0) return SAPPORO_OK;
+    if (t->tree->ops->count(t->tree, 0) > 0) return SAPPORO_OK;
     return sap_error(&t->object.notes, SAPPORO_ERR_ARGUMENT, "there is no tree with particles");
 }
 
 /* Fails if there is no tree with particles, or if its engine leaves selections to the caller. */
 static int check_selection(sapporo_tree *t)
 {
-    if (t->ops->select) return check_tree(t);
+    if (t->tree->ops->part->select) return check_tree(t);
     return sap_error(&t->object.notes, SAPPORO_ERR_UNSUPPORTED, "the engine selects no nodes");
 }
 
@@ -45,7 +45,7 @@ int sapporo_tree_part_join(sapporo_tree *tree, const struct sap_tree_whole *whol
 {
     struct sap_public_call call;
     sapporo_tree *const t = sap_call_look(&call, SAP_HANDLE_TREE, tree);
-    if (t) t->ops->join(t->tree, whole);
+    if (t) t->tree->ops->part->join(t->tree, whole);
     return sap_call_end(&call, t ? SAPPORO_OK : SAPPORO_ERR_CLOSED);
 }
 
@@ -54,7 +54,7 @@ int sapporo_tree_part_structure(sapporo_tree *tree, struct sap_tree_structure *s
     struct sap_public_call call;
     sapporo_tree *const t = sap_call_begin(&call, SAP_HANDLE_TREE, tree);
     int status = SAPPORO_ERR_CLOSED;
-    if (t) status = done(t, t->ops->structure(t->tree, structure), "nodes of the tree");
+    if (t) status = done(t, t->tree->ops->part->structure(t->tree, structure), "nodes of the tree");
     return sap_call_end(&call, status);
 }
 
@@ -63,7 +63,7 @@ int sapporo_tree_part_import(sapporo_tree *tree, const struct sap_tree_halo *hal
     struct sap_public_call call;
     sapporo_tree *const t = sap_call_begin(&call, SAP_HANDLE_TREE, tree);
     int status = t ? check_tree(t) : SAPPORO_ERR_CLOSED;
-    if (!status) status = done(t, t->ops->import(t->tree, halo), "nodes of other parts");
+    if (!status) status = done(t, t->tree->ops->part->import(t->tree, halo), "nodes of other parts");
     return sap_call_end(&call, status);
 }
 
@@ -71,7 +71,7 @@ int sapporo_tree_part_selects(sapporo_tree *tree)
 {
     struct sap_public_call call;
     sapporo_tree *const t = sap_call_look(&call, SAP_HANDLE_TREE, tree);
-    const int selects = t && t->ops->select != NULL;
+    const int selects = t && t->tree->ops->part->select != NULL;
     sap_call_leave(&call);
     return selects;
 }
@@ -82,7 +82,8 @@ int sapporo_tree_part_regions(sapporo_tree *tree, int room, const struct sap_hal
     struct sap_public_call call;
     sapporo_tree *const t = sap_call_begin(&call, SAP_HANDLE_TREE, tree);
     int status = t ? check_selection(t) : SAPPORO_ERR_CLOSED;
-    if (!status) status = done(t, t->ops->regions(t->tree, room, targets, region, n), "regions of the tree");
+    if (!status)
+        status = done(t, t->tree->ops->part->regions(t->tree, room, targets, region, n), "regions of the tree");
     return sap_call_end(&call, status);
 }
 
@@ -91,7 +92,7 @@ int sapporo_tree_part_select(sapporo_tree *tree, const struct sap_halo_wish *wis
     struct sap_public_call call;
     sapporo_tree *const t = sap_call_begin(&call, SAP_HANDLE_TREE, tree);
     int status = t ? check_selection(t) : SAPPORO_ERR_CLOSED;
-    if (!status) status = done(t, t->ops->select(t->tree, wish, count), "nodes for other parts");
+    if (!status) status = done(t, t->tree->ops->part->select(t->tree, wish, count), "nodes for other parts");
     return sap_call_end(&call, status);
 }
 
@@ -100,15 +101,15 @@ int sapporo_tree_part_selected(sapporo_tree *tree, struct sap_halo_node *node, d
     struct sap_public_call call;
     sapporo_tree *const t = sap_call_begin(&call, SAP_HANDLE_TREE, tree);
     int status = t ? check_selection(t) : SAPPORO_ERR_CLOSED;
-    if (!status) status = done(t, t->ops->selected(t->tree, node, x), "nodes for other parts");
+    if (!status) status = done(t, t->tree->ops->part->selected(t->tree, node, x), "nodes for other parts");
     return sap_call_end(&call, status);
 }
 
 /* Walks a tree with particles; rows of a walk that fails are NaN. */
 static int walk(sapporo_tree *t, const struct sap_tree_pass *pass, double (*acc)[3], double *pot, int *work)
 {
-    const int status = done(t, t->ops->walk(t->tree, pass, acc, pot, work), "force of the tree");
-    const int rows = sap_tree_pass_rows(pass, t->ops->count(t->tree, 0));
+    const int status = done(t, t->tree->ops->part->walk(t->tree, pass, acc, pot, work), "force of the tree");
+    const int rows = sap_tree_pass_rows(pass, t->tree->ops->count(t->tree, 0));
     for (int i = 0; i < rows && status && acc; i++) acc[i][0] = acc[i][1] = acc[i][2] = pot[i] = NAN;
     return status;
 }
@@ -127,6 +128,6 @@ int sapporo_tree_part_walked(sapporo_tree *tree, long long *particles, long long
 {
     struct sap_public_call call;
     sapporo_tree *const t = sap_call_look(&call, SAP_HANDLE_TREE, tree);
-    if (t) t->ops->walked(t->tree, particles, cells);
+    if (t) t->tree->ops->part->walked(t->tree, particles, cells);
     return sap_call_end(&call, t ? SAPPORO_OK : SAPPORO_ERR_CLOSED);
 }

@@ -9,7 +9,6 @@
 /* The object behind the handle of a tree.  Handles have the same type. */
 struct sapporo_tree {
     struct sap_object object;
-    const struct sap_tree_ops *ops;
     struct sap_tree_engine on;
     struct sap_tree_settings settings;
     struct sap_tree *tree;

@@ -137,6 +137,14 @@ void sap_context_note_wide(sapporo *c, const struct sap_jparticle *p)
     }
 }
 
+void sap_context_warn_wide(sapporo *c)
+{
+    if (c->wide)
+        sap_warn_once(&c->notes, SAP_WARN_RANGE,
+                      "coordinates beyond %.0e are near the end of single precision's range: use precision dp",
+                      SAP_WIDE);
+}
+
 /* ---- changing ------------------------------------------------------------------------------- */
 
 /* Multiplies the three axes of an address in a column by 2^exponent. */

@@ -285,5 +285,5 @@ const struct sap_engine sap_engine_cpu = {.backend = SAPPORO_BACKEND_CPU,
                                           .neighbour = sap_cpu_neighbour,
                                           .rows = sap_cpu_rows,
                                           .rows_copied = sap_cpu_rows_copied,
-                                          .tree = &sap_cpu_tree_ops,
+                                          .tree = &sap_cpu_tree_maker,
                                           .stepper = &sap_stepper_cpu};

@@ -10,7 +10,8 @@
 #include "kernel.h"
 
 extern const struct sap_engine sap_engine_cpu;
-extern const struct sap_tree_ops sap_cpu_tree_ops; /* tree/cpu_tree.c */
+extern const struct sap_tree_maker sap_cpu_tree_maker; /* tree/cpu_tree.c */
+extern const struct sap_tree_ops sap_cpu_tree_ops;
 
 struct sap_cpu_set {
     const struct sap_kernel *kernel;

@@ -211,7 +211,7 @@ struct sap_engine {
     int (*rows)(struct sap_device_set *devices, struct sap_jstore *host, double time, struct sap_given *given);
     /* CPU fallback only: another engine tells whether it now has a copy of the rows. */
     void (*rows_copied)(struct sap_device_set *devices, int copied);
-    const struct sap_tree_ops *tree;       /* NULL: none */
+    const struct sap_tree_maker *tree;     /* NULL: none */
     const struct sap_stepper_ops *stepper; /* steppers over trees; NULL: none */
     const struct sap_travel_ops *travel;   /* particles go to other processes from device memory; NULL: never */
 };

@@ -1,4 +1,4 @@
-/* tree_ops.h - the table of functions through which a context uses an engine's trees. */
+/* tree_ops.h - the tables of functions through which a context makes and uses an engine's trees. */
 #ifndef SAP_TREE_OPS_H
 #define SAP_TREE_OPS_H
 
@@ -8,7 +8,6 @@
 #include "sapporo_experiments.h"
 
 struct sap_device_set; /* engine.h */
-struct sap_tree;
 struct sap_tree_node;  /* tree_nodes.h */
 struct sap_cell;       /* physics/tree_cell.h */
 struct sap_tree_whole; /* tree_part.h */
@@ -59,17 +58,65 @@ enum sap_tree_none {
     SAP_TREE_GONE = -2  /* the device of the tree is lost */
 };
 
-/*
- * The context has checked counts and everything in host memory: addresses, finite numbers.  The engine checks numbers
- * in device memory.  A call that fails leaves the tree unchanged, or `count` returns that there is no tree.
- */
-struct sap_tree_ops {
+/* The first member of each tree: of an engine's, and of the tree over ranks that the part of a stepper has. */
+struct sap_tree {
+    const struct sap_tree_ops *ops;
+};
+
+/* What an engine does without a tree. */
+struct sap_tree_maker {
     int (*able)(const struct sap_device_set *devices); /* whether these devices support trees; NULL: all do */
     /* Bytes of host memory that a tree of n particles takes; *device_bytes: of device memory, in addition. */
     size_t (*memory)(const struct sap_device_set *devices, const struct sap_tree_settings *settings, int n,
                      size_t *device_bytes);
+    void (*kind)(const struct sap_device_set *devices, const struct sap_tree_settings *settings, char *text,
+                 size_t room);
     int (*create)(struct sap_device_set *devices, const struct sap_tree_settings *settings, int n,
                   struct sap_tree **tree);
+};
+
+/* Forces, neighbours and properties, for calls of sapporo_tree.h. */
+struct sap_tree_ask_ops {
+    int (*force)(struct sap_tree *tree, const sapporo_tree_request *request, double (*acc)[3], double *pot);
+    /* Writes NaN into results in device memory, if the device still works; NULL: the engine has no device memory. */
+    void (*erase)(struct sap_tree *tree, int ni, double (*acc)[3], double *pot);
+    int (*search)(struct sap_tree *tree, int ni, sapporo_column x, sapporo_column h, long long *first, long long room,
+                  int *list);
+    int (*statistics)(struct sap_tree *tree, sapporo_tree_statistics *statistics);
+};
+
+/* What ranks need of a tree that is a part of a whole (tree_part.h). */
+struct sap_tree_part_ops {
+    /* Says that the trees of later builds are parts of a whole; NULL: that they are wholes. */
+    void (*join)(struct sap_tree *tree, const struct sap_tree_whole *whole);
+    /* Fills the structure; if its arrays are NULL, only the numbers nodes, n and groups. */
+    int (*structure)(struct sap_tree *tree, struct sap_tree_structure *structure);
+    /*
+     * Tell the regions of a tree with particles, and select what regions of other parts refuse (tree_regions.h), as
+     * mpi/tree_halo.c does from `structure`; all three NULL: the caller does.  regions: writes `room` regions, of which
+     * the first n are those of the tree.  select: writes the numbers of nodes and particles for each part.  selected:
+     * copies them, part by part.
+     */
+    int (*regions)(struct sap_tree *tree, int room, const struct sap_halo_targets *targets,
+                   struct sap_halo_region *region, int *n);
+    int (*select)(struct sap_tree *tree, const struct sap_halo_wish *wish, int (*count)[2]);
+    int (*selected)(struct sap_tree *tree, struct sap_halo_node *node, double (*x)[4]);
+    /* Copies the nodes and particles of other parts; halo->nodes > 0, and the tree has particles. */
+    int (*import)(struct sap_tree *tree, const struct sap_tree_halo *halo);
+    /* Computes forces on particles of the tree, at least one; work: the interactions of each row, NULL: not wanted. */
+    int (*walk)(struct sap_tree *tree, const struct sap_tree_pass *pass, double (*acc)[3], double *pot, int *work);
+    /* Interactions of the last force or walk: with particles, with cells. */
+    void (*walked)(const struct sap_tree *tree, long long *particles, long long *cells);
+};
+
+/*
+ * Life and builds, for calls of sapporo_tree.h and for steppers.  A tree over ranks has `build`, `refresh`, `count`,
+ * `interactions` and `words` alone (mpi/stepper_forces.c), of which the first two are collective.
+ *
+ * The context has checked counts and everything in host memory: addresses, finite numbers.  The engine checks numbers
+ * in device memory.  A call that fails leaves the tree unchanged, or `count` returns that there is no tree.
+ */
+struct sap_tree_ops {
     void (*destroy)(struct sap_tree *tree);
     /* Copies the particles for the next build or refresh. */
     int (*set)(struct sap_tree *tree, const sapporo_tree_particles *particles);
@@ -85,41 +132,14 @@ struct sap_tree_ops {
     /* Number of particles of the tree, or sap_tree_none.  cells 1: a tree whose moments are missing until the next
      * refresh counts as a tree. */
     int (*count)(const struct sap_tree *tree, int cells);
+    double (*interactions)(const struct sap_tree *tree); /* per row, of the last force */
     /* Sets group_extent for the next build, of a tree whose settings have `splits`. */
     void (*limit)(struct sap_tree *tree, double group_extent);
     /* Twice the radii of balls that hold the bounds of groups: the median, and the largest; both 0 without a tree. */
     int (*extents)(struct sap_tree *tree, double *median, double *largest);
-    int (*force)(struct sap_tree *tree, const sapporo_tree_request *request, double (*acc)[3], double *pot);
-    /* Writes NaN into results in device memory, if the device still works; NULL: the engine has no device memory. */
-    void (*erase)(struct sap_tree *tree, int ni, double (*acc)[3], double *pot);
-    int (*search)(struct sap_tree *tree, int ni, sapporo_column x, sapporo_column h, long long *first, long long room,
-                  int *list);
-    int (*statistics)(struct sap_tree *tree, sapporo_tree_statistics *statistics);
-    double (*interactions)(const struct sap_tree *tree); /* per row, of the last force */
-    /* Interactions of the last force or walk: with particles, with cells. */
-    void (*walked)(const struct sap_tree *tree, long long *particles, long long *cells);
-    /* Fills the structure; if its arrays are NULL, only the numbers nodes, n and groups. */
-    int (*structure)(struct sap_tree *tree, struct sap_tree_structure *structure);
-    /* Says that the trees of later builds are parts of a whole (tree_part.h); NULL: that they are wholes. */
-    void (*join)(struct sap_tree *tree, const struct sap_tree_whole *whole);
-    /*
-     * Tell the regions of a tree with particles, and select what regions of other parts refuse (tree_regions.h), as
-     * mpi/tree_halo.c does from `structure`; all three NULL: the caller does.  regions: writes `room` regions, of which
-     * the first n are those of the tree.  select: writes the numbers of nodes and particles for each part.  selected:
-     * copies them, part by part.
-     */
-    int (*regions)(struct sap_tree *tree, int room, const struct sap_halo_targets *targets,
-                   struct sap_halo_region *region, int *n);
-    int (*select)(struct sap_tree *tree, const struct sap_halo_wish *wish, int (*count)[2]);
-    int (*selected)(struct sap_tree *tree, struct sap_halo_node *node, double (*x)[4]);
-    /* Copies the nodes and particles of other parts; halo->nodes > 0, and the tree has particles. */
-    int (*import)(struct sap_tree *tree, const struct sap_tree_halo *halo);
-    /* Computes forces on particles of the tree, at least one (tree_part.h); work: the interactions of each row, NULL:
-     * not wanted. */
-    int (*walk)(struct sap_tree *tree, const struct sap_tree_pass *pass, double (*acc)[3], double *pot, int *work);
-    void (*kind)(const struct sap_device_set *devices, const struct sap_tree_settings *settings, char *text,
-                 size_t room);
     const char *(*words)(const struct sap_tree *tree); /* text why the last call failed; "": only the status is known */
+    const struct sap_tree_ask_ops *ask;
+    const struct sap_tree_part_ops *part;
 };
 
 #endif

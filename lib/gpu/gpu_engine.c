@@ -295,7 +295,7 @@ const struct sap_engine sap_engine_cuda = {.backend = SAPPORO_BACKEND_CUDA,
                                            .looks_at_addresses = 1,
                                            .flight = &flight_ops,
                                            .neighbour = neighbour,
-                                           .tree = &sap_gpu_tree_ops,
+                                           .tree = &sap_gpu_tree_maker,
                                            .stepper = &sap_stepper_gpu,
                                            .travel = &sap_travel_gpu};
 
@@ -383,6 +383,6 @@ const struct sap_engine sap_engine_opencl = {.backend = SAPPORO_BACKEND_OPENCL,
                                              .looks_at_addresses = 1,
                                              .flight = &flight_ops,
                                              .neighbour = neighbour,
-                                             .tree = &sap_gpu_tree_ops,
+                                             .tree = &sap_gpu_tree_maker,
                                              .stepper = &sap_stepper_gpu,
                                              .travel = &sap_travel_gpu};

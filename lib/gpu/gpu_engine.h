@@ -10,6 +10,7 @@
 extern const struct sap_engine sap_engine_cuda, sap_engine_opencl;
 
 /* Trees on accelerators (lib/gpu/tree/gpu_tree.c). */
+extern const struct sap_tree_maker sap_gpu_tree_maker; /* tree/gpu_tree.c */
 extern const struct sap_tree_ops sap_gpu_tree_ops;
 
 #endif

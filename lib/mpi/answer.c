@@ -2,7 +2,6 @@
 #include "mpi/answer.h"
 
 #include <math.h>
-#include <string.h>
 
 size_t sap_answer_bytes(const sapporo_mpi *h)
 {

@@ -4,7 +4,7 @@
  * By SAPPORO_MPI_WAY_TARGETS each rank computes the force of its j-particles on the i-particles of all ranks, one slab
  * after the other (slab.c); by SAPPORO_MPI_WAY_SOURCES the force of all j-particles on its i-particles (share.c).
  */
-#include "mpi/force.h"
+#include "mpi/handle.h"
 
 #include <limits.h>
 #include <math.h>
@@ -21,19 +21,6 @@
 #include "mpi/slab.h"
 #include "mpi/transport.h"
 #include "mpi/way.h"
-
-/* ------------------------------------------------------------------ memory */
-
-void sap_force_destroy(sapporo_mpi *h)
-{
-    sapporo_mpi_job *const j = h->job;
-    if (!j) return;
-    sap_slab_drop(h);
-    sap_share_drop(h);
-    h->job = NULL;
-    free(j->rows);
-    free(j);
-}
 
 /* ----------------------------------------------------------------- request */
 
@@ -329,7 +316,7 @@ int sapporo_mpi_force_begin(sapporo_mpi *handle, const sapporo_request *request,
     status = begin(h, &r);
     if (status) {
         sap_share_forget(h);
-        sap_force_destroy(h);
+        sap_mpi_free_job(h);
         return status;
     }
     h->job->number = sap_mpi_number();
@@ -422,5 +409,5 @@ int sapporo_mpi_force_end(sapporo_mpi_job *job, int ni, const sapporo_result *re
 void sapporo_mpi_force_free(sapporo_mpi_job *job)
 {
     sapporo_mpi *const h = job ? sap_mpi_find_job(job) : NULL;
-    if (h) sap_force_destroy(h);
+    if (h) sap_mpi_free_job(h);
 }

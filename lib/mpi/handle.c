@@ -12,7 +12,6 @@
 #include "base/structs.h"
 #include "context/partial.h"
 #include "mpi/blocks.h"
-#include "mpi/force.h"
 #include "mpi/node.h"
 #include "mpi/share.h"
 #include "mpi/slab.h"
@@ -59,6 +58,17 @@ sapporo_mpi *sap_mpi_find_job(const sapporo_mpi_job *job)
     sapporo_mpi *const h = sap_listed_search(SAP_LISTED_SUMS, has_job, (uintptr_t)job);
     if (h) sap_link_look(&h->link);
     return h;
+}
+
+void sap_mpi_free_job(sapporo_mpi *h)
+{
+    sapporo_mpi_job *const j = h->job;
+    if (!j) return;
+    sap_slab_drop(h);
+    sap_share_drop(h);
+    h->job = NULL;
+    free(j->rows);
+    free(j);
 }
 
 /* ----------------------------------------------------------------- opening */
@@ -229,7 +239,7 @@ static void free_types(sapporo_mpi *h)
 static void destroy(sapporo_mpi *h)
 {
     const int keeps = sap_link_keeps(&h->link);
-    sap_force_destroy(h);
+    sap_mpi_free_job(h);
     sap_transport_close(h);
     if (!keeps || h->transport <= SAPPORO_MPI_TRANSPORT_HOST) sapporo_close(h->context); /* else MPI may use its hold */
     free_types(h);

@@ -90,6 +90,9 @@ struct sapporo_mpi {
 /* The object of an open handle; NULL: there is none. */
 sapporo_mpi *sap_mpi_find(const sapporo_mpi *handle);
 
+/* Frees the force of a handle, if there is one. */
+void sap_mpi_free_job(sapporo_mpi *h);
+
 /* The open handle with this job; NULL: there is none. */
 sapporo_mpi *sap_mpi_find_job(const sapporo_mpi_job *job);
 

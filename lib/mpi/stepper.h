@@ -14,6 +14,12 @@
 
 enum { SAP_STEPPER_COUNTS = 2 * SAP_STEP_LEVELS + 5 };
 
+/* The tree of a stepper over ranks: of the part of this rank, which calls its table (engine/tree_ops.h). */
+struct sap_stepper_tree {
+    struct sap_tree base;
+    sapporo_mpi_stepper *of;
+};
+
 struct sapporo_mpi_stepper {
     struct sap_listed listed;
     struct sap_link link;
@@ -21,6 +27,7 @@ struct sapporo_mpi_stepper {
     sapporo_tree_options tree_options;   /* the same */
     sapporo_stepper *stepper;            /* of the particles of this rank */
     sapporo_mpi_tree *tree;              /* NULL: direct sums */
+    struct sap_stepper_tree as_tree;     /* of `tree`, for the part of this rank */
     sapporo_mpi *sums;                   /* NULL: a tree */
     const char *call;                    /* name of the call under way, for errors */
     char kind[96], words[SAP_LINK_TEXT]; /* words: what failed in the last force, build or refresh */

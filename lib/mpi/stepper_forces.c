@@ -1,6 +1,5 @@
 /* stepper_forces.c - what the part of a rank asks of all ranks: statuses, sums, trees and forces (stepper.h). */
 #include <limits.h>
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -83,7 +82,7 @@ int sap_mpi_stepper_note(sapporo_mpi_stepper *h, int status, const char *text)
 
 /* --------------------------------------------------------------------- trees */
 
-static sapporo_mpi_stepper *of_tree(struct sap_tree *tree) { return (void *)tree; }
+static sapporo_mpi_stepper *of_tree(const struct sap_tree *tree) { return ((const struct sap_stepper_tree *)tree)->of; }
 
 static sapporo_tree_particles particles_of(const sapporo_mpi_stepper *h)
 {
@@ -111,36 +110,21 @@ static int refresh(struct sap_tree *tree)
 
 static int count(const struct sap_tree *tree, int cells)
 {
-    const sapporo_mpi_stepper *const h = (const void *)tree;
+    const sapporo_mpi_stepper *const h = of_tree(tree);
     (void)cells;
     return h->built ? h->massive : (int)SAP_TREE_NONE;
 }
 
 static double interactions(const struct sap_tree *tree)
 {
-    const sapporo_mpi_stepper *const h = (const void *)tree;
+    const sapporo_mpi_stepper *const h = of_tree(tree);
     return h->interactions;
 }
 
-/* Trees over ranks are not counted: their size depends on the division among ranks. */
-static size_t memory(const struct sap_device_set *devices, const struct sap_tree_settings *settings, int n,
-                     size_t *device_bytes)
-{
-    (void)devices;
-    (void)settings;
-    (void)n;
-    *device_bytes = 0;
-    return 0;
-}
+static const char *tree_words(const struct sap_tree *tree) { return words(of_tree(tree)); }
 
-static const char *tree_words(const struct sap_tree *tree) { return words((const void *)tree); }
-
-static const struct sap_tree_ops trees = {.build = build,
-                                          .refresh = refresh,
-                                          .count = count,
-                                          .interactions = interactions,
-                                          .memory = memory,
-                                          .words = tree_words};
+static const struct sap_tree_ops tree_ops = {
+    .build = build, .refresh = refresh, .count = count, .interactions = interactions, .words = tree_words};
 
 static int force_by_tree(sapporo_mpi_stepper *h, const struct sap_step_rows *r)
 {
@@ -215,14 +199,14 @@ static int force(void *of, const struct sap_step_rows *rows)
 struct sap_stepper_whole sap_mpi_stepper_whole(sapporo_mpi_stepper *h)
 {
     const int threads = h->tree ? h->tree_options.threads : sapporo_get_threads(sapporo_mpi_context(h->sums));
+    h->as_tree = (struct sap_stepper_tree){{&tree_ops}, h};
     return (struct sap_stepper_whole){.of = h,
                                       .agree = agree,
                                       .add_counts = add_counts,
                                       .add = add,
                                       .begin = begin,
                                       .words = words,
-                                      .trees = h->tree ? &trees : NULL,
-                                      .tree = h->tree ? (void *)h : NULL,
+                                      .tree = h->tree ? &h->as_tree.base : NULL,
                                       .source = {.force = force,
                                                  .of = h,
                                                  .threads = threads,

@@ -1,6 +1,5 @@
 /* stepper_save.c - sapporo_mpi_stepper_save: rank 0 writes the particles of all ranks to one file (stepper_saved.h). */
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

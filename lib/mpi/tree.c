@@ -11,12 +11,6 @@
 /* State of the process (base/process.h). */
 static _Thread_local char create_error[SAP_LINK_TEXT];
 
-int sap_mpi_tree_no_memory(sapporo_mpi_tree *h, int n)
-{
-    return sap_link_fail(&h->link, SAPPORO_ERR_MEMORY, "%s: out of memory for %d particles and %d ranks", h->call, n,
-                         h->link.size);
-}
-
 void sap_mpi_tree_release(const sapporo_mpi_tree *h, void *memory)
 {
     if (!h->link.broken) free(memory);

@@ -116,7 +116,11 @@ struct sapporo_mpi_tree {
 };
 
 /* Sets the error of too little memory for n particles. */
-int sap_mpi_tree_no_memory(sapporo_mpi_tree *h, int n);
+static inline int sap_mpi_tree_no_memory(sapporo_mpi_tree *h, int n)
+{
+    return sap_link_fail(&h->link, SAPPORO_ERR_MEMORY, "%s: out of memory for %d particles and %d ranks", h->call, n,
+                         h->link.size);
+}
 
 /* Frees memory that MPI may still use, unless the link is broken. */
 void sap_mpi_tree_release(const sapporo_mpi_tree *h, void *memory);

@@ -79,14 +79,8 @@ static int build_ahead(sapporo_mpi_tree *h, const sapporo_tree_particles *p, dou
     return refreshed;
 }
 
-/* What all ranks decide together. */
-struct decision {
-    int builds;
-    double lead;
-};
-
 /* Decides from the costs of all ranks, and of the rank that has most to do. */
-static void decide(const sapporo_mpi_tree *h, double factor, struct decision *d)
+static struct sap_pace_plan decide(const sapporo_mpi_tree *h, double factor)
 {
     enum { LACKS = 1, KNOWS, BEST, LAST, BEFORE };
     struct sap_tree_pace sum = {.age = h->pace.age, .lead = h->pace.lead}, most = sum;
@@ -100,13 +94,15 @@ static void decide(const sapporo_mpi_tree *h, double factor, struct decision *d)
         most.best = fmax(most.best, sap_link_field(&h->link, r, BEST));
         most.last = fmax(most.last, sap_link_field(&h->link, r, LAST));
     }
-    d->builds = lacks || sap_pace_ends(&sum, factor, knows) || sap_pace_ends(&most, factor, 0);
-    d->lead = lacks || !knows ? 0 : sap_pace_lead(&sum, knows);
+    struct sap_pace_plan plan = sap_pace_decide(&sum, factor, lacks, knows);
+    plan.builds |= sap_pace_ends(&most, factor, 0);
+    if (!knows) plan.lead = 0;
+    return plan;
 }
 
 /* Collective.  Checks the arguments of all ranks, and decides. */
 static int ask(sapporo_mpi_tree *h, const sapporo_tree_particles *given, double factor, sapporo_tree_particles *p,
-               struct decision *d)
+               struct sap_pace_plan *plan)
 {
     static const char *const name[] = {"factor", NULL, NULL, NULL, NULL, NULL};
     enum { FIELDS = sizeof name / sizeof *name };
@@ -118,15 +114,15 @@ static int ask(sapporo_mpi_tree *h, const sapporo_tree_particles *given, double 
     const double field[FIELDS] = {
         factor, !h->built || p->n != h->given, h->past[0] == p->n, h->pace.best, h->pace.last, h->pace.before};
     status = sap_link_compare(&h->link, status, FIELDS, field, name);
-    if (!status) decide(h, factor, d);
+    if (!status) *plan = decide(h, factor);
     return status;
 }
 
-static int renew(sapporo_mpi_tree *h, const sapporo_tree_particles *p, const struct decision *d)
+static int renew(sapporo_mpi_tree *h, const sapporo_tree_particles *p, const struct sap_pace_plan *plan)
 {
     int status = SAPPORO_ERR_NOT_FINITE;
-    if (!d->builds) return sap_mpi_tree_refresh(h, p);
-    if (d->lead > 0) status = build_ahead(h, p, d->lead);
+    if (!plan->builds) return sap_mpi_tree_refresh(h, p);
+    if (plan->lead > 0) status = build_ahead(h, p, plan->lead);
     return status == SAPPORO_ERR_NOT_FINITE ? sap_mpi_tree_build_anew(h, p, 0) : status;
 }
 
@@ -135,16 +131,16 @@ int sapporo_mpi_tree_refresh_or_build(sapporo_mpi_tree *tree, const sapporo_tree
 {
     sapporo_mpi_tree *const h = sap_mpi_tree_find(tree);
     sapporo_tree_particles p = {.n = 0};
-    struct decision d = {.builds = 0};
+    struct sap_pace_plan plan = {.builds = 0};
     if (built) *built = 0;
     if (!h) return SAPPORO_ERR_CLOSED;
     if (h->link.broken) return h->link.broken;
     const sap_fpenv callers = sap_fp_enter();
     h->call = sap_link_begin(&h->link, SAP_CALL_TREE_REFRESH_OR_BUILD);
-    int status = ask(h, particles, factor == 0 ? SAP_PACE_FACTOR : factor, &p, &d);
-    if (!status) status = renew(h, &p, &d);
+    int status = ask(h, particles, factor == 0 ? SAP_PACE_FACTOR : factor, &p, &plan);
+    if (!status) status = renew(h, &p, &plan);
     if (!status) keep_past(h, &p);
-    if (built) *built = d.builds && !status;
+    if (built) *built = plan.builds && !status;
     sap_fp_leave(callers);
     return status;
 }

@@ -12,7 +12,6 @@
  * a multiple of the group size.  Groups then have the same members whatever the division, so the interactions of the
  * last force foretell those of the next one.
  */
-#include <stdlib.h>
 #include <string.h>
 
 #include "context/partial.h"

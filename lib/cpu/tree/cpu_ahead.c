@@ -77,16 +77,16 @@ int sap_cpu_tree_build_ahead(struct sap_tree *opaque_tree, double lead)
     struct looking_ahead l = {t, lead};
     const int threads = threads_for(t);
     if (!t->given.past_x[1] || t->given.past[0] != t->given.n || !is_in_range(t, threads))
-        return sap_cpu_tree_ops.build(opaque_tree);
+        return sap_cpu_tree_build(opaque_tree);
     sap_team_for(threads, t->given.n, sap_team_chunk(t->given.n, threads, AT_ONCE), look_ahead, &l);
     t->given.past[1] = -1;
     exchange_positions(t);
-    int status = sap_cpu_tree_ops.build(opaque_tree);
+    int status = sap_cpu_tree_build(opaque_tree);
     exchange_positions(t);
-    if (status == SAPPORO_ERR_NOT_FINITE) return sap_cpu_tree_ops.build(opaque_tree);
+    if (status == SAPPORO_ERR_NOT_FINITE) return sap_cpu_tree_build(opaque_tree);
     if (status) return status;
     const sapporo_tree_statistics built = t->done;
-    status = sap_cpu_tree_ops.refresh(opaque_tree);
+    status = sap_cpu_tree_refresh(opaque_tree);
     if (status) return status;
     for (int phase = SAPPORO_PHASE_SORT; phase <= SAPPORO_PHASE_MOMENTS; phase++)
         t->done.seconds[phase] += built.seconds[phase];

@@ -1,6 +1,5 @@
 /* cpu_moments.c - masses, moments and boxes of nodes from the leaves up; words for the walk. */
 #include <math.h>
-#include <string.h>
 
 #include "base/team.h"
 #include "cpu/tree/cpu_tree.h"

@@ -1,17 +1,12 @@
-/* cpu_tree.c - the CPU engine's table for trees: memory, particles, build and refresh. */
-#include <math.h>
+/* cpu_tree.c - the CPU engine's tables for trees: memory, particles, and what a tree is. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/clock.h"
-#include "base/fpenv.h"
 #include "base/structs.h"
 #include "base/team.h"
 #include "base/threads.h"
 #include "cpu/tree/cpu_tree.h"
-#include "engine/pull.h"
-#include "engine/tree_macs.h"
 #include "engine/tree_options.h"
 #include "engine/tree_structure.h"
 
@@ -45,8 +40,7 @@ static size_t bytes_of_groups(const struct sap_tree_settings *settings, int n)
 static size_t memory(const struct sap_device_set *opaque_set, const struct sap_tree_settings *settings, int n,
                      size_t *device_bytes)
 {
-    const struct sap_cpu_set *const devices = (const void *)opaque_set;
-    (void)devices;
+    (void)opaque_set;
     if (device_bytes) *device_bytes = 0;
     return sizeof(struct sap_cpu_tree) + bytes_of_particles((size_t)n) +
            sap_cpu_bytes_of_nodes((size_t)usual_nodes(n)) + bytes_of_groups(settings, n) +
@@ -103,6 +97,7 @@ static int create(struct sap_device_set *opaque_set, const struct sap_tree_setti
     struct sap_cpu_tree *t = calloc(1, sizeof *t);
     *tree = NULL;
     if (!t) return SAPPORO_ERR_MEMORY;
+    t->base.ops = &sap_cpu_tree_ops;
     t->settings = *settings;
     t->frame.settings = &t->settings;
     t->frame.narrow = sap_isa_tree_kernel(devices->isa, SAPPORO_SP);
@@ -110,10 +105,10 @@ static int create(struct sap_device_set *opaque_set, const struct sap_tree_setti
     t->threads = devices->threads;
     t->room = n;
     if (reserve_particles(t)) {
-        destroy((void *)t);
+        destroy(&t->base);
         return SAPPORO_ERR_MEMORY;
     }
-    *tree = (void *)t;
+    *tree = &t->base;
     return SAPPORO_OK;
 }
 
@@ -132,21 +127,7 @@ static const char *words(const struct sap_tree *opaque_tree)
     return t->words;
 }
 
-int sap_cpu_tree_failed(struct sap_cpu_tree *t, int status, const char *why)
-{
-    (void)snprintf(t->words, sizeof t->words, "%s", why);
-    return status;
-}
-
 /* ---- particles ------------------------------------------------------------------------ */
-
-/* Returns the threads that are worth waking for n particles. */
-static int threads_for(const struct sap_cpu_tree *t, int n)
-{
-    enum { A_THREAD = 16384 };
-    const int most = 1 + n / A_THREAD;
-    return sap_threads_now(most < t->threads ? most : t->threads);
-}
 
 /* Particles that threads take. */
 struct taking {
@@ -175,216 +156,10 @@ static int set(struct sap_tree *opaque_tree, const sapporo_tree_particles *p)
     t->words[0] = '\0';
     if (p->memory != SAPPORO_MEMORY_HOST)
         return sap_cpu_tree_failed(t, SAPPORO_ERR_UNSUPPORTED, "the CPU engine works on host memory only");
-    const int threads = threads_for(t, p->n);
+    const int threads = sap_cpu_tree_threads(t, p->n);
     struct taking taking = {t, p};
     sap_team_for(threads, p->n, sap_team_chunk(p->n, threads, AT_ONCE), take_some, &taking);
     t->given.n = p->n;
-    return SAPPORO_OK;
-}
-
-/* ---- build and refresh -------------------------------------------------------------------- */
-
-static void gather_some(void *argument, ptrdiff_t from, ptrdiff_t to)
-{
-    enum { AHEAD = 16 }; /* addresses lie anywhere: their particles are asked for so many turns before */
-    struct sap_cpu_tree *const t = argument;
-    for (int k = (int)from; k < to; k++) {
-        const int i = t->order.address[k], next = k + AHEAD < to ? t->order.address[k + AHEAD] : i;
-        __builtin_prefetch(t->given.x[next]);
-        __builtin_prefetch(t->given.x[next] + 2);
-        __builtin_prefetch(t->given.mass + next);
-        for (int c = 0; c < 3; c++) t->own.x[k][c] = t->given.x[i][c];
-        t->own.x[k][3] = t->given.mass[i] * t->frame.mass_unit;
-    }
-}
-
-/* Notes the index of each particle, by address. */
-static void note_places(void *argument, ptrdiff_t from, ptrdiff_t to)
-{
-    struct sap_cpu_tree *const t = argument;
-    for (int k = (int)from; k < to; k++) t->place[t->order.address[k]] = k;
-}
-
-/* Copies the given particles in sorted order, which is new after a build. */
-static void gather(struct sap_cpu_tree *t, double mass_unit, int is_new, int threads)
-{
-    enum { AT_ONCE = 1024 };
-    t->frame.mass_unit = mass_unit;
-    sap_team_for(threads, t->own.n, sap_team_chunk(t->own.n, threads, AT_ONCE), gather_some, t);
-    if (is_new) sap_team_for(threads, t->own.n, sap_team_chunk(t->own.n, threads, AT_ONCE), note_places, t);
-}
-
-/* Sets the units of walks for the cube and the box of the given particles, or of the whole. */
-static void take_units(struct sap_cpu_tree *t, const struct sap_cpu_box *box)
-{
-    const double *const low = t->is_part ? t->whole.low : box->low, *const high =
-                                                                        t->is_part ? t->whole.high : box->high;
-    t->frame.soft = sap_softening_of(&t->settings, t->given.h, t->own.n);
-    const struct sap_tree_units units = sap_tree_units_of(&t->frame.cube, low, high, t->frame.soft.longest_2);
-    memcpy(t->frame.middle, units.middle, sizeof t->frame.middle);
-    t->frame.unit = units.unit;
-    t->frame.soft.eps2 = fmin(t->frame.soft.eps2, units.eps2); /* 0 where it is too small */
-    t->frame.is_point = units.is_point;
-}
-
-/* What a build or a refresh must know of the given particles. */
-struct given_look {
-    struct sap_cpu_box box;
-    double mass_unit, pull;
-    int members; /* of the sample */
-    int signs;   /* masses have both signs */
-};
-
-/* Computes moments; this completes the tree. */
-static void finish(struct sap_cpu_tree *t, const struct given_look *look, int is_new, int threads)
-{
-    const double start = sap_clock_seconds();
-    sap_cpu_free_nodes(&t->halo); /* its words are in the units of the tree before */
-    t->frame.pull = look->pull;
-    take_units(t, &look->box);
-    gather(t, look->mass_unit, is_new, threads);
-    sap_cpu_tree_gather_lengths(t);
-    if (t->own.nodes > 0) sap_cpu_tree_moments(t, threads);
-    t->built = 1;
-    t->done.seconds[SAPPORO_PHASE_MOMENTS] = sap_clock_seconds() - start;
-}
-
-/* Computes the sum of |m|; signs: whether there are masses of both signs. */
-static double sum_masses(const struct sap_cpu_tree *t, int *signs)
-{
-    double sum = 0, least = 0, most = 0;
-    for (int i = 0; i < t->given.n; i++) {
-        const double mass = t->given.mass[i];
-        sum += fabs(mass);
-        least = mass < least ? mass : least;
-        most = mass > most ? mass : most;
-    }
-    *signs = least < 0 && most > 0;
-    return sum;
-}
-
-/* Looks at the given particles; fails if their moments exceed the range of double.  is_new: for a build. */
-static int look_at_given(struct sap_cpu_tree *t, struct given_look *look, int is_new, int threads)
-{
-    const double(*const x)[3] = (const double(*)[3])t->given.x;
-    const int by_pull = sap_mac_row(t->settings.mac).by_pull && !t->is_part;
-    const double sum = sum_masses(t, &look->signs);
-    look->mass_unit = sap_tree_mass_unit(t->is_part ? t->whole.weight : sum);
-    look->box = sap_cpu_tree_box_of(x, t->given.n, threads);
-    if (!sap_tree_in_range(look->box.low, look->box.high, sum))
-        return sap_cpu_tree_failed(t, SAPPORO_ERR_NOT_FINITE, SAP_TREE_OUT_OF_RANGE);
-    look->members = (is_new && !t->is_part) || by_pull ? sap_cpu_tree_take_sample(x, t->given.n, t->builder.sample) : 0;
-    look->pull = t->is_part ? t->whole.pull
-                 : by_pull  ? sap_tree_pull((const double(*)[SAP_CUBE_SAMPLE])t->builder.sample, look->members, sum)
-                            : 1;
-    return SAPPORO_OK;
-}
-
-/* Restores the order of the present tree, since a failed build has sorted its own keys into the same array. */
-static void restore_order(struct sap_cpu_tree *t)
-{
-    for (int i = 0; i < t->own.n && t->built; i++) t->order.address[t->place[i]] = i;
-}
-
-/* Makes the nodes of an octree from sorted keys. */
-static int make_octree(struct sap_cpu_tree *t, const struct sap_cube *cube, int signs, struct sap_tree_nodes *made,
-                       int threads)
-{
-    const double(*const x)[3] = (const double(*)[3])t->given.x;
-    const double start = sap_clock_seconds();
-    sap_cpu_tree_sort(cube, (int)t->settings.curve, x, signs ? t->given.mass : NULL, t->given.n, &t->order, threads);
-    t->builder.sorted_seconds = sap_clock_seconds() - start;
-    struct sap_cpu_draft d = {t->given.n, t->settings.leaf_size, t->order.key, made};
-    return sap_cpu_tree_link(&d, threads);
-}
-
-/* Makes the nodes of a kd-tree. A particle that walks alone needs no cells of eight children. */
-static int make_kdtree(struct sap_cpu_tree *t, const struct given_look *look, struct sap_tree_nodes *made, int threads)
-{
-    const struct sap_kd_input in = {.n = t->given.n,
-                                    .x = t->given.x[0],
-                                    .mass = t->given.mass,
-                                    .x_stride = 3,
-                                    .mass_stride = 1,
-                                    .mass_unit = look->mass_unit,
-                                    .signs = look->signs,
-                                    .low = look->box.low,
-                                    .high = look->box.high,
-                                    .leaf_size = t->settings.leaf_size,
-                                    .levels = t->settings.walk == SAPPORO_WALK_STACKLESS ? 1 : 3};
-    return sap_kd_build(&t->builder.kd, &in, made, threads);
-}
-
-/* Gives the tree the nodes of a build. */
-static void take_nodes(struct sap_cpu_tree *t, const struct sap_cube *cube, const struct sap_tree_nodes *made,
-                       int threads)
-{
-    t->own.n = t->given.n;
-    t->frame.cube = *cube;
-    t->builder.spare_node = t->own.node;
-    t->builder.spare_room = t->own.room;
-    t->own.node = made->node;
-    t->own.room = made->room;
-    t->own.nodes = made->nodes;
-    t->own.levels = made->levels;
-    memcpy(t->own.level_first, made->level_first, sizeof t->own.level_first);
-    for (int k = 0; k < t->own.n && t->settings.kind == SAPPORO_TREE_KDTREE; k++)
-        t->order.address[k] = t->builder.kd.point[k].address;
-    sap_cpu_tree_cut_groups(t, threads);
-}
-
-/* Makes the nodes of a tree in the spare array, and allocates memory for their cells. */
-static int make_nodes(struct sap_cpu_tree *t, const struct given_look *look, const struct sap_cube *cube,
-                      struct sap_tree_nodes *made, int threads)
-{
-    const int kd = t->settings.kind == SAPPORO_TREE_KDTREE;
-    *made = (struct sap_tree_nodes){.room = t->builder.spare_room, .node = t->builder.spare_node};
-    int status = kd ? make_kdtree(t, look, made, threads) : make_octree(t, cube, look->signs, made, threads);
-    t->builder.spare_node = made->node;
-    t->builder.spare_room = made->room;
-    if (!status) status = sap_cpu_reserve_cells(&t->own, made->room);
-    if (status && !kd) restore_order(t);
-    return status ? sap_cpu_tree_failed(t, status, "for cells") : SAPPORO_OK;
-}
-
-/* Builds a tree. All steps that can fail come before the first change of the present tree. */
-static int build(struct sap_tree *opaque_tree)
-{
-    struct sap_cpu_tree *const t = (void *)opaque_tree;
-    const int threads = threads_for(t, t->given.n);
-    const double start = sap_clock_seconds();
-    struct sap_tree_nodes made;
-    struct given_look look;
-    t->words[0] = '\0';
-    int status = look_at_given(t, &look, 1, threads);
-    if (status) return status;
-    const struct sap_cube cube =
-        t->is_part ? t->whole.cube : sap_tree_cube(look.box.low, look.box.high, t->builder.sample, look.members);
-    const double looked = sap_clock_seconds() - start;
-    t->builder.sorted_seconds = 0;
-    status = make_nodes(t, &look, &cube, &made, threads);
-    if (status) return status;
-    take_nodes(t, &cube, &made, threads);
-    const double sorted = looked + t->builder.sorted_seconds;
-    t->done = (sapporo_tree_statistics){
-        .group_extent = t->settings.group_extent,
-        .seconds = {[SAPPORO_PHASE_SORT] = sorted, [SAPPORO_PHASE_LINK] = sap_clock_seconds() - start - sorted}};
-    finish(t, &look, 1, threads);
-    return SAPPORO_OK;
-}
-
-static int refresh(struct sap_tree *opaque_tree)
-{
-    struct sap_cpu_tree *const t = (void *)opaque_tree;
-    const int threads = threads_for(t, t->own.n);
-    struct given_look look;
-    t->words[0] = '\0';
-    if (!t->built || t->given.n != t->own.n)
-        return sap_cpu_tree_failed(t, SAPPORO_ERR_ARGUMENT, "there is no tree of so many particles");
-    const int status = look_at_given(t, &look, 0, threads);
-    if (status) return status;
-    t->done.seconds[SAPPORO_PHASE_SORT] = t->done.seconds[SAPPORO_PHASE_LINK] = 0;
-    finish(t, &look, 0, threads);
     return SAPPORO_OK;
 }
 
@@ -409,7 +184,7 @@ static int statistics(struct sap_tree *opaque_tree, sapporo_tree_statistics *s)
         if (t->own.node[k].count > s->largest_leaf) s->largest_leaf = t->own.node[k].count;
     }
     s->groups = t->built ? t->self.groups : 0;
-    sap_cpu_tree_need_bounds(t, NULL, threads_for(t, t->own.n));
+    sap_cpu_tree_need_bounds(t, NULL, sap_cpu_tree_threads(t, t->own.n));
     for (int g = 0; g < s->groups; g++) s->wide_groups += t->group[g].wide != 0;
     s->depth = s->cells > 0 ? t->own.levels - 1 : 0;
     s->host_bytes = sizeof *t + bytes_of_particles((size_t)t->room) + sap_cpu_bytes_of_nodes((size_t)t->own.room) +
@@ -430,7 +205,7 @@ static int extents(struct sap_tree *opaque_tree, double *median, double *largest
     double *const extent = malloc(((size_t)groups + 1) * sizeof *extent);
     t->words[0] = '\0';
     if (!extent) return sap_cpu_tree_failed(t, SAPPORO_ERR_MEMORY, "for extents of groups");
-    sap_cpu_tree_need_bounds(t, NULL, threads_for(t, t->own.n));
+    sap_cpu_tree_need_bounds(t, NULL, sap_cpu_tree_threads(t, t->own.n));
     for (int g = 0; g < groups; g++) extent[g] = 2 * sap_bound_size(&t->group[g].bound);
     sap_tree_extents(extent, groups, median, largest);
     free(extent);
@@ -488,7 +263,7 @@ static int structure(struct sap_tree *opaque_tree, struct sap_tree_structure *s)
     s->groups = t->built ? t->self.groups : 0;
     if (!s->address) return SAPPORO_OK;
     struct copying c = {t, s};
-    const int threads = threads_for(t, s->n);
+    const int threads = sap_cpu_tree_threads(t, s->n);
     sap_team_for(threads, s->nodes, sap_team_chunk(s->nodes, threads, AT_ONCE), copy_some_nodes, &c);
     memcpy(s->address, t->order.address, (size_t)s->n * sizeof *s->address);
     memcpy(s->group, t->group_of, (size_t)s->n * sizeof *s->group);
@@ -505,27 +280,28 @@ static int search(struct sap_tree *opaque_tree, int ni, sapporo_column x, sappor
     return sap_cpu_tree_search(t, ni, x, h, first, room, list, sap_threads_now(t->threads));
 }
 
+static const struct sap_tree_ask_ops ask = {.force = sap_cpu_tree_force, .search = search, .statistics = statistics};
+
+static const struct sap_tree_part_ops part = {.join = sap_cpu_tree_join,
+                                              .structure = structure,
+                                              .import = sap_cpu_tree_import,
+                                              .walk = sap_cpu_tree_walk,
+                                              .walked = walked};
+
 const struct sap_tree_ops sap_cpu_tree_ops = {
-    .memory = memory,
-    .create = create,
     .destroy = destroy,
     .set = set,
-    .build = build,
-    .refresh = refresh,
+    .build = sap_cpu_tree_build,
+    .refresh = sap_cpu_tree_refresh,
     .past = sap_cpu_tree_past,
     .build_ahead = sap_cpu_tree_build_ahead,
     .count = count,
+    .interactions = interactions,
     .limit = limit,
     .extents = extents,
-    .force = sap_cpu_tree_force,
-    .search = search,
-    .statistics = statistics,
-    .interactions = interactions,
-    .walked = walked,
-    .structure = structure,
-    .join = sap_cpu_tree_join,
-    .import = sap_cpu_tree_import,
-    .walk = sap_cpu_tree_walk,
-    .kind = kind,
     .words = words,
+    .ask = &ask,
+    .part = &part,
 };
+
+const struct sap_tree_maker sap_cpu_tree_maker = {.memory = memory, .kind = kind, .create = create};

@@ -97,6 +97,7 @@ struct sap_cpu_builder {
 };
 
 struct sap_cpu_tree {
+    struct sap_tree base;
     struct sap_tree_settings settings;
     int threads, room;
     char words[160];
@@ -190,6 +191,13 @@ size_t sap_cpu_bytes_of_nodes(size_t room);
 
 /* Frees the arrays, and sets all to zero. */
 void sap_cpu_free_nodes(struct sap_cpu_nodes *nodes);
+
+/* Returns the threads that are worth waking for n particles (cpu_build.c). */
+int sap_cpu_tree_threads(const struct sap_cpu_tree *t, int n);
+
+/* Implement `build` and `refresh` of the table (cpu_build.c). */
+int sap_cpu_tree_build(struct sap_tree *tree);
+int sap_cpu_tree_refresh(struct sap_tree *tree);
 
 /* Implement `past` and `build_ahead` of the table (cpu_ahead.c). */
 int sap_cpu_tree_past(struct sap_tree *tree, int keeps);

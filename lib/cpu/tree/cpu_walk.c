@@ -7,7 +7,6 @@
 #include <math.h>
 #include <stdatomic.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/team.h"
 #include "cpu/tree/cpu_tree.h"

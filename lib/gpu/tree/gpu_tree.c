@@ -1,4 +1,4 @@
-/* gpu_tree.c - the table for the trees of the accelerator engines: memory, creation, and calls that others implement.
+/* gpu_tree.c - the tables for the trees of the accelerator engines: memory, creation, and calls that others implement.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -27,13 +27,12 @@ static struct sap_gpu_host_tree *of(struct sap_tree *tree) { return (void *)tree
 static size_t memory(const struct sap_device_set *opaque_set, const struct sap_tree_settings *settings, int n,
                      size_t *device_bytes)
 {
-    const struct sap_gpu_set *const set = (const void *)opaque_set;
     const size_t size = (size_t)n, nodes = size / 2, groups = sap_tree_groups_most(settings, n);
     const size_t particles = 4 * sizeof(double) * 2 + sizeof(double) + 2 * sizeof(uint64_t) + 6 * sizeof(int);
     const size_t stops = settings->walk == SAPPORO_WALK_STACKLESS ? size * (2 * sizeof(int) + 2 * STOP_BYTES) : 0;
     const size_t each =
         sizeof(struct sap_tree_link) + sizeof(int) + SAP_GPU_CELL + 4 * sizeof(double) + 16 * sizeof(float);
-    (void)set;
+    (void)opaque_set;
     if (device_bytes)
         *device_bytes = size * particles + nodes * each + groups * (6 * sizeof(double) + sizeof(int)) +
                         sap_primitives_scratch(n) + sap_gpu_kd_bytes(settings, n) + stops;
@@ -123,15 +122,16 @@ static int create(struct sap_device_set *opaque_set, const struct sap_tree_setti
     *tree = NULL;
     struct sap_gpu_host_tree *const t = calloc(1, sizeof *t);
     if (!t) return SAPPORO_ERR_MEMORY;
+    t->base.ops = &sap_gpu_tree_ops;
     sap_session_init(&t->session, (void *)opaque_set, "tree");
     take_settings(t, settings);
     int status = sap_gpu_status(open_host(t, n));
     if (!status) status = sap_session_begin(&t->session);
     if (!status) status = sap_session_end(&t->session, open_device(t));
     if (status)
-        destroy((void *)t);
+        destroy(&t->base);
     else
-        *tree = (void *)t;
+        *tree = &t->base;
     return status;
 }
 
@@ -145,27 +145,27 @@ static int set(struct sap_tree *tree, const sapporo_tree_particles *p)
 
 /* ---- build and refresh ------------------------------------------------------------------- */
 
-/* Calls `work` on particles that were all taken. */
-static int run(struct sap_gpu_host_tree *t, int (*work)(struct sap_gpu_host_tree *))
-{
-    const int status = sap_session_begin(&t->session);
-    if (status) return status;
-    if (t->given.torn)
-        return sap_session_refuse(&t->session, SAPPORO_ERR_DEVICE, "particles were not all taken: set them again");
-    return sap_session_end(&t->session, work(t));
-}
-
-static int made(struct sap_gpu_host_tree *t, int (*work)(struct sap_gpu_host_tree *))
+/* Begins a call on particles that were all taken. */
+static int begin(struct sap_gpu_host_tree *t)
 {
     t->out_of_range = 0;
-    const int status = run(t, work);
+    const int status = sap_session_begin(&t->session);
+    if (status || !t->given.torn) return status;
+    return sap_session_refuse(&t->session, SAPPORO_ERR_DEVICE, "particles were not all taken: set them again");
+}
+
+/* Ends a call that builds or refreshes. */
+static int end(struct sap_gpu_host_tree *t, int driver_status)
+{
+    const int status = sap_session_end(&t->session, driver_status);
     return t->out_of_range ? sap_session_fail(&t->session, SAPPORO_ERR_NOT_FINITE, SAP_TREE_OUT_OF_RANGE) : status;
 }
 
 static int build(struct sap_tree *tree)
 {
     struct sap_gpu_host_tree *const t = of(tree);
-    return made(t, sap_gpu_tree_build);
+    const int status = begin(t);
+    return status ? status : end(t, sap_gpu_tree_build(t));
 }
 
 static int refresh(struct sap_tree *tree)
@@ -173,21 +173,22 @@ static int refresh(struct sap_tree *tree)
     struct sap_gpu_host_tree *const t = of(tree);
     if (!t->linked || t->given.n != t->n)
         return sap_session_fail(&t->session, SAPPORO_ERR_ARGUMENT, "there is no tree of so many particles");
-    return made(t, sap_gpu_tree_refresh);
+    const int status = begin(t);
+    return status ? status : end(t, sap_gpu_tree_refresh(t));
 }
 
-/* Work of `past` and `build_ahead`. */
-static int room_for_past(struct sap_gpu_host_tree *t) { return sap_gpu_tree_past(t, 0); }
-static int keep_past(struct sap_gpu_host_tree *t) { return sap_gpu_tree_past(t, 1); }
-static int build_later(struct sap_gpu_host_tree *t) { return sap_gpu_tree_build_ahead(t, t->lead); }
-
-static int past(struct sap_tree *tree, int keeps) { return run(of(tree), keeps ? keep_past : room_for_past); }
+static int past(struct sap_tree *tree, int keeps)
+{
+    struct sap_gpu_host_tree *const t = of(tree);
+    const int status = begin(t);
+    return status ? status : sap_session_end(&t->session, sap_gpu_tree_past(t, keeps));
+}
 
 static int build_ahead(struct sap_tree *tree, double lead)
 {
     struct sap_gpu_host_tree *const t = of(tree);
-    t->lead = lead;
-    return made(t, build_later);
+    const int status = begin(t);
+    return status ? status : end(t, sap_gpu_tree_build_ahead(t, lead));
 }
 
 static int count(const struct sap_tree *tree, int cells)
@@ -318,10 +319,18 @@ static int able(const struct sap_device_set *opaque_set)
     return set->device[0].properties.has_fp64;
 }
 
+static const struct sap_tree_ask_ops ask = {.force = force, .erase = erase, .search = search, .statistics = statistics};
+
+static const struct sap_tree_part_ops part = {.join = join,
+                                              .structure = sap_gpu_tree_structure,
+                                              .regions = regions,
+                                              .select = select_for,
+                                              .selected = selected,
+                                              .import = import,
+                                              .walk = walk,
+                                              .walked = walked};
+
 const struct sap_tree_ops sap_gpu_tree_ops = {
-    .able = able,
-    .memory = memory,
-    .create = create,
     .destroy = destroy,
     .set = set,
     .build = build,
@@ -329,21 +338,12 @@ const struct sap_tree_ops sap_gpu_tree_ops = {
     .past = past,
     .build_ahead = build_ahead,
     .count = count,
+    .interactions = interactions,
     .limit = limit,
     .extents = sap_gpu_tree_extents,
-    .force = force,
-    .erase = erase,
-    .search = search,
-    .statistics = statistics,
-    .interactions = interactions,
-    .walked = walked,
-    .structure = sap_gpu_tree_structure,
-    .join = join,
-    .regions = regions,
-    .select = select_for,
-    .selected = selected,
-    .import = import,
-    .walk = walk,
-    .kind = kind,
     .words = words,
+    .ask = &ask,
+    .part = &part,
 };
+
+const struct sap_tree_maker sap_gpu_tree_maker = {.able = able, .memory = memory, .kind = kind, .create = create};

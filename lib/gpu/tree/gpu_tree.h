@@ -76,6 +76,7 @@ struct sap_gpu_cut {
 };
 
 struct sap_gpu_host_tree {
+    struct sap_tree base;
     struct sap_tree_settings settings;
     struct sap_gpu_session session;
     const struct sap_gpu_tree_kernels *f;
@@ -87,7 +88,6 @@ struct sap_gpu_host_tree {
     struct sap_gpu_buffer told;
     struct sap_gpu_buffer past_x[2]; /* particles of the last call and the one before (gpu_ahead.c) */
     int past[2];                     /* so many */
-    double lead;                     /* of the build under way */
 
     struct sap_gpu_lengths lengths;
 
