@@ -10,6 +10,7 @@
 
 #include <cmocka.h>
 
+#include "context/context_private.h"
 #include "model.h"
 
 #include <math.h>
@@ -202,9 +203,41 @@ static void two_faults(void **state)
     free(result);
 }
 
+/*
+ * Kept addresses are checked in parts of 65,536, to the last one and not beyond it: numbers about the ends of parts,
+ * before addresses that hold no particle.
+ */
+static void kept_parts(void **state)
+{
+    enum { PART = 65536, HELD = 10 };
+    static const int sizes[] = {1, PART - 1, PART, PART + 1, 2 * PART - 1, 2 * PART};
+    int *const address = zeroed(4 * PART, sizeof *address);
+    const double x[3] = {1, 2, 3};
+    double pot;
+    (void)state;
+    sapporo *const c = engine_open(&engines2[0], 2);
+    for (int a = 0; a < HELD; a++)
+        assert_int_equal(sapporo_set_particle(c, a, &(sapporo_particle){.mass = 1, .derivative = {{a}}}), SAPPORO_OK);
+    for (size_t k = 0; k < sizeof sizes / sizeof *sizes; k++) {
+        const int n = sizes[k];
+        const sapporo_small_force list = {.size = sizeof list, .ni = 1, .nj = 1, .x = {x, 0}, .address = address};
+        const sapporo_result result = {.size = sizeof result, .pot = &pot};
+        for (int i = 0; i < 4 * PART; i++) address[i] = i < n ? i % HELD : -1;
+        assert_int_equal(sapporo_keep_addresses(c, address, (size_t)n), SAPPORO_OK);
+        assert_int_equal(sapporo_force_batch(c, 1, &list, &result), SAPPORO_OK);
+        assert_int_equal(sap_context_of(c)->kept_below, HELD);
+        address[n - 1] = HELD;
+        assert_int_equal(sapporo_keep_addresses(c, address, (size_t)n), SAPPORO_OK);
+        assert_int_equal(sapporo_force_batch(c, 1, &list, &result), n == 1 ? SAPPORO_ERR_ARGUMENT : SAPPORO_OK);
+        assert_int_equal(sap_context_of(c)->kept_below, 0);
+    }
+    sapporo_close(c);
+    free(address);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(as_own), cmocka_unit_test(faults),
-                                       cmocka_unit_test(two_faults)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(as_own), cmocka_unit_test(faults), cmocka_unit_test(two_faults),
+                                       cmocka_unit_test(kept_parts)};
     return cmocka_run_group_tests_name("batch addresses", tests, NULL, NULL);
 }

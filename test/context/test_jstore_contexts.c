@@ -8,6 +8,7 @@
 #include <cmocka.h>
 
 #include "context/context_private.h"
+#include "context/partial.h"
 #include "reference.h"
 #include "sanitized.h"
 
@@ -106,6 +107,7 @@ static void clearing(void **state)
         for (int a = turn; a < 5000; a += 3) put_particle(c, a, a + turn, a);
         for (int a = 0; a < 5000; a++)
             assert_int_equal(sapporo_get_particle(c, a, 0, &got), a % 3 == turn ? SAPPORO_OK : SAPPORO_ERR_ARGUMENT);
+        assert_null(host->segment[0]->eps2); /* no memory for softenings that no particle has */
         const uint64_t version = host->version, cleared = host->cleared;
         assert_true(version > cleared);
         assert_int_equal(sapporo_clear_particles(c), SAPPORO_OK);
@@ -230,11 +232,75 @@ static void announced_memory(void **state)
     sapporo_close(c);
 }
 
+/* ---------------------------------------------------------------------- rows of other contexts */
+
+enum { COPIED = 40, GAP = 7, ROW_MOST = 3 * SAPPORO_DERIVATIVES + sizeof(struct sap_partial_tail) / sizeof(double) };
+
+/* Fills all addresses but each seventh; all numbers differ, also those that an order does not use. */
+static void fill_with_gaps(sapporo *c, double scale)
+{
+    for (int a = 0; a < COPIED; a++) {
+        sapporo_particle p = {.mass = scale * (1 + a), .time = 0.125 * a, .eps2 = scale * (a % 3), .index = 3 * a + 1};
+        for (int k = 0; k < 3 * SAPPORO_DERIVATIVES; k++) p.derivative[k / 3][k % 3] = scale * (0.3 * a - 0.7 * k + 1);
+        if (a % GAP != GAP - 1) assert_int_equal(sapporo_set_particle(c, a, &p), SAPPORO_OK);
+    }
+}
+
+/* What both contexts read from each address, also predicted, has the same bits. */
+static void read_the_same(sapporo *a, sapporo *b, int n)
+{
+    for (int k = 0; k < 2 * n; k++) {
+        sapporo_particle x, y;
+        const int status = sapporo_get_particle(a, k / 2, k % 2, &x);
+        assert_int_equal(status, k / 2 % GAP == GAP - 1 ? SAPPORO_ERR_ARGUMENT : SAPPORO_OK);
+        assert_int_equal(sapporo_get_particle(b, k / 2, k % 2, &y), status);
+        assert_memory_equal(x.derivative, y.derivative, sizeof x.derivative);
+        assert_memory_equal(&x.mass, &y.mass, sizeof x.mass);
+        assert_memory_equal(&x.time, &y.time, sizeof x.time);
+        assert_memory_equal(&x.eps2, &y.eps2, sizeof x.eps2);
+        assert_int_equal(x.index, y.index);
+    }
+}
+
+/* Rows of one context, stored in another one, are the same particles, in every order and unit; gaps stay gaps. */
+static void rows_of_others(void **state)
+{
+    static const int orders[] = {2, 4, 6, 8}, doubles[] = {3 + 4, 15 + 4, 18 + 4, 24 + 4};
+    static const double scales[] = {1, 0x1p-90};
+    (void)state;
+    for (int k = 0; k < 8; k++) {
+        const sapporo_options o = {
+            .size = sizeof o, .backend = SAPPORO_BACKEND_CPU, .precision = SAPPORO_DP, .order = orders[k % 4]};
+        double rows[COPIED + 1][ROW_MOST], *const row = rows[0];
+        sapporo *from, *to;
+        assert_int_equal(sapporo_open(&o, &from), SAPPORO_OK);
+        assert_int_equal(sapporo_open(&o, &to), SAPPORO_OK);
+        fill_with_gaps(from, scales[k / 4]);
+        for (size_t d = 0; d < sizeof rows / sizeof *row; d++) row[d] = NAN;
+        assert_int_equal(sapporo_partial_read(from, 0, COPIED, row), SAPPORO_OK);
+        const int all = COPIED * doubles[k % 4];
+        assert_true(!isnan(row[all - 2]) && isnan(row[all])); /* all rows, and nothing behind them */
+        assert_int_equal(sapporo_partial_store(to, 0, 10, row), SAPPORO_OK);
+        assert_int_equal(sapporo_partial_store(to, 10, COPIED - 10, row + 10 * doubles[k % 4]), SAPPORO_OK);
+        assert_int_equal(sapporo_set_time(from, 0.75), SAPPORO_OK);
+        assert_int_equal(sapporo_set_time(to, 0.75), SAPPORO_OK);
+        read_the_same(from, to, COPIED);
+        assert_int_equal(sapporo_partial_first_lost(to, COPIED), -1);
+        sap_context_lose(sap_context_of(to), 5, 3);
+        assert_int_equal(sapporo_partial_first_lost(to, 5), -1);
+        assert_int_equal(sapporo_partial_first_lost(to, COPIED), 5);
+        assert_int_equal(sapporo_partial_store(to, 5, 3, row + 5 * doubles[k % 4]), SAPPORO_OK);
+        assert_int_equal(sapporo_partial_first_lost(to, COPIED), 6); /* the row of a gap stores nothing */
+        sapporo_close(from);
+        sapporo_close(to);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(sparse_forces),     cmocka_unit_test(refusals),         cmocka_unit_test(clearing),
-        cmocka_unit_test(memory_a_particle), cmocka_unit_test(announced_memory),
+        cmocka_unit_test(memory_a_particle), cmocka_unit_test(announced_memory), cmocka_unit_test(rows_of_others),
     };
     return cmocka_run_group_tests_name("jstore_contexts", tests, NULL, NULL);
 }

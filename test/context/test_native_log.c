@@ -13,6 +13,7 @@
 #include <cmocka.h>
 
 #include "sapporo.h"
+#include "sapporo_tree.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -279,6 +280,34 @@ static void scene_log_function(void)
     sapporo_close(c);
 }
 
+/* Particles without masses exert no force: that is told of a context and of a tree, once, and of no others. */
+static void scene_masses(void)
+{
+    const sapporo_tree_options options = {.size = sizeof options, .backend = SAPPORO_BACKEND_CPU, .eps2 = 0.01};
+    const double x[2][3] = {{0, 0, 0}, {1, 0, 0}}, mass[2] = {1, 1};
+    const sapporo_particles none = {.size = sizeof none, .derivative = {{x, 0}}};
+    const sapporo_tree_request all = {.size = sizeof all, .ni = 2};
+    struct heard h = {{0}, 0, ""};
+    double acc[2][3], pot[2];
+    sapporo_set_log(hear, &h);
+    sapporo *c = open_as(SAPPORO_DP);
+    demand(sapporo_set_particles(c, 0, 0, &none) == SAPPORO_OK && h.count[SAPPORO_LOG_WARNING] == 0,
+           "none are no matter");
+    for (int k = 0; k < 2; k++) demand(sapporo_set_particles(c, 0, 2, &none) == SAPPORO_OK, "particles are stored");
+    demand(h.count[SAPPORO_LOG_WARNING] == 1 && strstr(h.last, "without masses"), "a context warns once");
+    sapporo_close(c);
+    for (int has = 1; has >= 0; has--) {
+        sapporo_tree_particles p = {.size = sizeof p, .n = 2, .x = {x, 0}};
+        sapporo_tree *t = NULL;
+        if (has) p.mass.base = mass;
+        demand(sapporo_tree_create(&options, 2, &t) == SAPPORO_OK, "a tree opens");
+        demand(sapporo_tree_set(t, &p) == SAPPORO_OK && sapporo_tree_build(t) == SAPPORO_OK, "it is built");
+        for (int k = 0; k < 2; k++) demand(sapporo_tree_force(t, &all, acc, pot) == SAPPORO_OK, "it has forces");
+        demand(h.count[SAPPORO_LOG_WARNING] == (has ? 1 : 2), "a tree warns of particles without masses, once");
+        sapporo_tree_destroy(t);
+    }
+}
+
 /* ------------------------------------------------------------------------- tests */
 
 static void absent_devices(void **state)
@@ -384,13 +413,27 @@ static void log_function(void **state)
     expect_lines("-6", 1);
 }
 
+static void masses(void **state)
+{
+    (void)state;
+    play(scene_masses, NULL);
+    expect_lines("", 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(nothing_to_say),  cmocka_unit_test(silence),           cmocka_unit_test(warnings_once),
-        cmocka_unit_test(lists_gone),      cmocka_unit_test(choices_and_calls), cmocka_unit_test(twenty_lines),
-        cmocka_unit_test(refused_opening), cmocka_unit_test(log_function),      cmocka_unit_test(no_silent_loss),
+        cmocka_unit_test(nothing_to_say),
+        cmocka_unit_test(silence),
+        cmocka_unit_test(warnings_once),
+        cmocka_unit_test(lists_gone),
+        cmocka_unit_test(choices_and_calls),
+        cmocka_unit_test(twenty_lines),
+        cmocka_unit_test(refused_opening),
+        cmocka_unit_test(log_function),
+        cmocka_unit_test(no_silent_loss),
         cmocka_unit_test(absent_devices),
+        cmocka_unit_test(masses),
     };
     return cmocka_run_group_tests_name("native log", tests, NULL, NULL);
 }

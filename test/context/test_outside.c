@@ -373,13 +373,78 @@ static void meetings(void **state)
     }
 }
 
+/* Targets whose spheres end near where source `fast` comes to, from 100,000 radii away, along one axis. */
+static void aim_at(struct problem *p, int fast, int axis)
+{
+    double(*const s)[3] = p->body[fast].derivative;
+    s[1][axis] = 1e9 / 3;
+    s[0][axis] -= s[1][axis] * 0x1p-10;
+    for (int i = 0; i < p->ntargets; i++) {
+        struct target *const t = &p->target[i];
+        double r2 = 0;
+        t->dtr = 0x1p-10;
+        for (int c = 0; c < 3; c++) {
+            t->x[c] = 0.3 * (i + 1) / (c + 1);
+            const double moved = s[0][c] - t->x[c] + s[1][c] * t->dtr;
+            r2 += moved * moved;
+        }
+        t->h2 = r2 * (i % 2 ? 1 + 1e-7 : 1 - 1e-7);
+    }
+}
+
+/* A force of a context that had a slower source at that address, and kept what depends on the largest velocity. */
+static struct answer *solve_again(const struct engine *e, struct problem *p, int fast)
+{
+    const struct ask ask = {OUT_LISTS, 0, 0};
+    double kept[3], *const v = p->body[fast].derivative[1];
+    sapporo *const c = engine_open(e, 1);
+    memcpy(kept, v, sizeof kept);
+    for (int axis = 0; axis < 3; axis++) v[axis] = 0;
+    problem_load(c, p);
+    answers_free(problem_solve(c, p, &ask), p->ntargets);
+    memcpy(v, kept, sizeof kept);
+    problem_load(c, p);
+    struct answer *const a = problem_solve(c, p, &ask);
+    sapporo_close(c);
+    return a;
+}
+
+/*
+ * The largest velocity decides how exactly kernels tell members ahead in time from others.  The source that has it may
+ * be at any address: the first ones, the end of a tile, or the last one, behind the last 16 that are complete.
+ */
+static void fastest_source(void **state)
+{
+    enum { N = 2101, NI = 12 };
+    static const int fast[] = {0, 31, 2047, N - 1};
+    const struct test_case test = {.name = "fast source", .roundings = {0, 16, 16, 16}};
+    const struct ask ask = {OUT_LISTS, 0, 0};
+    (void)state;
+    for (int k = 0; k < 4; k++) {
+        struct problem p;
+        problem_new(&p, N, NI);
+        model_plummer(p.body, N, 12);
+        p.nj = N;
+        p.outside = p.no_index = 1;
+        aim_at(&p, fast[k], k % 3);
+        check_problem(&test, "ahead", &p);
+        for (int n = 0; n < ENGINES; n++) {
+            if (!engine_usable(&engines[n])) continue;
+            struct answer *const once = solve_with(&engines[n], 1, &p, &ask);
+            expect("a slower source before", &engines[n], &p, solve_again(&engines[n], &p, fast[k]), once, OUT_LISTS);
+            answers_free(once, NI);
+        }
+        problem_free(&p);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(spheres),         cmocka_unit_test(ahead),    cmocka_unit_test(by_mass),
-        cmocka_unit_test(same_bits),       cmocka_unit_test(refusals), cmocka_unit_test(no_radius),
-        cmocka_unit_test(at_the_boundary), cmocka_unit_test(meetings), cmocka_unit_test(mixed_masses),
-        cmocka_unit_test(older_programs),
+        cmocka_unit_test(spheres),         cmocka_unit_test(ahead),          cmocka_unit_test(by_mass),
+        cmocka_unit_test(same_bits),       cmocka_unit_test(refusals),       cmocka_unit_test(no_radius),
+        cmocka_unit_test(at_the_boundary), cmocka_unit_test(meetings),       cmocka_unit_test(mixed_masses),
+        cmocka_unit_test(older_programs),  cmocka_unit_test(fastest_source),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

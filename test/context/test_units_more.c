@@ -571,12 +571,43 @@ static void faint_force(void **state)
     }
 }
 
+/* ---- cleared contexts ----------------------------------------------------------------------- */
+
+/* A few smaller particles, stored after a clearing, get units of their own, and not those of the many before. */
+static void after_clearing(void **state)
+{
+    enum { FEW = 40 };
+    (void)state;
+    for (int k = 0; k < ENGINES; k++) {
+        if (!engine_usable(&engines[k])) continue;
+        struct set *const large = new_set(66, 66, 0), *const small = new_set(-66, -66, 0);
+        struct rows *const once = zeroed(1, sizeof *once), *const after = zeroed(1, sizeof *after);
+        sapporo *const fresh = engine_open(&engines[k], 1), *const c = engine_open(&engines[k], 1);
+        sapporo_request request = {.size = sizeof request, .nj = N, .ni = NI, .x = {large->x, 0}};
+        store(c, large, N, 0);
+        force(c, &request, after, 0);
+        assert_int_equal(sapporo_clear_particles(c), SAPPORO_OK);
+        request.x.base = small->x;
+        store(c, small, FEW, 0);
+        store(fresh, small, FEW, 0);
+        force(c, &request, after, 0);
+        force(fresh, &request, once, 0);
+        expect_same("after a clearing", &engines[k], 0, after, once, NI);
+        sapporo_close(c);
+        sapporo_close(fresh);
+        free(large);
+        free(small);
+        free(once);
+        free(after);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(batches),       cmocka_unit_test(neighbours),      cmocka_unit_test(regular_forces),
         cmocka_unit_test(spline_forces), cmocka_unit_test(reading),         cmocka_unit_test(beyond_nj),
         cmocka_unit_test(mixed),         cmocka_unit_test(spans_of_masses), cmocka_unit_test(large_softening),
-        cmocka_unit_test(faint_force),   cmocka_unit_test(fast_targets)};
+        cmocka_unit_test(faint_force),   cmocka_unit_test(fast_targets),    cmocka_unit_test(after_clearing)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

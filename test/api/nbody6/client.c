@@ -230,6 +230,11 @@ static void all_regular(void)
     regular(0, 5, 3);
     check(list[0][0] < -3 && list[0][1] == 77, "a negative number on overflow, the rest as it was");
     check(!isnan(acc[0][0]), "forces on overflow");
+    const int members = -list[0][0];
+    regular(0, 1, members);
+    check(list[0][0] == members && list[0][members] != 77, "a list that is just as long as may be");
+    regular(0, 1, members - 1);
+    check(list[0][0] == -members, "a list that is longer by one");
     const double before = acc[0][0];
     compare_regular(0, 5, "repeated");
     check(acc[0][0] == before, "the same bits when repeated");

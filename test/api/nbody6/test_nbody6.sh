@@ -34,6 +34,14 @@ for said in 'regular force on cpu' '\[R.3\] .* interactions/s, <NB>' 'gpunb_regf
     grep -q "$said" "$work/log"
     verdict $? "tells '$said'"
 done
+# seconds FILE: the sum of the times that profiles tell
+seconds() {
+    grep -o '\[R\..*' "$1" | grep -o '[0-9.]* s,' | awk '{ sum += $1; n++ } END { if (n == 0) exit 1; printf "%.0f\n", sum }'
+}
+start=$(date +%s)
+SAPPORO_BACKEND=cpu LD_LIBRARY_PATH=lib timeout 60 "$work/program" >"$work/profile" 2>&1
+told=$(seconds "$work/profile") && [ "$told" -ge 0 ] && [ "$told" -le $(($(date +%s) - start + 1)) ]
+verdict $? "profiles tell of no more time than the program takes"
 grep 'does not exist' "$work/log" >"$work/devices"
 [ ! -s "$work/devices" ]
 verdict $? "GPU_LIST is about GPUs"
