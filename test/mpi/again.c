@@ -195,7 +195,7 @@ static void test_few_and_choice(void)
 }
 
 /* Particles that are dear, since small accelerations are given for them, and three times as many that are cheap. */
-static void test_division(void)
+static void test_division(sapporo_tree_kind kind)
 {
     enum { MANY = 12000, DEAR = MANY / 4 };
     struct model m = clusters(MANY);
@@ -205,14 +205,15 @@ static void test_division(void)
     for (int i = 0; i < mine.n; i++) a[i] = mine.number[i] < DEAR ? 1e-30 : 1e30;
     sapporo_tree_particles columns = columns_of(&mine.model, mine.n);
     columns.a = (sapporo_column){a, 0};
-    const sapporo_tree_options o = options_of(SAPPORO_TREE_OCTREE, SAPPORO_MAC_ACCELERATION, SAPPORO_SP);
+    const sapporo_tree_options o = options_of(kind, SAPPORO_MAC_ACCELERATION, SAPPORO_SP);
     sapporo_mpi_tree *const t = open_tree(&o);
     sapporo_mpi_tree_statistics s = {.size = sizeof s};
     int bad = 0;
     for (int k = 0; k < 2; k++) bad |= sapporo_mpi_tree_build(t, &columns) || sapporo_mpi_tree_force(t, NULL, NULL);
     bad |= sapporo_mpi_tree_get_statistics(t, &s);
     const double most = largest(s.n), mean = (double)MANY / ranks;
-    report(!bad && most <= 3 * mean + 1, "no rank has more than 3 times the mean of particles: %.2f", most / mean);
+    report(!bad && most <= 3 * mean + 1, "no rank has more than 3 times the mean of particles of %s: %.2f",
+           kind == SAPPORO_TREE_KDTREE ? "a kd-tree" : "an octree", most / mean);
     report(ranks < 5 || most > 1.5 * mean, "and the costs matter: %.2f", most / mean);
     sapporo_mpi_tree_destroy(t);
     free(a);
@@ -348,7 +349,8 @@ int main(int argc, char **argv)
         test_sizes();
         test_size_of_zero();
         test_few_and_choice();
-        test_division();
+        test_division(SAPPORO_TREE_OCTREE);
+        test_division(SAPPORO_TREE_KDTREE);
         for (size_t k = 0; k < sizeof halos / sizeof *halos; k++) test_join(halos[k]);
     }
     return ranks_end();
