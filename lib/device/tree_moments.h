@@ -319,7 +319,8 @@ SAP_INLINE int is_wide(LOCAL D *room, const GLOBAL wide *x, int first, int end, 
         if (dm_any(d_gt(r2, d_set1(SAP_ZERO)))) *nearest = d_min(*nearest, r2);
     }
     *nearest = joined(room, *nearest, 1);
-    const D size = d_max(d_max(reach_of(root->low, t), reach_of(root->high, t)), reach_of(centre, t));
+    const D far = d_add(reach_of(centre, t), d_mul(radius, t->unit)),
+            size = d_max(d_max(reach_of(root->low, t), reach_of(root->high, t)), far);
     return t->flat || sap_group_wide(radius, *nearest) || sap_group_small(radius, t->unit) ||
            dm_any(d_gt(size, d_set1(SAP_TREE_NEAR)));
 }

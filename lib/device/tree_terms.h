@@ -458,6 +458,9 @@ SAP_INLINE V near2_of(D close, D eps2)
     return w_of_d(d_mul(d_add(close2, eps2), d_set1(SAP_NUMBER(0x1.00001p0, 0x3FF0000100000000UL))));
 }
 
+/* Returns a padded length of a bound, or infinity if no word holds it: offsets of sources are not cut as places are. */
+SAP_INLINE V reach_of(V padded_length) { return padded_length < (V)SAP_TREE_NEVER ? padded_length : W_INFINITY; }
+
 /* Returns a bound as the walk uses it, enlarged by the rounding errors of float. */
 SAP_INLINE struct walk_bound words_of_bound(const struct sap_gpu_tree *t, const struct sap_bound *from, V strictness,
                                             V length)
@@ -472,7 +475,7 @@ SAP_INLINE struct walk_bound words_of_bound(const struct sap_gpu_tree *t, const 
     b.radius = padded(d_mul(from->radius, t->unit), size);
     b.size = padded(d_mul(sap_bound_size(from), t->unit), d_set1(SAP_ZERO));
     b.close = padded(sap_bound_close(from, t->unit), d_set1(SAP_ZERO));
-    for (int c = 0; c < 3; c++) b.reach[c] = v_add(v_add(b.extent[c], b.radius), b.close);
+    for (int c = 0; c < 3; c++) b.reach[c] = reach_of(v_add(v_add(b.extent[c], b.radius), b.close));
     b.near2 = near2_of(sap_bound_close(from, t->unit), d_mul(t->eps2, d_mul(t->unit, t->unit)));
     b.strictness = strictness;
     b.length = length;

@@ -624,7 +624,7 @@ SAP_INLINE struct walk_hand start_part(const int most, const struct walk_room *m
         m->place->near2 = m->place->bound.near2;
     }
     start_frame(t, q->bound.centre, f);
-    if (SPLINE) f->radius = padded(d_mul(sap_bound_size(&q->bound), t->unit), d_set1(SAP_ZERO));
+    if (SPLINE) f->radius = reach_of(padded(d_mul(sap_bound_size(&q->bound), t->unit), d_set1(SAP_ZERO)));
     f->length = q->length;
     f->mean = mean;
     start_walkers(f, w, m->force, selected, most, q->first, q->rows, i);

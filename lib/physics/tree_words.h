@@ -21,8 +21,11 @@
  */
 #define SAP_TREE_NEVER SAP_NUMBER(8e18, 0x43DBC16D674EC800UL)
 
-/* Largest coordinate for pair terms in float. */
-#define SAP_TREE_NEAR SAP_NUMBER(1e15, 0x430C6BF526340000UL)
+/*
+ * Largest coordinate for pair terms in float, which hold m / r^3 in units: 2^-126 is that of a mass of 1e-8 of all at
+ * this distance.
+ */
+#define SAP_TREE_NEAR SAP_NUMBER(1e10, 0x4202A05F20000000UL)
 
 #ifdef SAP_HAVE_OPERATIONS
 

@@ -251,12 +251,13 @@ static int make_motion(struct work *w)
         for (int c = 0; c < 3; c++)
             s->moved[k][c] = s->x[k][c] + drift[c] + shear[c] * s->x[k][(c + 1) % 3] + (alone ? d[c] : 0);
     }
+    if (s->moved && r->far > 0) direction(w, r->far * r->scale, s->moved[draw(w, s->n)]);
     return s->moved != NULL;
 }
 
 /* ---- targets -------------------------------------------------------------------------------- */
 
-/* A position near a particle, at one, or anywhere. */
+/* A position near a particle, at one, between two, or far away. */
 static void near_particle(struct work *w, double *to)
 {
     const struct multiscale *const s = w->s;
@@ -269,6 +270,7 @@ static void near_particle(struct work *w, double *to)
         to[c] = host[c] + (what == 0 ? 0 : d[c]);
         if (what == 1) to[c] = 0.5 * (host[c] + other[c]);
     }
+    if (w->r->far > 0 && what == 2) direction(w, w->r->scale * w->r->far, to);
 }
 
 static int make_given_positions(struct work *w)
@@ -319,9 +321,9 @@ static void describe(const struct multiscale_recipe *r, struct multiscale *s)
                              *const forms[] = {"all", "few", "many", "positions", "massless", "stepped"};
     (void)snprintf(s->words, sizeof s->words,
                    "%s of %d, %d binaries and %d triples%s, %d twins, escaper %.1e, masses %d, eps %.1e, scale %.1e, "
-                   "offset %.1e, moved %.1e, %s (%d)",
+                   "offset %.1e, moved %.1e, far %.1e, %s (%d)",
                    shapes[r->shape], s->n, r->binaries, r->triples, acrosses[r->across], r->twins, r->escaper,
-                   (int)r->masses, r->eps, r->scale, r->offset, r->moved, forms[s->form], s->ni);
+                   (int)r->masses, r->eps, r->scale, r->offset, r->moved, r->far, forms[s->form], s->ni);
 }
 
 int multiscale_make(const struct multiscale_recipe *r, uint64_t seed, struct multiscale *s)

@@ -73,6 +73,7 @@ struct multiscale_recipe {
     enum multiscale_form form;
     int ni;                               /* targets of FEW, POSITIONS and MASSLESS */
     double position_least, position_most; /* distances of positions from particles */
+    double far;                           /* distance of some positions, and of a particle after a refresh; 0: none */
     double eps;
     sapporo_tree_options options; /* without engine, precision and eps2 */
 };

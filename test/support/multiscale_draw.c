@@ -93,5 +93,6 @@ struct multiscale_recipe multiscale_draw(uint64_t seed)
     draw_options(r, &p.options);
     draw_softening(r, &p);
     draw_targets(r, &p);
+    if (draw(r, 6) == 0) p.far = between(r, 1e3, 1e60);
     return p;
 }

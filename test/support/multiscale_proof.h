@@ -11,9 +11,10 @@
  *    float terms have even if coordinates are exact.  Each term is off by up to PROOF_TERM units of 2^-24.  Up to
  *    PROOF_BLOCK_* terms are added in float; b additions of equal terms add b/2 units, because all of them may be
  *    rounded in the same direction.
- * If sp and dp accepted different cells (the criterion of acceleration may, where the accelerations are those of an
- * earlier force), rows of sp are compared with the sum of pairs instead, and may have PROOF_OTHER_CELLS times the
- * largest error that rows in double have.
+ * A cell may be accepted in sp and not in dp, by rounding, whatever the numbers of interactions are.  So a row of a
+ * tree that has cells may be off from the sum of pairs instead: by PROOF_OTHER_CELLS times the largest error that rows
+ * in double have, and of the criterion of acceleration by the accuracy times the sum of sizes, too.  Where the
+ * accelerations are those of an earlier force, all rows in double may have opened a cell that is accepted now.
  */
 #ifndef TEST_MULTISCALE_PROOF_H
 #define TEST_MULTISCALE_PROOF_H

@@ -208,7 +208,7 @@ static void make_group(const struct sap_cpu_frame *f, const double (*x)[4], int 
     const double size = sap_tree_reach(&f->cube, f->middle, g->bound.centre, g->bound.centre);
     const double radius = sap_bound_size(&g->bound);
     g->wide = sap_group_wide(radius, nearest_of(x, n, f->soft.eps2)) || sap_group_small(radius, f->unit);
-    if (f->far || size * f->unit > SAP_TREE_NEAR) g->wide = SAP_WIDE_FAR;
+    if (f->far || (size + radius) * f->unit > SAP_TREE_NEAR) g->wide = SAP_WIDE_FAR;
     g->has_bound = 1;
 }
 

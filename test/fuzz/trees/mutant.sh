@@ -5,9 +5,9 @@
 #                                                `make fuzz-trees` with the variables; SYSTEMS is 2000 by default
 #
 # Ends with 0 if the change is caught, with 1 if it survives, with 2 if nothing was changed or the copy does not build.
-# For example, no guard for near pairs in the groups of the CPU engine:
+# For example, a guard for near pairs that ends too early:
 #
-#   mutant.sh lib/cpu/tree/cpu_groups.c 's/sap_group_wide(radius, [^|]*) ||//' BACKENDS=cpu PRECISION=sp
+#   mutant.sh lib/physics/tree_accept.h 's/0x1p-7, 0x3F8/0x1p-20, 0x3EB/' BACKENDS=cpu PRECISION=sp
 
 file=$1 script=$2
 shift 2
