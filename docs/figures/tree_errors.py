@@ -1,15 +1,16 @@
 #!/usr/bin/env python3
-"""Tables of tree errors in docs/tree.md and docs/choose-tree.md, from data/tree-errors.csv and data/tree-drift.csv.
+"""Tables of tree errors in docs/tree.md and docs/choose-tree.md, from data/tree-errors-*.csv and data/tree-drift.csv.
 
     tree_errors.py            prints the tables
     tree_errors.py --write    puts them into the pages, between <!-- tree errors: NAME --> and <!-- end tree errors -->
     tree_errors.py --check    prints what the pages have in place of them, and fails if there is anything
     tree_errors.py --bounds   prints the largest values with 2,000 particles as rows of BOUNDS in test/context/test_tree.c
 
-`test/perf/record.sh tree-errors` records the data.  Each number is the largest of all models, seeds and kinds of trees
-that the table does not name.
+`test/perf/record.sh tree-errors` records the data.  Each number is the largest of all models, seeds, kinds of trees and
+machines that the table does not name.
 """
 import difflib
+import glob
 import os
 import re
 import sys
@@ -64,22 +65,29 @@ def table(head, lines):
     return [line.replace("|  |", "| |") for line in out]
 
 
+def read_errors():
+    """All that is recorded, a Table for each machine."""
+    return [data.read(os.path.basename(path)) for path in sorted(glob.glob(data.path_of("tree-errors-*.csv")))]
+
+
 def seeds_text(rows):
     """How many models of each kind there are, by number of particles."""
     by_n = {n: int(min(r["seeds"] for r in rows if r["n"] == n)) for n in numbers(rows)}
     texts = []
     for seeds in sorted(set(by_n.values()), reverse=True):
-        texts.append(f"{seeds} seeds for N = " + " and ".join(f"{n:,}" for n in by_n if by_n[n] == seeds))
+        *first, last = (f"{n:,}" for n in by_n if by_n[n] == seeds)
+        texts.append(f"{seeds} seeds for N = " + (", ".join(first) + " and " if first else "") + last)
     return "; ".join(texts)
 
 
-def table_errors(rows):
+def table_errors(rows, recorded):
     head = ("criterion", "accuracy", "multipoles", "octree: median, 99 %, 99.9 %, largest", "kd-tree: the same")
     lines = [(dict(CRITERIA)[mac], accuracy_text(acc), MULTIPOLES[order],
               *(errors(of(rows, mac=mac, accuracy=acc, multipoles=order, tree=kind)) for kind in ("octree", "kdtree")))
              for mac, acc, order in cases(rows)]
-    return [f"{len({r['model'] for r in rows})} models, {seeds_text(rows)}, all particles. {rows.header['machine']};",
-            f"{rows.header['date']}; commit {rows.header['commit']}.", "", *table(head, lines)]
+    sources = [f"- {seeds_text(one)}: {one.header['machine']}; {one.header['date']}; commit {one.header['commit']}."
+               for one in recorded]
+    return [f"{len({r['model'] for r in rows})} models, all particles:", "", *sources, "", *table(head, lines)]
 
 
 def table_growth(rows):
@@ -124,8 +132,9 @@ def table_choose(rows):
 
 
 def tables():
-    rows, drifts = data.read("tree-errors.csv"), data.read("tree-drift.csv")
-    return {"errors": table_errors(rows), "growth": table_growth(rows), "models": table_models(rows),
+    recorded, drifts = read_errors(), data.read("tree-drift.csv")
+    rows = [row for one in recorded for row in one]
+    return {"errors": table_errors(rows, recorded), "growth": table_growth(rows), "models": table_models(rows),
             "momentum": table_momentum(rows, drifts), "choose": table_choose(rows)}
 
 
@@ -149,7 +158,7 @@ def bounds(rows):
 
 def main(arguments):
     if arguments == ["--bounds"]:
-        print(bounds(data.read("tree-errors.csv")))
+        print(bounds([row for one in read_errors() for row in one]))
         return 0
     found, used, differences = tables(), set(), []
     if not arguments:

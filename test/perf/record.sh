@@ -10,8 +10,8 @@
 #   steps     time of a block step against Ni, at several Nj: steps-NAME.jsonl
 #   scaling   threads; on a machine with several GPUs 1, 2, 4, ... of them: scaling-NAME.jsonl
 #   trees     tree errors and costs: docs/figures/tree.jsonl, tree_h200.jsonl
-#   tree-errors  errors of trees on all particles, by model, number of particles and criterion: tree-errors.csv; what
-#             momentum they lose: tree-drift.csv.  Then `python3 docs/figures/tree_errors.py --write` renews the tables
+#   tree-errors  errors of trees on all particles, by model, number of particles and criterion: tree-errors-NAME.csv;
+#             what momentum they lose: tree-drift.csv.  Then `python3 docs/figures/tree_errors.py --write` renews the tables
 #   kinds     octrees beside kd-trees: docs/figures/tree_kinds_*.jsonl
 #   gothic    the figures of Miki & Umemura 2017: docs/figures/tree_gothic_*.jsonl
 #
@@ -257,8 +257,9 @@ record_tree_errors() {
     engine=${backends##* }
     numbers=${NUMBERS:-2000 20000} jobs=${JOBS:-1}
     [ "$engine" = cpu ] || { numbers=${NUMBERS:-2000 20000 200000 1000000} && jobs=${JOBS:-8}; }
-    if [ "${KEEP:-}" = yes ] && ! is_of_now $data/tree-errors.csv "$engine"; then
-        echo "record.sh: tree-errors.csv is of another commit or machine, so KEEP=yes cannot keep its rows" >&2
+    file=$data/tree-errors-$(named "$engine").csv
+    if [ "${KEEP:-}" = yes ] && ! is_of_now "$file" "$engine"; then
+        echo "record.sh: $file is of another commit or machine, so KEEP=yes cannot keep its rows" >&2
         return 1
     fi
     started=0
@@ -274,10 +275,10 @@ record_tree_errors() {
     head_of "$work/tree-errors" "$engine" "largest errors of tree accelerations of all seeds, and of the net force" "$command"
     for model in $tree_models; do cat "$work/lines-$model"; done | largest_errors >>"$work/tree-errors" || return
     if [ "${KEEP:-}" = yes ]; then
-        other_rows $data/tree-errors.csv >>"$work/tree-errors"
-        ! is_of_now $data/tree-drift.csv "$engine" || { mv "$work/tree-errors" $data/tree-errors.csv && return; }
+        other_rows "$file" >>"$work/tree-errors"
+        ! is_of_now $data/tree-drift.csv "$engine" || { mv "$work/tree-errors" "$file" && return; }
     fi
-    mv "$work/tree-errors" $data/tree-errors.csv && record_tree_drift "$engine"
+    mv "$work/tree-errors" "$file" && record_tree_drift "$engine"
 }
 
 # drift MODEL PROGRAM OPTION...: how far the centre of mass moved in ten units of time, and how fast it moves then
