@@ -20,6 +20,11 @@ static double unit_vector(const double *d, double eps, double *n)
     return size * root;
 }
 
+struct sap_cpu_rescue sap_cpu_rescue_of(const struct sap_cpu_field *t, const double *x)
+{
+    return (struct sap_cpu_rescue){.x = {x[0], x[1], x[2]}, .eps = sqrt(t->frame->soft.eps2), .pot = t->pairs->lost};
+}
+
 static void add_pair(struct sap_cpu_rescue *r, const double *x, double mass)
 {
     const double d[3] = {x[0] - r->x[0], x[1] - r->x[1], x[2] - r->x[2]};
@@ -87,4 +92,10 @@ int sap_cpu_rescued(const struct sap_cpu_frame *f, const struct sap_cpu_rescue *
     if (is_finite_row(acc, *pot)) return 1;
     for (int c = 0; c < 3; c++) acc[c] = *pot = NAN;
     return 0;
+}
+
+void sap_cpu_write_row(const struct sap_cpu_run *run, const double *acc, double pot, int row)
+{
+    if (run->pot) run->pot[row] = pot;
+    for (int c = 0; c < 3 && run->acc; c++) run->acc[row][c] = acc[c];
 }

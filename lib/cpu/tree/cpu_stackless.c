@@ -106,8 +106,7 @@ static void start_one(const struct sap_cpu_field *t, const struct sap_cpu_run *r
 /* Computes a force whose sums left the range of double from all particles, by quotients; returns 0 if that fails. */
 static int rescue(const struct sap_cpu_field *t, const struct one *o, double *acc, double *pot)
 {
-    struct sap_cpu_rescue r = {
-        .x = {o->x[0], o->x[1], o->x[2]}, .eps = sqrt(t->frame->soft.eps2), .pot = t->pairs->lost};
+    struct sap_cpu_rescue r = sap_cpu_rescue_of(t, o->x);
     sap_cpu_tree_rescue_particles(t, 0, t->from->n, o->self, &r);
     return sap_cpu_rescued(t->frame, &r, acc, pot);
 }
@@ -133,8 +132,7 @@ static void walk_some(void *argument, ptrdiff_t from, ptrdiff_t to)
         walk_one(t, &o);
         double a[3], phi;
         if (!sap_cpu_results(t->frame, o.sum, a, &phi) && !rescue(t, &o, a, &phi)) atomic_fetch_add(&w->beyond, 1);
-        if (run->pot) run->pot[row] = phi;
-        for (int c = 0; c < 3 && run->acc; c++) run->acc[row][c] = a[c];
+        sap_cpu_write_row(run, a, phi, row);
         particle += o.particle;
         cell += o.cell;
     }

@@ -292,7 +292,10 @@ struct sap_cpu_rescue {
     double x[3], eps, acc[3], pot;
 };
 
-/* Add sorted particles from ... to - 1, but `self`, or a cell (cpu_rescue.c). */
+/* Returns the empty sums at a position (cpu_rescue.c). */
+struct sap_cpu_rescue sap_cpu_rescue_of(const struct sap_cpu_field *field, const double *x);
+
+/* Add sorted particles from ... to - 1, but `self`, or a cell. */
 void sap_cpu_tree_rescue_particles(const struct sap_cpu_field *field, int from, int to, int self,
                                    struct sap_cpu_rescue *rescue);
 void sap_cpu_tree_rescue_cell(const struct sap_cpu_field *field, int cell, struct sap_cpu_rescue *rescue);
@@ -303,6 +306,9 @@ void sap_cpu_tree_rescue_cell(const struct sap_cpu_field *field, int cell, struc
  */
 int sap_cpu_results(const struct sap_cpu_frame *f, const double *sum, double *acc, double *pot);
 int sap_cpu_rescued(const struct sap_cpu_frame *f, const struct sap_cpu_rescue *rescue, double *acc, double *pot);
+
+/* Writes a row of the arrays that the caller wants. */
+void sap_cpu_write_row(const struct sap_cpu_run *run, const double *acc, double pot, int row);
 
 /* Computes forces on slots, with a walk for each particle alone (cpu_stackless.c). */
 void sap_cpu_walk_alone(const struct sap_cpu_nodes *from, const struct sap_cpu_frame *frame, struct sap_cpu_run *run,

@@ -317,12 +317,6 @@ static int results_of(const struct sap_cpu_frame *f, const struct sap_tree_kerne
     return sap_cpu_results(f, sum, acc, pot);
 }
 
-static void write_row(const struct sap_cpu_run *run, const double *acc, double pot, int row)
-{
-    if (run->pot) run->pot[row] = pot;
-    for (int c = 0; c < 3 && run->acc; c++) run->acc[row][c] = acc[c];
-}
-
 static void rescue_spans(const struct sap_cpu_field *t, const struct spans *s, struct sap_cpu_rescue *r)
 {
     for (int k = 0; k < s->n; k++) sap_cpu_tree_rescue_particles(t, s->at[k].from, s->at[k].to, -1, r);
@@ -333,8 +327,7 @@ static void rescue(const struct sap_cpu_field *t, const struct sap_cpu_run *run,
                    int k)
 {
     const int walker = w->which[k], row = w->row[k];
-    const double *const x = run->walkers->x[walker];
-    struct sap_cpu_rescue r = {.x = {x[0], x[1], x[2]}, .eps = sqrt(t->frame->soft.eps2), .pot = t->pairs->lost};
+    struct sap_cpu_rescue r = sap_cpu_rescue_of(t, run->walkers->x[walker]);
     for (int c = 0; c < w->near.n; c++) sap_cpu_tree_rescue_cell(t, w->near.at[c], &r);
     for (int c = 0; c < w->distant.n; c++) sap_cpu_tree_rescue_cell(t, w->distant.at[c], &r);
     rescue_spans(t, &w->outer, &r);
@@ -342,7 +335,7 @@ static void rescue(const struct sap_cpu_field *t, const struct sap_cpu_run *run,
     sap_cpu_tree_rescue_particles(t, own.from, own.to, walker, &r);
     double acc[3], pot;
     w->beyond += !sap_cpu_rescued(t->frame, &r, acc, &pot);
-    write_row(run, acc, pot, row);
+    sap_cpu_write_row(run, acc, pot, row);
 }
 
 /*
@@ -357,7 +350,7 @@ static int deliver_good(const struct sap_cpu_field *t, const struct sap_cpu_run 
     for (int k = 0; k < n; k++) {
         double acc[3], pot;
         if (results_of(t->frame, kernel, w->lanes, k, acc, &pot)) {
-            write_row(run, acc, pot, w->row[k]);
+            sap_cpu_write_row(run, acc, pot, w->row[k]);
             continue;
         }
         if (wide) {
