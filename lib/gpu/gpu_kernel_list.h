@@ -121,9 +121,14 @@
 
 /* ---- tree_walk_sp, tree_walk_dp: tree_walk.h, tree_few.h, tree_stackless.h ---- */
 
-#define SAP_K_tree_walk_sp(M, V)                                                                                       \
+/* Sources, target particles and results of a walk by groups or in bunches, and of one of single particles. */
+#define SAP_K_OF_WALKS(M)                                                                                              \
     M(particle), M(walker), M(word), M(centre), M(moments), M(cell), M(group_first), M(group_of), M(bound), M(heavy),  \
-        M(strict), M(slot), M(row), M(acc), M(pot), M(left), V(struct sap_gpu_walk, w), V(struct sap_gpu_tree, t)
+        M(strict), M(slot), M(row), M(acc), M(pot), M(left)
+#define SAP_K_OF_ALONE(M, V)                                                                                           \
+    M(walker), M(stop), M(cell), M(a), M(address), M(slot), M(row), M(acc), M(pot), M(left), V(int, stops)
+
+#define SAP_K_tree_walk_sp(M, V)    SAP_K_OF_WALKS(M), V(struct sap_gpu_walk, w), V(struct sap_gpu_tree, t)
 #define SAP_K_tree_walk_whole_sp    SAP_K_tree_walk_sp
 #define SAP_K_tree_selected_sp      SAP_K_tree_walk_sp
 #define SAP_K_tree_bunches_sp(M, V) M(slot), M(left), V(struct sap_gpu_walk, w)
@@ -137,14 +142,12 @@
     GROUPS(F, tree_few_sp, SAP_FEW_THREADS) GROUPS(F, tree_large_sp, SAP_LARGE_THREADS)
 /* clang-format on */
 
-#define SAP_K_tree_walk_dp     SAP_K_tree_walk_sp
-#define SAP_K_tree_selected_dp SAP_K_tree_walk_sp
-#define SAP_K_tree_bunches_dp  SAP_K_tree_bunches_sp
-#define SAP_K_tree_few_dp      SAP_K_tree_walk_sp
-#define SAP_K_tree_alone_masses(M, V)                                                                                  \
-    M(walker), M(stop), M(cell), M(a), M(address), M(slot), M(row), M(acc), M(pot), M(left), V(int, stops),            \
-        V(struct sap_gpu_walk, w), V(struct sap_gpu_tree, t)
-#define SAP_K_tree_alone_moments SAP_K_tree_alone_masses
+#define SAP_K_tree_walk_dp            SAP_K_tree_walk_sp
+#define SAP_K_tree_selected_dp        SAP_K_tree_walk_sp
+#define SAP_K_tree_bunches_dp         SAP_K_tree_bunches_sp
+#define SAP_K_tree_few_dp             SAP_K_tree_walk_sp
+#define SAP_K_tree_alone_masses(M, V) SAP_K_OF_ALONE(M, V), V(struct sap_gpu_walk, w), V(struct sap_gpu_tree, t)
+#define SAP_K_tree_alone_moments      SAP_K_tree_alone_masses
 
 /* clang-format off */
 #define SAP_KERNELS_TREE_WALK_DP(EACH, GROUPS, F)                                                                      \
@@ -160,9 +163,8 @@
     M(node), M(cell), M(length), M(of_node), M(word), V(int, from), V(int, to), V(struct sap_gpu_tree, t)
 #define SAP_K_tree_length_groups(M, V) M(length), M(group_first), M(longest), M(heavy), V(int, groups)
 #define SAP_K_tree_walk_spline_sp(M, V)                                                                                \
-    M(particle), M(walker), M(word), M(centre), M(moments), M(cell), M(group_first), M(group_of), M(bound), M(heavy),  \
-        M(strict), M(slot), M(row), M(acc), M(pot), M(left), M(length), M(walker_length), M(longest), V(int, mean),    \
-        V(struct sap_gpu_walk, w), V(struct sap_gpu_tree, t)
+    SAP_K_OF_WALKS(M), M(length), M(walker_length), M(longest), V(int, mean), V(struct sap_gpu_walk, w),               \
+        V(struct sap_gpu_tree, t)
 #define SAP_K_tree_walk_whole_spline_sp SAP_K_tree_walk_spline_sp
 #define SAP_K_tree_few_spline_sp        SAP_K_tree_walk_spline_sp
 
@@ -176,8 +178,8 @@
 #define SAP_K_tree_walk_spline_dp SAP_K_tree_walk_spline_sp
 #define SAP_K_tree_few_spline_dp  SAP_K_tree_walk_spline_sp
 #define SAP_K_tree_alone_spline(M, V)                                                                                  \
-    M(walker), M(stop), M(cell), M(a), M(address), M(slot), M(row), M(acc), M(pot), M(left), V(int, stops), M(word),   \
-        M(length), M(walker_length), V(int, mean), V(struct sap_gpu_walk, w), V(struct sap_gpu_tree, t)
+    SAP_K_OF_ALONE(M, V), M(word), M(length), M(walker_length), V(int, mean), V(struct sap_gpu_walk, w),               \
+        V(struct sap_gpu_tree, t)
 
 /* clang-format off */
 #define SAP_KERNELS_TREE_SPLINE_DP(EACH, GROUPS, F)                                                                    \
