@@ -359,9 +359,10 @@ static int move_to_groups(sapporo_mpi_tree *h, struct division *d)
 {
     const uint64_t group = (uint64_t)h->settings.group_size, ranks = (uint64_t)d->boundaries + 1;
     uint64_t below = 0;
+    if (h->settings.kind != SAPPORO_TREE_OCTREE) return SAPPORO_OK;
     d->counts = 1;
     int status = weigh_ranks(h, d);
-    if (status || h->settings.kind != SAPPORO_TREE_OCTREE) return status;
+    if (status) return status;
     if (sum_of(d->all, (int)ranks) / ranks < WHOLE_GROUPS * group) return status;
     for (int b = 0; b < d->boundaries; b++) {
         below += d->all[b];
