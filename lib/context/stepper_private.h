@@ -83,6 +83,9 @@ int sap_stepper_check_step(sapporo_stepper *s, double from, double to, double st
 /* Computes the first forces and steps of particles that were taken. */
 int sap_stepper_start(sapporo_stepper *s);
 
+/* Computes forces on all particles with mass at the present time, which is that of `now`. */
+int sap_stepper_force_now(sapporo_stepper *s, const struct sap_step *now);
+
 /* Builds the tree of the engine's present particles, if some have a mass, and keeps their positions. */
 int sap_stepper_build(sapporo_stepper *s);
 

@@ -1,7 +1,6 @@
 /* stepper_run.c - the steps of a stepper: which particles are active, trees, times. */
 #include <float.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/clock.h"
@@ -545,10 +544,7 @@ int sapporo_stepper_advance(sapporo_stepper *stepper, double time, long long ste
     return sap_call_end(&call, status);
 }
 
-/* ---- energy ------------------------------------------------------------------------------------ */
-
-/* Computes forces on all particles with mass at the present time. */
-static int force_now(sapporo_stepper *s, const struct sap_step *now)
+int sap_stepper_force_now(sapporo_stepper *s, const struct sap_step *now)
 {
     const struct sap_step_active all = {.n = s->massive, .massive = s->massive};
     const int build = lacks_tree(s);
@@ -558,64 +554,4 @@ static int force_now(sapporo_stepper *s, const struct sap_step *now)
     if (status) return status;
     status = s->ops->force(s->particles, now, &all);
     return status ? sap_stepper_failed(s, status, "forces on all particles") : SAPPORO_OK;
-}
-
-/* Adds the sums of runs, and those of all parts. */
-static int add_runs(sapporo_stepper *s, sapporo_stepper_totals *t, const double *sum, int runs)
-{
-    double total[SAP_STEP_SUMS] = {0};
-    for (int run = 0; run < runs; run++)
-        for (int k = 0; k < SAP_STEP_SUMS; k++) total[k] += sum[(size_t)run * SAP_STEP_SUMS + (size_t)k];
-    const int status = s->is_part ? s->whole.add(s->whole.of, total, SAP_STEP_SUMS) : SAPPORO_OK;
-    t->kinetic = total[0];
-    t->potential = total[1];
-    t->field = total[2];
-    memcpy(t->momentum, total + 3, sizeof t->momentum);
-    memcpy(t->angular_momentum, total + 6, sizeof t->angular_momentum);
-    memcpy(t->moment, total + 9, sizeof t->moment);
-    t->time = sap_stepper_time(s, s->clock.long_step, s->clock.tick);
-    return status ? sap_stepper_failed(s, status, "sums over particles") : SAPPORO_OK;
-}
-
-static int measure(sapporo_stepper *s, sapporo_stepper_totals *t)
-{
-    const struct sap_step now = sap_stepper_now(s);
-    const int runs = (s->n + SAP_STEP_RUN - 1) / SAP_STEP_RUN, forced = s->all.moved < s->all.massive;
-    double *const sum = malloc(((size_t)runs + 1) * SAP_STEP_SUMS * sizeof *sum);
-    int status = sum ? SAPPORO_OK : fail(s, SAPPORO_ERR_MEMORY, "no memory for the sums of a stepper");
-    status = sap_stepper_agree(s, status);
-    if (!status && forced) status = force_now(s, &now);
-    if (!status && sum) {
-        status = s->ops->sums(s->particles, &now, forced, sum);
-        if (status) (void)sap_stepper_failed(s, status, "sums over particles");
-        status = sap_stepper_agree(s, status);
-    }
-    if (!status && sum) status = add_runs(s, t, sum, runs);
-    free(sum);
-    return status;
-}
-
-int sapporo_stepper_energy(sapporo_stepper *stepper, sapporo_stepper_totals *totals)
-{
-    static const sapporo_stepper_totals none = {.time = NAN,
-                                                .kinetic = NAN,
-                                                .potential = NAN,
-                                                .field = NAN,
-                                                .momentum = {NAN, NAN, NAN},
-                                                .angular_momentum = {NAN, NAN, NAN},
-                                                .moment = {NAN, NAN, NAN}};
-    sapporo_stepper_totals whole = none;
-    const int sized = totals && totals->size >= sizeof totals->size;
-    struct sap_public_call call;
-    sapporo_stepper *const s = sap_call_begin(&call, SAP_HANDLE_STEPPER, stepper);
-    if (!s) {
-        if (sized) sap_struct_return(totals, &whole, sizeof whole);
-        return SAPPORO_ERR_CLOSED;
-    }
-    int status = !sized ? sap_struct_error(&s->object.notes, SAPPORO_ERR_ARGUMENT, "sapporo_stepper_totals", totals)
-                 : !s->ready ? sap_stepper_empty(s)
-                             : measure(s, &whole);
-    if (status) whole = none;
-    if (sized) sap_struct_return(totals, &whole, sizeof whole);
-    return sap_call_end(&call, status);
 }
