@@ -77,14 +77,14 @@ static const struct bound {
 } BOUNDS[] = {
     {SAPPORO_MAC_OPENING, 0.7, 1, {3.0e-3, 3.5e-2, 1.0e-1, 9.6e-1, 1.1e-3}, {2.7e-3, 3.2e-2, 8.1e-2, 2.4e-1, 8.3e-4}},
     {SAPPORO_MAC_OPENING, 0.7, 2, {1.7e-4, 4.3e-3, 2.0e-2, 1.4e-1, 2.0e-4}, {2.7e-4, 5.5e-3, 1.8e-2, 7.0e-2, 2.4e-4}},
-    {SAPPORO_MAC_OPENING, 0.3, 2, {1.0e-5, 2.4e-4, 7.9e-4, 4.3e-3, 1.0e-5}, {1.6e-5, 3.1e-4, 1.1e-3, 5.8e-3, 2.3e-5}},
-    {SAPPORO_MAC_MULTIPOLE, 0.1, 1, {2.9e-3, 3.6e-2, 1.0e-1, 1.2, 7.2e-4}, {2.9e-3, 3.2e-2, 9.0e-2, 3.3e-1, 1.2e-3}},
-    {SAPPORO_MAC_MULTIPOLE, 0.1, 2, {2.6e-4, 5.4e-3, 2.4e-2, 1.4e-1, 1.7e-4}, {4.8e-4, 1.1e-2, 5.1e-2, 9.9e-2, 2.4e-4}},
+    {SAPPORO_MAC_OPENING, 0.3, 2, {1.0e-5, 2.4e-4, 7.9e-4, 4.3e-3, 7.0e-6}, {1.6e-5, 3.1e-4, 1.1e-3, 5.8e-3, 8.1e-6}},
+    {SAPPORO_MAC_MULTIPOLE, 0.1, 1, {2.9e-3, 3.6e-2, 1.0e-1, 1.2, 7.1e-4}, {2.8e-3, 3.2e-2, 9.0e-2, 3.3e-1, 1.1e-3}},
+    {SAPPORO_MAC_MULTIPOLE, 0.1, 2, {2.6e-4, 5.5e-3, 2.5e-2, 1.4e-1, 1.6e-4}, {4.9e-4, 1.1e-2, 5.1e-2, 9.9e-2, 2.5e-4}},
     {SAPPORO_MAC_MULTIPOLE,
      0.001,
      2,
-     {3.0e-5, 6.2e-4, 2.6e-3, 7.1e-3, 2.2e-5},
-     {6.3e-5, 1.1e-3, 3.7e-3, 1.2e-2, 3.4e-5}},
+     {2.9e-5, 6.2e-4, 2.6e-3, 7.1e-3, 2.1e-5},
+     {6.3e-5, 1.1e-3, 3.7e-3, 1.1e-2, 3.3e-5}},
     {SAPPORO_MAC_ACCELERATION,
      0.01,
      1,
@@ -98,13 +98,13 @@ static const struct bound {
     {SAPPORO_MAC_ACCELERATION,
      0.001,
      2,
-     {3.0e-5, 2.7e-4, 6.7e-4, 1.2e-3, 3.4e-5},
-     {4.3e-5, 2.4e-4, 7.2e-4, 1.8e-3, 5.5e-5}},
+     {3.0e-5, 2.7e-4, 6.7e-4, 7.0e-4, 3.4e-5},
+     {4.3e-5, 2.3e-4, 7.2e-4, 1.8e-3, 5.5e-5}},
     {SAPPORO_MAC_ACCELERATION,
      0.0001,
      2,
-     {5.4e-6, 6.4e-5, 2.3e-4, 1.2e-3, 1.0e-5},
-     {9.7e-6, 5.0e-5, 2.7e-4, 7.3e-4, 2.3e-5}}};
+     {5.4e-6, 3.7e-5, 8.9e-5, 1.4e-4, 6.1e-6},
+     {9.7e-6, 4.3e-5, 7.4e-5, 1.5e-4, 9.5e-6}}};
 enum { NBOUNDS = sizeof BOUNDS / sizeof BOUNDS[0] };
 
 /* What 99 % of the potentials and all of them are below, of octrees and of kd-trees: the largest of the cases below. */
