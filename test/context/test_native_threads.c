@@ -224,13 +224,43 @@ static void openings(void **state)
     assert_int_equal(atomic_load(&heard), 2 * 50 * THREADS);
 }
 
+/* ------------------------------------------------- few targets, whose sources threads share */
+
+/* Rows have the bits of one thread, with few groups of targets and with fewer than a group. */
+static void shared_sources(void **state)
+{
+    enum { MANY = 40000, FEW = 24 };
+    static const int targets[] = {FEW, 9, 2};
+    const struct ask ask = {OUT_NEAREST | OUT_LISTS, OUT_NEAREST | OUT_LISTS, 0};
+    struct problem p;
+    (void)state;
+    problem_new(&p, MANY, FEW);
+    model_plummer(p.body, MANY, 31);
+    p.nj = MANY;
+    p.eps2 = 1e-4;
+    for (int i = 0; i < FEW; i++) {
+        memcpy(p.target[i].x, p.body[i].derivative[0], sizeof p.target[i].x);
+        p.target[i].index = p.body[i].index;
+        p.target[i].h2 = 0.01;
+    }
+    for (int k = 0; k < CPU_ENGINES; k++)
+        for (int n = 0; n < 3 && engine_usable(&engines[k]); n++) {
+            p.ntargets = targets[n];
+            struct answer *const one = solve_with(&engines[k], 1, &p, &ask);
+            for (int threads = 2; threads < 5; threads++)
+                expect("threads that share sources", &engines[k], &p, solve_with(&engines[k], threads, &p, &ask), one,
+                       OUT_NEAREST | OUT_LISTS);
+            answers_free(one, p.ntargets);
+        }
+    problem_free(&p);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(contexts_of_their_own),
-        cmocka_unit_test(one_for_all),
-        cmocka_unit_test(loaded_by_all),
-        cmocka_unit_test(openings),
+        cmocka_unit_test(contexts_of_their_own), cmocka_unit_test(one_for_all),
+        cmocka_unit_test(loaded_by_all),         cmocka_unit_test(openings),
+        cmocka_unit_test(shared_sources),
     };
     setenv("SAPPORO_VERBOSE", "1", 1);
     return cmocka_run_group_tests_name("native threads", tests, make, unmake);

@@ -401,10 +401,44 @@ static void many_times(void **state)
     }
 }
 
+/* Lists that reach over all addresses see every particle that changed, however many did. */
+static void many_changes(void **state)
+{
+    enum { MANY = 30000, LISTED = 300 };
+    static int listed[LISTED];
+    const int *const lists[1] = {listed}, own = 7, many = LISTED;
+    struct problem p;
+    double sums[2][4];
+    (void)state;
+    problem_new(&p, MANY, 1);
+    model_plummer(p.body, MANY, 45);
+    p.nj = MANY;
+    for (int k = 0; k < LISTED; k++) listed[k] = MANY - 1 - k * (MANY / LISTED);
+    sapporo *c = engine_open(engine_any(), 2);
+    for (int turn = 0; turn < 3; turn++) {
+        sapporo *const fresh = engine_open(engine_any(), 1);
+        for (int k = 0; k < MANY; k++) p.body[k].derivative[0][turn % 3] += 0.01 * (1 + k % 7);
+        problem_load(c, &p);
+        problem_load(fresh, &p);
+        for (int which = 0; which < 2; which++) {
+            const sapporo_neighbour_request request = {
+                .size = sizeof request, .ni = 1, .address = &own, .list = lists, .length = &many, .eps2 = 1e-4};
+            const sapporo_result result = {
+                .size = sizeof result, .acc = (double(*)[3])sums[which], .pot = &sums[which][3]};
+            assert_int_equal(sapporo_neighbour_force(which ? fresh : c, &request, &result), SAPPORO_OK);
+        }
+        if (!same_doubles(sums[0], sums[1], 4)) fail_msg("turn %d: %g is not %g", turn, sums[0][3], sums[1][3]);
+        sapporo_close(fresh);
+    }
+    sapporo_close(c);
+    problem_free(&p);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(right),    cmocka_unit_test(same_everywhere),       cmocka_unit_test(one_by_one),
-        cmocka_unit_test(refusals), cmocka_unit_test(refusals_without_gaps), cmocka_unit_test(many_times)};
+        cmocka_unit_test(right),       cmocka_unit_test(same_everywhere),       cmocka_unit_test(one_by_one),
+        cmocka_unit_test(refusals),    cmocka_unit_test(refusals_without_gaps), cmocka_unit_test(many_times),
+        cmocka_unit_test(many_changes)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

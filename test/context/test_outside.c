@@ -404,6 +404,10 @@ static struct answer *solve_again(const struct engine *e, struct problem *p, int
     answers_free(problem_solve(c, p, &ask), p->ntargets);
     memcpy(v, kept, sizeof kept);
     problem_load(c, p);
+    const int nj = p->nj;
+    p->nj = fast; /* without that source */
+    if (fast > 0) answers_free(problem_solve(c, p, &ask), p->ntargets);
+    p->nj = nj;
     struct answer *const a = problem_solve(c, p, &ask);
     sapporo_close(c);
     return a;

@@ -88,6 +88,25 @@ static void use_batches(void)
     sapporo_close(c);
 }
 
+/* Few targets of so many sources that threads share the sources. */
+static void use_threads(void)
+{
+    enum { MANY = 20000 };
+    static double y[MANY][3], of_each[MANY];
+    const sapporo_options o = {.size = sizeof o, .backend = SAPPORO_BACKEND_CPU, .precision = SAPPORO_DS, .threads = 3};
+    const sapporo_particles all = {.size = sizeof all, .derivative = {{y, 0}}, .mass = {of_each, 0}};
+    const sapporo_request r = {.size = sizeof r, .nj = MANY, .ni = 48, .x = {x, 0}, .eps2 = 0.1};
+    const sapporo_result to = {.size = sizeof to, .acc = three[0], .pot = pot};
+    sapporo *c;
+    sapporo_job *job;
+    assert_int_equal(sapporo_open(&o, &c), SAPPORO_OK);
+    for (int j = 0; j < MANY; j++) y[j][0] = sin(j), y[j][1] = cos(1.7 * j), of_each[j] = 1;
+    assert_int_equal(sapporo_set_particles(c, 0, MANY, &all), SAPPORO_OK);
+    assert_int_equal(sapporo_force_begin(c, &r, &job), SAPPORO_OK);
+    assert_int_equal(sapporo_force_end(job, 48, &to), SAPPORO_OK);
+    sapporo_close(c);
+}
+
 static void use_neighbours(void)
 {
     sapporo *const c = open_order(4);
@@ -167,6 +186,7 @@ static void use_all(int kind)
     if (kind == 7) use_tree(SAPPORO_TREE_KDTREE, SAPPORO_SOFTENING_SPLINE_LARGER);
     if (kind == 8) use_stepper(SAPPORO_STEP_TREE);
     if (kind == 9) use_stepper(SAPPORO_STEP_DIRECT);
+    if (kind == 10) use_threads();
 }
 
 /* Repeats the work until EQUAL turns in a row have taken no byte more; returns 0 if that does not happen. */
@@ -187,7 +207,7 @@ static void returned(void **state)
 {
     (void)state;
     make_particles();
-    for (int kind = 0; kind < 10; kind++)
+    for (int kind = 0; kind < 11; kind++)
         if (!settles(kind)) fail_msg("work of kind %d takes more memory each time", kind);
 }
 
