@@ -8,6 +8,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
 
 #include <cmocka.h>
 
@@ -211,8 +212,63 @@ static void returned(void **state)
         if (!settles(kind)) fail_msg("work of kind %d takes more memory each time", kind);
 }
 
+/* Whether allocated_bytes counts: sanitizers have an allocator of their own. */
+static int counts_bytes(void)
+{
+    enum { MEBIBYTE = 1 << 20 };
+    const size_t before = allocated_bytes();
+    void *const some = zeroed(MEBIBYTE, 1);
+    const int counts = allocated_bytes() >= before + MEBIBYTE;
+    free(some);
+    return counts;
+}
+
+/* Returns the bytes that a tree of n particles has taken after a force on all of them. */
+static size_t bytes_of_tree(const sapporo_tree_options *o, int n, const sapporo_tree_particles *p)
+{
+    const size_t before = allocated_bytes();
+    const sapporo_tree_request all = {.size = sizeof all, .ni = n};
+    sapporo_tree *t;
+    assert_int_equal(sapporo_tree_create(o, n, &t), SAPPORO_OK);
+    assert_int_equal(sapporo_tree_set(t, p), SAPPORO_OK);
+    assert_int_equal(sapporo_tree_build(t), SAPPORO_OK);
+    assert_int_equal(sapporo_tree_force(t, &all, NULL, NULL), SAPPORO_OK);
+    const size_t after = allocated_bytes();
+    sapporo_tree_destroy(t);
+    return after - before;
+}
+
+/* A tree takes at most what was told before, but for the memory of a walk, and nearly all of it. */
+static void told_before(void **state)
+{
+    enum { MANY = 40000, WALK = 200000 };
+    static double y[MANY][3], length[MANY];
+    rng random;
+    (void)state;
+    rng_seed(&random, 5, 5);
+    for (int j = 0; j < MANY; j++) {
+        for (int c = 0; c < 3; c++) y[j][c] = rng_uniform(&random);
+        length[j] = 0.01;
+    }
+    for (int k = 0; k < 4 && counts_bytes(); k++) {
+        const sapporo_tree_options o = {.size = sizeof o,
+                                        .backend = SAPPORO_BACKEND_CPU,
+                                        .threads = 1,
+                                        .kind = k % 2 ? SAPPORO_TREE_KDTREE : SAPPORO_TREE_OCTREE,
+                                        .softening =
+                                            k / 2 ? SAPPORO_SOFTENING_SPLINE_LARGER : SAPPORO_SOFTENING_PLUMMER,
+                                        .mac = SAPPORO_MAC_ACCELERATION};
+        const sapporo_tree_particles p = {
+            .size = sizeof p, .n = MANY, .x = {y, 0}, .mass = {length, 0}, .h = {k / 2 ? length : NULL, 0}};
+        const size_t told = sapporo_tree_memory_needed(&o, MANY, NULL), taken = bytes_of_tree(&o, MANY, &p);
+        print_message("# kind %d: %zu of %zu bytes\n", k, taken, told);
+        if (taken > told + WALK || taken < told - told / 64)
+            fail_msg("kind %d takes %zu bytes, told %zu", k, taken, told);
+    }
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(returned)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(returned), cmocka_unit_test(told_before)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -58,7 +58,8 @@ long resident_kilobytes(void)
 size_t allocated_bytes(void)
 {
 #if defined(__GLIBC__) && (__GLIBC__ > 2 || __GLIBC_MINOR__ >= 33)
-    return observed() ? 0 : mallinfo2().uordblks;
+    const struct mallinfo2 m = mallinfo2();
+    return observed() ? 0 : m.uordblks + m.hblkhd;
 #else
     return 0;
 #endif
