@@ -63,6 +63,15 @@ static void wrong_time(void **state)
 
 enum { N = 8000, STEPS = 160, SEEDS = 1 };
 
+/* A call that has built tells of all phases, of a build for a later time, too, which a refresh follows. */
+static void expect_phases(sapporo_tree *t)
+{
+    sapporo_tree_statistics s = {.size = sizeof s};
+    assert_int_equal(sapporo_tree_get_statistics(t, &s), SAPPORO_OK);
+    for (int phase = SAPPORO_PHASE_SORT; phase <= SAPPORO_PHASE_MOMENTS; phase++)
+        if (sapporo_tree_get_backend(t) == SAPPORO_BACKEND_CPU) assert_true(s.seconds[phase] > 0);
+}
+
 static double step_of(void) { return 1.0 / 64; }
 
 /* Energy in long double's stead: kinetic, and half of the potential of a tree with small cells alone. */
@@ -109,6 +118,7 @@ static double drift_of(int keeps, unsigned seed, int *builds)
         tree_set(t, &b);
         assert_int_equal(keeps ? sapporo_tree_refresh_or_build(t, 0, &built) : sapporo_tree_build(t), SAPPORO_OK);
         *builds += built;
+        if (built) expect_phases(t);
         struct tree_rows rows = tree_rows_of(t, NULL, N);
         const double kick = step == 0 || step == STEPS ? 0.5 * dt : dt;
         for (int i = 0; i < N; i++)
