@@ -363,7 +363,7 @@ static int move_to_groups(sapporo_mpi_tree *h, struct division *d)
     d->counts = 1;
     int status = weigh_ranks(h, d);
     if (status) return status;
-    if (sum_of(d->all, (int)ranks) / ranks < WHOLE_GROUPS * group) return status;
+    if (sum_of(d->all, (int)ranks) / ranks < WHOLE_GROUPS * group) return SAPPORO_OK;
     for (int b = 0; b < d->boundaries; b++) {
         below += d->all[b];
         d->share[b] = (below + group / 2) / group * group;
