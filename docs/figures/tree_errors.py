@@ -70,6 +70,11 @@ def read_errors():
     return [data.read(os.path.basename(path)) for path in sorted(glob.glob(data.path_of("tree-errors-*.csv")))]
 
 
+def rows_of(recorded):
+    """The rows of all machines."""
+    return [row for one in recorded for row in one]
+
+
 def seeds_text(rows):
     """How many models of each kind there are, by number of particles."""
     by_n = {n: int(min(r["seeds"] for r in rows if r["n"] == n)) for n in numbers(rows)}
@@ -133,7 +138,7 @@ def table_choose(rows):
 
 def tables():
     recorded, drifts = read_errors(), data.read("tree-drift.csv")
-    rows = [row for one in recorded for row in one]
+    rows = rows_of(recorded)
     return {"errors": table_errors(rows, recorded), "growth": table_growth(rows), "models": table_models(rows),
             "momentum": table_momentum(rows, drifts), "choose": table_choose(rows)}
 
@@ -158,7 +163,7 @@ def bounds(rows):
 
 def main(arguments):
     if arguments == ["--bounds"]:
-        print(bounds([row for one in read_errors() for row in one]))
+        print(bounds(rows_of(read_errors())))
         return 0
     found, used, differences = tables(), set(), []
     if not arguments:

@@ -158,7 +158,7 @@ static int load(struct sap_gpu_loaded *l, const struct sap_embedded *e, const st
     int status = l->driver->open(l->number, &l->dev);
     for (int m = 0; m < 4 && !status; m++) {
         status = sap_gpu_load_module(l->driver, l->dev, e, names[m], NULL, 0, &l->module[m]);
-        if (!find_image(e, names[m])) (void)snprintf(why, room, "the library has no kernels '%s'", names[m]);
+        if (status && !find_image(e, names[m])) (void)snprintf(why, room, "the library has no kernels '%s'", names[m]);
     }
     if (!status) status = get_force_functions(l, set, p->has_fp64);
     if (!status) status = get_function(l, 1, &k->clear, "store_clear");

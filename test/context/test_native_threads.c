@@ -31,11 +31,7 @@ static int make(void **state)
     model_plummer(problem.body, N, 30);
     problem.nj = LOW;
     problem.eps2 = 1e-4;
-    for (int i = 0; i < NI; i++) {
-        memcpy(problem.target[i].x, problem.body[i].derivative[0], sizeof problem.target[i].x);
-        problem.target[i].index = problem.body[i].index;
-        problem.target[i].h2 = 0.1;
-    }
+    model_targets(&problem, 0.1);
     sapporo *c = engine_open(engine_any(), 1);
     problem_load(c, &problem);
     expected = problem_solve(c, &problem, &ask);
@@ -238,11 +234,7 @@ static void shared_sources(void **state)
     model_plummer(p.body, MANY, 31);
     p.nj = MANY;
     p.eps2 = 1e-4;
-    for (int i = 0; i < FEW; i++) {
-        memcpy(p.target[i].x, p.body[i].derivative[0], sizeof p.target[i].x);
-        p.target[i].index = p.body[i].index;
-        p.target[i].h2 = 0.01;
-    }
+    model_targets(&p, 0.01);
     for (int k = 0; k < CPU_ENGINES; k++)
         for (int n = 0; n < 3 && engine_usable(&engines[k]); n++) {
             p.ntargets = targets[n];

@@ -44,11 +44,7 @@ static void make_problem(const struct engine *e)
     model_plummer(problem.body, N, 8);
     problem.nj = N;
     problem.eps2 = 1e-4;
-    for (int i = 0; i < NI; i++) {
-        memcpy(problem.target[i].x, problem.body[i].derivative[0], sizeof problem.target[i].x);
-        problem.target[i].index = problem.body[i].index;
-        problem.target[i].h2 = 0.2;
-    }
+    model_targets(&problem, 0.2);
     sapporo *c = engine_open(e, 1);
     problem_load(c, &problem);
     expected = problem_solve(c, &problem, &ask);

@@ -134,6 +134,15 @@ void model_derivatives(struct body *body, int n, int highest)
     for (int k = 0; k < n; k++) derivatives_of(&body[k], highest);
 }
 
+void model_targets(struct problem *p, double h2)
+{
+    for (int i = 0; i < p->ntargets; i++) {
+        memcpy(p->target[i].x, p->body[i].derivative[0], sizeof p->target[i].x);
+        p->target[i].index = p->body[i].index;
+        p->target[i].h2 = h2;
+    }
+}
+
 void model_times(struct body *body, int n, double middle, double spread, uint64_t seed)
 {
     rng random;

@@ -68,6 +68,9 @@ void model_plummer(struct body *body, int n, uint64_t seed);
 /* Sets acceleration, jerk and so on to about those in a Plummer sphere's field, up to derivative `highest`. */
 void model_derivatives(struct body *body, int n, int highest);
 
+/* Puts each target at rest at the body of its number, with one squared radius. */
+void model_targets(struct problem *p, double h2);
+
 /* Sets the times of bodies at random within `spread` of `middle`. */
 void model_times(struct body *body, int n, double middle, double spread, uint64_t seed);
 

@@ -154,9 +154,10 @@ static double largest_pull_error(const struct multiscale *s)
     const double(*const x)[3] = multiscale_positions(s);
     const int few = s->n / 2 < 8 ? s->n / 2 : 8, at = s->n / 16 > few ? s->n / 16 : few;
     double radius = INFINITY, mass = 0;
+    if (s->options.mac != SAPPORO_MAC_MULTIPOLE) return 0;
     for (int k = 0; k < s->n; k += 1 + s->n / 128) radius = fmin(radius, distance_from(s, x[k], at));
     for (int k = 0; k < s->n; k++) mass += fabs(s->mass[k]);
-    if (s->options.mac != SAPPORO_MAC_MULTIPOLE || mass == 0) return 0;
+    if (mass == 0) return 0;
     return fmin(s->options.accuracy * mass / (radius * radius), 1e300);
 }
 
@@ -217,35 +218,35 @@ static void check_wide(struct proof *p)
 
 static const char *word_of(sapporo_precision p) { return p == SAPPORO_DS ? "ds" : "sp"; }
 
-/* Checks row i against the exact force: its cells may be others than those in double. */
-static void check_other(struct proof *p, sapporo_precision precision, int i)
+/* What sums in another precision than double may be off by; others: the part of the sum of sizes by other cells. */
+static void narrow_bounds(const struct proof *p, sapporo_precision precision, int i, double others, double *bound)
+{
+    const double pair = precision == SAPPORO_DS ? PROOF_PAIR_DS : PROOF_PAIR_SP,
+                 sum = proof_rounding(precision, p->s->n) + others;
+    for (int q = 0; q < 2; q++) bound[q] = pair * p->row[i].most[q] + sum * p->row[i].size[q];
+}
+
+/* Checks row i against the force in double, or against the exact one: its cells may be others than those in double. */
+static void check_narrow_row(struct proof *p, sapporo_precision precision, int i)
 {
     const struct proof_row *const row = &p->row[i];
-    const double pair = precision == SAPPORO_DS ? PROOF_PAIR_DS : PROOF_PAIR_SP,
-                 accuracy = p->s->options.mac == SAPPORO_MAC_ACCELERATION ? p->s->options.accuracy : 0,
-                 sum = proof_rounding(precision, p->s->n) + PROOF_OTHER_CELLS * p->v->criterion + accuracy;
-    double error[2];
-    errors_of(p->narrow, i, row->acc, row->pot, error);
-    for (int q = 0; q < 2; q++) check(p, word_of(precision), i, q, error[q], pair * row->most[q] + sum * row->size[q]);
+    const double *const a = p->wide->acc[i];
+    const real acc[3] = {a[0], a[1], a[2]};
+    double error[2], bound[2];
+    errors_of(p->narrow, i, acc, p->wide->pot[i], error);
+    narrow_bounds(p, precision, i, 0, bound);
+    if ((p->wide->cells != 0 || p->narrow->cells != 0) && !(error[0] <= bound[0] && error[1] <= bound[1])) {
+        const double accuracy = p->s->options.mac == SAPPORO_MAC_ACCELERATION ? p->s->options.accuracy : 0;
+        errors_of(p->narrow, i, row->acc, row->pot, error);
+        narrow_bounds(p, precision, i, PROOF_OTHER_CELLS * p->v->criterion + accuracy, bound);
+    }
+    for (int q = 0; q < 2; q++) check(p, word_of(precision), i, q, error[q], bound[q]);
 }
 
 static void check_narrow(struct proof *p, sapporo_precision precision)
 {
-    const double pair = precision == SAPPORO_DS ? PROOF_PAIR_DS : PROOF_PAIR_SP,
-                 sum = proof_rounding(precision, p->s->n);
-    double error[2], bound[2];
-    for (int i = 0; i < p->s->ni; i++) {
-        const struct proof_row *const row = &p->row[i];
-        const double *const a = p->wide->acc[i];
-        const real acc[3] = {a[0], a[1], a[2]};
-        if (is_beyond(p, p->narrow, i)) continue;
-        errors_of(p->narrow, i, acc, p->wide->pot[i], error);
-        for (int q = 0; q < 2; q++) bound[q] = pair * row->most[q] + sum * row->size[q];
-        if ((p->wide->cells != 0 || p->narrow->cells != 0) && !(error[0] <= bound[0] && error[1] <= bound[1]))
-            check_other(p, precision, i);
-        else
-            for (int q = 0; q < 2; q++) check(p, word_of(precision), i, q, error[q], bound[q]);
-    }
+    for (int i = 0; i < p->s->ni; i++)
+        if (!is_beyond(p, p->narrow, i)) check_narrow_row(p, precision, i);
 }
 
 void proof_check(const struct multiscale *s, const struct proof_answer *wide, const struct proof_answer *narrow,
