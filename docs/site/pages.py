@@ -23,14 +23,16 @@ HOME = {"README.md": "index.md", "CHANGELOG.md": "changelog.md"}
 
 # Pages by reader, behind index.md.  A page that is not there is left out; a page that no section names comes last, in a section "More".
 NAVIGATION = [
-    ("Tutorials", ["link.md", "choose-precision.md", "choose-tree.md", "several-gpus.md", "mpi.md", "report.md", "python.md"]),
-    ("Programs", ["tool.md", "hermite4.md", "hermite68.md", "galaxies.md", "pictures.md"]),
-    ("Clients", ["building.md", "api.md", "tree.md", "tree-kinds.md", "stepper.md", "clients.md", "fdps.md", "amuse.md", "nbody6.md", "versions.md"]),
-    ("Results", ["numerics.md", "precision.md", "performance.md", "scaling.md", "gothic.md", "reliability.md"]),
-    ("Reference", ["reference/index.md"] + [f"reference/{h[:-2]}.md" for h in reference.HEADERS]),
-    ("Development", ["design.md", "internals.md", "contributing.md", "changelog.md"]),
+    ("Get started", ["install.md", "first-force.md", "star-cluster.md", "galaxy.md"]),
+    ("How to", ["link.md", "choose-precision.md", "choose-tree.md", "integrate.md", "several-gpus.md", "mpi.md", "tune.md",
+                "report.md", "amuse.md", "nbody6.md", "fdps.md", "starsmasher.md", "snapshots.md", "troubles.md"]),
+    ("Reference", ["conventions.md", "settings.md", "grape6.md", "grape5.md", "other-calls.md", "python.md", "tool.md",
+                   "programs.md", "clients.md", "versions.md", "reference/index.md"] +
+     [f"reference/{h[:-2]}.md" for h in reference.HEADERS] + ["changelog.md"]),
+    ("Explanation", ["numerics.md", "bits.md", "tree.md", "stepper.md", "ranks.md", "hermite.md", "models.md", "reliability.md"]),
+    ("Performance", ["performance.md", "scaling.md", "gothic.md", "measurements.md"]),
+    ("Development", ["building.md", "design.md", "internals.md", "contributing.md", "decisions.md"]),
 ]
-
 
 def sources():
     """{path in the repository: path in the site} of all pages."""
