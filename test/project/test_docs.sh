@@ -2,7 +2,7 @@
 # test_docs.sh - what README.md and docs/*.md say about this repository is true.  Prints TAP.
 #
 #   nine places   the tables in docs/design.md and docs/internals.md: functions are where they say, and call what they say
-#   variables     the tables of the README are those of the library
+#   variables     the tables of docs/settings.md are those of the library
 #   placeholders  no line of a page is one word in capitals, which waits for a table
 #   models        docs/scaling.md has the tables that docs/figures/scaling_model.py prints
 #   tree errors   docs/tree.md and docs/choose-tree.md have the tables that docs/figures/tree_errors.py makes of the data
@@ -159,18 +159,18 @@ none "docs/api.md has every constant"
 # ---- environment
 
 # shellcheck disable=SC2016 # no expansion wanted
-grep -oE '`[A-Z][A-Z0-9]*_[A-Z0-9_]+`' README.md | tr -d '`' | sort -u >"$work/told"
+grep -oE '`[A-Z][A-Z0-9]*_[A-Z0-9_]+`' docs/settings.md | tr -d '`' | sort -u >"$work/told"
 # shellcheck disable=SC2086 # a list of files
 grep -hoE '"[A-Z][A-Z0-9]*_[A-Z0-9_]+"' $sources | tr -d '"' | sort -u >"$work/read"
 {
     while read -r name; do
         # shellcheck disable=SC2086 # a list of files
-        grep -qw "$name" $sources || echo "README.md: $name is not in the sources"
+        grep -qw "$name" $sources || echo "docs/settings.md: $name is not in the sources"
     done <"$work/told"
-    comm -13 "$work/told" "$work/read" | sed 's/$/ is read by the library but not in README.md/'
+    comm -13 "$work/told" "$work/read" | sed 's/$/ is read by the library but not in docs/settings.md/'
     [ -s "$work/read" ] || echo "no variable found in the sources"
 } >"$work/log"
-none "README.md names the variables that the library reads"
+none "docs/settings.md names the variables that the library reads"
 
 version=$(sed -n 's/^.define SAPPORO_VERSION "\([0-9.]*\)".*/\1/p' include/sapporo.h)
 {
@@ -181,9 +181,9 @@ version=$(sed -n 's/^.define SAPPORO_VERSION "\([0-9.]*\)".*/\1/p' include/sappo
 } >"$work/log"
 none "CITATION.cff and CHANGELOG.md are of this version"
 
-title="README.md has the tables of variables that the library describes (make readme)"
+title="docs/settings.md has the tables of variables that the library describes (make settings)"
 if [ -x examples/sapporo ]; then
-    test/readme.sh >"$work/readme" 2>"$work/log" && diff README.md "$work/readme" >"$work/log"
+    test/settings.sh >"$work/settings" 2>"$work/log" && diff docs/settings.md "$work/settings" >"$work/log"
     verdict $? "$title"
 else
     echo "ok - $title # SKIP examples/sapporo is not built"
