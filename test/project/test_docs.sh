@@ -9,6 +9,7 @@
 #   names         paths, relative links, identifiers, variables of the environment, public functions
 #   programs      blocks that begin with ```c complete (or cpp, fortran) compile and run; if a block
 #                 ```text prints follows, they print that
+#   parts         blocks that begin with ```LANGUAGE part of FILE are in that file, line for line
 #
 # Lines between <!-- planned --> and <!-- end planned --> speak of what is not there yet: names there are free.
 
@@ -231,6 +232,21 @@ if command -v python3 >/dev/null 2>&1; then
 else
     skipped "$title" "python3 is missing"
 fi
+
+# ---- parts of programs
+
+# shellcheck disable=SC2086 # a list of files
+awk -v work="$work" '
+/^```[a-z]+ part of / { out = sprintf("%s/part%02d", work, ++n); print FILENAME, FNR, $4, out >work "/parts"; printf "" >out; next }
+/^```/ { if (out != "") close(out); out = ""; next }
+out != "" { print >out }' $pages
+touch "$work/parts"
+while read -r page line file part; do
+    [ -f "$file" ] || { echo "$page, line $line: $file is not there"; continue; }
+    awk 'FILENAME == ARGV[1] { part = part $0 "\n"; n++; next } { text = text $0 "\n" }
+        END { exit !(n > 0 && index("\n" text, "\n" part)) }' "$part" "$file" || echo "$page, line $line: this is not in $file"
+done <"$work/parts" >"$work/log"
+none "parts of programs are in their files"
 
 # ---- programs
 

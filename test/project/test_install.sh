@@ -77,7 +77,7 @@ else
     echo "ok - no fault in manual pages # SKIP mandoc and groff are missing"
 fi
 
-# README: a client of a PREFIX that is no usual place.
+# docs/install.md: a client of a PREFIX that is no usual place.
 cp "$prefix/share/doc/sapporo/examples/first_force.c" "$work/"
 # shellcheck disable=SC2086 # CC may be a command with arguments
 try $cc "$work/first_force.c" -I"$prefix/include" -L"$prefix/lib" -lsapporo -Wl,-rpath,"$prefix/lib" -o "$work/first_force" &&
@@ -219,7 +219,7 @@ else
     echo "ok - clients by CMake, from a moved prefix # SKIP cmake is missing"
 fi
 
-# The programs of README.md, as in the first hour of a user.
+# The programs of docs/first-force.md, as in the first hour of a user.
 sh test/project/first_hour.sh clients "$prefix" || failures=$((failures + 1))
 
 # Every example is an ordinary client.  Programs share the writer of files with the library, as a source.
