@@ -168,7 +168,7 @@ grep -hoE '"[A-Z][A-Z0-9]*_[A-Z0-9_]+"' $sources | tr -d '"' | sort -u >"$work/r
         # shellcheck disable=SC2086 # a list of files
         grep -qw "$name" $sources || echo "docs/settings.md: $name is not in the sources"
     done <"$work/told"
-    comm -13 "$work/told" "$work/read" | sed 's/$/ is read by the library but not in docs/settings.md/'
+    comm -13 "$work/told" "$work/read" | sed 's|$| is read by the library but not in docs/settings.md|'
     [ -s "$work/read" ] || echo "no variable found in the sources"
 } >"$work/log"
 none "docs/settings.md names the variables that the library reads"
