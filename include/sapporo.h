@@ -118,8 +118,11 @@ typedef struct sapporo_device {
     char detail[128];        /* instruction path, driver, or why it cannot be used */
 } sapporo_device;
 
-/* Returns the number of devices of a backend, or of all backends for SAPPORO_BACKEND_AUTO; 0 if there is none.  OpenCL
- * counts GPUs and accelerators first, then CPUs. */
+/*
+ * Returns the number of devices of a backend, or of all backends for SAPPORO_BACKEND_AUTO; 0 if there is none.  OpenCL
+ * counts GPUs and accelerators first, then CPUs.  A context uses a CPU of OpenCL only if the caller names that backend,
+ * and, beside GPUs, that device.  Devices of two kinds, whose bits would differ, cannot be opened together.
+ */
 SAPPORO_API int sapporo_device_count(sapporo_backend backend);
 
 /*
@@ -189,8 +192,9 @@ SAPPORO_API void sapporo_clear_error(sapporo *context);
 
 /*
  * Returns the kind of engine, a text that names everything on which the bits of results depend, such as "cpu avx512
- * ds+dp AuthenticAMD"; ds+dp means dp where j-particles are few.  The text lives as long as the context.  Of a closed
- * context: "".
+ * ds+dp AuthenticAMD"; ds+dp means dp where j-particles are few.  The text lives as long as the context; of a closed
+ * context it is "".  If a tuning file has cpu_below_nj, the first force may move the context to the CPU: then this
+ * function, sapporo_get_backend, sapporo_get_threads and sapporo_memory_needed describe the CPU engine.
  */
 SAPPORO_API const char *sapporo_kind(const sapporo *context);
 
@@ -303,6 +307,9 @@ typedef struct sapporo_regular {
 /*
  * What a force is asked for.  Softening: R2 = |r|^2 + eps2 + eps2_i of the i-particle + eps2 of the j-particle, so that
  * symmetric softening (each particle has its own) is eps2 = 0 and both columns.  A pair with R2 = 0 is skipped.
+ * The CPU engine has every softening.  Accelerators have every softening in order 2, common softening and that of
+ * i-particles in orders 6 and 8, and common softening alone in order 4: else SAPPORO_ERR_UNSUPPORTED.
+ *
  * Without indices no pair is skipped for its index: a particle acts on itself, which adds -m/R to its potential.
  *
  * Spline softening spreads the mass of a particle by the cubic spline of Monaghan & Lattanzio 1985, A&A 149, 135.  Its
@@ -387,9 +394,10 @@ SAPPORO_API int sapporo_force_end(sapporo_job *job, int ni, const sapporo_result
  * ascending, each once, without the particle itself.  *n is the number of entries written, at most `room`.  *total, if
  * not NULL, is the full length.  SAPPORO_TRUNCATED: the list is longer than room.
  *
- * A force that was begun without SAPPORO_WANT_LISTS computes its lists now, from its own j-particles.  Ask before the
- * next force, neighbour force or batch of the context begins: else SAPPORO_ERR_GONE, unless no particle was stored
- * since.  After an error *n and *total are 0.
+ * A force that was begun without SAPPORO_WANT_LISTS computes its lists now, from its own j-particles.  Later forces
+ * compute neighbours at once, until 64 forces in a row were not asked for them.  Ask before the next force, neighbour
+ * force or batch of the context begins: else SAPPORO_ERR_GONE, unless no particle was stored since.  After an error *n
+ * and *total are 0.
  */
 SAPPORO_API int sapporo_force_neighbours(sapporo_job *job, int i, int room, int *n, int *list, int *total);
 
