@@ -3,7 +3,8 @@
 
 OUTPUT/pages gets README.md, CHANGELOG.md and docs/*.md, which stay the one source, and the reference that reference.py
 makes from the headers.  OUTPUT/mkdocs.yml gets the navigation.  On the way
-  - links to pages of the repository become links of the site, links to its other files become text;
+  - links to pages of the repository become links of the site, links to headers become links to their reference, links
+    to other files become text;
   - the words `complete` and `prints`, by which the tests find programs, leave the code blocks;
   - lists get the blank line before them that this Markdown needs;
   - figures are shown in the form for a light or a dark page.
@@ -51,6 +52,8 @@ def link_target(page, link, pages):
     path = posixpath.normpath(posixpath.join(posixpath.dirname(page), file))
     if path in pages:
         return pages[path] + mark + anchor
+    if path.startswith("include/") and path[len("include/"):] in reference.HEADERS:
+        return "reference/" + path[len("include/"):-2] + ".md" + mark + anchor
     if re.match(r"docs/(figures|notebooks)/", path) and os.path.exists(os.path.join(TOP, path)):
         return path[len("docs/"):] + mark + anchor
     return None

@@ -110,6 +110,7 @@ for file in examples/*.c examples/*.cc examples/*.f90 examples/*.py; do
     case $name in
     first_force.py | leapfrog.py) ;; # test/api/python/test_examples.py runs them
     first_force.* | force_ctypes.py | hermite_g6.c | leapfrog_g5.* | tree_force.c) ;;
+    contexts.c | messages.c | neighbours.c | orbit.c | overlap.c | particles.c | small_tree.c) ;;
     *) echo "$file: this test does not run it" ;;
     esac
 done >"$work/out"
@@ -186,6 +187,16 @@ fails "tree_force.c" ./program
 (cd "$work/alone" && ./program 1) >"$work/out" 2>"$work/err"
 [ $? -eq 2 ] && grep -q '^usage' "$work/err"
 verdict $? "tree_force.c: wrong use"
+
+# What these print is in their first comment.
+for name in contexts messages neighbours orbit overlap particles small_tree; do
+    compiled $name.c
+    verdict $? "$name.c compiles alone"
+    sed -n '/^ \* It prints$/,/^ \*\/$/s/^ \*     //p' "examples/$name.c" >"$work/expected"
+    runs ./program && [ -s "$work/expected" ] && diff "$work/expected" "$work/out" >"$work/err"
+    verdict $? "$name.c prints what its comment says"
+    case $name in messages) ;; *) fails "$name.c" ./program ;; esac
+done
 
 # ---- C++
 

@@ -6,7 +6,7 @@
 #   placeholders  no line of a page is one word in capitals, which waits for a table
 #   models        docs/scaling.md has the tables that docs/figures/scaling_model.py prints
 #   tree errors   docs/tree.md and docs/choose-tree.md have the tables that docs/figures/tree_errors.py makes of the data
-#   names         paths, relative links, identifiers, variables of the environment, public functions
+#   names         paths, relative links, identifiers, variables of the environment
 #   programs      blocks that begin with ```c complete (or cpp, fortran) compile and run; if a block
 #                 ```text prints follows, they print that
 #   parts         blocks that begin with ```LANGUAGE part of FILE are in that file, line for line
@@ -139,23 +139,6 @@ awk -F '\t' '{
     grep -qxF "$word" "$work/words" || echo "$page: $word is not in the sources"
 done >"$work/log"
 none "identifiers that the pages name are in the sources"
-
-# public HEADER: the functions that it declares; those of GRAPE-5 without MC, which is told of all at once
-public() { sed -n 's/^SAPPORO_API [a-z_ ]*[ *]\([a-z0-9_]*\)(.*/\1/p' "$1" | sort -u; }
-
-for header in include/sapporo.h include/sapporo_types.h include/sapporo_tree.h include/sapporo_stepper.h include/sapporo_g6.h include/sapporo_g5.h \
-    include/sapporo_mpi.h; do
-    [ $header = include/sapporo_types.h ] || [ "$(public $header | wc -l)" -gt 10 ] || echo "$header: hardly any functions found"
-    for name in $(public $header); do
-        grep -Eq "(^|[^A-Za-z0-9_])$name([^A-Za-z0-9_]|\$)" docs/api.md || echo "$name of $header is missing"
-    done
-done >"$work/log"
-none "docs/api.md has every public function"
-
-sed -n '/^typedef enum\|^enum/,/}/p' include/sapporo.h include/sapporo_types.h include/sapporo_tree.h include/sapporo_stepper.h include/sapporo_mpi.h | grep -oE 'SAPPORO_[A-Z0-9_]+ =' | while read -r name _; do
-    grep -Eq "(^|[^A-Za-z0-9_])$name([^A-Za-z0-9_]|\$)" docs/api.md || echo "$name is missing"
-done >"$work/log"
-none "docs/api.md has every constant"
 
 # ---- environment
 

@@ -37,6 +37,21 @@ if command -v python3 >/dev/null 2>&1; then
     done >>"$work/log"
     [ ! -s "$work/log" ]
     verdict $? "$title"
+    # A name with MC, of a GRAPE-5 device, may share the comment of the name without MC.
+    python3 -c '
+import sys
+sys.path.insert(0, "docs/site")
+import reference
+found = 0
+for header in reference.HEADERS:
+    for entry in reference.read_header("include/" + header)[1]:
+        names = [d.name for d in getattr(entry, "declarations", []) if d.kind == "function"]
+        found += len(names)
+        if names and not entry.comment or len({name.replace("MC", "") for name in names}) > 1:
+            print(header + ": " + " ".join(names))
+assert found > 200, found
+' >"$work/log" 2>&1 && [ ! -s "$work/log" ]
+    verdict $? "every public function has a comment of its own"
 else
     skipped "$title" "python3 is missing"
 fi
