@@ -82,7 +82,7 @@ typedef enum sapporo_mpi_transport {
 } sapporo_mpi_transport;
 
 /*
- * What parts of a force cost on a rank, in seconds: the numbers by which SAPPORO_MPI_WAY_AUTO chooses (docs/mpi.md has
+ * What parts of a force cost on a rank, in seconds: the numbers by which SAPPORO_MPI_WAY_AUTO chooses (docs/ranks.md has
  * the equations).  All are finite and >= 0.
  */
 typedef struct sapporo_mpi_costs {
@@ -155,7 +155,7 @@ SAPPORO_API sapporo *sapporo_mpi_context(const sapporo_mpi *handle);
 SAPPORO_API sapporo_mpi_way sapporo_mpi_get_way(const sapporo_mpi *handle);
 
 /*
- * Local.  How j-particles travel; SAPPORO_MPI_TRANSPORT_AUTO: the handle is not open.  Forces from fewer than 64
+ * Local.  How j-particles travel; SAPPORO_MPI_TRANSPORT_AUTO: the handle is not open.  Forces from fewer than 1,024
  * j-particles take SAPPORO_MPI_TRANSPORT_HOST in any case.
  */
 SAPPORO_API sapporo_mpi_transport sapporo_mpi_get_transport(const sapporo_mpi *handle);
@@ -352,7 +352,7 @@ typedef struct sapporo_mpi_tree_statistics {
     int got_cells, got_particles;               /* from them */
     long long particle_particle, particle_cell; /* interactions of the particles that this rank walks */
     size_t halo_bytes; /* memory for sending and receiving cells and particles, at most: of each rank 64 bytes and 56
-                          for each region that a rank may have (docs/mpi.md), 152 per cell sent and 312 per cell
+                          for each region that a rank may have (docs/ranks.md), 152 per cell sent and 312 per cell
                           received, 32 per particle sent or received; arrays that grow take up to half as much again.
                           They are kept: a tree has as much as the largest force needed */
     double seconds[SAPPORO_MPI_PHASES]; /* of the last build or refresh and the last force */
