@@ -73,6 +73,7 @@ fi
 # ---- formulas
 
 if command -v python3 >/dev/null 2>&1; then
+    # shellcheck disable=SC2016 # no expansion wanted
     python3 -c '
 import sys
 sys.path.insert(0, "docs/site")
