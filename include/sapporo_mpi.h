@@ -82,8 +82,8 @@ typedef enum sapporo_mpi_transport {
 } sapporo_mpi_transport;
 
 /*
- * What parts of a force cost on a rank, in seconds: the numbers by which SAPPORO_MPI_WAY_AUTO chooses (docs/ranks.md has
- * the equations).  All are finite and >= 0.
+ * What parts of a force cost on a rank, in seconds: the numbers by which SAPPORO_MPI_WAY_AUTO chooses (docs/ranks.md
+ * has the equations).  All are finite and >= 0.
  */
 typedef struct sapporo_mpi_costs {
     size_t size;     /* sizeof(sapporo_mpi_costs) */
