@@ -82,8 +82,8 @@ typedef enum sapporo_mpi_transport {
 } sapporo_mpi_transport;
 
 /*
- * What parts of a force cost on a rank, in seconds: the numbers by which SAPPORO_MPI_WAY_AUTO chooses (docs/mpi.md has
- * the equations).  All are finite and >= 0.
+ * What parts of a force cost on a rank, in seconds: the numbers by which SAPPORO_MPI_WAY_AUTO chooses (docs/ranks.md
+ * has the equations).  All are finite and >= 0.
  */
 typedef struct sapporo_mpi_costs {
     size_t size;     /* sizeof(sapporo_mpi_costs) */
@@ -355,7 +355,7 @@ typedef struct sapporo_mpi_tree_statistics {
     int got_cells, got_particles;               /* from them */
     long long particle_particle, particle_cell; /* interactions of the particles that this rank walks */
     size_t halo_bytes; /* memory for sending and receiving cells and particles, at most: of each rank 64 bytes and 56
-                          for each region that a rank may have (docs/mpi.md), 152 per cell sent and 312 per cell
+                          for each region that a rank may have (docs/ranks.md), 152 per cell sent and 312 per cell
                           received, 32 per particle sent or received; arrays that grow take up to half as much again.
                           They are kept: a tree has as much as the largest force needed */
     double seconds[SAPPORO_MPI_PHASES]; /* of the last build or refresh and the last force */

@@ -6,6 +6,7 @@
 #   placeholders  no line of a page is one word in capitals, which waits for a table
 #   models        docs/scaling.md has the tables that docs/figures/scaling_model.py prints
 #   tree errors   docs/tree.md and docs/choose-tree.md have the tables that docs/figures/tree_errors.py makes of the data
+#   sentences     no sentence, and not the pages together, is longer than test/project/sentences allows
 #   names         paths, relative links, identifiers, variables of the environment
 #   programs      blocks that begin with ```c complete (or cpp, fortran) compile and run; if a block
 #                 ```text prints follows, they print that
@@ -214,6 +215,14 @@ if command -v python3 >/dev/null 2>&1; then
     verdict $? "$title"
 else
     skipped "$title" "python3 is missing"
+fi
+
+# ---- lengths
+
+if command -v python3 >/dev/null 2>&1; then
+    test/project/sentences || failures=$((failures + 1))
+else
+    skipped "lengths of sentences and pages" "python3 is missing"
 fi
 
 # ---- parts of programs

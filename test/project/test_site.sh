@@ -85,6 +85,27 @@ else
     skipped "data of figures" "python3 is missing"
 fi
 
+# ---- formulas
+
+if command -v python3 >/dev/null 2>&1; then
+    # shellcheck disable=SC2016 # no expansion wanted
+    python3 -c '
+import sys
+sys.path.insert(0, "docs/site")
+import pages
+def site(text): return pages.change(text, "docs/a.md", {})
+formula = "$$\n- [a](b.md)\n| c |\n    d\n$$"
+assert site("so:\n" + formula + "\nand\n- e") == "so:\n\n" + formula + "\n\nand\n\n- e", site("so:\n" + formula + "\nand\n- e")
+assert site("so:\n\n" + formula + "\n\nand") == "so:\n\n" + formula + "\n\nand"
+assert site("```sh\n$$\n```\n[a](b.md)") == "```sh\n$$\n```\na (`b.md`)", site("```sh\n$$\n```\n[a](b.md)")
+sheet = pages.with_fonts("docs/site/assets/katex/katex.min.css")
+assert sheet.count("@font-face") == sheet.count("data:font/woff2") == 9 and "url(fonts" not in sheet, sheet[:300]
+' >"$work/log" 2>&1
+    verdict $? "formulas stay as they are, and the style sheet that draws them has its fonts inside"
+else
+    skipped "formulas" "python3 is missing"
+fi
+
 # ---- commands of pages
 
 # Blocks that begin with ```sh runs, or ```sh runs TOOL if they need a tool, are run in the top folder.
