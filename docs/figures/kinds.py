@@ -1,16 +1,16 @@
 #!/usr/bin/env python3
 """Octrees beside kd-trees, from tree_kinds_*.jsonl; kinds.sh measures them, draw.py calls this module.
 
-    kinds.py         prints the tables of docs/tree-kinds.md; needs nothing but Python
-    kinds.py check   prints one line per row of these tables that the page has not
+    kinds.py           prints the tables of docs/tree-errors.md; needs nothing but Python
+    kinds.py --write   puts them into the page, between <!-- tree kinds: NAME --> and <!-- end tree kinds -->
+    kinds.py --check   prints what the page has in place of them, and fails if there is anything
 """
 import math
-import os
 import sys
 
 import data
 
-PAGE = "docs/tree-kinds.md"
+PAGES = ("tree-errors.md",)
 KINDS = {"octree": ("blue", "o", "-"), "kdtree": ("red", "s", "--")}
 NAMES = {"octree": "octree", "kdtree": "kd-tree"}
 MACS = {"opening": "D", "multipole": "s", "acceleration": "o"}
@@ -198,8 +198,13 @@ def ratio_table():
     return lines
 
 
-def tables():
-    """All lines: ratios of interactions, times to build, times to walk, interactions and errors of these walks."""
+def source(*names):
+    """Lines that tell machine, date and commit of recorded data."""
+    return [f"- {data.read(name).source()}." for name in names if data.exists(name)] + [""]
+
+
+def count_table():
+    """Lines: interactions and errors by number of particles."""
     rows = data.read(file_of("tables"))
     lines = [line(["interactions, 99 % error", "N", "octree", "kd-tree"]), line(["---"] * 4)]
     cases = dict.fromkeys((r["model"], r["n"]) for r in rows)
@@ -207,19 +212,28 @@ def tables():
         cells = [f"{count(r):,.0f}, {r['error99']:.1e}".replace("e-0", "e-") for kind in KINDS for r in rows
                  if (r["model"], r["n"], r["tree"]) == (model, n, kind)]
         lines.append(line([model, f"{n:,}"] + cells))
-    return ratio_table() + [""] + lines + [""] + table_of("build [ms]", build) + [""] + table_of("walk [ms]", walk)
+    return lines
 
 
-def missing():
-    """Rows of the tables that the page has not."""
-    with open(os.path.join(data.TOP, PAGE), encoding="utf-8") as page:
-        there = set(page.read().split("\n"))
-    return [row for row in tables() if row and row not in there]
+def tables():
+    """{name: lines}: ratios of interactions; interactions and errors of the walks that are timed; times."""
+    times = (file_of("tables"), "tree_kinds_tables_h200.jsonl")
+    return {"ratios": source(file_of("interactions")) + ratio_table(),
+            "interactions": source(file_of("tables")) + count_table(),
+            "times": source(*times) + table_of("build [ms]", build) + [""] + table_of("walk [ms]", walk)}
+
+
+def main(arguments):
+    found = tables()
+    if not arguments:
+        print("\n\n".join("\n".join(lines) for lines in found.values()))
+        return 0
+    if arguments not in (["--write"], ["--check"]):
+        sys.exit(__doc__)
+    differences = data.put_tables(PAGES, "tree kinds", found, arguments == ["--write"])
+    print("\n".join(differences), end="\n" if differences else "")
+    return bool(differences)
 
 
 if __name__ == "__main__":
-    if sys.argv[1:] == ["check"]:
-        for row in missing():
-            print(f"{PAGE} has not: {row}")
-        sys.exit(bool(missing()))
-    print("\n".join(tables()))
+    sys.exit(main(sys.argv[1:]))
