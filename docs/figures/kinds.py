@@ -129,13 +129,12 @@ def draw(look):
 # ---- tables -----------------------------------------------------------------------------------------------------
 
 
-def machines():
-    """{heading: rows} of the machines whose times are recorded; where other programs ran, processor times."""
+def times():
+    """{heading: rows} of the machines whose times are recorded, without those that other programs used too."""
     found = {}
     for heading, name in (("one core", file_of("tables")), ("H200", "tree_kinds_tables_h200.jsonl")):
         table = data.read(name) if data.exists(name) else None
-        told = table.header["machine"] if table else ""
-        if table and ("other programs" not in told or "processor times" in told):
+        if table and "other programs" not in table.header["machine"]:
             found[heading] = table
     return found
 
@@ -158,9 +157,9 @@ def walk(row):
 
 def table_of(title, time):
     """Lines of Table I or II: milliseconds by model and N, a column for each engine and kind; none without times."""
-    if not machines():
+    if not times():
         return []
-    columns = [(heading, kind, rows) for heading, rows in machines().items() for kind in KINDS]
+    columns = [(heading, kind, rows) for heading, rows in times().items() for kind in KINDS]
     lines = [line([title, "N"] + [f"{heading}, {NAMES[kind]}" for heading, kind, _ in columns]),
              line(["---"] * (2 + len(columns)))]
     cases = dict.fromkeys((r["model"], r["n"]) for _, _, rows in columns for r in rows)
@@ -199,9 +198,9 @@ def ratio_table():
     return lines
 
 
-def source(*names):
+def source(*some):
     """Lines that tell machine, date and commit of recorded data."""
-    return [f"- {data.read(name).source()}." for name in names if data.exists(name)] + [""]
+    return [f"- {table.source()}." for table in some] + [""]
 
 
 def count_table():
@@ -218,10 +217,9 @@ def count_table():
 
 def tables():
     """{name: lines}: ratios of interactions; interactions and errors of the walks that are timed; times."""
-    times = (file_of("tables"), "tree_kinds_tables_h200.jsonl")
-    return {"ratios": source(file_of("interactions")) + ratio_table(),
-            "interactions": source(file_of("tables")) + count_table(),
-            "times": source(*times) + table_of("build [ms]", build) + [""] + table_of("walk [ms]", walk)}
+    ratios, counts = data.read(file_of("interactions")), data.read(file_of("tables"))
+    return {"ratios": source(ratios) + ratio_table(), "interactions": source(counts) + count_table(),
+            "times": source(*times().values()) + table_of("build [ms]", build) + [""] + table_of("walk [ms]", walk)}
 
 
 def main(arguments):
