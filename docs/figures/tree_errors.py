@@ -1,5 +1,7 @@
 #!/usr/bin/env python3
-"""Tables of tree errors in docs/tree.md, tree-errors.md and choose-tree.md, from data/tree-errors-*.csv and data/tree-drift.csv.
+"""Tables of tree errors in docs/tree.md, tree-errors.md and choose-tree.md.
+
+They are made from data/tree-errors-*.csv and data/tree-drift.csv.
 
     tree_errors.py            prints the tables
     tree_errors.py --write    puts them into the pages, between <!-- tree errors: NAME --> and <!-- end tree errors -->

@@ -210,7 +210,7 @@ cp "$work/out" "$work/through"
 runs ./program 500 stars && cmp -s "$work/out" "$work/through"
 verdict $? "integrate.c goes on from a file with the same numbers"
 runs ./program 500 no/such/folder/stars
-[ $? -ne 0 ] && grep -q 'integrate: .*no/such/folder' "$work/err"
+[ $? -eq 1 ] && grep -q 'integrate: .*no/such/folder' "$work/err"
 verdict $? "integrate.c: a file that cannot be written is told"
 fails "integrate.c" ./program
 (cd "$work/alone" && ./program 1) >"$work/out" 2>"$work/err"
