@@ -109,7 +109,7 @@ for file in examples/*.c examples/*.cc examples/*.f90 examples/*.py; do
     head -n 6 "$file" | grep -qE "^( \*|!|) +(cc|c\+\+|gfortran|SAPPORO_LIBRARY|python3).* $name" || echo "$file does not say how it is compiled"
     case $name in
     first_force.py | leapfrog.py) ;; # test/api/python/test_examples.py runs them
-    first_force.* | force_ctypes.py | hermite_g6.c | leapfrog_g5.* | tree_force.c) ;;
+    first_force.* | force_ctypes.py | hermite_g6.c | integrate.c | leapfrog_g5.* | tree_force.c) ;;
     contexts.c | messages.c | neighbours.c | orbit.c | overlap.c | particles.c | small_tree.c) ;;
     *) echo "$file: this test does not run it" ;;
     esac
@@ -187,6 +187,41 @@ fails "tree_force.c" ./program
 (cd "$work/alone" && ./program 1) >"$work/out" 2>"$work/err"
 [ $? -eq 2 ] && grep -q '^usage' "$work/err"
 verdict $? "tree_force.c: wrong use"
+
+# The energy at the start by awk, from the formula of the file's head, with forces of a tree to a thousandth; its change
+# in four units of time; and the same lines where another stepper goes on from a file.
+compiled integrate.c
+verdict $? "integrate.c compiles alone"
+runs ./program 500 && awk -v n=500 '
+    NR == 1 { told = $4 + 0 }
+    /^time/ { lines++; bad += !($7 + 0 < 1e-3 && $7 + 0 > -1e-3) }
+    END {
+        pi = atan2(0, -1)
+        for (k = 0; k < n; k++) {
+            r = 1 / sqrt(((k + 0.5) / n)^(-2 / 3) - 1)
+            z = (k + 0.5) * 0.61803398875; z = 2 * (z - int(z)) - 1
+            f = (k + 0.5) * 0.75487766625; f = 2 * pi * (f - int(f))
+            x[k, 1] = r * sqrt(1 - z * z) * cos(f); x[k, 2] = r * sqrt(1 - z * z) * sin(f); x[k, 3] = r * z
+            e += r * r / (1 + r * r)^1.5 / (2 * n)
+            for (j = 0; j < k; j++) {
+                r2 = 0.0025
+                for (i = 1; i < 4; i++) r2 += (x[j, i] - x[k, i])^2
+                e -= 1 / sqrt(r2) / (n * n)
+            }
+        }
+        exit !(lines == 5 && bad == 0 && (told / e - 1)^2 < 1e-6)
+    }' "$work/out"
+verdict $? "integrate.c: the energy is that of the particles, and is kept"
+cp "$work/out" "$work/through"
+runs ./program 500 stars && cmp -s "$work/out" "$work/through"
+verdict $? "integrate.c goes on from a file with the same numbers"
+runs ./program 500 no/such/folder/stars
+[ $? -eq 1 ] && grep -q 'integrate: .*no/such/folder' "$work/err"
+verdict $? "integrate.c: a file that cannot be written is told"
+fails "integrate.c" ./program
+(cd "$work/alone" && ./program 1) >"$work/out" 2>"$work/err"
+[ $? -eq 2 ] && grep -q '^usage' "$work/err"
+verdict $? "integrate.c: wrong use"
 
 # What these print is in their first comment.
 for name in contexts messages neighbours orbit overlap particles small_tree; do

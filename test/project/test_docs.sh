@@ -5,7 +5,7 @@
 #   variables     the tables of docs/settings.md are those of the library
 #   placeholders  no line of a page is one word in capitals, which waits for a table
 #   models        docs/scaling.md has the tables that docs/figures/scaling_model.py prints
-#   tree errors   docs/tree.md and docs/choose-tree.md have the tables that docs/figures/tree_errors.py makes of the data
+#   tree errors   docs/tree.md, tree-errors.md and choose-tree.md have the tables that docs/figures/tree_errors.py makes of the data
 #   sentences     no sentence, and not the pages together, is longer than test/project/sentences allows
 #   names         paths, relative links, identifiers, variables of the environment
 #   programs      blocks that begin with ```c complete (or cpp, fortran) compile and run; if a block
@@ -209,7 +209,7 @@ else
     skipped "$title" "python3 is missing"
 fi
 
-title="docs/tree.md and docs/choose-tree.md have the errors and the drift that were recorded (tree_errors.py --write)"
+title="docs/tree.md, tree-errors.md and choose-tree.md have the errors and the drift that were recorded (tree_errors.py --write)"
 if command -v python3 >/dev/null 2>&1; then
     python3 docs/figures/tree_errors.py --check >"$work/log" 2>&1
     verdict $? "$title"

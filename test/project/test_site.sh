@@ -61,8 +61,8 @@ fi
 if command -v python3 >/dev/null 2>&1; then
     python3 docs/figures/data.py >"$work/log" 2>&1
     verdict $? "data of figures say machine, date, commit; figures of pages are the same; figures were drawn from the data"
-    python3 docs/figures/kinds.py check >"$work/log" 2>&1
-    verdict $? "the tables of docs/tree-kinds.md are those of the recorded data"
+    python3 docs/figures/kinds.py --check >"$work/log" 2>&1
+    verdict $? "the tables of octrees and kd-trees in docs/tree-errors.md are those of the recorded data"
     python3 docs/figures/gothic.py check >"$work/log" 2>&1
     verdict $? "table 3 of docs/gothic.md is that of the recorded data"
     python3 -c '
