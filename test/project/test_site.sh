@@ -59,7 +59,7 @@ assert data.disturbed(calm) is None
 assert "median" in data.disturbed(dict(calm, seconds=0.31))
 assert "phases" in data.disturbed(dict(calm, walk=0.3))
 assert "median" in data.disturbed({"case": "force", "median": 31, "min": 10})
-table = data.Table("t", {"page": "docs/performance.md", "section": "One NVIDIA H200"}, [
+table = data.Table("t", {"page": "docs/measurements.md", "section": "One NVIDIA H200"}, [
     {"low": 2.8e10, "high": 2.9e10, "case": "N = 1,024", "quote": "2.8e10 to 2.9e10"},
     {"low": 2.7e10, "high": 2.9e10, "case": "N = 1,024", "quote": "2.8e10 to 2.9e10"},
     {"low": 2.8e10, "high": 2.9e10, "case": "N = 4,096", "quote": "2.8e10 to 2.9e10"}])
