@@ -2,7 +2,7 @@
 """Tables of measurements: docs/measurements.md, and the tables of docs/performance.md, scaling.md and gothic.md.
 
     measurements.py            prints all tables
-    measurements.py --write    writes them into the pages, between <!-- measurements: NAME --> and <!-- end measurements -->
+    measurements.py --write    writes them into the pages, between <!-- measurements NAME --> and <!-- end measurements -->
     measurements.py --check    prints where the pages have others, and faults of the data
 
 docs/data/MACHINE.csv has the measurements of a machine.  It begins with `# title: ...`, `# machine: ...` and
@@ -167,7 +167,8 @@ def table_of(subject, rows):
 
 def source_of(command, commit, date):
     """A line on where figures come from."""
-    known = [f"`{command}`"] * bool(command) + [date] * bool(date) + [f"commit {commit}"] * bool(commit)
+    quoted = command if command.startswith("test/perf/") else f"`{command}`"  # instruments are named, commands quoted
+    known = [quoted] * bool(command) + [date] * bool(date) + [f"commit {commit}"] * bool(commit)
     return "; ".join(known) + "." if known else "Command, date and commit were not noted."
 
 
@@ -252,8 +253,8 @@ def renewed(text, found, used):
         name = match.group(1)
         used.append(name)
         body = found.get(name, [f"(no table is named {name})"])
-        return f"<!-- measurements: {name} -->\n\n" + "\n".join(body).strip("\n") + "\n\n<!-- end measurements -->"
-    return re.sub(r"<!-- measurements: (\S+) -->\n.*?<!-- end measurements -->", replace, text, flags=re.S)
+        return f"<!-- measurements {name} -->\n\n" + "\n".join(body).strip("\n") + "\n\n<!-- end measurements -->"
+    return re.sub(r"<!-- measurements (\S+) -->\n.*?<!-- end measurements -->", replace, text, flags=re.S)
 
 
 def faults(machines, found, used):
