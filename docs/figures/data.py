@@ -125,8 +125,8 @@ def check_quotes(table):
                     for n, line in enumerate(lines[:-1]))
         if not found:
             yield f"{table.name}: {table.header['page']} has no {row['quote']} beside {row['case']}"
-        told = [float(n) for n in re.findall(r"[\d.]+(?:e\d+)?", row["quote"])]
-        drawn = [row[k] for k in ("low", "high", "time") if k in row]
+        told = [float(n) for n in re.findall(r"[\d.]+(?:e-?\d+)?", row["quote"])]
+        drawn = [row[k] for k in ("low", "high", "time", "error99") if k in row]
         if not set(drawn) <= set(told):
             yield f"{table.name}: {drawn} are not the figures of '{row['quote']}'"
 

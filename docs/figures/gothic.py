@@ -15,6 +15,11 @@ PAGE = "docs/gothic.md"
 MACS = {"acceleration": ("red", "o"), "multipole": ("blue", "s"), "opening": ("grey", "D")}
 MACHINES = (("blue", "o"), ("red", "s"), ("green", "^"), ("orange", "D"))  # colours and marks, by number
 MODELS = {"nfw": "NFW sphere", "andromeda": "Andromeda"}
+# Table 3 of the paper: GOTHIC's interactions per second, average, largest and smallest, by GPU and model.
+PAPER = {
+    "GOTHIC, K20X": {"nfw": ("1.45e10", "3.40e10", "3.77e9"), "andromeda": ("1.34e10", "3.30e10", "3.81e9")},
+    "GOTHIC, GTX TITAN X": {"nfw": ("6.77e10", "1.59e11", "2.49e10"), "andromeda": ("7.80e10", "1.50e11", "2.46e10")},
+}
 
 
 def machines(figure):
@@ -189,6 +194,8 @@ def table3():
             average = sum(r["interactions"] for r in rows) / sum(r["force"] for r in rows)
             lines.append(line([machine, words, f"{int(rows[0]['n']):,}"] +
                               [f"{rate:.2e}".replace("e+0", "e").replace("e+", "e") for rate in (average, max(rates), min(rates))]))
+    for gpu, models in PAPER.items():
+        lines += [line([gpu, MODELS[model], f"{2**23:,}", *rates]) for model, rates in models.items()]
     return lines
 
 

@@ -1,7 +1,7 @@
 """What forces over MPI ranks cost: the model of docs/scaling.md.
 
     python3 docs/figures/scaling_model.py              checks the model against docs/figures/scaling_measured.txt
-    python3 docs/figures/scaling_model.py project      the tables of docs/scaling.md
+    python3 docs/figures/scaling_model.py project      the tables of docs/scaling.md and docs/measurements.md
     python3 docs/figures/scaling_model.py trees        checks that of trees against scaling_trees.txt and scaling_sent.txt
 
 Lines of the measured files are those of test/mpi/speed.c and tree_speed.c; a line `# link NAME` says between what ranks
@@ -24,7 +24,7 @@ CORES = 2  # of the machine where scaling_measured.txt was measured
 
 # Costs in seconds, as in sapporo_mpi_costs.  `own`: each i-particle that a rank hands to its engine; `load`: each
 # j-particle that a kernel reads from device memory.
-# H200 and its host: docs/performance.md, "One NVIDIA H200": 24 us and 74 us for one i-particle on 131,072 and 1,048,576,
+# H200 and its host: docs/measurements.md, "One NVIDIA H200": 24 us and 74 us for one i-particle on 131,072 and 1,048,576,
 # 0.516, 6.97 and 104 ms for all pairs of 16,384, 65,536 and 262,144, 50 ns per stored particle; row: one CPU core.
 # Message and byte are assumptions: one InfiniBand port of 400 Gbit/s per GPU that gives half of that from host memory.
 H200 = {"message": 5e-6, "exchange": 5e-6, "byte": 1 / 25e9, "force": 17e-6, "own": 8e-9, "pair": 1.5e-12}

@@ -4,7 +4,7 @@
 /*
  * Price of a build, as a share of a force on all particles: what a step with a build takes more than one with a
  * refresh. That is 7 to 10 % of such a force for a tree of the present, and for one of a later time 13 % on a CPU and
- * 17 % on an H200 (docs/performance.md).
+ * 17 % on an H200 (docs/decisions.md).
  */
 static const double PRICE = 0.09375;
 /* Share of the price that each build for a class pays of its debt: trials of refreshed trees cost a sixteenth more. */

@@ -54,7 +54,7 @@ static int groups_of(const struct sap_plan *p)
 
 /*
  * Returns whether few_i is faster than many_i. Costs are in units of one source on one group, and were measured with
- * both on 1 to 47 targets and 16 to 3,000 sources (docs/performance.md, small calls).
+ * both on 1 to 47 targets and 16 to 3,000 sources (docs/measurements.md, small calls).
  */
 static int is_few(const struct sap_plan *p)
 {

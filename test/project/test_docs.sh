@@ -4,7 +4,8 @@
 #   nine places   the tables in docs/design.md and docs/internals.md: functions are where they say, and call what they say
 #   variables     the tables of docs/settings.md are those of the library
 #   placeholders  no line of a page is one word in capitals, which waits for a table
-#   models        docs/scaling.md has the tables that docs/figures/scaling_model.py prints
+#   models        docs/scaling.md and docs/measurements.md have the tables that docs/figures/scaling_model.py prints
+#   measurements  docs/data is whole, and the pages have the tables that docs/figures/measurements.py makes of it
 #   tree errors   docs/tree.md, tree-errors.md and choose-tree.md have the tables that docs/figures/tree_errors.py makes of the data
 #   sentences     no sentence, and not the pages together, is longer than test/project/sentences allows
 #   names         paths, relative links, identifiers, variables of the environment
@@ -187,7 +188,7 @@ none "no page has a placeholder for a table"
 # tables FILE: each table in one line, its rows joined
 tables() { awk '/^\|/ { printf "%s", $0; open = 1; next } open { print ""; open = 0 } END { if (open) print "" }' "$1"; }
 
-title="docs/scaling.md has what docs/figures/scaling_model.py prints"
+title="docs/scaling.md and docs/measurements.md have what docs/figures/scaling_model.py prints"
 if command -v python3 >/dev/null 2>&1; then
     for what in '' project trees; do
         # shellcheck disable=SC2086 # no argument, or one
@@ -195,9 +196,10 @@ if command -v python3 >/dev/null 2>&1; then
         echo
     done >"$work/printed"
     tables "$work/printed" >"$work/printed_tables"
-    tables docs/scaling.md >"$work/page_tables"
+    cat docs/scaling.md docs/measurements.md >"$work/models"
+    tables "$work/models" >"$work/page_tables"
     {
-        grep -v '^|' "$work/printed" | grep . | grep -vxF -f docs/scaling.md | sed 's/^/not in the page: /'
+        grep -v '^|' "$work/printed" | grep . | grep -vxF -f "$work/models" | sed 's/^/not in the page: /'
         grep -vxF -f "$work/page_tables" "$work/printed_tables" | sed 's/^\(.\{100\}\).*/not in the page: \1.../'
         # a table of the page with the columns of a printed one, which the script prints no more
         sed 's/| --- .*//' "$work/printed_tables" | sort -u >"$work/columns"
@@ -205,6 +207,14 @@ if command -v python3 >/dev/null 2>&1; then
         [ "$(wc -l <"$work/printed_tables")" -ge 5 ] || echo "the script prints $(wc -l <"$work/printed_tables") tables"
     } >"$work/log"
     none "$title"
+else
+    skipped "$title" "python3 is missing"
+fi
+
+title="the data of docs/data are whole, and pages have the tables that they make (measurements.py --write)"
+if command -v python3 >/dev/null 2>&1; then
+    python3 docs/figures/measurements.py --check >"$work/log" 2>&1
+    verdict $? "$title"
 else
     skipped "$title" "python3 is missing"
 fi

@@ -74,13 +74,47 @@ assert data.disturbed(calm) is None
 assert "median" in data.disturbed(dict(calm, seconds=0.31))
 assert "phases" in data.disturbed(dict(calm, walk=0.3))
 assert "median" in data.disturbed({"case": "force", "median": 31, "min": 10})
-table = data.Table("t", {"page": "docs/performance.md", "section": "One NVIDIA H200"}, [
+table = data.Table("t", {"page": "docs/measurements.md", "section": "One NVIDIA H200"}, [
     {"low": 2.8e10, "high": 2.9e10, "case": "N = 1,024", "quote": "2.8e10 to 2.9e10"},
     {"low": 2.7e10, "high": 2.9e10, "case": "N = 1,024", "quote": "2.8e10 to 2.9e10"},
     {"low": 2.8e10, "high": 2.9e10, "case": "N = 4,096", "quote": "2.8e10 to 2.9e10"}])
 assert len(list(data.check_quotes(table))) == 2, list(data.check_quotes(table))
 ' >"$work/log" 2>&1
     verdict $? "times that were disturbed are not drawn, and a figure that its page has not is found"
+    cat >"$work/bad.csv" <<TEXT
+# title: A machine
+# machine: of a test
+# note: Sums: a note
+# note: Nothing: a note on no rows
+case,command,commit,date,median,least,error99,unit
+Sums: good,make,up to 1234567,2026-11-27,1.5e9 to 2e9,3,4e-3,1/s
+Sums: good,,,,1,,,s
+no subject,,,,1,,,s
+Sums: no value,,,,,,,s
+Sums: no unit,,,,1,,,
+Sums: words,,,,fast,,,s
+Sums: date,,,yesterday,1,,,s
+Sums: commit,,some,,1,,,s
+TEXT
+    python3 -c '
+import sys
+sys.path.insert(0, "docs/figures")
+import measurements as m
+m.FOLDER = sys.argv[1]
+bad = m.Machine("bad")
+found = list(bad.faults())
+wanted = ["Nothing", "twice", "no subject", "no value", "no unit", "fast", "yesterday", "some"]
+assert len(found) == len(wanted) and all(any(w in f for f in found) for w in wanted), found
+made = {"bad": m.page_of(bad)}
+used = []
+assert "1.5e9 to 2e9" in m.renewed("<!-- measurements bad -->\nold\n<!-- end measurements -->", made, used) and used == ["bad"]
+faults = list(m.faults({}, {"unused": []}, ["unknown"]))
+assert any("no page has the table unused" in f for f in faults) and any("no table unknown" in f for f in faults), faults
+row = {"median": "2.55", "least": "", "unit": "ms"}
+assert [m.measured(dict(row, median=v)) for v in ("2.55", "23 to 25", "262", "6974")] == ["2.6 ms", "23 to 25 ms", "260 ms", "7,000 ms"]
+assert m.measured({"median": "103098", "least": "", "unit": "us"}) == "100 ms" and m.grouped("6974") == "6,974"
+' "$work" >"$work/log" 2>&1
+    verdict $? "faults of recorded measurements, and tables that pages lack, are found; summaries have two digits"
 else
     skipped "data of figures" "python3 is missing"
 fi

@@ -287,7 +287,7 @@ static int read_request(request *asked, int argc, char **argv)
         {"--repeat", OPTION_COUNT, &asked->repeat, "K", 9, "timed calls at least (default 9)"},
         {"--min-time", OPTION_REAL, &asked->min_time, "S", 0, "seconds of timed calls at least (default 0.3)"},
         {"--suite", OPTION_ON, &asked->suite, NULL, 0,
-         "every figure of docs/performance.md; minutes.  --backend cuda, opencl: those of GPUs"},
+         "direct sums of docs/measurements.md; minutes.  --backend cuda, opencl: those of GPUs"},
         {"--only", OPTION_TEXT, &asked->only, "TEXT", 0, "of --suite: cases whose names contain TEXT"},
         {"--max-n", OPTION_COUNT, &asked->most_stars, "N", 1, "of --suite: leaves out what is larger"},
         {"--json", OPTION_ON, &asked->json, NULL, 0, "one JSON object a line instead of a table"},

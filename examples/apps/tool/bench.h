@@ -82,7 +82,7 @@ typedef struct suite_choice {
     count_list devices;      /* CUDA: the devices; two or more add figures of 1, 2, 4, ... of them */
 } suite_choice;
 
-/* Writes the figures that the project promises (docs/performance.md) as cases, at most `room`; returns their number. */
+/* Writes the cases of direct sums of docs/measurements.md, at most `room`; returns their number. */
 int bench_suite(bench_case *cases, int room, const suite_choice *choice);
 
 #endif
