@@ -7,6 +7,7 @@
 #   models        docs/scaling.md has the tables that docs/figures/scaling_model.py prints
 #   tree errors   docs/tree.md and docs/choose-tree.md have the tables that docs/figures/tree_errors.py makes of the data
 #   names         paths, relative links, identifiers, variables of the environment, public functions
+#   messages      those of docs/troubles.md are in the sources
 #   programs      blocks that begin with ```c complete (or cpp, fortran) compile and run; if a block
 #                 ```text prints follows, they print that
 #
@@ -155,6 +156,21 @@ sed -n '/^typedef enum\|^enum/,/}/p' include/sapporo.h include/sapporo_types.h i
     grep -Eq "(^|[^A-Za-z0-9_])$name([^A-Za-z0-9_]|\$)" docs/api.md || echo "$name is missing"
 done >"$work/log"
 none "docs/api.md has every constant"
+
+# ---- messages
+
+# Items of docs/troubles.md begin with a message between back quotes, where ... stands for what varies.  Neighbouring
+# strings of C are one; %s and the like end a piece.
+find lib examples/apps -name '*.[ch]' -exec cat {} + | tr '\n' ' ' | sed -E 's/"[ \\]*"//g; s/  +/ /g' >"$work/strings"
+# shellcheck disable=SC2016 # no expansion wanted
+sed -n 's/^- `\([^`]*\)`.*/\1/p' docs/troubles.md >"$work/messages"
+{
+    sed 's/\.\.\./\n/g' "$work/messages" | sed "s/^[ ':,]*//; s/[ ':,]*\$//" | grep . | while IFS= read -r piece; do
+        grep -qF -- "$piece" "$work/strings" || echo "docs/troubles.md: no message has '$piece'"
+    done
+    [ "$(wc -l <"$work/messages")" -ge 15 ] || echo "docs/troubles.md has $(wc -l <"$work/messages") messages"
+} >"$work/log"
+none "messages of docs/troubles.md are in the sources"
 
 # ---- environment
 
