@@ -1,9 +1,12 @@
 #!/usr/bin/env python3
-"""Draws the pictures of a disc galaxy: docs/figures/galaxy.png, and the four frames of docs/galaxy.md.
+"""Draws the pictures of a disc galaxy: docs/figures/galaxy.png, and the four frames and the film of docs/galaxy.md.
 
     examples/galaxy --model disc -n 262144 --toomre 1.0 --height 0.05 --eps 0.04 -t 32 -d 2 -o disc
     docs/figures/galaxy.py front disc.0008.txt docs/figures/galaxy.png
     docs/figures/galaxy.py strip docs/figures/galaxy_frames.png disc.0000.txt disc.0004.txt disc.0008.txt disc.0016.txt
+
+    examples/galaxy --model disc -n 262144 --toomre 1.0 --height 0.05 --eps 0.04 -t 24 -d 1/4 -o film
+    docs/figures/galaxy.py film docs/figures/galaxy_film.webp film.*.txt
 
 The disc alone is drawn, from above, without axes.  The smoothing is wider where particles are few: each pixel has the
 narrowest of six Gaussians that holds some 30 particles.
@@ -21,6 +24,7 @@ TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))
 ENOUGH = 30  # particles in a Gaussian
 WIDTHS = (2, 3, 5, 8, 13, 21)  # standard deviations, in pixels of a view of 512
 DECADES = 2.8
+SPEED = 80  # milliseconds per frame of the film
 
 
 def program(name):
@@ -72,6 +76,10 @@ def main():
     elif sys.argv[1:2] == ["strip"] and len(sys.argv) > 3:
         views = [density(frames.Snapshot(name), 6, 300) for name in sys.argv[3:]]
         save(sys.argv[2], picture(np.hstack(views), 0.6 * views[0].max()))
+    elif sys.argv[1:2] == ["film"] and len(sys.argv) > 3:
+        views = [density(frames.Snapshot(name), 6, 400) for name in sys.argv[3:]]
+        shown = [Image.fromarray(picture(view, 0.6 * views[0].max())) for view in views]
+        shown[0].save(sys.argv[2], save_all=True, append_images=shown[1:], duration=SPEED, loop=0, quality=60, method=6)
     else:
         sys.exit(__doc__)
 
