@@ -5,7 +5,7 @@
     docs/figures/galaxy.py front disc.0008.txt docs/figures/galaxy.png
     docs/figures/galaxy.py strip docs/figures/galaxy_frames.png disc.0000.txt disc.0004.txt disc.0008.txt disc.0016.txt
 
-    examples/galaxy --model disc -n 262144 --toomre 1.0 --height 0.05 --eps 0.04 -t 24 -d 1/4 -o film
+    examples/galaxy --model disc -n 262144 --toomre 1.0 --height 0.05 --eps 0.04 -t 16 -d 1/4 -o film
     docs/figures/galaxy.py film docs/figures/galaxy_film.webp film.*.txt
 
 The disc alone is drawn, from above, without axes.  The smoothing is wider where particles are few: each pixel has the
