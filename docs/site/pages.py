@@ -9,6 +9,7 @@ makes from the headers.  OUTPUT/mkdocs.yml gets the navigation.  On the way
   - lists get the blank line before them that this Markdown needs;
   - figures are shown in the form for a light or a dark page;
   - formulas between lines of $$ stay as they are; the style sheet that draws them gets its fonts inside.
+  - docs/notebooks/NAME.ipynb becomes notebook-NAME.md, with the outputs that it stores.
 """
 import base64
 import glob
@@ -18,15 +19,18 @@ import re
 import shutil
 import sys
 
+import notebooks
 import reference
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 TOP = os.path.dirname(os.path.dirname(HERE))
+FIGURES = ("svg", "png", "webp", "mp4")
 HOME = {"README.md": "index.md", "CHANGELOG.md": "changelog.md"}
 
 # Pages by reader, behind index.md.  A page that is not there is left out; a page that no section names comes last, in a section "More".
 NAVIGATION = [
-    ("Get started", ["install.md", "first-force.md", "star-cluster.md", "galaxy.md"]),
+    ("Get started", ["install.md", "first-force.md", "star-cluster.md", "galaxy.md", "notebook-precision.md",
+                     "notebook-tree.md"]),
     ("How to", ["link.md", "choose-precision.md", "choose-tree.md", "integrate.md", "several-gpus.md", "mpi.md", "tune.md",
                 "report.md", "amuse.md", "nbody6.md", "fdps.md", "starsmasher.md", "snapshots.md", "troubles.md"]),
     ("Reference", ["conventions.md", "settings.md", "grape6.md", "grape5.md", "other-calls.md", "python.md", "tool.md",
@@ -43,6 +47,9 @@ def sources():
     for path in sorted(glob.glob(os.path.join(TOP, "docs", "*.md"))):
         name = os.path.basename(path)
         pages["docs/" + name] = name
+    for path in sorted(glob.glob(os.path.join(TOP, "docs", "notebooks", "*.ipynb"))):
+        name = os.path.basename(path)
+        pages["docs/notebooks/" + name] = f"notebook-{os.path.splitext(name)[0]}.md"
     return pages
 
 
@@ -66,6 +73,8 @@ def change_links(text, page, pages):
     def figure(match):
         words, link = match.groups()
         target = link_target(page, link, pages)
+        if not target:
+            return match.group()  # of a notebook; mkdocs looks whether it is there
         folder, name = posixpath.split(target)
         dark = posixpath.join(folder, "dark", name)
         if not os.path.exists(os.path.join(TOP, "docs", dark)):
@@ -134,6 +143,14 @@ def with_fonts(sheet):
         return re.sub(r"@font-face\{[^}]*\}", face, file.read())
 
 
+def read(path, folder):
+    """A page of the repository; the pictures of a notebook go to the folder."""
+    if path.endswith(".ipynb"):
+        return notebooks.convert(os.path.join(TOP, path), folder)
+    with open(os.path.join(TOP, path), encoding="utf-8") as file:
+        return file.read()
+
+
 def write(path, text):
     os.makedirs(os.path.dirname(path), exist_ok=True)
     with open(path, "w", encoding="utf-8") as file:
@@ -156,10 +173,13 @@ def main(output):
     folder, pages = os.path.join(output, "pages"), sources()
     shutil.rmtree(folder, ignore_errors=True)
     for path, name in pages.items():
-        with open(os.path.join(TOP, path), encoding="utf-8") as file:
-            write(os.path.join(folder, name), change(file.read(), path, pages))
-    for path in glob.glob(os.path.join(TOP, "docs", "figures", "**", "*.svg"), recursive=True) + \
-            glob.glob(os.path.join(TOP, "docs", "notebooks", "*.ipynb")):
+        text = change(read(path, folder), path, pages)
+        if path.endswith(".ipynb"):
+            text += f"\nThis page is a notebook: [{os.path.basename(path)}]({path[len('docs/'):]}).\n"
+        write(os.path.join(folder, name), text)
+    figures = os.path.join(TOP, "docs", "figures")
+    files = [path for kind in FIGURES for path in glob.glob(f"{figures}/**/*.{kind}", recursive=True)]
+    for path in files + glob.glob(os.path.join(TOP, "docs", "notebooks", "*.ipynb")):
         copy = os.path.join(folder, os.path.relpath(path, os.path.join(TOP, "docs")))
         os.makedirs(os.path.dirname(copy), exist_ok=True)
         shutil.copy(path, copy)

@@ -86,7 +86,7 @@ static int run_program(run *job, int argc, char **argv)
     static const char *const kinds[] = {"octree", "kdtree", NULL};
     static const char *const schemes[] = {"shared", "block", NULL};
     static const char *const choices[] = {"acceleration", "change", NULL};
-    stepping s = {.job = job, .set = {.half = 30, .eta = NAN}, .needed_step = needed_step};
+    stepping s = {.job = job, .set = {.view = {.half = 30}, .eta = NAN}, .needed_step = needed_step};
     int kind = 0, mac = 2, order = 2, pixels = 0, scheme = 1, choice = 0, status;
     const char *rebuild = "auto";
     option_rule own[] = {
@@ -103,7 +103,8 @@ static int run_program(run *job, int argc, char **argv)
          0},
         {OPTION_COUNT, 0, "image", &pixels, "PIXELS", "the projected density at each output, PREFIX.0000.pgm ...", 0, 0,
          0},
-        {OPTION_REAL, 0, "half-width", &s.set.half, "L", "of the images, in x and y (30)", 0, 0, 0},
+        {OPTION_REAL, 0, "half-width", &s.set.view.half, "L", "of the images, in x and y (30)", 0, 0, 0},
+        {OPTION_TEXT, 0, "part", &s.part, "NAME", "one component in the images: halo, bulge or disc (all)", 0, 0, 0},
         {OPTION_FLAG, 0, "film", &s.film, 0, "PREFIX.mp4 of the images at the end, by ffmpeg", 0, 1, 0},
     };
     job->own = own;
@@ -120,7 +121,7 @@ static int run_program(run *job, int argc, char **argv)
     s.set.order = order;
     s.set.scheme = scheme + 1;
     s.set.criterion = choice + 1;
-    s.set.pixels = pixels;
+    s.set.view.pixels = pixels;
     s.set.rebuild = SAPPORO_REBUILD_TIMED;
     if (strcmp(rebuild, "timed") != 0 && run_read_rebuild(job, rebuild, &s.set.rebuild)) return RUN_USAGE;
     if (!job->restart && wrong_settings(&s)) return RUN_USAGE;
@@ -130,7 +131,7 @@ static int run_program(run *job, int argc, char **argv)
 int main(int argc, char **argv)
 {
     run job = {.program = "galaxy",
-               .layout = "galaxy 4",
+               .layout = "galaxy 5",
                .about = "a collisionless system by block time steps over the tree of libsapporo, on its device",
                .remedy = "use a smaller --eta, a larger --eps, or a smaller --accuracy",
                .eps_default = 1.0 / 32,

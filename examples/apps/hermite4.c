@@ -239,7 +239,7 @@ static void watch(hermite *h, int active, int disagreeing)
                  h->set.eta, NOISE_WINDOW);
         tell_collapse(h, why.text,
                       "The results stay right, but it takes long; SAPPORO_PRECISION=dp or a larger --eta avoids it "
-                      "(see docs/hermite4.md)");
+                      "(see docs/hermite.md)");
     }
     if (h->plan.count[SCHEDULE_DEPTH] && !h->set.told_of_depth) {
         h->set.told_of_depth = 1;

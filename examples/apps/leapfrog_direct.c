@@ -18,20 +18,21 @@ static double needed_step(const stepping *s, const double (*a)[3])
 
 static int run_program(run *job, int argc, char **argv)
 {
-    stepping s = {.job = job,
-                  .set = {.method = SAPPORO_STEP_DIRECT, .scheme = SAPPORO_STEPS_SHARED, .eta = 0.025, .half = 3},
-                  .needed_step = needed_step};
+    stepping s = {
+        .job = job,
+        .set = {.method = SAPPORO_STEP_DIRECT, .scheme = SAPPORO_STEPS_SHARED, .eta = 0.025, .view = {.half = 3}},
+        .needed_step = needed_step};
     int pixels = 0, status;
     option_rule own[] = {
         {OPTION_COUNT, 0, "image", &pixels, "PIXELS", "the projected density at each output, PREFIX.0000.pgm ...", 0, 0,
          0},
-        {OPTION_REAL, 0, "half-width", &s.set.half, "L", "of the images, in x and y (3)", 0, 0, 0},
+        {OPTION_REAL, 0, "half-width", &s.set.view.half, "L", "of the images, in x and y (3)", 0, 0, 0},
         {OPTION_FLAG, 0, "film", &s.film, 0, "PREFIX.mp4 of the images at the end, by ffmpeg", 0, 1, 0},
     };
     job->own = own;
     job->own_n = (int)(sizeof own / sizeof *own);
     if (run_parse(job, argc, argv, &status)) return status;
-    s.set.pixels = pixels;
+    s.set.view.pixels = pixels;
     if (!job->restart && stepping_wrong_images(&s)) return RUN_USAGE;
     return stepping_run(&s);
 }
@@ -39,7 +40,7 @@ static int run_program(run *job, int argc, char **argv)
 int main(int argc, char **argv)
 {
     run job = {.program = "leapfrog_direct",
-               .layout = "leapfrog_direct 3",
+               .layout = "leapfrog_direct 4",
                .about = "a stellar system by leap-frog with one step for all and direct sums, all on the device",
                .remedy = "use a smaller --dt-max or a larger --eps",
                .eps_default = 1.0 / 32,

@@ -17,8 +17,9 @@
 /* What the restart file keeps besides the plan and the particles. */
 typedef struct settings {
     /* rebuild: steps between builds, or RUN_AUTOMATIC; known: accelerations are those of this moment */
-    int64_t n, step, kind, mac, order, pixels, rebuild, known;
-    double accuracy, half;
+    int64_t n, step, kind, mac, order, rebuild, known;
+    double accuracy;
+    image_view view;
 } settings;
 
 typedef struct leapfrog {
@@ -151,7 +152,7 @@ static int save(leapfrog *l, int always)
 
 static int output(leapfrog *l)
 {
-    if (run_draw(l->job, &l->body, (int)l->set.pixels, l->set.half) || run_output(l->job, &l->body, l->pot)) return -1;
+    if (run_draw(l->job, &l->body, &l->set.view) || run_output(l->job, &l->body, l->pot)) return -1;
     return save(l, 0);
 }
 
@@ -239,9 +240,9 @@ static int wrong_settings(const leapfrog *l)
 {
     const settings *s = &l->set;
     const run_useless useless[] = {{"image", !l->job->plan.files, "on --demo, which writes no files without -o"},
-                                   {"half-width", s->pixels == 0, "without --image PIXELS"}};
+                                   {"half-width", s->view.pixels == 0, "without --image PIXELS"}};
     if (run_refuse_useless(l->job, useless, 2)) return 1;
-    if (s->accuracy >= 0 && s->half > 0 && (s->order == 1 || s->order == 2)) return 0;
+    if (s->accuracy >= 0 && s->view.half > 0 && (s->order == 1 || s->order == 2)) return 0;
     run_warn(l->job, "--accuracy must not be negative, --half-width must be positive, --multipoles 1 or 2");
     return 1;
 }
@@ -250,7 +251,7 @@ static int run_program(run *job, int argc, char **argv)
 {
     static const char *const criteria[] = {"opening", "multipole", "acceleration", NULL};
     static const char *const kinds[] = {"octree", "kdtree", NULL};
-    leapfrog l = {.job = job, .set = {.half = 3}};
+    leapfrog l = {.job = job, .set = {.view = {.half = 3}}};
     int kind = 0, mac = 2, order = 2, pixels = 0, status;
     const char *rebuild = "1";
     option_rule own[] = {
@@ -262,7 +263,7 @@ static int run_program(run *job, int argc, char **argv)
          "a new tree every K steps, refreshed in between (1); auto: when it pays", 0, 0, 0},
         {OPTION_COUNT, 0, "image", &pixels, "PIXELS", "the projected density at each output, PREFIX.0000.pgm ...", 0, 0,
          0},
-        {OPTION_REAL, 0, "half-width", &l.set.half, "L", "of the images, in x and y (3)", 0, 0, 0},
+        {OPTION_REAL, 0, "half-width", &l.set.view.half, "L", "of the images, in x and y (3)", 0, 0, 0},
     };
     job->own = own;
     job->own_n = (int)(sizeof own / sizeof *own);
@@ -270,7 +271,7 @@ static int run_program(run *job, int argc, char **argv)
     l.set.kind = kind + 1;
     l.set.mac = mac + 1;
     l.set.order = order;
-    l.set.pixels = pixels;
+    l.set.view.pixels = pixels;
     if (run_read_rebuild(job, rebuild, &l.set.rebuild) || (!job->restart && wrong_settings(&l))) return RUN_USAGE;
     status = job->restart ? go_on(&l) : begin(&l);
     if (!status) status = integrate(&l);
@@ -285,7 +286,7 @@ static int run_program(run *job, int argc, char **argv)
 int main(int argc, char **argv)
 {
     run job = {.program = "leapfrog_tree",
-               .layout = "leapfrog_tree 5",
+               .layout = "leapfrog_tree 6",
                .about = "a stellar system by leap-frog with one step for all and the tree of libsapporo",
                .remedy = "use a smaller --dt-max, a larger --eps, or a smaller --accuracy",
                .eps_default = 1.0 / 32,

@@ -104,6 +104,12 @@ for program in galaxy leapfrog_direct leapfrog_tree; do
     says 2 'half-width has no effect' "$program" --model plummer --half-width 2
     says 2 'image has no effect' "$program" --demo --image 16
 done
+says 2 'part has no effect' galaxy --model disc --part disc
+says 2 'no such component; the particles have none' galaxy --model plummer -n 64 --image 16 --part disc -o none
+says 2 'no such component; the particles have halo .*, disc' galaxy --model disc -n 64 --image 16 --part bulge -o none
+says 2 'no such component' galaxy --model disc -n 64 --image 16 --part dis -o none
+says 2 'it has no particle' galaxy --model andromeda -n 8 --image 16 --part bulge -o none
+says 2 'cannot be changed by --restart' galaxy --restart none.restart --part disc
 for program in $programs; do
     says 2 'format has no effect' "$program" --demo --format csv
     says 2 'overwrite has no effect' "$program" --demo --overwrite

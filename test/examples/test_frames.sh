@@ -64,6 +64,31 @@ END
 diff "$work/got" "$work/wanted" >>"$work/err"
 verdict $? "one component"
 
+# Smoothed: the grey values of Gaussians about the pixels of the particles, one of which is outside of the window.
+printf '# time 0\n# id mass x y z\n1 3 -1.5 2.5 0\n2 2 4.5 -0.5 1.5\n3 1 0.5 -3.5 -4.5\n' >"$work/soft.0000.txt"
+"$python" - >"$work/wanted" <<END
+import math
+
+def weight(distance):
+    bell = [math.exp(-0.5 * (k / 0.75) ** 2) for k in range(-3, 4)]
+    return bell[distance + 3] / sum(bell) if abs(distance) <= 3 else 0
+
+mass = [(3, 2, 6, 4), (2, 8, 3, 5), (1, 4, 0, -1)]  # mass, and pixels of x, y, z from the lower left corner
+def value(i, j, axis):
+    return sum(m[0] * weight(i - m[1]) * weight(j - m[axis]) for m in mass)
+rows = [[value(i, j, axis) for axis in (2, 3) for i in range(8)] for j in range(7, -1, -1)]
+most = max(map(max, rows))
+for row in rows:
+    print("", *(max(0, int(255 * (1 + math.log10(max(v, 1e-30) / most) / 4))) for v in row))
+END
+frames "$work/soft" --form pgm -w 4 -p 8 --smooth 0.75 && [ ! -s "$work/err" ] &&
+    tail -c 128 "$work/soft.0000.pgm" | od -An -v -tu1 -w16 | tr -s ' ' >"$work/got"
+diff "$work/got" "$work/wanted" >>"$work/err"
+verdict $? "a smoothed picture, with the mass beside the window"
+says 2 "smooth must be" "$work/run" --smooth -1
+says 2 "smooth must be" "$work/run" --smooth nan
+says 2 "smooth must be" "$work/run" -p 16 --smooth 17
+
 says 2 "has no component 'bulge'; it has halo, disc" "$work/run" --form pgm --part bulge
 says 2 "there is no $work/none.0000.txt" "$work/none"
 echo "no snapshot" >"$work/bad.0000.txt"

@@ -54,6 +54,17 @@ verdict $? "energy with kd-trees, and steps by the change of accelerations"
 go --demo && energy_below 1e-2 && grep -q 'Andromeda' "$work/out"
 verdict $? "the demo"
 
+# An image of one component, also after a restart, is that of a snapshot which has nothing else.
+disc="--model disc -n 600 --eps 0.2 --interval 1/4 -t 1/2 --image 16 --half-width 3 --part disc"
+# shellcheck disable=SC2086
+go $disc -o "$work/d" && go $disc -o "$work/q" --stop-after 5 && go --restart "$work/q.restart" &&
+    cmp "$work/d.0002.pgm" "$work/q.0002.pgm" >>"$work/err" &&
+    grep -q '^# parts halo 500, disc 100' "$work/d.0002.txt" &&
+    { grep '^#' "$work/d.0002.txt"; awk '!/^#/ && $1 > 500' "$work/d.0002.txt"; } >"$work/alone.txt" &&
+    go "$work/alone.txt" --eps 0.2 --image 16 --half-width 3 -t 1 --interval 1/2 -o "$work/alone" &&
+    cmp "$work/d.0002.pgm" "$work/alone.0000.pgm" >>"$work/err"
+verdict $? "an image of one component"
+
 # A program in the place of ffmpeg writes down what it was asked for.
 mkdir -p "$work/bin" "$work/50%"
 # shellcheck disable=SC2016 # words of the program

@@ -107,7 +107,7 @@ record_energy() {
             run hermite4 ds --eta $eta && run hermite4 dp --eta $eta || return
         done
         run hermite4 dp --eta 0.0025 || return
-        # In ds shorter steps would collapse (docs/hermite68.md).
+        # In ds shorter steps would collapse (docs/hermite.md).
         for program in hermite6 hermite8; do
             for eta in 1.6 0.8 0.6 0.4 0.2; do run $program ds --eta $eta && run $program dp --eta $eta || return; done
             run $program dp --eta 0.1 || return
@@ -193,7 +193,7 @@ record_kinds() {
 }
 
 # Models and criteria of the tables of docs/tree-errors.md.  Masses are over a factor of 200 (cold-disc, mass-ratios: see
-# docs/hermite4.md), forces have no softening.
+# docs/programs.md), forces have no softening.
 tree_models="uniform plummer hernquist nfw clumps cold-disc two-clusters mass-ratios"
 tree_criteria=opening:0.7:1,opening:0.7:2,opening:0.3:2,multipole:0.1:1,multipole:0.1:2,multipole:0.001:2
 tree_criteria=$tree_criteria,acceleration:0.01:1,acceleration:0.01:2,acceleration:0.001:2,acceleration:0.0001:2

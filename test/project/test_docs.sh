@@ -9,6 +9,7 @@
 #   tree errors   docs/tree.md, tree-errors.md and choose-tree.md have the tables that docs/figures/tree_errors.py makes of the data
 #   sentences     no sentence, and not the pages together, is longer than test/project/sentences allows
 #   names         paths, relative links, identifiers, variables of the environment
+#   messages      those of docs/troubles.md are in the sources
 #   programs      blocks that begin with ```c complete (or cpp, fortran) compile and run; if a block
 #                 ```text prints follows, they print that
 #   parts         blocks that begin with ```LANGUAGE part of FILE are in that file, line for line
@@ -141,6 +142,21 @@ awk -F '\t' '{
     grep -qxF "$word" "$work/words" || echo "$page: $word is not in the sources"
 done >"$work/log"
 none "identifiers that the pages name are in the sources"
+
+# ---- messages
+
+# Items of docs/troubles.md begin with a message between back quotes, where ... stands for what varies.  Neighbouring
+# strings of C are one; %s and the like end a piece.
+find lib examples/apps -name '*.[ch]' -exec cat {} + | tr '\n' ' ' | sed -E 's/"[ \\]*"//g; s/  +/ /g' >"$work/strings"
+# shellcheck disable=SC2016 # no expansion wanted
+sed -n 's/^- `\([^`]*\)`.*/\1/p' docs/troubles.md >"$work/messages"
+{
+    sed 's/\.\.\./\n/g' "$work/messages" | sed "s/^[ ':,]*//; s/[ ':,]*\$//" | grep . | while IFS= read -r piece; do
+        grep -qF -- "$piece" "$work/strings" || echo "docs/troubles.md: no message has '$piece'"
+    done
+    [ "$(wc -l <"$work/messages")" -ge 15 ] || echo "docs/troubles.md has $(wc -l <"$work/messages") messages"
+} >"$work/log"
+none "messages of docs/troubles.md are in the sources"
 
 # ---- environment
 

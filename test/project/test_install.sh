@@ -34,6 +34,7 @@ for f in lib/libsapporo.a lib/libsapporo.so "lib/libsapporo.so.${version%%.*}" "
     include/sapporo_hermite6.h include/sapporo.f90 lib/pkgconfig/sapporo6th.pc lib/pkgconfig/yebisug6.pc lib/pkgconfig/nbody6pp_gpu.pc lib/pkgconfig/nbody6_gpu.pc lib/pkgconfig/nbody7_gpu.pc lib/pkgconfig/pg5.pc lib/pkgconfig/sapporo.pc lib/pkgconfig/sapporo_light.pc \
     lib/pkgconfig/g6lib.pc lib/cmake/sapporo/sapporoConfig.cmake lib/cmake/sapporo/sapporoConfigVersion.cmake bin/sapporo \
     share/doc/sapporo/LICENSE share/doc/sapporo/README.md share/doc/sapporo/docs/conventions.md share/doc/sapporo/docs/figures/tree_direct.svg \
+    share/doc/sapporo/docs/figures/cluster.png share/doc/sapporo/docs/star-cluster.md \
     share/man/man1/sapporo.1 share/man/man7/sapporo.7 share/doc/sapporo/examples/first_force.c share/doc/sapporo/examples/first_force.cc share/doc/sapporo/examples/first_force.f90; do
     [ -f "$prefix/$f" ] || missing="$missing $f"
 done

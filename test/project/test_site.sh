@@ -140,6 +140,40 @@ else
     skipped "formulas" "python3 is missing"
 fi
 
+# ---- notebooks
+
+title="notebooks become pages, with all cells, texts and figures that they store"
+if command -v python3 >/dev/null 2>&1; then
+    python3 -B - "$work/notebooks" >"$work/log" 2>&1 <<'END'
+import glob, json, os, sys
+sys.path.insert(0, "docs/site")
+import notebooks, pages
+found = sorted(glob.glob("docs/notebooks/*.ipynb"))
+assert len(found) == 2, found
+for path in found:
+    page = notebooks.convert(path, sys.argv[1])
+    name = os.path.splitext(os.path.basename(path))[0]
+    cells = json.load(open(path))["cells"]
+    code = [cell for cell in cells if cell["cell_type"] == "code"]
+    outputs = [output for cell in code for output in cell["outputs"]]
+    drawn = [output for output in outputs if "image/png" in output.get("data", {})]
+    assert all(cell["execution_count"] for cell in code), f"{path}: a cell was not executed"
+    assert len(drawn) == 3 == page.count("![Figure of the notebook](notebooks/"), f"{path}: {len(drawn)} figures"
+    for k in range(3):
+        file = f"{sys.argv[1]}/notebooks/{name}-{k + 1}.png"
+        assert open(file, "rb").read(4) == b"\x89PNG", file
+    assert page.count("```python\n") == len(code) and page.count("```text\n") == len(outputs) - 3 >= 1
+    for cell in cells:
+        assert "".join(cell["source"]).rstrip() in page, cell["source"]
+    site = pages.sources()
+    assert site[path] == f"notebook-{name}.md" and pages.link_target("docs/python.md", f"notebooks/{name}.ipynb", site) == site[path]
+    assert pages.link_target(path, "../numerics.md", site) == "numerics.md"
+END
+    verdict $? "$title"
+else
+    skipped "$title" "python3 is missing"
+fi
+
 # ---- commands of pages
 
 # Blocks that begin with ```sh runs, or ```sh runs TOOL if they need a tool, are run in the top folder.

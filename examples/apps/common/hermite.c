@@ -237,7 +237,7 @@ static int is_broken(const hermite *h, const double (*f)[3], const double old[3]
 /*
  * Returns the next step.  The generalised criterion divides by the highest derivatives, which are differences of forces
  * over powers of dt.  If rounding errors make them, each shorter step makes them larger, and the next step shorter
- * still, without a bound (docs/hermite68.md).  So only derivatives below the first that is noise count in it, and where
+ * still, without a bound (docs/hermite.md).  So only derivatives below the first that is noise count in it, and where
  * noise may be taken for a derivative, the step by either criterion is at least an eighth of the one by the derivatives
  * that the library computes.  `old` are the derivatives at the end of the step before; they are 0 in first steps.
  */

@@ -5,7 +5,6 @@
 #include "run.h"
 #include "atomic_file.h"
 #include "gravity.h"
-#include "image.h"
 #include "interrupt.h"
 #include "standard_output.h"
 
@@ -425,13 +424,13 @@ int run_output(run *job, const bodies *set, const double *pot)
     return 0;
 }
 
-int run_draw(run *job, const bodies *set, int pixels, double half)
+int run_draw(run *job, const bodies *set, const image_view *view)
 {
     char path[RUN_PATH], ending[32];
     message why = {""};
-    if (pixels == 0 || !job->plan.files) return 0;
+    if (view->pixels == 0 || !job->plan.files) return 0;
     snprintf(ending, sizeof ending, ".%04lld.pgm", (long long)job->plan.done);
-    if (!run_path(job, path, ending, &why) && !image_write(path, set, pixels, half, &why)) return 0;
+    if (!run_path(job, path, ending, &why) && !image_write(path, set, view, &why)) return 0;
     run_warn(job, "no image: %s", why.text);
     return -1;
 }

@@ -7,6 +7,7 @@
 
 #include "bodies.h"
 #include "cluster.h"
+#include "image.h"
 #include "message.h"
 #include "options.h"
 #include "progress.h"
@@ -139,7 +140,7 @@ int run_step(run *job, double since);
 /* Makes an output of the present state: prints its line and writes the snapshot.  -1: a file could not be written. */
 int run_output(run *job, const bodies *set, const double *pot);
 /* Draws the image PREFIX.0000.pgm of the present output, before run_output; pixels 0: none.  -1: it was not written. */
-int run_draw(run *job, const bodies *set, int pixels, double half);
+int run_draw(run *job, const bodies *set, const image_view *view);
 /* Makes the name of a file of the run, PREFIX and an ending.  -1: it is too long. */
 enum { RUN_PATH = 1200 };
 int run_path(const run *job, char path[RUN_PATH], const char *ending, message *why);

@@ -86,7 +86,7 @@ static void print_help(const run *job, const rule_list *list)
     printf(
         "\nFILE has a particle per line: [id] mass x y z vx vy vz, separated by blanks or commas.  Other columns, or\n"
         "another order: name them in the first line, or in a comment such as # x y z vx vy vz mass.  A comment\n"
-        "# time 0.25 tells the time.  Two older forms are read, too (docs/hermite4.md).\n"
+        "# time 0.25 tells the time.  Two older forms are read, too (docs/programs.md).\n"
         "G is 1 unless --G, or a comment # G 0.0043, says otherwise.\n");
     options_help(list->rule, list->n, stdout);
     printf("\nA number may be a fraction, --eps 1/256, and may be written as 64k, 1M or 1e6.  Ctrl-C stops cleanly and "

@@ -126,8 +126,7 @@ static int save(stepping *s, int always)
 
 static int output(stepping *s)
 {
-    if (get(s) || run_draw(s->job, &s->body, (int)s->set.pixels, s->set.half) || run_output(s->job, &s->body, s->pot))
-        return -1;
+    if (get(s) || run_draw(s->job, &s->body, &s->set.view) || run_output(s->job, &s->body, s->pot)) return -1;
     return save(s, 0);
 }
 
@@ -155,7 +154,7 @@ static int read_particles(stepping *s, const restart_file *file)
     if (allocate(s) || open_stepper(s, s->set.dt) || path_of_slot(s, (int)s->set.slot, path)) return -1;
     if (sapporo_stepper_restore(s->stepper, path)) return failed(s, path);
     if (sapporo_stepper_get(s->stepper, &fixed)) return failed(s, path);
-    if (!s->film || s->set.pixels > 0) return 0;
+    if (!s->film || s->set.view.pixels > 0) return 0;
     run_warn(s->job, "--film has no effect: the run of %s draws no images", s->job->restart);
     return -1;
 }
@@ -213,6 +212,11 @@ static int begin(stepping *s)
     const int status = run_begin(s->job, &s->body);
     if (status) return status;
     const int shared = s->set.scheme == SAPPORO_STEPS_SHARED;
+    message why = {""};
+    if (s->part && image_choose(&s->set.view, s->job->plan.parts, s->part, &why)) {
+        run_warn(s->job, "%s", why.text);
+        return RUN_USAGE;
+    }
     if (s->job->plan.eps <= 0 && !(shared && s->job->dt_given)) {
         run_warn(s->job, "--eps %g: steps are chosen by the softening length, which must be positive; give --eps%s",
                  s->job->plan.eps, shared ? ", or --dt-max if you know that there are no close encounters" : "");
@@ -297,12 +301,13 @@ int stepping_wrong_images(const stepping *s)
 {
     run *const job = s->job;
     const run_useless useless[] = {{"image", !job->plan.files, "on --demo, which writes no files without -o"},
-                                   {"half-width", s->set.pixels == 0, "without --image PIXELS"}};
-    if (!(s->set.half > 0))
+                                   {"half-width", s->set.view.pixels == 0, "without --image PIXELS"},
+                                   {"part", s->set.view.pixels == 0, "without --image PIXELS"}};
+    if (!(s->set.view.half > 0))
         run_warn(job, "--half-width must be positive");
-    else if (s->film && s->set.pixels == 0)
+    else if (s->film && s->set.view.pixels == 0)
         run_warn(job, "--film needs frames: give --image PIXELS, too");
     else
-        return run_refuse_useless(job, useless, 2) != RUN_OK;
+        return run_refuse_useless(job, useless, 3) != RUN_OK;
     return 1;
 }

@@ -4,6 +4,7 @@
 #define COMMON_STEPPING_H
 
 #include "bodies.h"
+#include "image.h"
 #include "run.h"
 
 #include <sapporo.h>
@@ -12,16 +13,18 @@
 /* What the restart file keeps besides the plan.  It has members of 8 bytes only, because the file has the same bytes.
  */
 typedef struct stepping_settings {
-    int64_t n, method, kind, mac, order, scheme, criterion, rebuild, pixels; /* numbers of the library's headers */
-    int64_t slot;                                                            /* of the stepper's file: 0 or 1 */
-    double accuracy, eta, half;
+    int64_t n, method, kind, mac, order, scheme, criterion, rebuild; /* numbers of the library's headers */
+    int64_t slot;                                                    /* of the stepper's file: 0 or 1 */
+    double accuracy, eta;
     double dt; /* the shared step, or the longest block step */
+    image_view view;
 } stepping_settings;
 
 typedef struct stepping {
     run *job;
     stepping_settings set;
     int film;                  /* 1: a film of the images at the end */
+    const char *part;          /* the component in the images, or NULL: all particles */
     const char *shared_remedy; /* advice after a large error with shared steps, or NULL: that of the run */
     /* Returns the shared step that the particles need; body, pot and `a` are those of the start. */
     double (*needed_step)(const struct stepping *s, const double (*a)[3]);

@@ -1,4 +1,4 @@
-"""Programs for users: examples, and the blocks of README.md, docs/first-force.md and docs/python.md."""
+"""Programs for users: examples, and the blocks of README.md, docs/first-force.md, python.md and snapshots.md."""
 
 import os
 import re
@@ -93,6 +93,29 @@ def test_blocks_of_the_page_run(capsys):
     for block in blocks:
         exec(block, names)
     assert "(1000, 3)" in capsys.readouterr().out
+
+
+def test_blocks_of_the_snapshots_page_read_and_write(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    page = (ROOT / "docs/snapshots.md").read_text()
+    snapshot = re.search(r"^```text\n(.*?)^```", page, re.MULTILINE | re.DOTALL).group(1)
+    Path("cluster.0000.txt").write_text(snapshot + "2 0.25 1 2 3 4 5 6\n")
+    read, write, *hdf5 = re.findall(r"^```python\n(.*?)^```", page, re.MULTILINE | re.DOTALL)
+    names = {}
+    exec(read, names)
+    assert names["time"] == 0.5 and list(names["id"]) == [1, 2] and names["vz"][1] == 6
+    exec(write, names)
+    assert Path("cluster.txt").read_text().startswith("# time 0\n# mass x y z vx vy vz\n")
+    assert (np.loadtxt("cluster.txt") == names["table"]).all() and names["table"].shape == (2, 7)
+    h5py = pytest.importorskip("h5py")
+    with h5py.File("snapshot.hdf5", "w") as file:
+        for name, values in ("Masses", [7.0]), ("Coordinates", [[1.0, 2, 3]]), ("Velocities", [[4.0, 5, 6]]):
+            file["PartType4/" + name] = values
+    for block in hdf5:
+        exec(block, names)
+    assert names["table"].tolist() == [[7, 1, 2, 3, 4, 5, 6]]
+    with h5py.File("cluster.hdf5") as file:
+        assert file["PartType4/ParticleIDs"][:].tolist() == [1, 2] and file["PartType4/Velocities"][1, 2] == 6
 
 
 def test_the_page_names_all_that_is_public():

@@ -19,8 +19,13 @@ def run(name, question, tmp_path, monkeypatch):
     monkeypatch.setenv("IPYTHONDIR", str(tmp_path))
     notebook = nbformat.read(ROOT / "docs/notebooks" / name, 4)
     nbformat.validate(notebook)
-    for cell in notebook.cells:
-        assert not cell.get("outputs") and not cell.get("execution_count"), "notebooks are stored without outputs"
+    stored = [output for cell in notebook.cells for output in cell.get("outputs", [])]
+    assert not [output for output in stored if output.get("name") == "stderr" or output.output_type == "error"]
+    assert sum("image/png" in output.get("data", {}) for output in stored) == 3, "notebooks store their figures"
+    code = [cell for cell in notebook.cells if cell.cell_type == "code"]
+    assert [cell.execution_count for cell in code] == list(range(1, len(code) + 1)), "executed once, in order"
+    for cell in code:
+        cell.outputs, cell.execution_count = [], None
     notebook.cells.append(nbformat.v4.new_code_cell(f"print(repr({question}))"))
     resources = {"metadata": {"path": str(tmp_path)}}
     nbclient.NotebookClient(notebook, timeout=300, kernel_name="python3", resources=resources).execute()

@@ -5,7 +5,7 @@ with sapporo.Context() as context:
     force = context.force(x, v=v, index=np.arange(n), eps2=0.01)
     force.acc, force.jerk, force.pot
 
-Context: forces from direct sums, neighbours, batches of small forces.  Tree: forces from an octree.
+Context: forces from direct sums, neighbours, batches of small forces.  Tree: forces from an octree or a kd-tree.
 Stepper: orbits, integrated where forces are computed.
 """
 
