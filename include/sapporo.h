@@ -149,16 +149,18 @@ enum { SAPPORO_ALL_DEVICES = -1 };
 
 /* How to open a context.  Zero everywhere but in size means: the default, or what the environment says. */
 typedef struct sapporo_options {
-    size_t size;                 /* sizeof(sapporo_options) */
-    int order;                   /* of the integrator served: 4 (default), 6, 8, or 2: acceleration, potential only */
-    sapporo_precision precision; /* before SAPPORO_PRECISION */
-    sapporo_backend backend;     /* before SAPPORO_BACKEND */
-    const int *devices;          /* ndevices device numbers of the backend; copied */
-    int ndevices;                /* 0: SAPPORO_DEVICES, or one device chosen by preferred_device */
-    int preferred_device;        /* one device is used: this number modulo the number of devices */
-    const char *cpu_isa;         /* "scalar", "sse2", "avx2", "avx512"; before SAPPORO_CPU_ISA; copied */
-    int threads;                 /* threads of the CPU engine; 0: OMP_NUM_THREADS, or all cores granted */
-    sapporo_root root;           /* before SAPPORO_ROOT */
+    size_t size;                   /* sizeof(sapporo_options) */
+    int order;                     /* of the integrator served: 4 (default), 6, 8, or 2: acceleration, potential only */
+    sapporo_precision precision;   /* before SAPPORO_PRECISION */
+    sapporo_backend backend;       /* before SAPPORO_BACKEND */
+    const int *devices;            /* ndevices device numbers of the backend; copied */
+    int ndevices;                  /* 0: SAPPORO_DEVICES, or one device chosen by preferred_device */
+    int preferred_device;          /* one device is used: this number modulo the number of devices */
+    const char *cpu_isa;           /* "scalar", "sse2", "avx2", "avx512"; before SAPPORO_CPU_ISA; copied */
+    int threads;                   /* threads of the CPU engine; 0: OMP_NUM_THREADS, or all cores granted */
+    sapporo_root root;             /* before SAPPORO_ROOT */
+    double gravitational_constant; /* G > 0, in the units of the particles, from 1e-100 to 1e100; 0: 1.  It multiplies
+                                      potentials, accelerations and their derivatives */
 } sapporo_options;
 
 /* Opens a context.  `options` may be NULL.  On failure *context is NULL and sapporo_last_error(NULL) says why. */
