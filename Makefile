@@ -305,16 +305,16 @@ include lib/api/python/python.mk
 include docs/site/site.mk
 include lib/build/packages.mk
 
-.PHONY: demo bench readme clean help compile_commands.json
+.PHONY: demo bench settings clean help compile_commands.json
 demo: all
 	examples/hermite4 --demo
 
 bench: all
 	examples/sapporo bench
 
-# The tables of environment variables in README.md, as the library describes them (lib/variables.c).
-readme: examples/sapporo lib/$(call SO_NAME,sapporo)
-	$(Q)test/readme.sh >build/README.md && mv build/README.md README.md
+# The tables of environment variables in docs/settings.md, as the library describes them (lib/variables.c).
+settings: examples/sapporo lib/$(call SO_NAME,sapporo)
+	$(Q)test/settings.sh >build/settings.md && mv build/settings.md docs/settings.md
 
 # For editors, and for clang-tidy in test/lint.sh.
 NO_MPI_SOURCES   = $(if $(MPI_ID),,test/mpi/% test/fuzz/ranks/% test/fuzz/planted/ranks.c)
@@ -366,7 +366,7 @@ help:
 	@echo 'make fuzz-parsers        libFuzzer on all parsers; SECONDS=60 per target (docs/building.md)'
 	@echo 'make docs                the pages as a site that needs no network, in build/site/html'
 	@echo 'make figures             draws the figures of docs/ from the data in docs/figures'
-	@echo 'make readme              rewrites the tables of environment variables in README.md'
+	@echo 'make settings            rewrites the tables of environment variables in docs/settings.md'
 	@echo 'make clean               removes everything that was built'
 	@echo
 	@echo 'CC, CFLAGS, CPPFLAGS, LDFLAGS, FC, FFLAGS   as usual'

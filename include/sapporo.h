@@ -65,32 +65,35 @@ extern "C" {
 
 /* ---- versions and texts ------------------------------------------------- */
 
-/* Version of the library that is linked, as text ("0.1.0"); static storage. */
+/* Returns the version of the library that is linked, as text ("0.1.0"); static storage.  SAPPORO_VERSION is that of the
+ * header. */
 SAPPORO_API const char *sapporo_version(void);
 
 /*
- * Version of the arithmetic.  Results of one kind of engine (sapporo_kind) are
- * the same to the bit as long as this number is the same.
+ * Returns the version of the arithmetic.  Results of one kind of engine (sapporo_kind) are the same to the bit as long
+ * as this number is the same.
  */
 SAPPORO_API int sapporo_arith_version(void);
 
 /* ---- messages ------------------------------------------------------------ */
 
 /*
- * Sends the messages of all contexts to `log` instead of stderr; NULL restores stderr.
- * SAPPORO_VERBOSE decides which messages exist: 0 none, 1 (default) errors and
- * warnings, 2 also the choices made, 3 also every call.
+ * Sends the messages of all contexts to log(user, level, text) instead of stderr; NULL restores stderr.
+ * SAPPORO_VERBOSE decides which messages exist: 0 none, 1 (default) errors and warnings, 2 also the choices made, 3
+ * also every force.  A context gives each warning once, and at level 1 at most 20 lines.
  */
 SAPPORO_API void sapporo_set_log(sapporo_log_function log, void *user);
 
 /*
- * printed 0: errors of calls that return them, or keep them for sapporo_last_error, are no longer printed to stderr, in
- * the whole process: for callers that raise them as exceptions.  A log function gets them all the same, and
- * SAPPORO_VERBOSE of 2 or more prints them.  1, the default: they are printed.
+ * Decides whether the process prints, to stderr, errors that calls return or keep for sapporo_last_error.  printed 1,
+ * the default: yes.  0: no, for callers that raise errors as exceptions.  A log function gets the errors in either
+ * case, and SAPPORO_VERBOSE of 2 or more prints them.
  */
 SAPPORO_API void sapporo_print_errors(int printed);
 
-/* Sends a message where those of the library go, if SAPPORO_VERBOSE wants its level: for libraries built on this one.
+/*
+ * Writes a message of the caller to where the library writes its own, if SAPPORO_VERBOSE allows its level.  For
+ * libraries built on this one.
  */
 SAPPORO_API void sapporo_log(sapporo_log_level level, const char *text);
 
@@ -103,6 +106,7 @@ typedef enum sapporo_root {
     SAPPORO_ROOT_FAST = 2     /* the processor's estimate as it is: errors of forces of about 1e-5, a kind of its own */
 } sapporo_root;
 
+/* A device, as sapporo_device_describe returns it. */
 typedef struct sapporo_device {
     size_t size;             /* set to sizeof(sapporo_device) by the caller */
     sapporo_backend backend; /* CUDA, OPENCL or CPU */
@@ -114,12 +118,16 @@ typedef struct sapporo_device {
     char detail[128];        /* instruction path, driver, or why it cannot be used */
 } sapporo_device;
 
-/* Number of devices of a backend (AUTO: of all backends); 0 if there is none.  Never negative. */
+/*
+ * Returns the number of devices of a backend, or of all backends for SAPPORO_BACKEND_AUTO; 0 if there is none.  OpenCL
+ * counts GPUs and accelerators first, then CPUs.  A context uses a CPU of OpenCL only if the caller names that backend,
+ * and, beside GPUs, that device.  Devices of two kinds, whose bits would differ, cannot be opened together.
+ */
 SAPPORO_API int sapporo_device_count(sapporo_backend backend);
 
 /*
- * Describes device `number` of a backend, 0 <= number < sapporo_device_count(backend).  After an error number is -1,
- * texts are empty, all else is 0.
+ * Describes device `number` of a backend, 0 <= number < sapporo_device_count(backend).  The caller sets device->size.
+ * After an error number is -1, texts are empty, all else is 0.
  */
 SAPPORO_API int sapporo_device_describe(sapporo_backend backend, int number, sapporo_device *device);
 
@@ -137,8 +145,8 @@ typedef struct sapporo_variable {
 } sapporo_variable;
 
 /*
- * Describes variable `number`, from 0 on, of the library that is linked.  Where there is none: SAPPORO_ERR_ARGUMENT;
- * audience is then SAPPORO_FOR_NONE, and texts are empty.
+ * Describes environment variable `number`, from 0 on, of those that the library reads.  The caller sets variable->size.
+ * SAPPORO_ERR_ARGUMENT: there is no such variable; audience is then SAPPORO_FOR_NONE, and texts are empty.
  */
 SAPPORO_API int sapporo_variable_describe(int number, sapporo_variable *variable);
 
@@ -147,23 +155,32 @@ SAPPORO_API int sapporo_variable_describe(int number, sapporo_variable *variable
 /* In ndevices of options: all devices of the backend. */
 enum { SAPPORO_ALL_DEVICES = -1 };
 
-/* How to open a context.  Zero everywhere but in size means: the default, or what the environment says. */
+/*
+ * How to open a context.  Zero everywhere but in size means: the default, or what the environment says.  An option
+ * takes precedence over its variable of the environment, and the variable over the default.
+ */
 typedef struct sapporo_options {
     size_t size;                   /* sizeof(sapporo_options) */
-    int order;                     /* of the integrator served: 4 (default), 6, 8, or 2: acceleration, potential only */
-    sapporo_precision precision;   /* before SAPPORO_PRECISION */
-    sapporo_backend backend;       /* before SAPPORO_BACKEND */
-    const int *devices;            /* ndevices device numbers of the backend; copied */
+    int order;                     /* of the integrator served.  4, the default: acceleration, jerk and potential of
+                                      predicted j-particles; 6: the snap too; 8: the crackle too; 2: acceleration and
+                                      potential, without prediction */
+    sapporo_precision precision;   /* 0: SAPPORO_PRECISION, or its default; SAPPORO_SP is not for orders 6 and 8 */
+    sapporo_backend backend;       /* 0: SAPPORO_BACKEND, or the first backend that has a device */
+    const int *devices;            /* ndevices device numbers of the backend; copied; the CPU engine ignores them */
     int ndevices;                  /* 0: SAPPORO_DEVICES, or one device chosen by preferred_device */
     int preferred_device;          /* one device is used: this number modulo the number of devices */
-    const char *cpu_isa;           /* "scalar", "sse2", "avx2", "avx512"; before SAPPORO_CPU_ISA; copied */
+    const char *cpu_isa;           /* "scalar", "sse2", "avx2" or "avx512", copied; NULL: SAPPORO_CPU_ISA, or the widest
+                                      that this machine runs */
     int threads;                   /* threads of the CPU engine; 0: OMP_NUM_THREADS, or all cores granted */
-    sapporo_root root;             /* before SAPPORO_ROOT */
-    double gravitational_constant; /* G > 0, in the units of the particles, from 1e-100 to 1e100; 0: 1.  It multiplies
-                                      potentials, accelerations and their derivatives */
+    sapporo_root root;             /* 0: SAPPORO_ROOT, or full; SAPPORO_ROOT_FAST is for order 2 */
+    double gravitational_constant; /* G in the units of the particles, 1e-100 to 1e100; 0: 1.  Potentials, accelerations
+                                      and their derivatives are multiplied by it */
 } sapporo_options;
 
-/* Opens a context.  `options` may be NULL.  On failure *context is NULL and sapporo_last_error(NULL) says why. */
+/*
+ * Opens a context.  `options` may be NULL.  Opening is cheap: memory grows with the particles.  Asking for something
+ * that is not there is an error.  On failure *context is NULL and sapporo_last_error(NULL) says why.
+ */
 SAPPORO_API int sapporo_open(const sapporo_options *options, sapporo **context);
 
 /*
@@ -172,23 +189,32 @@ SAPPORO_API int sapporo_open(const sapporo_options *options, sapporo **context);
  */
 SAPPORO_API void sapporo_close(sapporo *context);
 
-/* Clears what sapporo_last_error (sapporo_types.h) returns. */
+/* Deletes the text that sapporo_last_error returns. */
 SAPPORO_API void sapporo_clear_error(sapporo *context);
 
-/* The kind of engine on which the bits of results depend, such as "cpu avx512 ds AuthenticAMD"; lives with the context.
- * Of a closed context: "".
+/*
+ * Returns the kind of engine, a text that names everything on which the bits of results depend, such as "cpu avx512
+ * ds+dp AuthenticAMD"; ds+dp means dp where j-particles are few.  The text lives as long as the context; of a closed
+ * context it is "".  If a tuning file has cpu_below_nj, the first force may move the context to the CPU: then this
+ * function, sapporo_get_backend, sapporo_get_threads and sapporo_memory_needed describe the CPU engine.
  */
 SAPPORO_API const char *sapporo_kind(const sapporo *context);
 
-/* What was chosen; of a closed context 0 (AUTO, DEFAULT).  Where no precision was named, the precision is that of
- * forces of 1,024 or more j-particles. */
+/* Returns the backend that was chosen; of a closed context SAPPORO_BACKEND_AUTO. */
 SAPPORO_API sapporo_backend sapporo_get_backend(const sapporo *context);
-SAPPORO_API sapporo_precision sapporo_get_precision(const sapporo *context);
-SAPPORO_API int sapporo_get_threads(const sapporo *context); /* CPU threads that a large force may use */
 
 /*
- * Bytes of host memory (and of device memory, where there is a device) that nj j-particles need; 0 for nj <= 0, and of
- * a closed context.
+ * Returns the precision that was chosen; of a closed context SAPPORO_PRECISION_DEFAULT.  If no precision was named, it
+ * is that of forces of 1,024 or more j-particles.
+ */
+SAPPORO_API sapporo_precision sapporo_get_precision(const sapporo *context);
+
+/* Returns the number of CPU threads that a large force may use; of a closed context 0. */
+SAPPORO_API int sapporo_get_threads(const sapporo *context);
+
+/*
+ * Returns the bytes of host memory that nj j-particles need, and writes those of device memory to *device_bytes, which
+ * may be NULL.  0 for nj <= 0, and of a closed context.
  */
 SAPPORO_API size_t sapporo_memory_needed(const sapporo *context, int nj, size_t *device_bytes);
 
@@ -221,34 +247,38 @@ typedef struct sapporo_particles {
 } sapporo_particles;
 
 /*
- * Stores one particle at an address >= 0, in any order, with gaps; memory grows on demand.
- * Allowed while forces are under way: it takes effect at the next sapporo_force_begin.
+ * Stores one particle at an address from 0 to 1073741823, in any order, with gaps; memory grows on demand.  A particle
+ * that the address holds is replaced.  Allowed while forces are under way: the next sapporo_force_begin uses it.
+ *
+ * SAPPORO_ERR_ARGUMENT: a bad address, or an eps2 that is negative or not finite; nothing changes.
+ * SAPPORO_ERR_NOT_FINITE: the particle is stored, and forces that include it are NaN until it is replaced.
  * SAPPORO_ERR_MEMORY: the particle is lost, and so is the one that the address held.  Forces with nj above the address,
- * and batches and neighbour forces that name it, are NaN until a particle is stored there (docs/api.md).
+ * and batches and neighbour forces that name it, are NaN until a particle is stored there (docs/conventions.md).
  */
 SAPPORO_API int sapporo_set_particle(sapporo *context, int address, const sapporo_particle *particle);
 
 /*
- * Stores n particles at addresses first, first + 1, ...  After an error but SAPPORO_ERR_NOT_FINITE those before it are
- * stored; the one that failed and those after it are lost, as after sapporo_set_particle.  Bad arguments as a whole (no
- * positions, addresses out of range) change nothing.
+ * Stores n particles at addresses first, first + 1, ..., as sapporo_set_particle stores one.  SAPPORO_ERR_NOT_FINITE:
+ * all particles are stored.  After any other error the particles before it are stored; the one that failed and all
+ * after it are lost.  Bad arguments as a whole (no positions, addresses out of range) change nothing.
  */
 SAPPORO_API int sapporo_set_particles(sapporo *context, int first, int n, const sapporo_particles *particles);
 
 /*
- * Reads back what is stored at an address, as given (predicted == 0) or predicted to the context's time: x and v, of
- * order 6 the acceleration too, of order 8 the jerk too; what is not predicted is as given.
- * An empty address gives SAPPORO_ERR_ARGUMENT and NaN, index -1; a lost particle the same with SAPPORO_ERR_MEMORY, and
- * a closed context the same with SAPPORO_ERR_CLOSED.
+ * Reads the particle at an address: as it was stored (predicted = 0), or predicted to the context's time.  Predicted
+ * are x and v, in order 6 the acceleration too, in order 8 the jerk too; all other members are as stored.
+ *
+ * After an error numbers are NaN, and index is -1.  SAPPORO_ERR_ARGUMENT: the address is empty.  SAPPORO_ERR_MEMORY:
+ * the particle is lost.  SAPPORO_ERR_CLOSED: the context is closed.
  */
 SAPPORO_API int sapporo_get_particle(sapporo *context, int address, int predicted, sapporo_particle *particle);
 
-/* Empties all addresses. */
+/* Empties all addresses.  No particle is lost any more.  Forces under way keep their particles. */
 SAPPORO_API int sapporo_clear_particles(sapporo *context);
 
 /*
- * The time to which j-particles are predicted in forces begun from now on; 0 after opening.  SAPPORO_ERR_NOT_FINITE if
- * it is NaN or infinite: forces and predictions then fail, in all orders but 2, until another time is set.
+ * Sets the time to which later forces predict j-particles; 0 after opening.  SAPPORO_ERR_NOT_FINITE: the time is NaN or
+ * infinite, and forces and predictions fail, in all orders but 2, until another time is set.
  */
 SAPPORO_API int sapporo_set_time(sapporo *context, double time);
 
@@ -256,6 +286,7 @@ SAPPORO_API int sapporo_set_time(sapporo *context, double time);
 
 typedef struct sapporo_job sapporo_job; /* handle of a force on a set of i-particles, under way or done */
 
+/* Bits of sapporo_request.want. */
 enum sapporo_want {
     SAPPORO_WANT_NEAREST = 1, /* nearest neighbour of each i-particle */
     SAPPORO_WANT_LISTS = 2,   /* neighbour lists: all j with |r|^2 < h2, unsoftened, strict */
@@ -265,7 +296,7 @@ enum sapporo_want {
 /* Which pairs make a force. */
 typedef enum sapporo_pairs {
     SAPPORO_PAIRS_ALL = 0,    /* all but those of equal index, where indices are given */
-    SAPPORO_PAIRS_OUTSIDE = 1 /* those beyond the neighbour sphere: who is in it makes the list and leaves the sums */
+    SAPPORO_PAIRS_OUTSIDE = 1 /* those outside the neighbour sphere: j-particles in it make the list, not the sums */
 } sapporo_pairs;
 
 /* The neighbour sphere of a regular force (SAPPORO_PAIRS_OUTSIDE), as NBODY6 needs it beside h2. */
@@ -278,6 +309,9 @@ typedef struct sapporo_regular {
 /*
  * What a force is asked for.  Softening: R2 = |r|^2 + eps2 + eps2_i of the i-particle + eps2 of the j-particle, so that
  * symmetric softening (each particle has its own) is eps2 = 0 and both columns.  A pair with R2 = 0 is skipped.
+ * The CPU engine has every softening.  Accelerators have every softening in order 2, common softening and that of
+ * i-particles in orders 6 and 8, and common softening alone in order 4: else SAPPORO_ERR_UNSUPPORTED.
+ *
  * Without indices no pair is skipped for its index: a particle acts on itself, which adds -m/R to its potential.
  *
  * Spline softening spreads the mass of a particle by the cubic spline of Monaghan & Lattanzio 1985, A&A 149, 135.  Its
@@ -294,8 +328,8 @@ typedef struct sapporo_regular {
  * SAPPORO_PAIRS_OUTSIDE is the regular force of Ahmad & Cohen 1973, J. Comput. Phys. 12, 389, in contexts of order 4.
  * A j-particle is in the sphere if min(|r|^2, |r + dtr v|^2) < h2, strictly, or < m_j h2 with h2_by_mass
  * (sapporo_regular); the same decision, exact as in double, makes lists and sums.  There are no indices, so a particle
- * is in its own sphere, and in its list where h2 > 0; where h2 <= 0 everybody counts but who lies at the same place.
- * Softening must be common, and there are no nearest neighbours.
+ * is in its own sphere, and in its list where h2 > 0; where h2 <= 0 every j-particle counts that is not at the same
+ * position.  Softening must be common, and there are no nearest neighbours.
  */
 typedef struct sapporo_request {
     size_t size; /* sizeof(sapporo_request) */
@@ -336,40 +370,47 @@ typedef struct sapporo_result {
 } sapporo_result;
 
 /*
- * Starts a force.  All inputs are copied before it returns; the j-particles are those set up to now,
- * predicted to the time set last.  *job must be freed by sapporo_force_free.  On error *job is NULL.
- * SAPPORO_ERR_MEMORY also if a particle below nj was lost.  SAPPORO_ERR_ARGUMENT also if nj is 0 with ni > 0, the
- * context holds particles, and want lacks SAPPORO_ALLOW_EMPTY: a request that forgets nj would get forces of 0.
+ * Begins the force of the j-particles at addresses 0 to nj-1, as they are stored now, predicted to the time set last.
+ * All inputs are copied.  Any number of forces may be under way, and they may end in any order.  *job must be freed by
+ * sapporo_force_free.  An accelerator computes while the caller does something else; the CPU engine computes here.
+ *
+ * On error *job is NULL.  SAPPORO_ERR_MEMORY also if a particle below nj was lost.  SAPPORO_ERR_ARGUMENT also if nj is
+ * 0 with ni > 0, the context holds particles, and want lacks SAPPORO_ALLOW_EMPTY: a request that forgets nj would get
+ * forces of 0.
  */
 SAPPORO_API int sapporo_force_begin(sapporo *context, const sapporo_request *request, sapporo_job **job);
 
-/* 1 if the force is ready, or closed; 0 if sapporo_force_end would wait. */
+/* Returns 1 if the force is ready or its handle closed, 0 if sapporo_force_end would wait. */
 SAPPORO_API int sapporo_force_done(sapporo_job *job);
 
 /*
- * Waits for the force and writes the first ni rows (0 <= ni <= the ni it was begun with).  May be repeated.  After an
- * error all ni rows are NaN, also if the force has fewer.  SAPPORO_ERR_ARGUMENT if job is NULL.
+ * Waits for the force and writes its first ni rows, 0 <= ni <= the ni of the request; may be repeated.
+ * SAPPORO_PARTIAL: some i-particles are not finite; their rows are NaN (nearest -1), the others right.  After an error
+ * all ni rows are NaN, also if the force has fewer.  SAPPORO_ERR_ARGUMENT if job is NULL.  SAPPORO_ERR_UNSUPPORTED if
+ * the order lacks an output.
  */
 SAPPORO_API int sapporo_force_end(sapporo_job *job, int ni, const sapporo_result *result);
 
 /*
- * Neighbour list of i-particle i (its place in the request) of a force: the indices of all j with
- * |r|^2 < h2, ascending, each once, without the particle itself.  *n is the number of entries written,
- * at most `room`; SAPPORO_TRUNCATED if there are more.  *total, if not NULL, is the full length.
- * If the force was begun without lists, they are computed now from the j-particles of that force; this
- * must happen before the next force, neighbour force or batch of the context begins (else SAPPORO_ERR_GONE, unless no
- * particle has been set since).  After an error *n and *total are 0.
+ * Writes the neighbour list of i-particle i (from 0) of a force: the indices of all j-particles with |r|^2 < h2,
+ * ascending, each once, without the particle itself.  *n is the number of entries written, at most `room`.  *total, if
+ * not NULL, is the full length.  SAPPORO_TRUNCATED: the list is longer than room.
+ *
+ * A force that was begun without SAPPORO_WANT_LISTS computes its lists now, from its own j-particles.  Later forces
+ * compute neighbours at once, until 64 forces in a row were not asked for them.  Ask before the next force, neighbour
+ * force or batch of the context begins: else SAPPORO_ERR_GONE, unless no particle was stored since.  After an error *n
+ * and *total are 0.
  */
 SAPPORO_API int sapporo_force_neighbours(sapporo_job *job, int i, int room, int *n, int *list, int *total);
 
 /*
- * The same lists of the first ni i-particles at once, by threads: that of i goes to list[i * pitch] and on, and n[i]
- * becomes its full length.  A list of more than `room` <= pitch entries is not written; SAPPORO_TRUNCATED if there is
- * one.  After an error all ni lengths are 0.
+ * Writes the neighbour lists of the first ni i-particles, by threads: the list of i begins at list[i * pitch], and n[i]
+ * becomes its full length.  A list of more than `room` <= pitch entries is not written: SAPPORO_TRUNCATED.  After an
+ * error all ni lengths are 0.
  */
 SAPPORO_API int sapporo_force_neighbour_lists(sapporo_job *job, int ni, int room, ptrdiff_t pitch, int *list, int *n);
 
-/* Frees a job, done or not.  NULL is allowed; a job that was freed, or whose context was closed, stays so. */
+/* Frees a job, done or not.  NULL and handles that are freed or closed are allowed. */
 SAPPORO_API void sapporo_force_free(sapporo_job *job);
 
 /* ---- forces from lists ------------------------------------------------------------- */
@@ -380,21 +421,28 @@ SAPPORO_API void sapporo_force_free(sapporo_job *job);
  * without softening.
  */
 typedef struct sapporo_neighbour_request {
-    size_t size;
-    int ni;
-    const int *address;     /* [ni] */
+    size_t size;            /* sizeof(sapporo_neighbour_request) */
+    int ni;                 /* number of i-particles */
+    const int *address;     /* [ni] addresses of the i-particles */
     const int *const *list; /* [ni] addresses of the sources of each, in any order; may be NULL where length is 0 */
-    const int *length;      /* [ni] */
+    const int *length;      /* [ni] numbers of sources */
     double eps2;            /* squared softening */
 } sapporo_neighbour_request;
 
 /*
- * Forces from neighbours alone: the irregular force of Ahmad-Cohen schemes, in contexts of order 4.  Rows of `result`:
- * acc, jerk, pot, and the nearest source.  SAPPORO_PARTIAL: an address holds no particle, perhaps since it was lost, a
- * length is negative, or the target's position or velocity is not finite at that time; rows with it are NaN.  Bits
- * depend on the order of the list and on nothing else: not on the engine, the processor or who else has a list, where
- * there are fused operations (docs/numerics.md).  In contexts of accelerators the device computes calls with many
- * members, and the CPU all others.
+ * Computes the force on each target from its own list of neighbours: the irregular force of Ahmad-Cohen schemes, in
+ * contexts of order 4.  Rows of `result`: acc, jerk, pot, nearest and nearest_r2.  SAPPORO_PARTIAL: an address holds no
+ * particle (perhaps it was lost), a length is negative, or a target's position or velocity is not finite at that time;
+ * rows with it are NaN.
+ *
+ * The bits of a row depend on the order of its list alone: not on the engine, the processor or other lists, where there
+ * are fused operations (docs/numerics.md).  In contexts of accelerators the device computes calls with many members
+ * (cpu_below_neighbour of the tuning file), and the CPU all others.  The CPU also computes every call on a device
+ * without double precision, in a context where a force was begun, where no precision was named and all addresses are
+ * below 1,024, and while most addresses below the highest are empty.
+ *
+ * Memory is proportional to the number of stored particles.  On Linux the call also reserves up to 400 bytes of address
+ * space per address: SAPPORO_ERR_MEMORY if a limit (ulimit -v) refuses that.
  */
 SAPPORO_API int sapporo_neighbour_force(sapporo *context, const sapporo_neighbour_request *request,
                                         const sapporo_result *result);
@@ -416,8 +464,8 @@ typedef struct sapporo_small_force {
     sapporo_column eps2_j; /* double; absent: 0 */
     double eps2;           /* squared softening, common */
     /* more than monopoles: see sapporo_force_batch */
-    sapporo_column quad_j; /* double[6]: second moments of each source: sums of m x x, m y y, m z z, m x y, m x z,
-                              m y z about its position, trace not removed; absent: 0 */
+    sapporo_column quad_j; /* double[6]: second moments of each source, trace not removed: sums of m x x, m y y, m z z,
+                              m x y, m x z, m y z about its position; absent: 0 */
     sapporo_column h2_i;   /* double: squared radius of each i-particle, for results.count; absent: 0 */
     sapporo_column h2_j;   /* double: squared radius of each source; absent: 0 */
     double floor2;         /* squared floor of the distance: R2 is at least this; 0: none */
@@ -426,38 +474,45 @@ typedef struct sapporo_small_force {
 typedef struct sapporo_batch sapporo_batch; /* handle of a batch of small forces, under way or done */
 
 /*
- * Computes nlists independent forces in one call: list k gives results[k].acc, .pot and .count, ni rows each (other
- * members must be NULL).  Only for contexts of order 2.  Made for tree codes of the multi-walk kind (FDPS): a list is a
- * group of particles with its interaction list, and thousands of lists keep all threads or a whole GPU busy.  No pair
- * is skipped but those with R2 = 0.  Each force has the same bits as if its sources had been stored at addresses 0 to
- * nj-1 of a context of the same kind, in their order.
+ * Computes nlists independent forces in one call, in contexts of order 2.  List k gives results[k].acc, .pot and
+ * .count, ni rows each; all other members must be NULL.  The call serves tree codes of the multi-walk kind (FDPS): a
+ * list is a group of particles with its interaction list, and thousands of lists keep all threads or a whole GPU busy.
+ * Only pairs with R2 = 0 are skipped.  Each force has the bits that its sources, stored at addresses 0 to nj-1 of a
+ * context of the same kind in their order, would give.
  *
- * A batch in which some list has quad_j, h2_i, h2_j, floor2 or a result `count` is computed in double in every
- * precision, with the same bits on all engines.  In `sp` with full roots the CPU engine computes lists without quad_j
- * in single precision all the same, with the errors and bits of its kind, where single precision holds them; counts are
- * always those of distances in double.  With addresses, quad_j and h2_j have an element per address: element a
- * is that of the particle at address a.  A device gets such columns once per call if all lists name the same ones.  R2
- * is the larger of r2 + eps2 and floor2.  Moments Q of a source at the distance d add -(3 d.Q d / R^5 - tr Q / R^3) / 2
- * to the potential, and the gradient of that to the acceleration. `count` is the number of sources with r2 < max(h2_i,
- * h2_j), the target itself among them if its list has it.
+ * Members beyond masses:
+ *   - quad_j: second moments Q of each source.  At the distance d they add -(3 d.Q d / R^5 - tr Q / R^3) / 2 to the
+ *     potential, and the gradient of that to the acceleration.
+ *   - h2_i, h2_j: squared radii.  `count` is the number of sources with r2 < max(h2_i, h2_j), the target itself among
+ *     them if its list has it.
+ *   - floor2: smallest squared distance.  R2 is the larger of r2 + eps2 and floor2.
  *
- * All elements of an array have the same `size`.  Returns SAPPORO_PARTIAL if i-particles of any list are not finite:
- * their rows are NaN.  After an error all rows of all lists are NaN, in every member that is not NULL; a list whose ni
- * is negative has none.
+ * With addresses, quad_j and h2_j have an element per address: element a is that of the particle at address a.  If all
+ * lists name the same columns, one device gets them once per call.  Otherwise, and on several devices, the host sends
+ * the sources of each list: 48 bytes per source, or 96 with moments.
+ *
+ * A batch in which some list has one of these members, or a result `count`, is computed in double in every precision,
+ * with the same bits on all engines.  There is one exception: in `sp` with full roots the CPU engine computes lists
+ * without quad_j in single precision, with the errors and bits of its kind, where single precision holds them.  Counts
+ * are always those of distances in double.
+ *
+ * All elements of an array have the same `size`.  SAPPORO_PARTIAL: i-particles of some list are not finite; their rows
+ * are NaN.  After an error all rows of all lists are NaN, in every member that is not NULL.  A list whose ni is
+ * negative has no rows.
  */
 SAPPORO_API int sapporo_force_batch(sapporo *context, int nlists, const sapporo_small_force *lists,
                                     const sapporo_result *results);
 
 /*
- * The same in two calls, so that the caller does something else while an accelerator computes: begin starts the forces
- * of nlists lists and copies all inputs before it returns.  Forces are those from the particles set up to now.  Several
- * batches may be under way at a time; particles, addresses and the lists may change meanwhile.  *batch must be freed by
- * sapporo_force_batch_free.  On error *batch is NULL.  The CPU engine computes all forces in begin.
+ * Begins what sapporo_force_batch computes in one call, so that the caller does something else while an accelerator
+ * computes.  All inputs are copied, and the forces are those of the particles as they are stored now.  Several batches
+ * may be under way; particles, addresses and lists may change meanwhile.  *batch must be freed by
+ * sapporo_force_batch_free.  On error *batch is NULL.  The CPU engine computes here.
  */
 SAPPORO_API int sapporo_force_batch_begin(sapporo *context, int nlists, const sapporo_small_force *lists,
                                           sapporo_batch **batch);
 
-/* 1 if the batch is ready, or closed; 0 if sapporo_force_batch_end would wait. */
+/* Returns 1 if the batch is ready or its handle closed, 0 if sapporo_force_batch_end would wait. */
 SAPPORO_API int sapporo_force_batch_done(sapporo_batch *batch);
 
 /*
@@ -468,16 +523,14 @@ SAPPORO_API int sapporo_force_batch_done(sapporo_batch *batch);
  */
 SAPPORO_API int sapporo_force_batch_end(sapporo_batch *batch, int nlists, const int *ni, const sapporo_result *results);
 
-/* Frees a batch, done or not.  NULL is allowed; a batch that was freed, or whose context was closed, stays so. */
+/* Frees a batch, done or not.  NULL and handles that are freed or closed are allowed. */
 SAPPORO_API void sapporo_force_batch_free(sapporo_batch *batch);
 
 /*
- * Announces addresses that lists will name in several calls, as those of a tree that is used for some steps: n of them
- * from `address` on, whose numbers the caller neither changes nor frees until it announces others; n = 0: none any
- * more.  Lists whose `address` lies in there, with all nj behind it, have the same results as others, but a GPU gets
- * the numbers once and not in each call, and they are looked at once.  Particles may change and be added.  Costs
- * nothing where an engine has no use for it.  Any thread may call it; SAPPORO_ERR_ARGUMENT if address is NULL and
- * n > 0: then those announced before remain.
+ * Keeps a copy of address[0..n-1] on the GPU.  Later batches whose `address` points into this array, with all nj
+ * numbers, reuse the copy.  Do not change or free the array until the next call; n = 0 ends it.  Results are the same.
+ * Particles may change and be added.  Engines that have no use for a copy ignore the call.  Any thread may call it.
+ * SAPPORO_ERR_ARGUMENT: address is NULL and n > 0; the array of the last call remains.
  */
 SAPPORO_API int sapporo_keep_addresses(sapporo *context, const int *address, size_t n);
 

@@ -22,7 +22,7 @@
  * An object of sapporo_fdps::gravity_with_counts also counts neighbours, as PeTar uses them: the particles whose
  * distance is less than the larger of two radii, those of the target and of the source, which are what their
  * getRSearch() returns. A particle counts itself if its list has it; superparticles never count.  The number is added
- * to the member n_ngb. Such forces are computed in double, too.
+ * to the member n_ngb.  Such forces are computed in double, but for those of the CPU engine in `sp` with full roots.
  *
  * Errors are told by the library on standard error, once each; the results of a call that failed are NaN, and functions
  * that return int return a negative sapporo_status.  C++11 and later.  FDPS's own headers are not needed.

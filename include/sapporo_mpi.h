@@ -50,7 +50,7 @@ enum sapporo_mpi_status {
     SAPPORO_MPI_ERR_NCCL = -104       /* NCCL reported an error; forces of the handle fail with it from now on */
 };
 
-/* Local.  One line of English for a status of this header or of sapporo.h; never NULL; static storage. */
+/* Local.  Returns one line of English for a status of this header or of sapporo.h; never NULL; static storage. */
 SAPPORO_API const char *sapporo_mpi_status_text(int status);
 
 typedef struct sapporo_mpi sapporo_mpi; /* handle of a distributed set of j-particles, never given twice */
@@ -82,8 +82,8 @@ typedef enum sapporo_mpi_transport {
 } sapporo_mpi_transport;
 
 /*
- * What parts of a force cost on a rank, in seconds: the numbers by which SAPPORO_MPI_WAY_AUTO chooses (docs/mpi.md has
- * the equations).  All are finite and >= 0.
+ * What parts of a force cost on a rank, in seconds: the numbers by which SAPPORO_MPI_WAY_AUTO chooses (docs/ranks.md
+ * has the equations).  All are finite and >= 0.
  */
 typedef struct sapporo_mpi_costs {
     size_t size;     /* sizeof(sapporo_mpi_costs) */
@@ -134,29 +134,30 @@ SAPPORO_API int sapporo_mpi_open_fortran(MPI_Fint communicator, const sapporo_mp
 SAPPORO_API void sapporo_mpi_close(sapporo_mpi *handle);
 
 /*
- * Local.  Text of the last error of a handle, or of the last sapporo_mpi_open of this thread for NULL; "" if there was
- * none.  The text is the same on every rank if the status is: "rank 3: ...".  It lives until the next call on the
- * handle.
+ * Local.  Returns the text of the last error of a handle, or for NULL of the last sapporo_mpi_open of this thread; ""
+ * if there was none.  The text is the same on every rank if the status is: "rank 3: ...".  It lives until the next call
+ * on the handle.
  */
 SAPPORO_API const char *sapporo_mpi_last_error(const sapporo_mpi *handle);
 
-/* Local.  sapporo_kind of the contexts, which is the same on all ranks; of a closed handle "". */
+/* Local.  Returns sapporo_kind of the contexts, which is the same on all ranks; of a closed handle "". */
 SAPPORO_API const char *sapporo_mpi_kind(const sapporo_mpi *handle);
 
 /*
- * Local.  The context of this rank, for queries such as sapporo_get_threads; NULL: the handle is not open.  Its
+ * Local.  Returns the context of this rank, for queries such as sapporo_get_threads; NULL: the handle is not open.  Its
  * particles lie at addresses of its own; the context must neither be changed nor closed.
  */
 SAPPORO_API sapporo *sapporo_mpi_context(const sapporo_mpi *handle);
 
 /*
- * Local.  The way of the last force that was begun; SAPPORO_MPI_WAY_AUTO: none was begun, or the handle is not open.
+ * Local.  Returns the way of the last force that was begun; SAPPORO_MPI_WAY_AUTO: none was begun, or the handle is not
+ * open.
  */
 SAPPORO_API sapporo_mpi_way sapporo_mpi_get_way(const sapporo_mpi *handle);
 
 /*
- * Local.  How j-particles travel; SAPPORO_MPI_TRANSPORT_AUTO: the handle is not open.  Forces from fewer than 64
- * j-particles take SAPPORO_MPI_TRANSPORT_HOST in any case.
+ * Local.  Returns how j-particles travel; SAPPORO_MPI_TRANSPORT_AUTO: the handle is not open.  Forces from fewer than
+ * 1,024 j-particles take SAPPORO_MPI_TRANSPORT_HOST in any case.
  */
 SAPPORO_API sapporo_mpi_transport sapporo_mpi_get_transport(const sapporo_mpi *handle);
 
@@ -182,11 +183,11 @@ SAPPORO_API int sapporo_mpi_get_costs(const sapporo_mpi *handle, sapporo_mpi_cos
 SAPPORO_API int sapporo_mpi_set_particles(sapporo_mpi *handle, int n, const int *address,
                                           const sapporo_particles *particles);
 
-/* Collective.  Empties all addresses. */
+/* Collective.  Empties all addresses of all ranks. */
 SAPPORO_API int sapporo_mpi_clear_particles(sapporo_mpi *handle);
 
 /*
- * Local.  The time to which j-particles are predicted in forces begun from now on; 0 after opening.  The next
+ * Local.  Sets the time to which later forces predict j-particles; 0 after opening.  The next
  * sapporo_mpi_force_begin fails if the ranks set different times.  SAPPORO_ERR_NOT_FINITE if it is NaN or infinite: it
  * fails then, too, in all orders but 2, until another time is set.
  */
@@ -197,7 +198,7 @@ SAPPORO_API int sapporo_mpi_set_time(sapporo_mpi *handle, double time);
 typedef struct sapporo_mpi_job sapporo_mpi_job; /* handle of a force under way, never given twice */
 
 /*
- * Collective.  Starts the force on the i-particles of each rank, of which there may be none, from the j-particles of
+ * Collective.  Begins the force on the i-particles of each rank, of which there may be none, from the j-particles of
  * all ranks at addresses 0 .. nj-1.  nj, eps2 and want are the same on all ranks, and so is whether ranks with
  * i-particles give indices; else SAPPORO_MPI_ERR_DIFFERENT.  Inputs are copied.  `want` may have SAPPORO_WANT_NEAREST,
  * which must be asked for here, and SAPPORO_ALLOW_EMPTY: without it nj = 0 is SAPPORO_ERR_ARGUMENT if some rank has
@@ -259,14 +260,16 @@ SAPPORO_API int sapporo_mpi_tree_create_fortran(MPI_Fint communicator, const sap
 /* Collective.  Destroys the tree, as sapporo_mpi_close closes a handle.  NULL and destroyed trees are allowed. */
 SAPPORO_API void sapporo_mpi_tree_destroy(sapporo_mpi_tree *tree);
 
-/* Local.  The last error of a tree, or of creating one (NULL), with the rank at which it happened; "": none. */
+/*
+ * Local.  Returns the text of the last error of a tree, or of creating one (NULL), with its rank; "" if there was none.
+ */
 SAPPORO_API const char *sapporo_mpi_tree_last_error(const sapporo_mpi_tree *tree);
 
-/* Local.  sapporo_tree_kind_text of the trees of all ranks; "" if there is no such tree. */
+/* Local.  Returns sapporo_tree_kind_text of the trees of all ranks; "" if there is no such tree. */
 SAPPORO_API const char *sapporo_mpi_tree_kind_text(const sapporo_mpi_tree *tree);
 
 /*
- * Collective.  Takes the particles of all ranks, by copy, and builds the trees.  A rank may give none.  Positions and
+ * Collective.  Copies the particles of all ranks and builds the trees.  A rank may give none.  Positions and
  * masses are needed, in host memory.  Column a is the size of each acceleration, for SAPPORO_MAC_ACCELERATION; absent:
  * that of the last force, if this rank gives as many particles as then.  Particle i of this rank is row i of forces.
  * SAPPORO_ERR_NOT_FINITE names the first particle that is NaN, infinite or beyond 1e100, or says that moments of all
@@ -298,8 +301,8 @@ SAPPORO_API int sapporo_mpi_tree_refresh_or_build(sapporo_mpi_tree *tree, const 
                                                   double factor, int *built);
 
 /*
- * Collective.  Accelerations and potentials of this rank's particles from the particles of all ranks, in host memory,
- * in the order of the last build; NULL: not wanted.  After an error all rows of all ranks are NaN, as many as
+ * Collective.  Writes accelerations and potentials of this rank's particles from the particles of all ranks, in host
+ * memory, in the order of the last build; NULL: not wanted.  After an error all rows of all ranks are NaN, as many as
  * the last build was given; a NULL or destroyed tree has no rows to write.
  */
 SAPPORO_API int sapporo_mpi_tree_force(sapporo_mpi_tree *tree, double (*acc)[3], double *pot);
@@ -352,7 +355,7 @@ typedef struct sapporo_mpi_tree_statistics {
     int got_cells, got_particles;               /* from them */
     long long particle_particle, particle_cell; /* interactions of the particles that this rank walks */
     size_t halo_bytes; /* memory for sending and receiving cells and particles, at most: of each rank 64 bytes and 56
-                          for each region that a rank may have (docs/mpi.md), 152 per cell sent and 312 per cell
+                          for each region that a rank may have (docs/ranks.md), 152 per cell sent and 312 per cell
                           received, 32 per particle sent or received; arrays that grow take up to half as much again.
                           They are kept: a tree has as much as the largest force needed */
     double seconds[SAPPORO_MPI_PHASES]; /* of the last build or refresh and the last force */
@@ -410,25 +413,28 @@ SAPPORO_API int sapporo_mpi_stepper_create_fortran(MPI_Fint communicator, const 
 /* Collective.  Destroys the stepper, as sapporo_mpi_close closes a handle.  NULL and destroyed steppers are allowed. */
 SAPPORO_API void sapporo_mpi_stepper_destroy(sapporo_mpi_stepper *stepper);
 
-/* Local.  The last error of a stepper, or of creating one (NULL), with the rank at which it happened; "": none. */
+/* Local.  Returns the text of the last error of a stepper, or of creating one (NULL), with its rank; "" if there was
+ * none. */
 SAPPORO_API const char *sapporo_mpi_stepper_last_error(const sapporo_mpi_stepper *stepper);
 
-/* Local.  The kind of the forces of all ranks, as of sapporo_stepper_kind_text; "" if there is no such stepper. */
+/* Local.  Returns the kind of the forces of all ranks, as sapporo_stepper_kind_text; "" if there is no such stepper. */
 SAPPORO_API const char *sapporo_mpi_stepper_kind_text(const sapporo_mpi_stepper *stepper);
 
 /*
- * Collective.  Takes the particles of each rank, 0 to as many as it has room for, by copy, and computes the first
- * forces and steps.  The time is the same on all ranks.  Other rules are those of sapporo_stepper_set.
+ * Collective.  Copies the particles of each rank, 0 to as many as it has room for, and computes the first forces and
+ * steps.  The time is the same on all ranks.  Other rules are those of sapporo_stepper_set.
  */
 SAPPORO_API int sapporo_mpi_stepper_set(sapporo_mpi_stepper *stepper, const sapporo_stepper_particles *particles);
 
-/* Collective.  sapporo_stepper_advance of all ranks: time and steps are the same on all of them. */
+/*
+ * Collective.  Moves the particles of all ranks, as sapporo_stepper_advance; time and steps are the same on all ranks.
+ */
 SAPPORO_API int sapporo_mpi_stepper_advance(sapporo_mpi_stepper *stepper, double time, long long steps);
 
 /*
- * Collective.  sapporo_stepper_energy of the particles of all ranks; all ranks get the same totals.  Over trees on
- * several ranks a force that it needs counts as work of the particles, so the next division among the ranks, and later
- * bits, may depend on it.
+ * Collective.  Fills *totals, as sapporo_stepper_energy, for the particles of all ranks; all ranks get the same totals.
+ * Over trees on several ranks a force that it needs counts as work of the particles, so the next division among the
+ * ranks, and later bits, may depend on it.
  */
 SAPPORO_API int sapporo_mpi_stepper_energy(sapporo_mpi_stepper *stepper, sapporo_stepper_totals *totals);
 
@@ -462,15 +468,15 @@ SAPPORO_API int sapporo_mpi_stepper_save(sapporo_mpi_stepper *stepper, const cha
  */
 SAPPORO_API int sapporo_mpi_stepper_restore(sapporo_mpi_stepper *stepper, const char *path);
 
-/* Local.  sapporo_stepper_get of the particles of this rank, in host memory. */
+/* Local.  Writes the state of the particles of this rank, as sapporo_stepper_get, in host memory. */
 SAPPORO_API int sapporo_mpi_stepper_get(sapporo_mpi_stepper *stepper, const sapporo_stepper_output *output);
 
-/* Local.  The present time, as sapporo_stepper_get_time. */
+/* Local.  Returns the present time, as sapporo_stepper_get_time. */
 SAPPORO_API double sapporo_mpi_stepper_get_time(const sapporo_mpi_stepper *stepper);
 
 /*
- * Local.  sapporo_stepper_get_statistics of the particles of this rank; steps, builds, refreshes and `interactions`
- * are those of all ranks.  Bytes are without those of the tree.
+ * Local.  Fills *statistics, as sapporo_stepper_get_statistics, for the particles of this rank; steps, builds,
+ * refreshes and `interactions` are those of all ranks.  Bytes are without those of the tree.
  */
 SAPPORO_API int sapporo_mpi_stepper_get_statistics(sapporo_mpi_stepper *stepper,
                                                    sapporo_stepper_statistics *statistics);

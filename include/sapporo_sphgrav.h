@@ -13,8 +13,8 @@
  * of sapporo_tree.h, or what SAPPORO_TREE_KIND, _MAC and _ACCURACY say.  Backend, devices and precision come from the
  * environment, as with sapporo_open.
  *
- * Nothing has a return value: errors are told on stderr (SAPPORO_VERBOSE), and the forces that failed are NaN.  Calls
- * of several threads are serialised.
+ * No function has a return value.  Errors are reported on stderr (SAPPORO_VERBOSE), and the forces that failed are NaN.
+ * Calls of several threads are serialised.
  */
 #ifndef SAPPORO_SPHGRAV_H
 #define SAPPORO_SPHGRAV_H
@@ -26,25 +26,26 @@ extern "C" {
 #endif
 
 /*
- * The rank of this process: ranks of a node share its devices by it.  theta is the opening angle of the tree, if it is
- * above 0 and SAPPORO_TREE_ACCURACY is not set; direct sums ignore it.  Opens anew where it is called again.
+ * Opens the library for the process with rank `myrank`: processes of a node share its devices by their ranks.  theta is
+ * the opening angle of the tree, if it is above 0 and SAPPORO_TREE_ACCURACY is not set; direct sums ignore it.  A later
+ * call opens anew.
  */
 SAPPORO_API void gpu_init_dev_(const int *myrank, const double *theta);
 
 /*
- * Starts the forces of all n particles on those with numbers n_lower .. n_lower + my_length - 1, from 1 on.  Arrays
- * have n elements and are copied.  range2: squares of the lengths, not 0; negative: compact particles.  q, the number
- * of threads per particle of other libraries, is ignored.  nkernel is 0, the cubic spline, 1, Wendland's C6, or 2,
- * Wendland's C4 (Dehnen & Aly 2012, MNRAS 425, 1068, table 1): with others forces are NaN.  Opens the library for rank
- * 0 where gpu_init_dev_ was not called.
+ * Begins the forces of all n particles on the particles with numbers n_lower to n_lower + my_length - 1, from 1 on.  x,
+ * y, z, mass and range2 have n elements and are copied.  range2 are squares of the lengths, not 0; of compact particles
+ * they are negative.  q, the number of threads per particle of other libraries, is ignored.  nkernel is 0, the cubic
+ * spline, 1, Wendland's C6, or 2, Wendland's C4 (Dehnen & Aly 2012, MNRAS 425, 1068, table 1); with any other kernel
+ * forces are NaN.  If gpu_init_dev_ was not called, this call opens the library for rank 0.
  */
 SAPPORO_API void firsthalf_grav_forces_(const int *n, const int *n_lower, const int *my_length, const double x[],
                                         const double y[], const double z[], const double mass[], const double range2[],
                                         const int *q, const int *nkernel);
 
 /*
- * Waits for the forces and writes those of particles n_lower .. n_lower + my_length - 1 into arrays of n elements.  If
- * n is another number than that of the first half, or there was none, all n elements are NaN.
+ * Waits for the forces and writes those on particles n_lower to n_lower + my_length - 1 into arrays of n elements;
+ * other elements stay.  If n differs from that of the first half, or there was none, all n elements are NaN.
  */
 SAPPORO_API void lasthalf_grav_forces_(const int *n, double ax[], double ay[], double az[], double pot[]);
 

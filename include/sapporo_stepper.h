@@ -52,6 +52,7 @@ typedef enum sapporo_step_method {
                                particles are in host memory */
 } sapporo_step_method;
 
+/* Which particles share a step. */
 typedef enum sapporo_step_scheme {
     SAPPORO_STEPS_DEFAULT = 0, /* shared */
     SAPPORO_STEPS_SHARED = 1,
@@ -82,9 +83,10 @@ typedef struct sapporo_field {
     double centre[3];
 } sapporo_field;
 
-/* A value of sapporo_stepper_options.rebuild: a build when measured times say that it pays. */
+/* A value of sapporo_stepper_options.rebuild: measured times decide when the tree is built. */
 enum { SAPPORO_REBUILD_TIMED = -1 };
 
+/* The largest number of fields, and of levels of block steps. */
 enum { SAPPORO_FIELDS_MOST = 8, SAPPORO_STEP_LEVELS_MOST = 31 };
 
 /* Options of a stepper.  Zero everywhere but in size and dt means the default. */
@@ -97,35 +99,42 @@ typedef struct sapporo_stepper_options {
     double dt;                        /* > 0: the shared step, or the longest block step */
     double eta;                       /* > 0; 0: 0.025 */
     int levels;  /* of block steps, 1 to SAPPORO_STEP_LEVELS_MOST; the shortest step is dt / 2^(levels - 1); 0: 16 */
-    int rebuild; /* of trees: a build every so many steps, with refreshes in between; 0: when forces need so many more
-                    interactions than by a new tree that a build pays (docs/stepper.md, Trees).
-                    A tree that is refreshed is built for the middle of its life, so that energy does not drift.
-                    SAPPORO_REBUILD_TIMED: the same by the clock (Miki & Umemura 2017, section 2.6), and, unless
-                    group_extent of the tree is given, that limit by the clock, too (section 2.4).  A run that is
-                    repeated then differs within the accuracy of the tree, unless SAPPORO_TUNE is frozen */
+    int rebuild; /* steps between builds of the tree, with refreshes in between.  0 (default): the library decides by
+                    counting interactions; runs repeat to the bit.  SAPPORO_REBUILD_TIMED: it decides by measured time
+                    (Miki & Umemura 2017, section 2.6), and chooses group_extent of the tree by measured time, too,
+                    unless that is given (section 2.4); runs differ within the tree's accuracy, unless SAPPORO_TUNE is
+                    frozen.  A tree that is refreshed is built for the middle of its life, so energy does not drift */
     int nfields; /* 0 to SAPPORO_FIELDS_MOST */
     const sapporo_field *fields; /* [nfields]; copied */
     int landing; /* 1: sapporo_stepper_advance ends at the very time that it is asked for, by a shorter last step; 0: at
                     the last step that ends before */
 } sapporo_stepper_options;
 
-/* Makes room for at most n >= 1 particles.  On failure *stepper is NULL and sapporo_last_error(NULL) says why. */
+/*
+ * Creates a stepper for at most n >= 1 particles.  On failure *stepper is NULL and sapporo_last_error(NULL) says why.
+ */
 SAPPORO_API int sapporo_stepper_create(const sapporo_stepper_options *options, int n, sapporo_stepper **stepper);
 
-/* Frees it, after calls of other threads on it.  NULL is allowed; a stepper that was destroyed stays so. */
+/* Destroys a stepper.  Waits for calls of other threads on it.  NULL and steppers that were destroyed are allowed. */
 SAPPORO_API void sapporo_stepper_destroy(sapporo_stepper *stepper);
 
-/* Text of the last error of a stepper; "" if there was none.  A copy for the calling thread, valid until its eighth
- * call from here. */
+/*
+ * Returns the text of the last error of a stepper, "" if there was none; a copy, valid as that of sapporo_last_error.
+ */
 SAPPORO_API const char *sapporo_stepper_last_error(const sapporo_stepper *stepper);
 
-/* On what the bits of its particles depend, beside options and particles; of a tree as sapporo_tree_kind_text. */
+/*
+ * Returns a text that names everything on which the bits of its particles depend beside options and particles; with a
+ * tree as sapporo_tree_kind_text.  "" of a stepper that was destroyed.
+ */
 SAPPORO_API const char *sapporo_stepper_kind_text(const sapporo_stepper *stepper);
 
-/* Where forces are computed. */
+/* Returns the backend that computes forces; SAPPORO_BACKEND_AUTO of a stepper that was destroyed. */
 SAPPORO_API sapporo_backend sapporo_stepper_get_backend(const sapporo_stepper *stepper);
 
-/* The present time: that of the last complete step.  NaN: there are no particles, or the stepper is not open. */
+/*
+ * Returns the present time, that of the last complete step.  NaN: there are no particles, or the stepper was destroyed.
+ */
 SAPPORO_API double sapporo_stepper_get_time(const sapporo_stepper *stepper);
 
 /* Particles for a stepper.  Which particles have a mass stays as it is until particles are set again. */
@@ -141,22 +150,23 @@ typedef struct sapporo_stepper_particles {
 } sapporo_stepper_particles;
 
 /*
- * Takes all particles, by copy, and computes the first forces and steps.  SAPPORO_ERR_NOT_FINITE names the first
- * particle that is NaN or infinite; if it is in host memory, nothing was taken.  SAPPORO_ERR_ARGUMENT, with time and
- * step: a step of dt does not change `time`, which has 53 bits; nothing was taken.
+ * Copies all particles and computes the first forces and steps.  SAPPORO_ERR_NOT_FINITE names the first particle that
+ * is NaN or infinite; if it is in host memory, nothing was copied.  SAPPORO_ERR_ARGUMENT, with time and step: a step of
+ * dt does not change `time`, which has 53 bits; nothing was copied.
  */
 SAPPORO_API int sapporo_stepper_set(sapporo_stepper *stepper, const sapporo_stepper_particles *particles);
 
 /*
  * Moves the particles to the last step that ends at or before `time`, by at most `steps` steps (of block steps:
- * blocks); 0: no limit.  time may be INFINITY if steps > 0.  With a time that is no whole number of steps after the
- * start, the particles stop before it: sapporo_stepper_get_time tells where, and sapporo_stepper_get predicts to the
- * time itself.  With the option `landing` one more step, from wherever each particle is, ends at `time` for all
- * particles, and steps begin there anew: such landings are part of the orbits.  SAPPORO_ERR_ARGUMENT: the time is
- * before the present one, or, with time and step, the next step is so short that it does not change the time; count
- * time from a start nearer to 0.  SAPPORO_ERR_NOT_FINITE: a force or a position of the next step is not finite, or a
- * massless particle is farther from the tree than a force reaches (2^300 times the size of the tree or its softening);
- * its error names the particle.
+ * blocks); 0: no limit.  time may be INFINITY if steps > 0.  If `time` is not a whole number of steps after the start,
+ * the particles stop before it: sapporo_stepper_get_time returns where, and sapporo_stepper_get predicts to the time
+ * itself.  With the option `landing` one more step, from wherever each particle is, ends at `time` for all particles,
+ * and steps begin there anew: such landings are part of the orbits.
+ *
+ * SAPPORO_ERR_ARGUMENT: the time is before the present one, or, with time and step, the next step is so short that it
+ * does not change the time; count time from a start nearer to 0.  SAPPORO_ERR_NOT_FINITE: a force or a position of the
+ * next step is not finite, or a massless particle is farther from the tree than a force reaches (2^300 times the size
+ * of the tree or its softening); the error names the particle.
  */
 SAPPORO_API int sapporo_stepper_advance(sapporo_stepper *stepper, double time, long long steps);
 
@@ -167,7 +177,7 @@ typedef enum sapporo_step_when {
     SAPPORO_STEP_AT_TIME = 2 /* all predicted to `time`, from the present time to dt after it */
 } sapporo_step_when;
 
-/* Where outputs go; NULL members are not wanted.  [n] each, in order of address. */
+/* Outputs of sapporo_stepper_get: arrays of n rows in order of address; NULL members are not wanted. */
 typedef struct sapporo_stepper_output {
     size_t size;           /* sizeof(sapporo_stepper_output) */
     int n;                 /* number of particles of the stepper */
@@ -183,6 +193,11 @@ typedef struct sapporo_stepper_output {
     long long *label;
 } sapporo_stepper_output;
 
+/*
+ * Writes the state of all particles: positions, velocities, accelerations, potentials, masses, times, levels and
+ * labels.  Prediction changes no later result.  After an error numbers are NaN.  SAPPORO_ERR_ARGUMENT: n is not the
+ * number of particles, there are no particles, or the time of SAPPORO_STEP_AT_TIME is out of range.
+ */
 SAPPORO_API int sapporo_stepper_get(sapporo_stepper *stepper, const sapporo_stepper_output *output);
 
 /* Conserved quantities at the present time. */

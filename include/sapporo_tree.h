@@ -6,7 +6,7 @@
  * the particles have moved set and refresh, or set and build.  Particles are named by address, 0 to n-1.
  *
  * The force of nearby particles is summed pair by pair, as in sapporo_request with R2 = |r|^2 + eps2; that of a cell
- * that the acceptance criterion lets through comes from its mass at its centre of mass and, of order 2, its second
+ * that the acceptance criterion accepts comes from its mass at its centre of mass and, of order 2, its second
  * moments (formulas and sources: lib/physics/tree_pair.h, tree_accept.h of the source).  A particle does not act on
  * itself.
  *
@@ -64,7 +64,7 @@ typedef struct sapporo_tree_options {
     int order;       /* of multipoles: 1 masses alone, 2 (default) second moments too */
     double eps2;     /* square of the Plummer softening length, 0 to 1e200; below 1e-200, or 2^-660 times the
                         square of the tree's size, it counts as 0.  With a spline: of the length of particles and
-                        places that have none of their own */
+                        positions that have none of their own */
     int leaf_size;   /* most particles of a leaf, 1 to 1024 */
     int group_size;  /* particles of a group, 1 to 256; groups of kd-trees have up to 1.5 times as many */
     sapporo_precision precision; /* SAPPORO_SP (default): pair terms in float with coordinates relative to the group,
@@ -78,41 +78,48 @@ typedef struct sapporo_tree_options {
     int threads;
     unsigned experiments; /* 0; other values are in sapporo_experiments.h */
     unsigned unused;      /* 0 */
-    double group_extent;  /* groups whose box has a longer diagonal at the build are halved, down to 8 particles; 0
-                             (of steppers see there) or INFINITY: no limit */
+    double group_extent;  /* longest diagonal of a group's box; longer groups are halved, down to 8 particles.  0 or
+                             INFINITY: no limit.  In a timed stepper 0 means: measure the best limit */
     sapporo_softening softening;   /* SAPPORO_SOFTENING_PLUMMER (0), or a spline: each particle has a length h.  Trees
                                       over ranks and steppers have Plummer's alone: else SAPPORO_ERR_UNSUPPORTED */
-    double gravitational_constant; /* G, as in sapporo_options.  Masses are multiplied by it as they are set, and their
+    double gravitational_constant; /* G, as in sapporo_options.  Masses are multiplied by it as they are set; their
                                       products must be finite */
 } sapporo_tree_options;
 
-/* Makes room for at most n >= 0 particles.  `options` may be NULL.  On failure *tree is NULL and
- * sapporo_last_error(NULL) says why, of too little memory with the bytes needed. */
+/*
+ * Creates a tree for at most n >= 0 particles.  `options` may be NULL.  On failure *tree is NULL and
+ * sapporo_last_error(NULL) says why; if there is too little memory, with the bytes needed.
+ *
+ * A tree is on one device, the first of those that are chosen.  A device without double precision has no trees: if it
+ * was named, SAPPORO_ERR_UNSUPPORTED, else the tree is on the CPU, with one warning.
+ */
 SAPPORO_API int sapporo_tree_create(const sapporo_tree_options *options, int n, sapporo_tree **tree);
 
-/* Frees it, after calls of other threads on it.  NULL is allowed; a tree that was destroyed stays so. */
+/* Destroys a tree.  Waits for calls of other threads on it.  NULL and trees that were destroyed are allowed. */
 SAPPORO_API void sapporo_tree_destroy(sapporo_tree *tree);
 
-/* Text of the last error of a tree; "" if there was none.  A copy for the calling thread, valid until its eighth call
- * from here. */
+/* Returns the text of the last error of a tree, "" if there was none; a copy, valid as that of sapporo_last_error. */
 SAPPORO_API const char *sapporo_tree_last_error(const sapporo_tree *tree);
 
-/* On what the bits of its forces depend, beside particles and options: "cpu avx512 sp octree AuthenticAMD". */
+/*
+ * Returns a text that names everything on which the bits of forces depend beside particles and options, such as
+ * "cpu avx512 sp octree AuthenticAMD"; "" of a tree that was destroyed.
+ */
 SAPPORO_API const char *sapporo_tree_kind_text(const sapporo_tree *tree);
 
-/* Where it is. */
+/* Returns the backend of a tree; SAPPORO_BACKEND_AUTO if it was destroyed. */
 SAPPORO_API sapporo_backend sapporo_tree_get_backend(const sapporo_tree *tree);
 
 /*
- * Bytes of host memory (and of device memory) that a tree of n particles takes at most, but for what its threads need
- * while they walk; 0 if options make no sense or n <= 0.
+ * Returns the most bytes of host memory that a tree of n particles takes, without the memory of its threads during a
+ * walk, and writes those of device memory to *device_bytes, which may be NULL.  0 if options are not valid or n <= 0.
  */
 SAPPORO_API size_t sapporo_tree_memory_needed(const sapporo_tree_options *options, int n, size_t *device_bytes);
 
 /*
  * Where columns and arrays of a call lie.  DEVICE: addresses of memory of the CUDA device that the tree is on, complete
- * before the call, and for columns without gaps; after an error results are NaN unless the device is lost.  Places,
- * neighbours, OpenCL and the CPU engine: HOST only, else SAPPORO_ERR_UNSUPPORTED.
+ * before the call, and for columns without gaps; after an error results are NaN unless the device is lost.  Requests
+ * with positions, neighbours, OpenCL and the CPU engine: HOST only, else SAPPORO_ERR_UNSUPPORTED.
  */
 typedef enum sapporo_memory { SAPPORO_MEMORY_HOST = 0, SAPPORO_MEMORY_DEVICE = 1 } sapporo_memory;
 
@@ -132,23 +139,21 @@ typedef struct sapporo_tree_particles {
 } sapporo_tree_particles;
 
 /*
- * Takes all particles, by copy.  The tree stays as it is until the next build or refresh.  SAPPORO_ERR_NOT_FINITE names
- * the first particle that is NaN or infinite; then nothing was taken.
+ * Copies all particles.  The tree stays as it is until the next build or refresh.  SAPPORO_ERR_NOT_FINITE names the
+ * first particle that is NaN or infinite; then no particle was copied.
  */
 SAPPORO_API int sapporo_tree_set(sapporo_tree *tree, const sapporo_tree_particles *particles);
 
 /*
- * Makes a new tree of the particles set last.  Its arrays replace those of the tree before when all memory is there;
- * for that the CPU engine keeps a second array of nodes, and an accelerator a second array of addresses from the second
- * build on.  Arrays that must grow exist twice for a moment.  SAPPORO_ERR_NOT_FINITE: masses are too large for moments
- * in double; then nothing has changed.
+ * Builds a tree from the particles set last.  On failure the old tree stays valid (exceptions: top of this file).
+ * SAPPORO_ERR_NOT_FINITE: masses are too large for moments in double.
  */
 SAPPORO_API int sapporo_tree_build(sapporo_tree *tree);
 
 /*
- * Computes moments and boxes of the present cells from the particles set last.  Each cell keeps its particles, named by
- * address, so their number must be that of the tree.  A refresh takes less time than a build; the further particles
- * move, the more interactions the forces then need.  SAPPORO_ERR_ARGUMENT: there is no tree of so many particles.
+ * Computes moments and boxes of the present cells from the particles set last.  Each cell keeps its particles, by
+ * address, so the number of particles must stay.  A refresh takes less time than a build; the farther particles move,
+ * the more interactions later forces need.  SAPPORO_ERR_ARGUMENT: there is no tree of so many particles.
  * SAPPORO_ERR_NOT_FINITE: as of sapporo_tree_build.
  */
 SAPPORO_API int sapporo_tree_refresh(sapporo_tree *tree);
@@ -165,38 +170,40 @@ SAPPORO_API int sapporo_tree_refresh(sapporo_tree *tree);
  * memory, which sapporo_tree_memory_needed does not count.
  *
  * *built, unless built is NULL: 1 after a build, 0 after a refresh or an error.  Errors are those of sapporo_tree_build
- * and sapporo_tree_refresh; SAPPORO_ERR_ARGUMENT: factor is none of these; SAPPORO_ERR_MEMORY: no memory for positions,
- * nothing has changed.
+ * and sapporo_tree_refresh.  SAPPORO_ERR_ARGUMENT also if factor is not allowed.  SAPPORO_ERR_MEMORY: no memory for
+ * positions; nothing has changed.
  */
 SAPPORO_API int sapporo_tree_refresh_or_build(sapporo_tree *tree, double factor, int *built);
 
-/* Where forces are wanted. */
+/* Where forces are computed: on particles of the tree, or at positions. */
 typedef struct sapporo_tree_request {
     size_t size; /* sizeof(sapporo_tree_request) */
     sapporo_memory memory;
     int ni;            /* number of rows >= 0 */
     const int *active; /* [ni] addresses of particles of the tree, in any order, repeated at will; NULL: 0 .. ni-1 */
-    sapporo_column x;  /* double[3]: instead, any ni places, on which every particle acts that is not at R2 = 0 */
-    sapporo_column h; /* double: lengths of the places in trees with a spline; absent: the root of eps2 for all. Without
-                         places it must be absent: particles have their own */
+    sapporo_column x;  /* double[3]: instead, any ni positions, on which every particle acts that is not at R2 = 0 */
+    sapporo_column h; /* double: spline lengths of the positions x; absent: the root of eps2 for all.  Without x it must
+                         be absent, because particles have their own */
 } sapporo_tree_request;
 
 /*
- * Acceleration and potential of the tree as it was built or refreshed last, from all its particles; ni rows each in the
- * order of the request; NULL: not wanted.  By SAPPORO_MAC_ACCELERATION particles without an acceleration get one from a
- * walk by opening angle 1 first.  SAPPORO_PARTIAL: some places are not finite, or farther away than 2^300 (2e90) times
- * the size of the tree or its softening, or their h is negative, not finite, or as large; or, on the CPU, forces are
- * beyond the range of double.  Such rows are NaN.  SAPPORO_ERR_NOT_FINITE: on an accelerator, a pair without softening
- * is nearer than 2^-340 of the tree's size, and its force beyond the range of double in units of the tree.
+ * Writes accelerations and potentials from all particles of the tree, as it was built or refreshed last: ni rows each,
+ * in the order of the request; NULL: not wanted.  With SAPPORO_MAC_ACCELERATION, particles without an acceleration
+ * first get one from a walk by opening angle 1.
+ *
+ * SAPPORO_PARTIAL: some rows are NaN, the others right.  Their positions are not finite, or farther away than 2^300
+ * (2e90) times the size of the tree or its softening; or their h is negative, not finite, or as large; or, on the CPU,
+ * their forces are beyond the range of double.  SAPPORO_ERR_NOT_FINITE: on an accelerator, a pair without softening is
+ * nearer than 2^-340 of the tree's size, and its force beyond the range of double in units of the tree.
  */
 SAPPORO_API int sapporo_tree_force(sapporo_tree *tree, const sapporo_tree_request *request, double (*acc)[3],
                                    double *pot);
 
 /*
- * Neighbours of ni places (x: double[3]) within a radius of each (h: double, >= 0, INFINITY too): addresses of all
- * particles with |r|^2 < h^2 in double, ascending, those of place i in list[first[i]] ... list[first[i + 1] - 1]; first
- * has ni + 1 elements.  SAPPORO_TRUNCATED if they are more than `room`: then `first` is right and `list` as full as it
- * goes.  In host memory.
+ * Writes the neighbours of ni positions (x: double[3]) within a radius of each (h: double, >= 0, INFINITY too): the
+ * addresses of all particles with |r|^2 < h^2 in double, ascending.  Those of position i are list[first[i]] to
+ * list[first[i + 1] - 1]; first has ni + 1 elements, list has `room`.  All arrays are in host memory.
+ * SAPPORO_TRUNCATED: there are more than room; `first` is right, and `list` is full.
  */
 SAPPORO_API int sapporo_tree_neighbours(sapporo_tree *tree, int ni, sapporo_column x, sapporo_column h,
                                         long long *first, long long room, int *list);

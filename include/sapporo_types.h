@@ -22,50 +22,55 @@ extern "C" {
 
 /* ---- statuses and errors ------------------------------------------------ */
 
+/* What a call returns: negative for an error, 0 for success, positive for success with a remark. */
 typedef enum sapporo_status {
-    SAPPORO_OK = 0,
-    SAPPORO_PARTIAL = 1,          /* some i-particles were not finite; their rows are NaN, the others exact */
-    SAPPORO_TRUNCATED = 2,        /* a list is longer than the room given; it was cut */
-    SAPPORO_ERR_ARGUMENT = -1,    /* an argument out of range; nothing was changed */
-    SAPPORO_ERR_MEMORY = -2,      /* out of memory; or a force takes in a particle that could not be stored */
-    SAPPORO_ERR_CLOSED = -3,      /* the context, force or tree is not open, or not any more */
-    SAPPORO_ERR_NOT_FINITE = -4,  /* particle data are NaN or infinite; stored all the same, so forces show it */
+    SAPPORO_OK = 0,               /* success */
+    SAPPORO_PARTIAL = 1,          /* some i-particles were not finite; their rows are NaN, the others right */
+    SAPPORO_TRUNCATED = 2,        /* a list is longer than the buffer of the caller; it was truncated */
+    SAPPORO_ERR_ARGUMENT = -1,    /* an argument is out of range; nothing was changed */
+    SAPPORO_ERR_MEMORY = -2,      /* out of memory; or a force includes a particle that was lost */
+    SAPPORO_ERR_CLOSED = -3,      /* the handle is NULL or closed */
+    SAPPORO_ERR_NOT_FINITE = -4,  /* particle data are NaN or infinite; contexts store them, so forces show it */
     SAPPORO_ERR_UNSUPPORTED = -5, /* this build or engine has no such order, precision or output */
     SAPPORO_ERR_DEVICE = -6,      /* no such device, or a device failed */
-    SAPPORO_ERR_GONE = -7         /* asked too late: the particles that the answer needs have changed */
+    SAPPORO_ERR_GONE = -7         /* the call came too late: the particles that the answer needs have changed */
 } sapporo_status;
 
-/* One line of English for a status; never NULL; static storage. */
+/* Returns one line of English for a status; never NULL; static storage. */
 SAPPORO_API const char *sapporo_status_text(int status);
 
 typedef struct sapporo sapporo; /* handle of a context: its particles, time and forces under way */
 
 /*
- * Text of the last error of a context; for NULL, why the calling thread's last call failed that opens a context or
- * creates a tree or a stepper; "" if there was none.
- * Of a closed context: that it is not open.  The text is a copy for the calling thread, valid until the thread's eighth
- * call from here; any thread may ask at any time.  The error stays until sapporo_clear_error.
+ * Returns the text of the last error of a context, "" if there was none.  For NULL: why the calling thread's last call
+ * failed that opens a context or creates a tree or a stepper.  Of a closed context: that it is not open.
+ *
+ * The text is a copy for the calling thread, made during the call and valid until the thread's eighth later call.  So
+ * call it after the call that failed, not among the arguments of another call.  The error stays until
+ * sapporo_clear_error.
  */
 SAPPORO_API const char *sapporo_last_error(const sapporo *context);
 
 /* ---- messages ------------------------------------------------------------ */
 
+/* Kinds of messages. */
 typedef enum sapporo_log_level {
-    SAPPORO_LOG_ERROR = 0,
-    SAPPORO_LOG_WARNING = 1,
-    SAPPORO_LOG_INFO = 2,
-    SAPPORO_LOG_CALL = 3
+    SAPPORO_LOG_ERROR = 0,   /* a call failed */
+    SAPPORO_LOG_WARNING = 1, /* a result may not be what the caller expects */
+    SAPPORO_LOG_INFO = 2,    /* a choice that was made */
+    SAPPORO_LOG_CALL = 3     /* a force */
 } sapporo_log_level;
 
 /*
- * Receives one message, without line end.  level is a sapporo_log_level, as an int, which functions of other languages
- * have too.  May be called from any thread that calls the library.  It must return (no longjmp, no exception), and must
- * not call the library.
+ * A function that receives one message, without line end.  level is a sapporo_log_level, as an int, which functions of
+ * other languages have too.  Any thread that calls the library may call it, while the context is locked.  It must
+ * return (no longjmp, no exception), and must not call the library.
  */
 typedef void (*sapporo_log_function)(void *user, int level, const char *text);
 
 /* ---- choices --------------------------------------------------------------- */
 
+/* Where forces are computed. */
 typedef enum sapporo_backend {
     SAPPORO_BACKEND_AUTO = 0, /* SAPPORO_BACKEND, or the first of CUDA, OpenCL, CPU that has a device */
     SAPPORO_BACKEND_CUDA = 1,
@@ -73,6 +78,7 @@ typedef enum sapporo_backend {
     SAPPORO_BACKEND_CPU = 3
 } sapporo_backend;
 
+/* The precision of forces. */
 typedef enum sapporo_precision {
     SAPPORO_PRECISION_DEFAULT = 0, /* SAPPORO_PRECISION, or ds, and dp for fewer than 1,024 j-particles; dp in orders 6
                                     * and 8 */
@@ -100,9 +106,9 @@ typedef enum sapporo_audience {
 /* ---- columns --------------------------------------------------------------- */
 
 /*
- * A column of values, one a particle: the first value of particle k lies at
- * (const char *)base + k * stride.  stride 0 means that values follow each
- * other without gaps.  base NULL means that the column is absent.
+ * A column of values, one per particle: the first value of particle k is at (const char *)base + k * stride.  stride 0
+ * means that values follow each other without gaps.  base NULL means that the column is absent.  Columns need no
+ * alignment.
  */
 typedef struct sapporo_column {
     const void *base;

@@ -1,9 +1,9 @@
 /*
  * variables.h - the environment variables that the library reads: one row per variable.
  *
- * Readers (base/environment.h), `sapporo info`, the table of the README and the tests take names, words, ranges and
- * defaults from this table.  Files of lib/ name rows as &sap_variables[SAP_VAR_...]; libraries beside libsapporo, which
- * hides the table, ask for rows by sapporo_variable_row (context/settings.h).
+ * Readers (base/environment.h), `sapporo info`, the tables of docs/settings.md and the tests take names, words, ranges
+ * and defaults from this table.  Files of lib/ name rows as &sap_variables[SAP_VAR_...]; libraries beside libsapporo,
+ * which hides the table, ask for rows by sapporo_variable_row (context/settings.h).
  */
 #ifndef SAP_VARIABLES_H
 #define SAP_VARIABLES_H
@@ -22,7 +22,7 @@ enum sap_radii {
     SAP_RADII_OF_CALL /* each call tells; no value of the variable */
 };
 
-/* Rows of the table, in the order in which `sapporo info` and the README show them. */
+/* Rows of the table, in the order in which `sapporo info` and docs/settings.md show them. */
 enum sap_variable {
     /* settings */
     SAP_VAR_BACKEND,

@@ -16,7 +16,7 @@ trap 'rm -rf "$work"' EXIT
 # Sources of ours that exist, by folder.
 sources() {
     for folder in "$@"; do
-        [ ! -d "$folder" ] || find "$folder" -name '*.[ch]' -o -name '*.cu' -o -name '*.cuh' -o -name '*.cl'
+        [ ! -d "$folder" ] || find "$folder" -name '*.[ch]' -o -path 'examples/*.cc' -o -name '*.cu' -o -name '*.cuh' -o -name '*.cl'
     done | sort
 }
 library=$(sources include lib cpu_sse kernels_cuda kernels_ocl)
@@ -67,14 +67,14 @@ else
 fi
 
 if command -v cppcheck >/dev/null 2>&1; then
-    # Kernels keep values of their working type, float or double, in rooms that are declared as double.  Two folders are
-    # left out, whose programs are C++ with namespaces.
+    # Kernels keep values of their working type, float or double, in rooms that are declared as double.  Two folders
+    # and an example are left out, which are C++ with namespaces.
     # shellcheck disable=SC2046 # a list of folders
     cppcheck --quiet --std=c11 --language=c --error-exitcode=1 --inline-suppr --enable=warning,performance,portability \
         --suppress=missingInclude --suppress=unmatchedSuppression \
         --suppress='invalidPointerCast:cpu_sse/*' --library=posix --max-configs=4 \
         -Iinclude -Ilib -Icpu_sse -Iexamples/apps/common -Itest/support -DSAP_NPIPES=16384 -DSAP_HAVE_SSE2=1 \
-        -DSAP_HAVE_AVX2=1 -DSAP_HAVE_AVX512=1 -j "$cores" -itest/api/fdps -itest/clients \
+        -DSAP_HAVE_AVX2=1 -DSAP_HAVE_AVX512=1 -j "$cores" -itest/api/fdps -itest/clients -iexamples/first_force.cc \
         $(for folder in lib cpu_sse examples test; do sources $folder | grep -q '\.c$' && echo $folder; done) >"$work/log" 2>&1
     verdict $? "cppcheck"
 else

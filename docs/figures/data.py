@@ -10,6 +10,7 @@ the header names page and section, and each row has the words of the table: `cas
 `quote`, the figure in it.
 """
 import csv
+import difflib
 import glob
 import hashlib
 import json
@@ -77,6 +78,32 @@ def disturbed(row):
     if median > MOST * row["min"]:
         return f"median {median:.3g}, smallest {row['min']:.3g}"
     return None
+
+
+# ---- tables of pages ----------------------------------------------------------------------------------------------
+
+
+def put_tables(pages, mark, found, write):
+    """Puts tables, {name: lines}, between <!-- MARK: NAME --> and <!-- end MARK --> of pages; without `write` compares.
+
+    Returns differences, and the tables that no page has."""
+    used, differences = set(), []
+
+    def replace(match):
+        used.add(match.group(1))
+        return f"<!-- {mark}: {match.group(1)} -->\n" + "\n".join(found[match.group(1)]) + f"\n<!-- end {mark} -->"
+
+    for page in pages:
+        path = os.path.join(TOP, "docs", page)
+        with open(path, encoding="utf-8") as file:
+            text = file.read()
+        new = re.sub(rf"<!-- {mark}: (\w+) -->\n.*?<!-- end {mark} -->", replace, text, flags=re.S)
+        if write:
+            with open(path, "w", encoding="utf-8") as file:
+                file.write(new)
+        else:
+            differences += difflib.unified_diff(text.split("\n"), new.split("\n"), f"docs/{page}", "the data", lineterm="", n=0)
+    return differences + [f"no page has the table {name}" for name in found if name not in used]
 
 
 # ---- checks -------------------------------------------------------------------------------------------------------

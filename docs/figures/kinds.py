@@ -1,16 +1,16 @@
 #!/usr/bin/env python3
 """Octrees beside kd-trees, from tree_kinds_*.jsonl; kinds.sh measures them, draw.py calls this module.
 
-    kinds.py         prints the tables of docs/tree-kinds.md; needs nothing but Python
-    kinds.py check   prints one line per row of these tables that the page has not
+    kinds.py           prints the tables of docs/tree-errors.md; needs nothing but Python
+    kinds.py --write   puts them into the page, between <!-- tree kinds: NAME --> and <!-- end tree kinds -->
+    kinds.py --check   prints what the page has in place of them, and fails if there is anything
 """
 import math
-import os
 import sys
 
 import data
 
-PAGE = "docs/tree-kinds.md"
+PAGES = ("tree-errors.md",)
 KINDS = {"octree": ("blue", "o", "-"), "kdtree": ("red", "s", "--")}
 NAMES = {"octree": "octree", "kdtree": "kd-tree"}
 MACS = {"opening": "D", "multipole": "s", "acceleration": "o"}
@@ -129,7 +129,7 @@ def draw(look):
 # ---- tables -----------------------------------------------------------------------------------------------------
 
 
-def machines():
+def times():
     """{heading: rows} of the machines whose times are recorded, without those that other programs used too."""
     found = {}
     for heading, name in (("one core", file_of("tables")), ("H200", "tree_kinds_tables_h200.jsonl")):
@@ -157,9 +157,9 @@ def walk(row):
 
 def table_of(title, time):
     """Lines of Table I or II: milliseconds by model and N, a column for each engine and kind; none without times."""
-    if not machines():
+    if not times():
         return []
-    columns = [(heading, kind, rows) for heading, rows in machines().items() for kind in KINDS]
+    columns = [(heading, kind, rows) for heading, rows in times().items() for kind in KINDS]
     lines = [line([title, "N"] + [f"{heading}, {NAMES[kind]}" for heading, kind, _ in columns]),
              line(["---"] * (2 + len(columns)))]
     cases = dict.fromkeys((r["model"], r["n"]) for _, _, rows in columns for r in rows)
@@ -198,8 +198,13 @@ def ratio_table():
     return lines
 
 
-def tables():
-    """All lines: ratios of interactions, times to build, times to walk, interactions and errors of these walks."""
+def source(*some):
+    """Lines that tell machine, date and commit of recorded data."""
+    return [f"- {table.source()}." for table in some] + [""]
+
+
+def count_table():
+    """Lines: interactions and errors by number of particles."""
     rows = data.read(file_of("tables"))
     lines = [line(["interactions, 99 % error", "N", "octree", "kd-tree"]), line(["---"] * 4)]
     cases = dict.fromkeys((r["model"], r["n"]) for r in rows)
@@ -207,19 +212,27 @@ def tables():
         cells = [f"{count(r):,.0f}, {r['error99']:.1e}".replace("e-0", "e-") for kind in KINDS for r in rows
                  if (r["model"], r["n"], r["tree"]) == (model, n, kind)]
         lines.append(line([model, f"{n:,}"] + cells))
-    return ratio_table() + [""] + lines + [""] + table_of("build [ms]", build) + [""] + table_of("walk [ms]", walk)
+    return lines
 
 
-def missing():
-    """Rows of the tables that the page has not."""
-    with open(os.path.join(data.TOP, PAGE), encoding="utf-8") as page:
-        there = set(page.read().split("\n"))
-    return [row for row in tables() if row and row not in there]
+def tables():
+    """{name: lines}: ratios of interactions; interactions and errors of the walks that are timed; times."""
+    ratios, counts = data.read(file_of("interactions")), data.read(file_of("tables"))
+    return {"ratios": source(ratios) + ratio_table(), "interactions": source(counts) + count_table(),
+            "times": source(*times().values()) + table_of("build [ms]", build) + [""] + table_of("walk [ms]", walk)}
+
+
+def main(arguments):
+    found = tables()
+    if not arguments:
+        print("\n\n".join("\n".join(lines) for lines in found.values()))
+        return 0
+    if arguments not in (["--write"], ["--check"]):
+        sys.exit(__doc__)
+    differences = data.put_tables(PAGES, "tree kinds", found, arguments == ["--write"])
+    print("\n".join(differences), end="\n" if differences else "")
+    return bool(differences)
 
 
 if __name__ == "__main__":
-    if sys.argv[1:] == ["check"]:
-        for row in missing():
-            print(f"{PAGE} has not: {row}")
-        sys.exit(bool(missing()))
-    print("\n".join(tables()))
+    sys.exit(main(sys.argv[1:]))

@@ -1,5 +1,5 @@
 #!/bin/sh
-# kinds.sh - measures what the figures and tables of docs/tree-kinds.md show, octrees beside kd-trees, one command each.
+# kinds.sh - measures what the figures and tables of docs/tree-errors.md show, octrees beside kd-trees, one command each.
 #
 #   test/perf/record.sh kinds                    all of it, with headers; then `make figures` draws
 #   docs/figures/kinds.sh distribution           rows of one figure: distribution, interactions, budget, energy, tables

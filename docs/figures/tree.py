@@ -1,4 +1,7 @@
-"""The figures of docs/tree.md, from tree.jsonl and tree_h200.jsonl; tree.sh measures them, draw.py calls this module."""
+"""Figures of docs/tree.md and tree-errors.md, from tree.jsonl and tree_h200.jsonl.
+
+tree.sh measures them, draw.py calls this module.
+"""
 import data
 
 MACS = {"opening": ("red", "o"), "multipole": ("blue", "s"), "acceleration": ("green", "^")}

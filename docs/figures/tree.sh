@@ -1,5 +1,5 @@
 #!/bin/sh
-# tree.sh - measures what the figures of docs/tree.md show; then `make figures` draws them.
+# tree.sh - measures what the figures of docs/tree.md and tree-errors.md show; then `make figures` draws them.
 #
 #   test/perf/record.sh trees                    runs it for each engine, and writes the files with their headers
 #   CLOCK=processor test/perf/record.sh trees    the same on one core beside other programs

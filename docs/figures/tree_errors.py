@@ -1,5 +1,7 @@
 #!/usr/bin/env python3
-"""Tables of tree errors in docs/tree.md and docs/choose-tree.md, from data/tree-errors-*.csv and data/tree-drift.csv.
+"""Tables of tree errors in docs/tree.md, tree-errors.md and choose-tree.md.
+
+They are made from data/tree-errors-*.csv and data/tree-drift.csv.
 
     tree_errors.py            prints the tables
     tree_errors.py --write    puts them into the pages, between <!-- tree errors: NAME --> and <!-- end tree errors -->
@@ -9,15 +11,13 @@
 `test/perf/record.sh tree-errors` records the data.  Each number is the largest of all models, seeds, kinds of trees and
 machines that the table does not name.
 """
-import difflib
 import glob
 import os
-import re
 import sys
 
 import data
 
-PAGES = ("tree.md", "choose-tree.md")
+PAGES = ("tree.md", "tree-errors.md", "choose-tree.md")
 CRITERIA = (("opening", "opening angle"), ("multipole", "multipole error"), ("acceleration", "acceleration"))
 MULTIPOLES = {1: "masses alone", 2: "second moments"}
 MEASURED = ("error50", "error99", "error999", "error100")
@@ -143,14 +143,6 @@ def tables():
             "momentum": table_momentum(rows, drifts), "choose": table_choose(rows)}
 
 
-def renewed(text, found, used):
-    """The text of a page with all tables that it names."""
-    def replace(match):
-        used.add(match.group(1))
-        return f"<!-- tree errors: {match.group(1)} -->\n" + "\n".join(found[match.group(1)]) + "\n<!-- end tree errors -->"
-    return re.sub(r"<!-- tree errors: (\w+) -->\n.*?<!-- end tree errors -->", replace, text, flags=re.S)
-
-
 def bounds(rows):
     """Rows of the C test: median, 99 %, 99.9 %, largest and net force of octrees, and of kd-trees."""
     lines = []
@@ -165,24 +157,14 @@ def main(arguments):
     if arguments == ["--bounds"]:
         print(bounds(rows_of(read_errors())))
         return 0
-    found, used, differences = tables(), set(), []
+    found = tables()
     if not arguments:
         for name, lines in found.items():
             print(f"{name}\n\n" + "\n".join(lines) + "\n")
         return 0
     if arguments not in (["--write"], ["--check"]):
         sys.exit(__doc__)
-    for page in PAGES:
-        path = os.path.join(data.TOP, "docs", page)
-        with open(path, encoding="utf-8") as file:
-            text = file.read()
-        new = renewed(text, found, used)
-        if arguments == ["--write"]:
-            with open(path, "w", encoding="utf-8") as file:
-                file.write(new)
-        else:
-            differences += difflib.unified_diff(text.split("\n"), new.split("\n"), f"docs/{page}", "the data", lineterm="", n=0)
-    differences += [f"no page has the table {name}" for name in found if name not in used]
+    differences = data.put_tables(PAGES, "tree errors", found, arguments == ["--write"])
     print("\n".join(differences), end="\n" if differences else "")
     return bool(differences)
 

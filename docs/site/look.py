@@ -3,7 +3,8 @@
 
 Each page is opened as a file, on a light or a dark background in turn, and shown at the width of a telephone and of a
 desk.  Prints TAP: no page is wider than the screen, no request leaves the folder, no console error, no link and no picture is broken,
-no two elements of a page share an id, and the search finds words.  SHOTS is a folder for screenshots.
+no two elements of a page share an id, each formula is drawn, with its fonts, and the search finds words.  SHOTS is a folder
+for screenshots.
 """
 import os
 import sys
@@ -25,6 +26,12 @@ FACTS = """() => ({
     ids: [...document.querySelectorAll('[id]')].map(e => e.id),
     blank: [...document.images].filter(i => i.offsetParent && (!i.complete || !i.naturalWidth)).map(i => i.src),
     scheme: document.body.dataset.mdColorScheme,
+    formulas: document.querySelectorAll('.arithmatex').length,
+    undrawn: [...document.querySelectorAll('.arithmatex')].filter(e => {
+        let drawn = e.querySelector('.katex-html');
+        return !drawn || drawn.getBoundingClientRect().width === 0 || e.querySelector('.katex-error');
+    }).map(e => e.textContent.trim().slice(0, 40)),
+    fonts: !document.querySelector('.arithmatex') || [...document.fonts].some(f => f.family === 'KaTeX_Main' && f.status === 'loaded'),
 })"""
 
 
@@ -38,6 +45,7 @@ def open_page(browser, path, scheme, faults):
             or faults["requests"].append(f"{path}: {r.url}"))
     page.goto("file://" + path)
     page.wait_for_load_state("load")
+    page.evaluate("document.fonts.ready.then(() => 0)")
     return page
 
 
@@ -60,6 +68,9 @@ def check_page(where, scheme, facts, faults):
     faults["links"] += [f"{where}: {image}" for image in facts["blank"]]
     if facts["scheme"] != SCHEMES[scheme]:
         faults["errors"].append(f"{where}: background {facts['scheme']}, not {SCHEMES[scheme]}")
+    faults["formulas"] += [f"{where}: {tex}" for tex in facts["undrawn"]]
+    if not facts["fonts"]:
+        faults["formulas"].append(f"{where}: the fonts of formulas are not there")
     faults["ids"] += [f"{where}: {i}" for i in sorted(set(facts["ids"])) if facts["ids"].count(i) > 1]
 
 
@@ -90,10 +101,10 @@ def check_search(browser, folder, faults):
 
 
 def look(folder, program, shots):
-    faults = {kind: [] for kind in ("errors", "requests", "wide", "links", "ids", "search")}
+    faults = {kind: [] for kind in ("errors", "requests", "wide", "links", "ids", "formulas", "search")}
     pages = sorted(os.path.join(base, f) for base, _, files in os.walk(folder) for f in files
                    if f.endswith(".html") and f != "404.html")
-    links, ids = {}, {}
+    links, ids, formulas = {}, {}, 0
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=program, args=["--no-sandbox"])
         for number, path in enumerate(pages):
@@ -106,7 +117,10 @@ def look(folder, program, shots):
                 links[path], ids[path] = facts["links"], set(facts["ids"])
                 if shots:
                     page.screenshot(path=os.path.join(shots, f"{short[:-5].replace('/', '-')}-{name}.png"), full_page=True)
+            formulas += facts["formulas"]
             page.close()
+        if not formulas:
+            faults["formulas"].append("no page has a formula")
         check_links(folder, links, ids, faults)
         check_search(browser, folder, faults)
         browser.close()
@@ -122,7 +136,7 @@ def main():
     count, faults = look(folder, sys.argv[2], shots)
     titles = {"errors": "no console error, and nothing that does not load", "requests": "no request leaves the site",
               "wide": "no page is wider than a screen of 390 or 1,280 pixels", "links": "no link or picture is broken",
-              "ids": "each id is there once", "search": "the search works in files"}
+              "ids": "each id is there once", "formulas": "each formula is drawn", "search": "the search works in files"}
     for kind, title in titles.items():
         print("not " * bool(faults[kind]) + f"ok - {count} pages: {title}")
         for line in faults[kind][:20]:

@@ -3,11 +3,14 @@
 
 OUTPUT/pages gets README.md, CHANGELOG.md and docs/*.md, which stay the one source, and the reference that reference.py
 makes from the headers.  OUTPUT/mkdocs.yml gets the navigation.  On the way
-  - links to pages of the repository become links of the site, links to its other files become text;
+  - links to pages of the repository become links of the site, links to headers become links to their reference, links
+    to other files become text;
   - the words `complete` and `prints`, by which the tests find programs, leave the code blocks;
   - lists get the blank line before them that this Markdown needs;
-  - figures are shown in the form for a light or a dark page.
+  - figures are shown in the form for a light or a dark page;
+  - formulas between lines of $$ stay as they are; the style sheet that draws them gets its fonts inside.
 """
+import base64
 import glob
 import os
 import posixpath
@@ -30,7 +33,7 @@ NAVIGATION = [
                    "programs.md", "clients.md", "versions.md", "reference/index.md"] +
      [f"reference/{h[:-2]}.md" for h in reference.HEADERS] + ["changelog.md"]),
     ("Explanation", ["numerics.md", "bits.md", "tree.md", "stepper.md", "ranks.md", "hermite.md", "models.md", "reliability.md"]),
-    ("Performance", ["performance.md", "scaling.md", "gothic.md", "measurements.md"]),
+    ("Performance", ["performance.md", "scaling.md", "gothic.md", "tree-errors.md", "measurements.md"]),
     ("Development", ["building.md", "design.md", "internals.md", "contributing.md", "decisions.md"]),
 ]
 
@@ -51,6 +54,8 @@ def link_target(page, link, pages):
     path = posixpath.normpath(posixpath.join(posixpath.dirname(page), file))
     if path in pages:
         return pages[path] + mark + anchor
+    if path.startswith("include/") and path[len("include/"):] in reference.HEADERS:
+        return "reference/" + path[len("include/"):-2] + ".md" + mark + anchor
     if re.match(r"docs/(figures|notebooks)/", path) and os.path.exists(os.path.join(TOP, path)):
         return path[len("docs/"):] + mark + anchor
     return None
@@ -96,17 +101,37 @@ def change(text, page, pages):
             out.append(change_links("\n".join(plain), page, pages))
             plain.clear()
 
-    fence = False
+    fence = None  # what ends the block of code or the formula
     for line in text.split("\n"):
-        if line.startswith("```") or fence or line.startswith("    "):
+        mark = "```" if line.startswith("```") else "$$" if line.rstrip() == "$$" else None
+        if mark or fence or line.startswith("    "):
             end_of_text()
-            fence ^= line.startswith("```")
+            if mark == "$$" and fence is None and before.strip():
+                out.append("")  # a formula behind a line of its paragraph
+            fence = mark if fence is None else None if mark == fence else fence
             out.append(re.sub(r"^(```\w*) .*", r"\1", line))
         else:
+            if before.rstrip() == "$$" and line.strip():
+                plain.append("")
             plain.append(change_line(line, before))
         before = line
     end_of_text()
     return "\n".join(out)
+
+
+def with_fonts(sheet):
+    """The style sheet of formulas with its fonts inside, because some browsers refuse fonts to a page that is opened as a file.
+    Faces whose font is not there are left out."""
+    def face(match):
+        path = os.path.join(os.path.dirname(sheet), re.search(r"url\(([^)]*\.woff2)\)", match.group()).group(1))
+        if not os.path.exists(path):
+            return ""
+        with open(path, "rb") as font:
+            data = base64.b64encode(font.read()).decode()
+        return re.sub(r"src:[^;]*", f"src:url(data:font/woff2;base64,{data}) format('woff2')", match.group())
+
+    with open(sheet, encoding="utf-8") as file:
+        return re.sub(r"@font-face\{[^}]*\}", face, file.read())
 
 
 def write(path, text):
@@ -138,7 +163,9 @@ def main(output):
         copy = os.path.join(folder, os.path.relpath(path, os.path.join(TOP, "docs")))
         os.makedirs(os.path.dirname(copy), exist_ok=True)
         shutil.copy(path, copy)
-    shutil.copytree(os.path.join(HERE, "assets"), os.path.join(folder, "assets"))
+    shutil.copytree(os.path.join(HERE, "assets"), os.path.join(folder, "assets"), ignore=shutil.ignore_patterns("fonts"))
+    sheet = os.path.join("assets", "katex", "katex.min.css")
+    write(os.path.join(folder, sheet), with_fonts(os.path.join(HERE, sheet)))
     reference.generate(os.path.join(folder, "reference"))
     settings = os.path.relpath(os.path.join(HERE, "mkdocs.yml"), output)
     write(os.path.join(output, "mkdocs.yml"),

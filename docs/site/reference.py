@@ -15,6 +15,11 @@ import sys
 TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 HEADERS = ["sapporo.h", "sapporo_types.h", "sapporo_tree.h", "sapporo_stepper.h", "sapporo_g6.h", "sapporo_g5.h",
            "sapporo_nbody6.h", "sapporo_hermite6.h", "sapporo_sphgrav.h", "sapporo_mpi.h", "sapporo_experiments.h"]
+# The pages that explain the calls of a header.
+GUIDES = {"sapporo.h": "conventions", "sapporo_types.h": "conventions", "sapporo_tree.h": "tree",
+          "sapporo_stepper.h": "stepper", "sapporo_g6.h": "grape6", "sapporo_g5.h": "grape5",
+          "sapporo_nbody6.h": "other-calls", "sapporo_hermite6.h": "other-calls", "sapporo_sphgrav.h": "other-calls",
+          "sapporo_mpi.h": "mpi"}
 NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
@@ -175,7 +180,7 @@ class Links:
             return "".join(self.mark(p, own) if n % 2 == 0 else f"<code>{html.escape(p)}</code>"
                            for n, p in enumerate(parts))
         out, at = [], 0
-        for word in re.finditer(r"docs/(\w+)\.md|[A-Za-z_]\w*", text):
+        for word in re.finditer(r"docs/([\w-]+)\.md|[A-Za-z_]\w*", text):
             out.append(html.escape(text[at:word.start()]))
             name = word.group()
             if word.group(1):
@@ -252,7 +257,8 @@ def summary(about):
 
 
 def write_page(header, about, items, links):
-    out = [f"# {header}", "", f"Generated from `include/{header}`: the comments of the header are the text.", "",
+    guide = f" See also [{GUIDES[header]}.md](../{GUIDES[header]}.md)." if header in GUIDES else ""
+    out = [f"# {header}", "", f"Generated from `include/{header}`: the comments of the header are the text.{guide}", "",
            '<div class="entry">', links.prose(capital(re.sub(r"^\S+\.h - ", "", about))), "</div>", ""]
     if not isinstance(items[0], str):
         out += ["## Declarations", ""]
@@ -264,8 +270,8 @@ def write_page(header, about, items, links):
 
 def write_index(headers):
     out = ["# Reference", "",
-           "These pages are generated from the headers in `include/`. They state what each call promises; "
-           "[the interfaces](../api.md) explains the same calls by topic, with programs to copy.", "",
+           "These pages are generated from the headers in `include/`. They state what each call promises. "
+           "The [conventions](../conventions.md) hold for all of them.", "",
            "| header | what it declares |", "| --- | --- |"]
     out += [f"| [{h}]({h[:-2]}.md) | {summary(about)} |" for h, (about, _) in headers.items()]
     return "\n".join(out + ["", "Headers under the names of older libraries are in `include/compat/`; they include the "

@@ -5,7 +5,7 @@
  * the type `struct sapporo` of sapporo.h, whose handles are never looked into, so both headers go together.
  *
  * An object serves one thread at a time.  Functions that return int return 0, or -1 after a message of the library.
- * After an error, results are NaN and nearest neighbours -1.  docs/clients.md says what differs from Sapporo2.
+ * After an error, results are NaN and nearest neighbours -1.  docs/starsmasher.md says what differs from Sapporo2.
  */
 #ifndef SAPPORO_COMPAT_SAPPOROHOSTCLASS_H
 #define SAPPORO_COMPAT_SAPPOROHOSTCLASS_H

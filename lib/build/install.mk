@@ -42,7 +42,7 @@ INSTALLED = $(foreach l,$(LIBRARIES),$(addprefix $(LIBDIR)/,lib$l.a $(call SO_FI
             $(foreach n,$(MANUALS),$(MANDIR)/man$n/sapporo.$n)
 
 # Documents lie under DOCDIR as in the clone, so that their links work.
-DOCUMENTS  := LICENSE README.md CHANGELOG.md CITATION.cff $(wildcard docs/*.md docs/figures/*.svg docs/notebooks/*.ipynb examples/*.c examples/*.f90 examples/*.py)
+DOCUMENTS  := LICENSE README.md CHANGELOG.md CITATION.cff $(wildcard docs/*.md docs/figures/*.svg docs/notebooks/*.ipynb examples/*.c examples/*.cc examples/*.f90 examples/*.py)
 DOC_DIRS   := docs/figures docs/notebooks docs examples
 
 # The tool finds the library in ../lib; elsewhere only if it is linked anew.

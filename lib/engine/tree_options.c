@@ -26,7 +26,7 @@ size_t sap_tree_groups_most(const struct sap_tree_settings *tree, int n)
 
 /*
  * Default sizes of a leaf and of a group: the fastest for Hernquist's and Plummer's models on AVX-512 and AVX2
- * (docs/tree.md).
+ * (docs/decisions.md).
  */
 enum { LEAF = 16, KD_LEAF = 8, GROUP = 64 };
 

@@ -1,5 +1,5 @@
 #!/bin/sh
-# amuse.sh - AMUSE's ph4, phiGRAPE and MI6 with this library, in a virtual environment: a row of the table in docs/clients.md.
+# amuse.sh - AMUSE's ph4, phiGRAPE and MI6 with this library, in a virtual environment: a row of docs/data/clients.csv.
 #
 #   test/clients/amuse.sh FOLDER [ENVIRONMENT]     FOLDER: a checkout of AMUSE (amusecode/amuse), built by its ./setup
 #   test/clients/amuse.sh pypi [ENVIRONMENT]       AMUSE's packages from PyPI, which have no MI6 with this library
@@ -259,6 +259,7 @@ fi
 suites=
 for code in $codes; do suites="$suites; suite of $code: $(suite "$code")"; done
 if [ "$order" = ours ]; then when=before; else when=after; fi
+CLOCK=elapsed
 row "AMUSE, this library installed $when its framework: ${STARS:-1024} stars, eps 0.01, to time 0.5 (MI6: 1/16); relative error of the energy" \
     "$link" "$own" "$by_ours$suites"
 case $suites in *"did not end"*) exit 1 ;; esac

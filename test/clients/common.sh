@@ -9,8 +9,8 @@
 #
 # Scripts that say so also have these variables, for machines with a GPU:
 #
-# CLOCK      processor (default): rows tell the processor time of all threads and ranks; elapsed: rows tell elapsed times
-# ON         words that rows add to the name of the run, such as "an H200, 16 cores"
+# CLOCK      processor (default): rows have the processor time of all threads and ranks; elapsed: rows have elapsed times
+# ON         the machine that rows name, such as "an H200, 16 cores"; default: the model of the processor
 # PROGRAMS   folder in which the script keeps the programs that it builds.  Programs that are there already are not built
 #            again, so a machine without the compilers can run them; LD_LIBRARY_PATH then names the folders of libraries
 
@@ -124,11 +124,20 @@ measure() {
 # least NAME: the result and the time of the fastest run that `measure` made
 least() { sort -g "$work/$1.runs" | awk 'NR == 1 { time = $1; sub(/^[^ ]* /, ""); print $0 ", " time " s" }'; }
 
-# elapsed_time: words for the row of a run with CLOCK=elapsed
-elapsed_time() { [ "${CLOCK:-processor}" = processor ] || echo ", elapsed time${TRIES:+, least of $TRIES}"; }
+# machine: the machine that rows name
+machine() { echo "${ON:-$(sed -n 's/^model name[^:]*: *//p' /proc/cpuinfo 2>/dev/null | head -n 1)}"; }
 
-# row CODE LINK OWN OURS: one row of the table in docs/clients.md
-row() { echo "| $1${ON:+; on $ON}$(elapsed_time) | $commit | \`$2\` | $3 | $4 | $(date -u +%F) |"; }
+# row CODE LINK OWN OURS: one row of docs/data/clients.csv.  CODE is "client: run; what is compared".
+row() {
+    run=${1#*: } compared=
+    case $run in *"; "*) compared=${run##*; } run=${run%; *} ;; esac
+    for cell in "${1%%: *}" "$run" "$compared" "$commit" "$2" "$3" "$4" "$(machine)" "${CLOCK:-processor}" "$(date -u +%F)"; do
+        printf '%s"%s"' "${comma:-}" "$(printf '%s' "$cell" | sed 's/"/""/g')"
+        comma=,
+    done
+    comma=
+    echo
+}
 
 # plummer N: a Plummer model of N stars in N-body units (energy -1/4), always the same: mass, position, velocity per line
 plummer() {

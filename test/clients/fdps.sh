@@ -1,5 +1,5 @@
 #!/bin/sh
-# fdps.sh - a cold sphere by FDPS with this library: rows of the table in docs/clients.md.
+# fdps.sh - a cold sphere by FDPS with this library: rows of docs/data/clients.csv.
 #
 #   test/clients/fdps.sh FOLDER     FOLDER: a checkout of FDPS (FDPS/FDPS)
 #

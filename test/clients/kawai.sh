@@ -1,5 +1,5 @@
 #!/bin/sh
-# kawai.sh - the tree codes vtc and nbody in NEMO with this library: rows of the table in docs/clients.md.
+# kawai.sh - the tree codes vtc and nbody in NEMO with this library: rows of docs/data/clients.csv.
 #
 #   test/clients/kawai.sh FOLDER     FOLDER: a checkout of NEMO (teuben/nemo)
 #

@@ -1,5 +1,5 @@
 #!/bin/sh
-# kira.sh - kira of Starlab with this library: rows of the table in docs/clients.md.
+# kira.sh - kira of Starlab with this library: rows of docs/data/clients.csv.
 #
 #   test/clients/kira.sh FOLDER     FOLDER: a checkout of Starlab (teuben/Starlab)
 #

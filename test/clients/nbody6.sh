@@ -1,5 +1,5 @@
 #!/bin/sh
-# nbody6.sh - Aarseth's NBODY6 or NBODY7 with this library: rows of the table in docs/clients.md.
+# nbody6.sh - Aarseth's NBODY6 or NBODY7 with this library: rows of docs/data/clients.csv.
 #
 #   test/clients/nbody6.sh FOLDER     FOLDER: a checkout of NBODY6 or NBODY7 with GPU2/ (docs/nbody6.md names forks)
 #

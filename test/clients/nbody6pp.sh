@@ -1,5 +1,5 @@
 #!/bin/sh
-# nbody6pp.sh - NBODY6++GPU with this library: rows of the table in docs/clients.md.
+# nbody6pp.sh - NBODY6++GPU with this library: rows of docs/data/clients.csv.
 #
 #   test/clients/nbody6pp.sh FOLDER     FOLDER: a checkout of NBODY6++GPU (nbodyx/Nbody6ppGPU)
 #

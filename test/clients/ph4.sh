@@ -1,5 +1,5 @@
 #!/bin/sh
-# ph4.sh - the stand-alone program of AMUSE's ph4 with this library: a row of the table in docs/clients.md.
+# ph4.sh - the stand-alone program of AMUSE's ph4 with this library: a row of docs/data/clients.csv.
 #
 #   test/clients/ph4.sh FOLDER     FOLDER: a checkout of AMUSE (amusecode/amuse)
 #

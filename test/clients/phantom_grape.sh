@@ -1,5 +1,5 @@
 #!/bin/sh
-# phantom_grape.sh - the programs direct and banana of Phantom-GRAPE: rows of the table in docs/clients.md.
+# phantom_grape.sh - the programs direct and banana of Phantom-GRAPE: rows of docs/data/clients.csv.
 #
 #   test/clients/phantom_grape.sh FOLDER     FOLDER: a checkout of Phantom-GRAPE (ccsoni/Phantom-GRAPE)
 #

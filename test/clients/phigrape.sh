@@ -1,5 +1,5 @@
 #!/bin/sh
-# phigrape.sh - the stand-alone program of AMUSE's phiGRAPE with this library: a row of the table in docs/clients.md.
+# phigrape.sh - the stand-alone program of AMUSE's phiGRAPE with this library: a row of docs/data/clients.csv.
 #
 #   test/clients/phigrape.sh FOLDER     FOLDER: a checkout of AMUSE (amusecode/amuse)
 #

@@ -1,5 +1,5 @@
 #!/bin/sh
-# rebound.sh - the GRAPE module of old versions of REBOUND with this library: a row of the table in docs/clients.md.
+# rebound.sh - the GRAPE module of old versions of REBOUND with this library: a row of docs/data/clients.csv.
 #
 #   test/clients/rebound.sh FOLDER     FOLDER: a checkout of REBOUND (hannorein/rebound) of 2015 or before, which has
 #                                      src/gravity_grape.c, for example of commit 4641a95

@@ -1,5 +1,5 @@
 #!/bin/sh
-# sapporo2.sh - the programs of Sapporo2 on its C++ class, with this library: rows of the table in docs/clients.md.
+# sapporo2.sh - the programs of Sapporo2 on its C++ class, with this library: rows of docs/data/clients.csv.
 #
 #   test/clients/sapporo2.sh FOLDER     FOLDER: a checkout of Sapporo2 (treecode/sapporo2)
 #

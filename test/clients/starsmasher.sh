@@ -1,5 +1,5 @@
 #!/bin/sh
-# starsmasher.sh - a star relaxed by StarSmasher with this library: rows of the table in docs/clients.md.
+# starsmasher.sh - a star relaxed by StarSmasher with this library: rows of docs/data/clients.csv.
 #
 #   test/clients/starsmasher.sh FOLDER     FOLDER: a checkout of StarSmasher (jalombar/starsmasher)
 #

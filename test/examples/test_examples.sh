@@ -9,6 +9,8 @@ cd "$root" || exit 1
 forget_settings
 cc=${CC:-cc}
 fc=${FC:-gfortran}
+cxx=${CXX:-}
+for c in c++ g++ clang++; do [ -n "$cxx" ] || ! command -v $c >/dev/null 2>&1 || cxx=$c; done
 work=$(mktemp -d) || exit 2
 trap 'rm -rf "$work"' EXIT
 OMP_NUM_THREADS=1
@@ -28,7 +30,7 @@ alone() {
     mkdir "$work/alone" && cp "examples/$1" "$work/alone/"
 }
 
-# compiled FILE: makes $work/alone/program of the copy of a C or Fortran example; 1 if that fails
+# compiled FILE: makes $work/alone/program of the copy of a C, C++ or Fortran example; 1 if that fails
 compiled() {
     alone "$1"
     : >"$work/out"
@@ -36,6 +38,8 @@ compiled() {
     case $1 in
     *.c) (cd "$work/alone" && $cc -std=c11 -Wall -Wextra -Wpedantic -Werror $sanitizers "$1" -I"$root/include" \
         -L"$root/lib" -lsapporo -lm -o program) ;;
+    *.cc) (cd "$work/alone" && $cxx -std=c++11 -Wall -Wextra -Wpedantic -Werror $sanitizers "$1" -I"$root/include" \
+        -L"$root/lib" -lsapporo -o program) ;;
     *.f90) (cd "$work/alone" && $fc -std=f2018 -Wall -Wextra -Wno-compare-reals -Werror -I"$root/include" "$1" \
         -L"$root/lib" -lsapporo -o program) ;;
     esac >"$work/err" 2>&1
@@ -81,7 +85,7 @@ fails() {
 
 # ---- what every example keeps to
 
-wc -l examples/*.c examples/*.f90 examples/*.py | awk '$2 != "total" && $1 > 120 { print $2 ": " $1 " lines, at most 120" }' >"$work/out"
+wc -l examples/*.c examples/*.cc examples/*.f90 examples/*.py | awk '$2 != "total" && $1 > 120 { print $2 ": " $1 " lines, at most 120" }' >"$work/out"
 : >"$work/err"
 [ ! -s "$work/out" ]
 verdict $? "no example has more than 120 lines"
@@ -91,6 +95,7 @@ verdict $? "no example has more than 120 lines"
 {
     grep -n '#[[:space:]]*include' examples/*.c |
         grep -vE '<(sapporo|sapporo_tree|sapporo_g6|sapporo_g5|math|stdio|stdlib|string)\.h>$'
+    grep -n '#[[:space:]]*include' examples/*.cc | grep -vE '<(sapporo\.h|cstdio|memory)>$'
     grep -niE "^[[:space:]]*(include|use)[ ,]" examples/*.f90 |
         grep -viE "(include 'sapporo\.f90'|use sapporo|use, intrinsic :: iso_[a-z_]*(, only: [a-z_, ]*)?)\$"
     grep -nE '^[[:space:]]*(import|from) ' examples/*.py | grep -vE '(import (ctypes|os|sys|numpy as np|sapporo)|from ctypes import .*)$'
@@ -98,13 +103,14 @@ verdict $? "no example has more than 120 lines"
 [ ! -s "$work/out" ]
 verdict $? "no example includes more than public headers and its language's own"
 
-for file in examples/*.c examples/*.f90 examples/*.py; do
+for file in examples/*.c examples/*.cc examples/*.f90 examples/*.py; do
     name=${file#examples/}
     head -n 5 "$file" | grep -q "$name - " || echo "$file does not begin with what it is"
-    head -n 6 "$file" | grep -qE "^( \*|!|) +(cc|gfortran|SAPPORO_LIBRARY|python3).* $name" || echo "$file does not say how it is compiled"
+    head -n 6 "$file" | grep -qE "^( \*|!|) +(cc|c\+\+|gfortran|SAPPORO_LIBRARY|python3).* $name" || echo "$file does not say how it is compiled"
     case $name in
     first_force.py | leapfrog.py) ;; # test/api/python/test_examples.py runs them
-    first_force.* | force_ctypes.py | hermite_g6.c | leapfrog_g5.* | tree_force.c) ;;
+    first_force.* | force_ctypes.py | hermite_g6.c | integrate.c | leapfrog_g5.* | tree_force.c) ;;
+    contexts.c | messages.c | neighbours.c | orbit.c | overlap.c | particles.c | small_tree.c) ;;
     *) echo "$file: this test does not run it" ;;
     esac
 done >"$work/out"
@@ -181,6 +187,69 @@ fails "tree_force.c" ./program
 (cd "$work/alone" && ./program 1) >"$work/out" 2>"$work/err"
 [ $? -eq 2 ] && grep -q '^usage' "$work/err"
 verdict $? "tree_force.c: wrong use"
+
+# The energy at the start by awk, from the formula of the file's head, with forces of a tree to a thousandth; its change
+# in four units of time; and the same lines where another stepper goes on from a file.
+compiled integrate.c
+verdict $? "integrate.c compiles alone"
+runs ./program 500 && awk -v n=500 '
+    NR == 1 { told = $4 + 0 }
+    /^time/ { lines++; bad += !($7 + 0 < 1e-3 && $7 + 0 > -1e-3) }
+    END {
+        pi = atan2(0, -1)
+        for (k = 0; k < n; k++) {
+            r = 1 / sqrt(((k + 0.5) / n)^(-2 / 3) - 1)
+            z = (k + 0.5) * 0.61803398875; z = 2 * (z - int(z)) - 1
+            f = (k + 0.5) * 0.75487766625; f = 2 * pi * (f - int(f))
+            x[k, 1] = r * sqrt(1 - z * z) * cos(f); x[k, 2] = r * sqrt(1 - z * z) * sin(f); x[k, 3] = r * z
+            e += r * r / (1 + r * r)^1.5 / (2 * n)
+            for (j = 0; j < k; j++) {
+                r2 = 0.0025
+                for (i = 1; i < 4; i++) r2 += (x[j, i] - x[k, i])^2
+                e -= 1 / sqrt(r2) / (n * n)
+            }
+        }
+        exit !(lines == 5 && bad == 0 && (told / e - 1)^2 < 1e-6)
+    }' "$work/out"
+verdict $? "integrate.c: the energy is that of the particles, and is kept"
+cp "$work/out" "$work/through"
+runs ./program 500 stars && cmp -s "$work/out" "$work/through"
+verdict $? "integrate.c goes on from a file with the same numbers"
+runs ./program 500 no/such/folder/stars
+[ $? -eq 1 ] && grep -q 'integrate: .*no/such/folder' "$work/err"
+verdict $? "integrate.c: a file that cannot be written is told"
+fails "integrate.c" ./program
+(cd "$work/alone" && ./program 1) >"$work/out" 2>"$work/err"
+[ $? -eq 2 ] && grep -q '^usage' "$work/err"
+verdict $? "integrate.c: wrong use"
+
+# What these print is in their first comment.
+for name in contexts messages neighbours orbit overlap particles small_tree; do
+    compiled $name.c
+    verdict $? "$name.c compiles alone"
+    sed -n '/^ \* It prints$/,/^ \*\/$/s/^ \*     //p' "examples/$name.c" >"$work/expected"
+    runs ./program && [ -s "$work/expected" ] && diff "$work/expected" "$work/out" >"$work/err"
+    verdict $? "$name.c prints what its comment says"
+    case $name in messages) ;; *) fails "$name.c" ./program ;; esac
+done
+
+# ---- C++
+
+if [ -n "$sanitizers" ]; then
+    skipped "C++" "libraries of a sanitizer build are not for clients"
+elif [ -z "$cxx" ]; then
+    skipped "C++" "there is no C++ compiler"
+else
+    compiled first_force.cc
+    verdict $? "first_force.cc compiles alone"
+    runs ./program && direct
+    verdict $? "first_force.cc: four forces are those of a direct sum"
+    fails "first_force.cc" ./program
+    if [ -w /dev/full ]; then
+        ! (cd "$work/alone" && ./program) >/dev/full 2>"$work/err" && grep -qi 'standard output' "$work/err"
+        verdict $? "first_force.cc: a full disk is an error"
+    fi
+fi
 
 # ---- Fortran
 

@@ -197,7 +197,7 @@ full() {
     verdict $? "$title: a full disk is an error"
 }
 if [ -w /dev/full ]; then
-    for program in first_force hermite_g6 leapfrog_g5 tree_force; do full $program $program; done
+    for program in first_force hermite_g6 integrate leapfrog_g5 tree_force; do full $program $program; done
     for program in hermite4 hermite6 hermite8 leapfrog_tree leapfrog_direct galaxy; do
         full "$program" "$program" --demo -n 16 -t 1/8
         full "$program --help" "$program" --help
@@ -259,7 +259,7 @@ cp "$work/bad" "$work/out"
 [ ! -s "$work/bad" ]
 verdict $? "counts as people write them"
 gives 0 out 'after one period of 1000 steps' hermite_g6 1e3 && gives 2 err usage hermite_g6 1x && gives 2 err usage tree_force 5kk &&
-    gives 0 out '1000 particles' tree_force 1e3
+    gives 0 out '1000 particles' tree_force 1e3 && gives 2 err usage integrate 5kk && gives 0 out 'time 4:' integrate 1e3
 verdict $? "counts of examples of one page"
 for wrong in 64x 1 '64 1e400' '64 x' '64 0.01 1 nan' '64 0.01 inf'; do
     # shellcheck disable=SC2086 # words of a command

@@ -221,6 +221,9 @@ done
 expect 2 bench --api tree --imf heavy
 bench 0 --backend cpu --api tree --n 300 --leaf 4,9 --group 16 --walk 1,2
 contains out '^plummer  *300 opening'
+bench 0 --backend cpu --api tree --n 300 --model hernquist --tree octree,kdtree --mac acceleration --accuracy 0.003,0.012 --ball 3,5 --once --json
+json_lines 8 case tree ball error99
+bench 0 --backend cpu --api tree --n 600 --mac acceleration --once --group-extent 0.5
 bench 1 --backend cpu --api tree --n 300 --multipoles 3
 contains out 'no result: order'
 expect 2 bench --api tree,g6
@@ -231,6 +234,7 @@ expect 2 bench --n 64 --only x
 expect 2 bench --case open --lists 4
 bench 0 --backend cpu --api stepper --n 300 --model plummer,andromeda --steps shared,block --method tree,direct --count 3
 bench 0 --backend cpu --api stepper --n 300 --tree octree,kdtree --rebuild 2 --count 3
+bench 0 --backend cpu --api stepper --n 300 --mac acceleration --steps shared --dt 0.00390625 --eps 0.02 --massless 0.5 --count 3
 expect 2 bench --api stepper,g6
 bench 0 --backend cpu --api nbody6 --nj 500,2000 --ni 1,70 --list-length 20 --precision ds --json
 json_lines 4 case engine nj ni list_length regular irregular acc_error

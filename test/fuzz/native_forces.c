@@ -29,7 +29,7 @@ static int check_pairs(const struct model_context *c, const struct op *op)
     return given & GIVEN_EPS2 || c->is_soft ? SAPPORO_ERR_UNSUPPORTED : SAPPORO_OK;
 }
 
-/* Which softening of each particle an engine has; docs/api.md. */
+/* Which softening of each particle an engine has; include/sapporo.h, sapporo_request. */
 static int softening_there(const struct model_context *c, int given)
 {
     const int i = given & GIVEN_EPS2 || c->is_soft, j = c->is_soft;

@@ -1,6 +1,6 @@
 /*
  * bounds.c - memory of direct sums over ranks: what libsapporo_mpi has allocated at most, against the bound of
- * docs/mpi.md ("Memory of a rank").
+ * docs/ranks.md ("Bytes").
  *
  * The program is linked with the objects of libsapporo_mpi, and with -Wl,--wrap=malloc,--wrap=calloc,--wrap=free, so
  * that their allocations, and none of MPI or of the contexts, come through the functions below.

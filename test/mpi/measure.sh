@@ -20,7 +20,7 @@ done
 cc -std=c11 -O1 -shared -fPIC -o "$work/nap.so" test/mpi/nap.c || exit 2
 export LD_PRELOAD="$work/nap.so" OMPI_MCA_mpi_yield_when_idle=1
 # Without `put`: a rank asks for the parts of a long message behind what it sends itself, so with `put` both directions of
-# a link take turns (docs/mpi.md, "Links of TCP").
+# a link take turns (docs/mpi.md).
 export OMPI_MCA_btl_tcp_flags=send,inplace,need-csum,hetero-rdma
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMP_NUM_THREADS=1
 

@@ -191,7 +191,7 @@ record_kinds() {
         mv "$work/kinds" "docs/figures/tree_kinds_tables_$(named cuda).jsonl"
 }
 
-# Models and criteria of the tables of docs/tree.md.  Masses are over a factor of 200 (cold-disc, mass-ratios: see
+# Models and criteria of the tables of docs/tree-errors.md.  Masses are over a factor of 200 (cold-disc, mass-ratios: see
 # docs/hermite4.md), forces have no softening.
 tree_models="uniform plummer hernquist nfw clumps cold-disc two-clusters mass-ratios"
 tree_criteria=opening:0.7:1,opening:0.7:2,opening:0.3:2,multipole:0.1:1,multipole:0.1:2,multipole:0.001:2

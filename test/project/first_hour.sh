@@ -1,8 +1,9 @@
 #!/bin/sh
 # first_hour.sh - replays what a new user does: clone, build, install, link programs.  Prints TAP.
 #
-#   first_hour.sh clients PREFIX      the programs of README.md, compiled against the library in PREFIX: C, C++,
-#                                     Fortran, pkg-config, CMake, Python.  They must print the numbers of README.md
+#   first_hour.sh clients PREFIX      the programs of docs/first-force.md, compiled against the library in PREFIX by the
+#                                     lines of docs/install.md: C, C++, Fortran, pkg-config, CMake, Python.  They must
+#                                     print the numbers of docs/first-force.md
 #   first_hour.sh clone SOURCE FOLDER clones SOURCE to FOLDER; make demo, make install PREFIX=FOLDER/x, then clients
 #   first_hour.sh bare FOLDER         `clone` of this repository in a new Debian system in FOLDER: debootstrap makes it
 #                                     with gcc, make, git alone, as root; the clients' compilers follow after the demo.
@@ -32,48 +33,63 @@ has() { command -v "$1" >/dev/null 2>&1; }
 
 # ---- clients
 
-# take NAME SUFFIX PAGE: writes the first ```NAME complete block of a page to two.SUFFIX, what it prints to two.SUFFIX.prints
+# take SECTION NAME: writes what a program prints, by a section of docs/first-force.md, to NAME.prints
 take() {
-    awk -v begin="\`\`\`$1 complete" -v program="$work/two.$2" '
-    $0 == begin && !found { found = 1; out = program; next }
-    /^```text prints$/ && found == 1 { found = 2; out = program ".prints"; next }
-    /^```/ { out = "" }
-    out != "" { print >out }' "$3"
+    awk -v section="## $1" '
+    /^## / { inside = $0 == section }
+    /^```/ { shown = inside && $0 == "```text prints"; next }
+    shown' "$top/docs/first-force.md" >"$work/$2.prints"
+    [ "$(grep -vc '^#' "$work/$2.prints")" -eq 4 ]
+    verdict $? "docs/first-force.md has the output of a program in $1"
 }
 
-# prints SUFFIX COMMAND...: a command that must print what README.md says, and nothing on stderr
+# prints NAME COMMAND...: a command that must print what the page says, and nothing on stderr.  The first line names the
+# engine, which is another one on each machine.
 prints() {
-    expected=$work/two.$1.prints
+    expected=$work/$1.prints
     shift
     (cd "$work/empty" && SAPPORO_BACKEND=cpu "$@") >"$work/out" 2>"$log" && [ ! -s "$log" ] &&
-        diff "$expected" "$work/out" >"$log"
+        head -n 1 "$work/out" | grep -q '^# cpu .*, softening length 0\.100$' && tail -n +2 "$expected" >"$work/expected" &&
+        tail -n +2 "$work/out" | diff "$work/expected" - >"$log"
 }
 
 # compile COMMAND...: compiles in the folder of the programs
 compile() { (cd "$work" && "$@") >"$log" 2>&1; }
 
-# The command lines of README.md, with PREFIX for its example of a prefix.
+# has_line TEXT: whether docs/install.md has a command
+has_line() { grep -qF -- "\`$1\`" "$top/docs/install.md" || echo "docs/install.md does not say: $1"; }
+
+# The command lines of docs/install.md, with PREFIX for its example of a prefix.
 compiler_clients() {
     # shellcheck disable=SC2016 # the text of the page
-    flags='-I$HOME/nbody/include -L$HOME/nbody/lib -lsapporo -Wl,-rpath,$HOME/nbody/lib'
-    grep -qF -- "cc two.c $flags" "$top/README.md" || flags=none-in-README
-    # shellcheck disable=SC2016 # the text of the page
-    flags=$(echo "$flags" | sed "s|\$HOME/nbody|$prefix|g")
-    [ "$prefix" != /usr ] || flags=-lsapporo
+    include='-I$HOME/nbody/include' link='-L$HOME/nbody/lib -lsapporo -Wl,-rpath,$HOME/nbody/lib'
+    {
+        has_line "cc first_force.c $include $link"
+        has_line "gfortran $include first_force.f90 $link"
+        # shellcheck disable=SC2016 # the text of the page
+        has_line 'cc first_force.c $(pkg-config --cflags --libs sapporo)'
+        has_line 'find_package(sapporo REQUIRED)'
+        has_line 'target_link_libraries(first_force sapporo::sapporo)'
+    } >"$log"
+    [ ! -s "$log" ]
+    verdict $? "docs/install.md has the lines that are tried here"
+    include=-I$prefix/include
+    link="-L$prefix/lib -lsapporo -Wl,-rpath,$prefix/lib"
+    [ "$prefix" != /usr ] || link=-lsapporo
     # shellcheck disable=SC2086 # a list of words
-    compile ${CC:-cc} two.c $flags -o two_c && prints c "$work/two_c"
-    verdict $? "C: README.md's program by the compiler alone"
+    compile ${CC:-cc} first_force.c $include $link -o of_compiler && prints c "$work/of_compiler"
+    verdict $? "C: first_force.c by the compiler alone"
     if has c++; then
         # shellcheck disable=SC2086 # a list of words
-        compile c++ two.cc $flags -o two_cc && prints cc "$work/two_cc"
-        verdict $? "C++: README.md's program"
+        compile c++ first_force.cc $include $link -o of_cc && prints c "$work/of_cc"
+        verdict $? "C++: first_force.cc"
     else
         skipped "C++" "c++ is missing"
     fi
     if has "${FC:-gfortran}"; then
         # shellcheck disable=SC2086 # a list of words
-        compile "${FC:-gfortran}" two.f90 $flags -o two_f90 && prints f90 "$work/two_f90"
-        verdict $? "Fortran: README.md's program"
+        compile "${FC:-gfortran}" $include first_force.f90 $link -o of_f90 && prints f90 "$work/of_f90"
+        verdict $? "Fortran: first_force.f90"
     else
         skipped "Fortran" "${FC:-gfortran} is missing"
     fi
@@ -81,18 +97,19 @@ compiler_clients() {
 
 package_clients() {
     if has pkg-config; then
-        # shellcheck disable=SC2016,SC2086 # the command line of README.md
-        compile sh -c "${CC:-cc}"' two.c $(pkg-config --cflags --libs sapporo) -o two_pc' &&
-            LD_LIBRARY_PATH=$libdir prints c "$work/two_pc"
-        verdict $? "pkg-config: README.md's program"
+        # shellcheck disable=SC2016,SC2086 # the command line of docs/install.md
+        compile sh -c "${CC:-cc}"' first_force.c $(pkg-config --cflags --libs sapporo) -o of_pc' &&
+            LD_LIBRARY_PATH=$libdir prints c "$work/of_pc"
+        verdict $? "pkg-config: first_force.c"
     else
         skipped "pkg-config" "pkg-config is missing"
     fi
     if has cmake; then
-        printf '%s\n' 'cmake_minimum_required(VERSION 3.10)' 'project(two C)' 'find_package(sapporo REQUIRED)' \
-            'add_executable(two two.c)' 'target_link_libraries(two sapporo::sapporo)' >"$work/CMakeLists.txt"
-        compile cmake -S . -B cmake -DCMAKE_PREFIX_PATH="$prefix" && compile cmake --build cmake && prints c "$work/cmake/two"
-        verdict $? "CMake: README.md's program"
+        printf '%s\n' 'cmake_minimum_required(VERSION 3.10)' 'project(first_force C)' 'find_package(sapporo REQUIRED)' \
+            'add_executable(first_force first_force.c)' 'target_link_libraries(first_force sapporo::sapporo)' >"$work/CMakeLists.txt"
+        compile cmake -S . -B cmake -DCMAKE_PREFIX_PATH="$prefix" && compile cmake --build cmake &&
+            prints c "$work/cmake/first_force"
+        verdict $? "CMake: first_force.c"
     else
         skipped "CMake" "cmake is missing"
     fi
@@ -108,24 +125,24 @@ python_client() {
         return
     fi
     export SAPPORO_BACKEND=cpu PYTHONDONTWRITEBYTECODE=1
-    compile "${CC:-cc}" "$top/examples/first_force.c" -I"$prefix/include" -L"$libdir" -lsapporo -Wl,-rpath,"$libdir" -lm \
-        -o first_force && "$work/first_force" >"$work/of_c" 2>"$log" &&
+    compile "${CC:-cc}" first_force.c -I"$prefix/include" -L"$libdir" -lsapporo -Wl,-rpath,"$libdir" -o of_c_alone &&
+        "$work/of_c_alone" >"$work/of_c" 2>"$log" &&
         SAPPORO_LIBRARY=$libdir/libsapporo.so python3 "$top/examples/force_ctypes.py" >"$work/of_python" 2>"$log" &&
         plain "$work/of_c" >"$work/c_numbers" && plain "$work/of_python" >"$work/python_numbers" &&
         [ -s "$work/c_numbers" ] && diff "$work/c_numbers" "$work/python_numbers" >"$log"
     verdict $? "Python: force_ctypes.py computes what first_force.c computes"
 }
 
-# The package: `pip install .` in the clone, as README.md has it.  pip takes modules from the folder FIRST_HOUR_WHEELS.
+# The package: `pip install .` in the clone, as docs/first-force.md has it.  pip takes modules from the folder
+# FIRST_HOUR_WHEELS.
 python_package() {
     python3 -m venv "$work/venv" >"$log" 2>&1 && PIP_NO_INDEX=1 PIP_FIND_LINKS=$FIRST_HOUR_WHEELS \
         "$work/venv/bin/pip" install "$top" >"$log" 2>&1
     verdict $? "Python: pip install ."
-    (cd "$work/empty" && "$work/venv/bin/python" "$top/examples/first_force.py" >"$work/of_package") 2>"$log" &&
-        plain "$work/of_package" >"$work/package_numbers" && diff "$work/c_numbers" "$work/package_numbers" >"$log"
-    verdict $? "Python: README.md's first_force.py computes what first_force.c computes"
+    prints python "$work/venv/bin/python" "$top/examples/first_force.py"
+    verdict $? "Python: first_force.py"
     (cd "$work/empty" && "$work/venv/bin/python" "$top/examples/leapfrog.py") >"$log" 2>&1
-    verdict $? "Python: README.md's leapfrog.py keeps its energy"
+    verdict $? "Python: leapfrog.py keeps its energy"
 }
 
 clients() {
@@ -135,9 +152,10 @@ clients() {
     PKG_CONFIG_PATH=$libdir/pkgconfig${PKG_CONFIG_PATH:+:$PKG_CONFIG_PATH}
     export PKG_CONFIG_PATH
     mkdir "$work/empty" # where no configuration file is
-    take c c "$top/README.md"
-    take cpp cc "$top/README.md"
-    take fortran f90 "$top/README.md"
+    take C c
+    take Fortran f90
+    take Python python
+    cp "$top/examples/first_force.c" "$top/examples/first_force.cc" "$top/examples/first_force.f90" "$work/"
     compiler_clients
     package_clients
     python_client
@@ -244,7 +262,7 @@ clone:3) clone "$2" "$3" ;;
 bare:2) bare "$2" ;;
 mounted:2) mounted "$2" ;; # by `bare`
 *)
-    sed -n 's/^# \{0,1\}//; 2,14p' "$0" >&2
+    sed -n 's/^# \{0,1\}//; 2,15p' "$0" >&2
     exit 2
     ;;
 esac

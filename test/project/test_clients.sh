@@ -23,12 +23,12 @@ for script in test/clients/*.sh; do
         [ "$(status "$script" "$work/empty")" = 77 ] || echo "$script with an empty folder does not exit with 77"
         grep -q "^$name: skipped: $work/empty/.* is missing$" "$work/printed" || echo "$script does not name the missing file"
         [ "$(status "$script" "$work/nowhere")" = 77 ] || echo "$script with no folder does not exit with 77"
-        grep -q "[\`/]$name\`" docs/clients.md || echo "docs/clients.md does not name $name"
+        grep -q "[\`/]$name\`" docs/measured-clients.md || echo "docs/measured-clients.md does not name $name"
     } >"$work/log"
     none "$name: usage, and a client that is not there"
 done
 
-# What all scripts share: the least of several runs, by the time; a row with six cells; a failing run ends the script.
+# What all scripts share: the least of several runs, by the time; a row with ten cells; a failing run ends the script.
 # shellcheck disable=SC2016 # the script expands them
 printf '#!/bin/sh\n. %s/test/clients/common.sh\nbegin "$1"\n%s\n' "$PWD" '
 quick() { echo "1.5e-6"; }
@@ -36,19 +36,31 @@ count() { echo x >>"$work/calls"; echo "run $(wc -l <"$work/calls")"; }
 failing() { return 3; }
 measure quick count
 printf "9.50 late\n0.25 first\n10.00 last\n" >"$work/three.runs"
-row "code" "-lpg5" "$(least quick)" "$(least three)"
+ON="a \"machine\""
+row "code: run, words; what; error" "-lpg5" "$(least quick)" "$(least three)"
+CLOCK=elapsed row "code: run" "-lpg5" "own" "ours"
 wc -l <"$work/calls"
 measure failing
 echo "not reached"' >"$work/shared.sh"
 {
     [ "$(status env TRIES=2 sh "$work/shared.sh" "$work/empty")" = 1 ] || echo "a run that fails does not end the script with 1"
-    # shellcheck disable=SC2016 # backticks of Markdown
-    grep -q '^| code | empty | `-lpg5` | 1.5e-6, [0-9.]* s | first, 0.25 s | 20[0-9-]* |$' "$work/printed" || echo "the row is wrong"
+    grep -q '^"code","run, words; what","error","empty","-lpg5","1.5e-6, [0-9.]* s","first, 0.25 s","a ""machine""","processor","20[0-9-]*"$' \
+        "$work/printed" || echo "the row is wrong"
+    grep -q '^"code","run","","empty","-lpg5","own","ours","a ""machine""","elapsed","20[0-9-]*"$' "$work/printed" ||
+        echo "the row of elapsed times is wrong"
     grep -qx ' *2' "$work/printed" || echo "TRIES=2 does not run twice"
     grep -q '^shared.sh: failing failed' "$work/printed" || echo "the failing run is not named"
     ! grep -q "not reached" "$work/printed" || echo "the script goes on after a failure"
 } >"$work/log"
 none "common.sh: the least of several runs, and the row"
+
+title="docs/measured-clients.md has the rows of docs/data/clients.csv (clients.py --write)"
+if command -v python3 >/dev/null 2>&1; then
+    python3 docs/figures/clients.py --check >"$work/log" 2>&1
+    verdict $? "$title"
+else
+    skipped "$title" "python3 is missing"
+fi
 
 # The model for codes that have none: total mass, virial ratio.
 printf '#!/bin/sh\n. %s/test/clients/common.sh\nplummer 500\n' "$PWD" >"$work/model.sh"

@@ -131,11 +131,10 @@ if [ ! -x examples/sapporo ] || [ ! -e lib/libsapporo.so ]; then
     exit $((failures > 0))
 fi
 
-# The folder in which commands run: the clone's folders, the program of README.md, and a snapshot called cluster.txt.
+# The folder in which commands run: the clone's folders, and a snapshot called cluster.txt.
 mkdir "$work/clone" "$work/bin" "$work/home"
 for folder in docs examples include lib test; do ln -s "$top/$folder" "$work/clone/$folder"; done
 ln -s "$top/examples/sapporo" "$work/bin/sapporo"
-awk '/^```c complete$/ && !n++ { inside = 1; next } /^```/ { inside = 0 } inside' README.md >"$work/clone/two.c"
 export HOME="$work/home" XDG_CONFIG_HOME="$work/home" XDG_CACHE_HOME="$work/home" PATH="$work/bin:$PATH"
 cd "$work/clone" || exit 2
 examples/hermite4 --model plummer -n 32 -t 1/8 -o cluster -q && mv cluster.0000.txt cluster.txt

@@ -2,13 +2,15 @@
 # test_docs.sh - what README.md and docs/*.md say about this repository is true.  Prints TAP.
 #
 #   nine places   the tables in docs/design.md and docs/internals.md: functions are where they say, and call what they say
-#   variables     the tables of the README are those of the library
+#   variables     the tables of docs/settings.md are those of the library
 #   placeholders  no line of a page is one word in capitals, which waits for a table
 #   models        docs/scaling.md has the tables that docs/figures/scaling_model.py prints
-#   tree errors   docs/tree.md and docs/choose-tree.md have the tables that docs/figures/tree_errors.py makes of the data
-#   names         paths, relative links, identifiers, variables of the environment, public functions
+#   tree errors   docs/tree.md, tree-errors.md and choose-tree.md have the tables that docs/figures/tree_errors.py makes of the data
+#   sentences     no sentence, and not the pages together, is longer than test/project/sentences allows
+#   names         paths, relative links, identifiers, variables of the environment
 #   programs      blocks that begin with ```c complete (or cpp, fortran) compile and run; if a block
 #                 ```text prints follows, they print that
+#   parts         blocks that begin with ```LANGUAGE part of FILE are in that file, line for line
 #
 # Lines between <!-- planned --> and <!-- end planned --> speak of what is not there yet: names there are free.
 
@@ -139,38 +141,21 @@ awk -F '\t' '{
 done >"$work/log"
 none "identifiers that the pages name are in the sources"
 
-# public HEADER: the functions that it declares; those of GRAPE-5 without MC, which is told of all at once
-public() { sed -n 's/^SAPPORO_API [a-z_ ]*[ *]\([a-z0-9_]*\)(.*/\1/p' "$1" | sort -u; }
-
-for header in include/sapporo.h include/sapporo_types.h include/sapporo_tree.h include/sapporo_stepper.h include/sapporo_g6.h include/sapporo_g5.h \
-    include/sapporo_mpi.h; do
-    [ $header = include/sapporo_types.h ] || [ "$(public $header | wc -l)" -gt 10 ] || echo "$header: hardly any functions found"
-    for name in $(public $header); do
-        grep -Eq "(^|[^A-Za-z0-9_])$name([^A-Za-z0-9_]|\$)" docs/api.md || echo "$name of $header is missing"
-    done
-done >"$work/log"
-none "docs/api.md has every public function"
-
-sed -n '/^typedef enum\|^enum/,/}/p' include/sapporo.h include/sapporo_types.h include/sapporo_tree.h include/sapporo_stepper.h include/sapporo_mpi.h | grep -oE 'SAPPORO_[A-Z0-9_]+ =' | while read -r name _; do
-    grep -Eq "(^|[^A-Za-z0-9_])$name([^A-Za-z0-9_]|\$)" docs/api.md || echo "$name is missing"
-done >"$work/log"
-none "docs/api.md has every constant"
-
 # ---- environment
 
 # shellcheck disable=SC2016 # no expansion wanted
-grep -oE '`[A-Z][A-Z0-9]*_[A-Z0-9_]+`' README.md | tr -d '`' | sort -u >"$work/told"
+grep -oE '`[A-Z][A-Z0-9]*_[A-Z0-9_]+`' docs/settings.md | tr -d '`' | sort -u >"$work/told"
 # shellcheck disable=SC2086 # a list of files
 grep -hoE '"[A-Z][A-Z0-9]*_[A-Z0-9_]+"' $sources | tr -d '"' | sort -u >"$work/read"
 {
     while read -r name; do
         # shellcheck disable=SC2086 # a list of files
-        grep -qw "$name" $sources || echo "README.md: $name is not in the sources"
+        grep -qw "$name" $sources || echo "docs/settings.md: $name is not in the sources"
     done <"$work/told"
-    comm -13 "$work/told" "$work/read" | sed 's/$/ is read by the library but not in README.md/'
+    comm -13 "$work/told" "$work/read" | sed 's|$| is read by the library but not in docs/settings.md|'
     [ -s "$work/read" ] || echo "no variable found in the sources"
 } >"$work/log"
-none "README.md names the variables that the library reads"
+none "docs/settings.md names the variables that the library reads"
 
 version=$(sed -n 's/^.define SAPPORO_VERSION "\([0-9.]*\)".*/\1/p' include/sapporo.h)
 {
@@ -181,9 +166,9 @@ version=$(sed -n 's/^.define SAPPORO_VERSION "\([0-9.]*\)".*/\1/p' include/sappo
 } >"$work/log"
 none "CITATION.cff and CHANGELOG.md are of this version"
 
-title="README.md has the tables of variables that the library describes (make readme)"
+title="docs/settings.md has the tables of variables that the library describes (make settings)"
 if [ -x examples/sapporo ]; then
-    test/readme.sh >"$work/readme" 2>"$work/log" && diff README.md "$work/readme" >"$work/log"
+    test/settings.sh >"$work/settings" 2>"$work/log" && diff docs/settings.md "$work/settings" >"$work/log"
     verdict $? "$title"
 else
     echo "ok - $title # SKIP examples/sapporo is not built"
@@ -224,13 +209,36 @@ else
     skipped "$title" "python3 is missing"
 fi
 
-title="docs/tree.md and docs/choose-tree.md have the errors and the drift that were recorded (tree_errors.py --write)"
+title="docs/tree.md, tree-errors.md and choose-tree.md have the errors and the drift that were recorded (tree_errors.py --write)"
 if command -v python3 >/dev/null 2>&1; then
     python3 docs/figures/tree_errors.py --check >"$work/log" 2>&1
     verdict $? "$title"
 else
     skipped "$title" "python3 is missing"
 fi
+
+# ---- lengths
+
+if command -v python3 >/dev/null 2>&1; then
+    test/project/sentences || failures=$((failures + 1))
+else
+    skipped "lengths of sentences and pages" "python3 is missing"
+fi
+
+# ---- parts of programs
+
+# shellcheck disable=SC2086 # a list of files
+awk -v work="$work" '
+/^```[a-z]+ part of / { out = sprintf("%s/part%02d", work, ++n); print FILENAME, FNR, $4, out >work "/parts"; printf "" >out; next }
+/^```/ { if (out != "") close(out); out = ""; next }
+out != "" { print >out }' $pages
+touch "$work/parts"
+while read -r page line file part; do
+    [ -f "$file" ] || { echo "$page, line $line: $file is not there"; continue; }
+    awk 'FILENAME == ARGV[1] { part = part $0 "\n"; n++; next } { text = text $0 "\n" }
+        END { exit !(n > 0 && index("\n" text, "\n" part)) }' "$part" "$file" || echo "$page, line $line: this is not in $file"
+done <"$work/parts" >"$work/log"
+none "parts of programs are in their files"
 
 # ---- programs
 

@@ -33,8 +33,8 @@ for f in lib/libsapporo.a lib/libsapporo.so "lib/libsapporo.so.${version%%.*}" "
     lib/libg6.so lib/libpg5.so lib/libpg5.a lib/libsapporo6th.so lib/libyebisug6.a lib/libnbody6pp_gpu.so lib/libnbody6_gpu.a lib/libnbody7_gpu.so lib/libsphgrav_sapporo.so lib/libsphgrav_sapporo.a include/sapporo_sphgrav.h lib/pkgconfig/sphgrav_sapporo.pc include/sapporo_nbody6.h include/sapporo.h include/sapporo_types.h include/sapporo_g6.h include/sapporo_g5.h \
     include/sapporo_hermite6.h include/sapporo.f90 lib/pkgconfig/sapporo6th.pc lib/pkgconfig/yebisug6.pc lib/pkgconfig/nbody6pp_gpu.pc lib/pkgconfig/nbody6_gpu.pc lib/pkgconfig/nbody7_gpu.pc lib/pkgconfig/pg5.pc lib/pkgconfig/sapporo.pc lib/pkgconfig/sapporo_light.pc \
     lib/pkgconfig/g6lib.pc lib/cmake/sapporo/sapporoConfig.cmake lib/cmake/sapporo/sapporoConfigVersion.cmake bin/sapporo \
-    share/doc/sapporo/LICENSE share/doc/sapporo/README.md share/doc/sapporo/docs/api.md share/doc/sapporo/docs/figures/tree_direct.svg \
-    share/man/man1/sapporo.1 share/man/man7/sapporo.7 share/doc/sapporo/examples/first_force.c share/doc/sapporo/examples/first_force.f90; do
+    share/doc/sapporo/LICENSE share/doc/sapporo/README.md share/doc/sapporo/docs/conventions.md share/doc/sapporo/docs/figures/tree_direct.svg \
+    share/man/man1/sapporo.1 share/man/man7/sapporo.7 share/doc/sapporo/examples/first_force.c share/doc/sapporo/examples/first_force.cc share/doc/sapporo/examples/first_force.f90; do
     [ -f "$prefix/$f" ] || missing="$missing $f"
 done
 for f in include/compat/*.h; do
@@ -77,7 +77,7 @@ else
     echo "ok - no fault in manual pages # SKIP mandoc and groff are missing"
 fi
 
-# README: a client of a PREFIX that is no usual place.
+# docs/install.md: a client of a PREFIX that is no usual place.
 cp "$prefix/share/doc/sapporo/examples/first_force.c" "$work/"
 # shellcheck disable=SC2086 # CC may be a command with arguments
 try $cc "$work/first_force.c" -I"$prefix/include" -L"$prefix/lib" -lsapporo -Wl,-rpath,"$prefix/lib" -o "$work/first_force" &&
@@ -219,7 +219,7 @@ else
     echo "ok - clients by CMake, from a moved prefix # SKIP cmake is missing"
 fi
 
-# The programs of README.md, as in the first hour of a user.
+# The programs of docs/first-force.md, as in the first hour of a user.
 sh test/project/first_hour.sh clients "$prefix" || failures=$((failures + 1))
 
 # Every example is an ordinary client.  Programs share the writer of files with the library, as a source.

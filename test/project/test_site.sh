@@ -37,6 +37,21 @@ if command -v python3 >/dev/null 2>&1; then
     done >>"$work/log"
     [ ! -s "$work/log" ]
     verdict $? "$title"
+    # A name with MC, of a GRAPE-5 device, may share the comment of the name without MC.
+    python3 -c '
+import sys
+sys.path.insert(0, "docs/site")
+import reference
+found = 0
+for header in reference.HEADERS:
+    for entry in reference.read_header("include/" + header)[1]:
+        names = [d.name for d in getattr(entry, "declarations", []) if d.kind == "function"]
+        found += len(names)
+        if names and not entry.comment or len({name.replace("MC", "") for name in names}) > 1:
+            print(header + ": " + " ".join(names))
+assert found > 200, found
+' >"$work/log" 2>&1 && [ ! -s "$work/log" ]
+    verdict $? "every public function has a comment of its own"
 else
     skipped "$title" "python3 is missing"
 fi
@@ -46,8 +61,8 @@ fi
 if command -v python3 >/dev/null 2>&1; then
     python3 docs/figures/data.py >"$work/log" 2>&1
     verdict $? "data of figures say machine, date, commit; figures of pages are the same; figures were drawn from the data"
-    python3 docs/figures/kinds.py check >"$work/log" 2>&1
-    verdict $? "the tables of docs/tree-kinds.md are those of the recorded data"
+    python3 docs/figures/kinds.py --check >"$work/log" 2>&1
+    verdict $? "the tables of octrees and kd-trees in docs/tree-errors.md are those of the recorded data"
     python3 docs/figures/gothic.py check >"$work/log" 2>&1
     verdict $? "table 3 of docs/gothic.md is that of the recorded data"
     python3 -c '
@@ -68,6 +83,27 @@ assert len(list(data.check_quotes(table))) == 2, list(data.check_quotes(table))
     verdict $? "times that were disturbed are not drawn, and a figure that its page has not is found"
 else
     skipped "data of figures" "python3 is missing"
+fi
+
+# ---- formulas
+
+if command -v python3 >/dev/null 2>&1; then
+    # shellcheck disable=SC2016 # no expansion wanted
+    python3 -c '
+import sys
+sys.path.insert(0, "docs/site")
+import pages
+def site(text): return pages.change(text, "docs/a.md", {})
+formula = "$$\n- [a](b.md)\n| c |\n    d\n$$"
+assert site("so:\n" + formula + "\nand\n- e") == "so:\n\n" + formula + "\n\nand\n\n- e", site("so:\n" + formula + "\nand\n- e")
+assert site("so:\n\n" + formula + "\n\nand") == "so:\n\n" + formula + "\n\nand"
+assert site("```sh\n$$\n```\n[a](b.md)") == "```sh\n$$\n```\na (`b.md`)", site("```sh\n$$\n```\n[a](b.md)")
+sheet = pages.with_fonts("docs/site/assets/katex/katex.min.css")
+assert sheet.count("@font-face") == sheet.count("data:font/woff2") == 9 and "url(fonts" not in sheet, sheet[:300]
+' >"$work/log" 2>&1
+    verdict $? "formulas stay as they are, and the style sheet that draws them has its fonts inside"
+else
+    skipped "formulas" "python3 is missing"
 fi
 
 # ---- commands of pages

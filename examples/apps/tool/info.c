@@ -287,7 +287,7 @@ int info_main(int argc, char **argv)
     int json = 0, markdown = 0;
     const option_spec table[] = {
         {"--json", OPTION_ON, &json, NULL, 0, "one JSON object instead of text"},
-        {"--markdown", OPTION_ON, &markdown, NULL, 0, "only the environment variables, as the tables of README.md"},
+        {"--markdown", OPTION_ON, &markdown, NULL, 0, "only the environment variables, as in docs/settings.md"},
         {.name = NULL}};
     const int status = options_parse("Shows what is here, what the library would use, and why.", table, argc, argv);
     if (status != 0) return status > 0 ? STATUS_OK : STATUS_USAGE;

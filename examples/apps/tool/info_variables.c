@@ -1,5 +1,6 @@
 /*
- * info_variables.c - the environment variables that the library reads: as text, as JSON, as the tables of README.md.
+ * info_variables.c - the environment variables that the library reads: as text, as JSON, as the tables of
+ * docs/settings.md.
  *
  * The library describes its variables (sapporo_variable_describe); this file knows none of them but SAPPORO_VERBOSE.
  */
@@ -156,7 +157,7 @@ void json_variables(const char *verbose)
     json_end(']');
 }
 
-/* ---- README.md ----------------------------------------------------------------------- */
+/* ---- docs/settings.md ---------------------------------------------------------------- */
 
 static void print_rows(int others)
 {

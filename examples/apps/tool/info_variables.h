@@ -18,7 +18,7 @@ void json_variables(const char *verbose);
 void hide_variables(void);
 void show_variables(void);
 
-/* The tables of README.md. */
+/* The tables of docs/settings.md. */
 void print_variables_markdown(void);
 
 #endif

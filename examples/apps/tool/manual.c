@@ -157,11 +157,15 @@ static void variables(int others)
 static void interfaces(void)
 {
     static const char *const rows[][2] = {
-        {"sapporo.h, sapporo_tree.h", "the library's own interface: `-lsapporo`; Fortran: the module in sapporo.f90"},
+        {"sapporo.h, sapporo_tree.h, sapporo_stepper.h",
+         "the library's own interface, trees, integration: `-lsapporo`; Fortran: the module in sapporo.f90"},
+        {"sapporo_mpi.h", "forces over MPI ranks: `-lsapporo_mpi`; Fortran: the module in sapporo_mpi.f90"},
         {"sapporo_g6.h", "GRAPE-6: `-lsapporo`, or `-lg6` with 48 pipes"},
         {"sapporo_g5.h", "GRAPE-5: `-lsapporo` or `-lpg5`"},
         {"sapporo_nbody6.h", "NBODY6, NBODY7 and NBODY6++GPU: `-lnbody6_gpu`, `-lnbody7_gpu`, `-lnbody6pp_gpu`"},
         {"sapporo_hermite6.h", "sixth-order codes: `-lsapporo6th`, `-lyebisug6`"},
+        {"sapporo_sphgrav.h", "StarSmasher: `-lsphgrav_sapporo`"},
+        {"sapporo_fdps.hpp", "FDPS, in C++: `-lsapporo`"},
         {"sapporo/compat/", "headers under the names that older codes include, such as g6lib.h"},
     };
     section("INTERFACES");
@@ -193,7 +197,7 @@ void manual_library(void)
     section("DESCRIPTION");
     paragraph(
         "libsapporo computes accelerations, jerks, potentials, nearest neighbours and neighbour lists, by direct\n"
-        "sums and by octrees.\n"
+        "sums and by trees (octrees and kd-trees), and integrates orbits.\n"
         "It uses NVIDIA GPUs, OpenCL devices or the CPU, and chooses among them when the program runs.\n"
         "Results are the same to the last bit for any number of threads or devices.");
     interfaces();

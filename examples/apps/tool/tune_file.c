@@ -1,4 +1,4 @@
-/* tune_file.c - writes the tuning file, whose format docs/api.md describes. */
+/* tune_file.c - writes the tuning file, whose keys docs/tool.md describes. */
 #define _POSIX_C_SOURCE 200809L
 
 #include "atomic_file.h"

@@ -1,4 +1,4 @@
-"""Programs for users: examples, and the blocks of README.md and docs/python.md."""
+"""Programs for users: examples, and the blocks of README.md, docs/first-force.md and docs/python.md."""
 
 import os
 import re
@@ -66,11 +66,24 @@ def test_errors_are_told(tmp_path, name):
         assert done.returncode != 0 and "No space left" in done.stderr
 
 
+def program_of(name):
+    return (ROOT / "examples" / name).read_text().split('"""', 2)[2].strip()
+
+
+def test_the_readme_has_the_example():
+    assert f"```python\n{program_of('first_force.py')}\n```\n" in (ROOT / "README.md").read_text()
+
+
+def test_the_page_has_what_the_example_prints(tmp_path):
+    section = (ROOT / "docs/first-force.md").read_text().split("\n## Python\n")[1].split("\n## ")[0]
+    printed = re.findall(r"^```text prints\n(.*?)^```", section, re.MULTILINE | re.DOTALL)
+    lines = run("first_force.py", tmp_path, SAPPORO_BACKEND="cpu").stdout.splitlines()
+    assert len(printed) == 1 and len(lines) == 5 and printed[0].splitlines()[1:] == lines[1:]
+
+
 @pytest.mark.parametrize(("name", "most"), [("first_force.py", 20), ("leapfrog.py", 40)])
-def test_the_readme_has_the_examples(name, most):
-    program = (ROOT / "examples" / name).read_text().split('"""', 2)[2].strip()
-    assert f"```python\n{program}\n```\n" in (ROOT / "README.md").read_text()
-    assert sum(1 for line in program.splitlines() if line.strip()) <= most
+def test_examples_are_short(name, most):
+    assert sum(1 for line in program_of(name).splitlines() if line.strip()) <= most
 
 
 def test_blocks_of_the_page_run(capsys):

@@ -1,7 +1,7 @@
 #!/bin/sh
-# readme.sh - prints README.md with the tables of environment variables as the library describes them.
+# settings.sh - prints docs/settings.md with the tables of environment variables as the library describes them.
 #
-# `make readme` writes what this prints; test_docs.sh compares.
+# `make settings` writes what this prints; test_docs.sh compares.
 
 examples/sapporo info --markdown |
     awk '
@@ -9,4 +9,4 @@ examples/sapporo info --markdown |
         /^<!-- end settings -->$/ { inside = 0 }
         !inside { print }
         /^<!-- settings -->$/ { inside = 1; found = 1; printf "%s", table }
-        END { exit !(found && !inside && table != "") }' - README.md
+        END { exit !(found && !inside && table != "") }' - docs/settings.md
