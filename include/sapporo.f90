@@ -89,6 +89,7 @@ module sapporo
         integer(c_int) :: ndevices = 0, preferred_device = 0
         type(c_ptr) :: cpu_isa = c_null_ptr                 ! characters that end with c_null_char
         integer(c_int) :: threads = 0, root = SAPPORO_ROOT_DEFAULT
+        real(c_double) :: gravitational_constant = 0
     end type sapporo_options
 
     type, bind(c) :: sapporo_column
@@ -164,6 +165,7 @@ module sapporo
         integer(c_int) :: threads = 0, experiments = 0, unused = 0
         real(c_double) :: group_extent = 0
         integer(c_int) :: softening = SAPPORO_SOFTENING_PLUMMER
+        real(c_double) :: gravitational_constant = 0
     end type sapporo_tree_options
 
     type, bind(c) :: sapporo_tree_particles

@@ -160,19 +160,21 @@ enum { SAPPORO_ALL_DEVICES = -1 };
  * takes precedence over its variable of the environment, and the variable over the default.
  */
 typedef struct sapporo_options {
-    size_t size;                 /* sizeof(sapporo_options) */
-    int order;                   /* of the integrator served.  4, the default: acceleration, jerk and potential of
-                                    predicted j-particles; 6: the snap too; 8: the crackle too; 2: acceleration and
-                                    potential, without prediction */
-    sapporo_precision precision; /* 0: SAPPORO_PRECISION, or its default; SAPPORO_SP is not for orders 6 and 8 */
-    sapporo_backend backend;     /* 0: SAPPORO_BACKEND, or the first backend that has a device */
-    const int *devices;          /* ndevices device numbers of the backend; copied; the CPU engine ignores them */
-    int ndevices;                /* 0: SAPPORO_DEVICES, or one device chosen by preferred_device */
-    int preferred_device;        /* one device is used: this number modulo the number of devices */
-    const char *cpu_isa;         /* "scalar", "sse2", "avx2" or "avx512", copied; NULL: SAPPORO_CPU_ISA, or the widest
-                                    that this machine runs */
-    int threads;                 /* threads of the CPU engine; 0: OMP_NUM_THREADS, or all cores granted */
-    sapporo_root root;           /* 0: SAPPORO_ROOT, or full; SAPPORO_ROOT_FAST is for order 2 */
+    size_t size;                   /* sizeof(sapporo_options) */
+    int order;                     /* of the integrator served.  4, the default: acceleration, jerk and potential of
+                                      predicted j-particles; 6: the snap too; 8: the crackle too; 2: acceleration and
+                                      potential, without prediction */
+    sapporo_precision precision;   /* 0: SAPPORO_PRECISION, or its default; SAPPORO_SP is not for orders 6 and 8 */
+    sapporo_backend backend;       /* 0: SAPPORO_BACKEND, or the first backend that has a device */
+    const int *devices;            /* ndevices device numbers of the backend; copied; the CPU engine ignores them */
+    int ndevices;                  /* 0: SAPPORO_DEVICES, or one device chosen by preferred_device */
+    int preferred_device;          /* one device is used: this number modulo the number of devices */
+    const char *cpu_isa;           /* "scalar", "sse2", "avx2" or "avx512", copied; NULL: SAPPORO_CPU_ISA, or the widest
+                                      that this machine runs */
+    int threads;                   /* threads of the CPU engine; 0: OMP_NUM_THREADS, or all cores granted */
+    sapporo_root root;             /* 0: SAPPORO_ROOT, or full; SAPPORO_ROOT_FAST is for order 2 */
+    double gravitational_constant; /* G in the units of the particles, 1e-100 to 1e100; 0: 1.  Potentials, accelerations
+                                      and their derivatives are multiplied by it */
 } sapporo_options;
 
 /*

@@ -93,7 +93,7 @@ enum { SAPPORO_FIELDS_MOST = 8, SAPPORO_STEP_LEVELS_MOST = 31 };
 typedef struct sapporo_stepper_options {
     size_t size; /* sizeof(sapporo_stepper_options) */
     sapporo_step_method method;
-    const sapporo_tree_options *tree; /* softening, engine and devices, and of trees the rest; copied; may be NULL */
+    const sapporo_tree_options *tree; /* softening, G, engine and devices, and of trees the rest; copied; may be NULL */
     sapporo_step_scheme scheme;
     sapporo_step_criterion criterion; /* of block steps */
     double dt;                        /* > 0: the shared step, or the longest block step */

@@ -298,7 +298,7 @@ int sap_batch_run(sapporo *c, struct sap_batch *m, struct sap_flight **flight, s
     if (!m->more) sap_context_warn_wide(c);
     if (!status) status = run(c, m, flight, caller);
     *units = copy.units;
-    if (status >= 0 && !(flight && *flight)) sap_batch_leave_units(m, NULL, &copy.units);
+    if (status >= 0 && !(flight && *flight)) sap_batch_leave_units(c, m, NULL, &copy.units);
     m->lists = given;
     sap_batch_free_copy(&copy);
     return status;

@@ -237,7 +237,7 @@ static int wait_for(sapporo *c, sapporo_batch *b)
         c->engine->flight->drop(b->flight);
         b->flight = NULL;
         b->status = status;
-        if (status >= 0) sap_batch_leave_units(&b->work, b->ni, &b->units);
+        if (status >= 0) sap_batch_leave_units(c, &b->work, b->ni, &b->units);
         if (status < 0) return sap_engine_failed(c, c->store, status, "%d lists", b->work.nlists);
     } else if (b->status < 0) {
         return sap_fail(c, b->status, "the batch failed before");

@@ -146,14 +146,15 @@ int sap_batch_take_units(sapporo *c, struct sap_batch *m, struct sap_batch_copy 
     return sap_units_are_plain(&copy->units) ? SAPPORO_OK : copy_lists(c, m, copy);
 }
 
-void sap_batch_leave_units(const struct sap_batch *m, const int *ni, const struct sap_units *u)
+void sap_batch_leave_units(const sapporo *c, const struct sap_batch *m, const int *ni, const struct sap_units *u)
 {
-    if (sap_units_are_plain(u)) return;
+    const double gravity = c->settings.gravity;
+    if (sap_units_are_plain(u) && gravity == 1) return;
     for (int k = 0; k < m->nlists; k++) {
         sapporo_result r;
         const size_t n = (size_t)(ni ? ni[k] : sap_batch_force(m, k)->ni);
         (void)sap_result_copy(&r, sap_batch_result(m, k));
-        if (r.acc) sap_scale(r.acc[0], 3 * n, -sap_units_field(u, 0));
-        if (r.pot) sap_scale(r.pot, n, -sap_units_potential(u));
+        if (r.acc) sap_scale_sums(r.acc[0], 3 * n, -sap_units_field(u, 0), gravity);
+        if (r.pot) sap_scale_sums(r.pot, n, -sap_units_potential(u), gravity);
     }
 }

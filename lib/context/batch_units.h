@@ -18,7 +18,11 @@ struct sap_batch_copy {
 int sap_batch_take_units(sapporo *context, struct sap_batch *m, struct sap_batch_copy *copy);
 void sap_batch_free_copy(struct sap_batch_copy *copy);
 
-/* Divides the results of a batch, whose lists have ni[k] rows, or as many as the lists of `m` if ni is NULL. */
-void sap_batch_leave_units(const struct sap_batch *m, const int *ni, const struct sap_units *units);
+/*
+ * Divides the results of a batch, whose lists have ni[k] rows, or as many as the lists of `m` if ni is NULL, by its units,
+ * and multiplies them by the gravitational constant of the context.
+ */
+void sap_batch_leave_units(const sapporo *context, const struct sap_batch *m, const int *ni,
+                           const struct sap_units *units);
 
 #endif

@@ -241,14 +241,40 @@ static pair write_pot(double *to, const double *from, ptrdiff_t row, int n)
     return carry;
 }
 
-/* Divides results, written to the caller, by the units of the job. */
+/* Whether results of a job are its sums as they are. */
+static int are_plain(const sapporo_job *j)
+{
+    return sap_units_are_plain(&j->units) && j->context->settings.gravity == 1;
+}
+
+/* Returns sum q as the caller gets it. */
+static double unscaled(const sapporo_job *j, int q, double sum)
+{
+    sap_scale_sums(&sum, 1, -sap_units_sum(&j->units, q), j->context->settings.gravity);
+    return sum;
+}
+
+/* Returns the first of some rows with a result that is not finite, or -1. */
+static int first_not_finite(const sapporo_job *j, int from, int to, const struct sap_force_output *out)
+{
+    for (int i = from; i < to; i++)
+        for (int q = 0; q < 1 + 3 * j->vectors && !j->bad[i]; q++) {
+            const double result = unscaled(j, q, out->sum[i * out->sum_row + q * out->sum_column]);
+            if (any_carry(&result, 1, if_not_finite)) return i;
+        }
+    return -1;
+}
+
+/* Divides results, written to the caller, by the units of the job, and multiplies them by the gravitational constant.
+ */
 static void unscale_block(const sapporo_job *j, int first, int n, const sapporo_result *r)
 {
     const struct sap_units *const u = &j->units;
+    const double gravity = j->context->settings.gravity;
     double(*const rows[])[3] = {r->acc, r->jerk, r->snap, r->crackle};
-    if (r->pot) sap_scale(r->pot + first, (size_t)n, -sap_units_potential(u));
+    if (r->pot) sap_scale_sums(r->pot + first, (size_t)n, -sap_units_potential(u), gravity);
     for (int k = 0; k < j->vectors; k++)
-        if (rows[k]) sap_scale(rows[k][first], 3 * (size_t)n, -sap_units_field(u, k));
+        if (rows[k]) sap_scale_sums(rows[k][first], 3 * (size_t)n, -sap_units_field(u, k), gravity);
     if (r->nearest_r2) sap_scale(r->nearest_r2 + first, (size_t)n, -sap_units_square(u));
 }
 
@@ -268,19 +294,12 @@ static int write_block(const sapporo_job *j, int first, int n, const sapporo_res
     }
     if (r->nearest) memcpy(r->nearest + first, out->nearest + first, (size_t)n * sizeof *r->nearest);
     if (r->nearest_r2) memcpy(r->nearest_r2 + first, out->nearest_r2 + first, (size_t)n * sizeof *r->nearest_r2);
-    if (!sap_units_are_plain(&j->units)) unscale_block(j, first, n, r);
+    const int plain = are_plain(j);
+    if (!plain) unscale_block(j, first, n, r);
     if (j->nbad > 0)
         for (int i = first; i < first + n; i++)
             if (j->bad[i]) write_bad_row(r, i);
-    return carried(carry);
-}
-
-static int first_not_finite(const sapporo_job *j, int from, int to, const struct sap_force_output *out)
-{
-    for (int i = from; i < to; i++)
-        for (int q = 0; q < 1 + 3 * j->vectors && !j->bad[i]; q++)
-            if (any_carry(&out->sum[i * out->sum_row + q * out->sum_column], 1, if_not_finite)) return i;
-    return -1;
+    return carried(carry) || (!plain && first_not_finite(j, first, first + n, out) >= 0);
 }
 
 static int write_rows(const sapporo_job *j, int from, int to, const sapporo_result *r,

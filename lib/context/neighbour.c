@@ -76,13 +76,15 @@ static int run_many(sapporo *c, const struct sap_neighbour_request *request)
     return status == SAP_LEFT ? sap_neighbour_by_fallback(&where, request) : status;
 }
 
-/* Divides results by the units of the context. */
-static void leave_units(const struct sap_units *u, int ni, const sapporo_result *r)
+/* Divides results by the units of the context, and multiplies them by its gravitational constant. */
+static void leave_units(const sapporo *c, int ni, const sapporo_result *r)
 {
+    const struct sap_units *const u = &c->units;
+    const double gravity = c->settings.gravity;
     const size_t n = (size_t)ni;
-    if (r->acc) sap_scale(r->acc[0], 3 * n, -sap_units_field(u, 0));
-    if (r->jerk) sap_scale(r->jerk[0], 3 * n, -sap_units_field(u, 1));
-    if (r->pot) sap_scale(r->pot, n, -sap_units_potential(u));
+    if (r->acc) sap_scale_sums(r->acc[0], 3 * n, -sap_units_field(u, 0), gravity);
+    if (r->jerk) sap_scale_sums(r->jerk[0], 3 * n, -sap_units_field(u, 1), gravity);
+    if (r->pot) sap_scale_sums(r->pot, n, -sap_units_potential(u), gravity);
     if (r->nearest_r2) sap_scale(r->nearest_r2, n, -sap_units_square(u));
 }
 
@@ -103,7 +105,7 @@ static int run(sapporo *c, const sapporo_neighbour_request *l, const sapporo_res
                                                   .nearest_r2 = r->nearest_r2};
     const int few = sap_context_is_few(c, c->host.upper);
     const int status = few ? run_few(c, &request) : run_many(c, &request);
-    if (status >= 0) leave_units(&c->units, l->ni, r);
+    if (status >= 0) leave_units(c, l->ni, r);
     if (status == SAPPORO_PARTIAL)
         sap_warn_once(&c->notes, SAP_WARN_BAD_I,
                       "a neighbour force names addresses that hold no particle, or target particles that are not "

@@ -106,6 +106,12 @@ static int is_finite(const void *at, int n, double limit)
     return 1;
 }
 
+/* Whether a mass times the gravitational constant is finite, and not zero unless the mass is. */
+static int is_mass(double mass, double gravity)
+{
+    return isfinite(mass * gravity) && (mass == 0) == (mass * gravity == 0);
+}
+
 static int check_numbers(sapporo_stepper *s, const sapporo_stepper_particles *p)
 {
     const double most = 1.7976931348623157e308;
@@ -114,8 +120,9 @@ static int check_numbers(sapporo_stepper *s, const sapporo_stepper_particles *p)
             return fail(s, SAPPORO_ERR_NOT_FINITE, "position of particle %d is not finite, or beyond 1e100", i);
         if (!is_finite(sap_column_at(&p->v, i, 3 * sizeof(double)), 3, most))
             return fail(s, SAPPORO_ERR_NOT_FINITE, "velocity of particle %d is not finite", i);
-        if (!is_finite(sap_column_at(&p->mass, i, sizeof(double)), 1, most))
-            return fail(s, SAPPORO_ERR_NOT_FINITE, "mass of particle %d is not finite", i);
+        if (!is_mass(sap_column_double(&p->mass, i), s->tree_settings.gravity))
+            return fail(s, SAPPORO_ERR_NOT_FINITE, "mass of particle %d%s is not finite", i,
+                        s->tree_settings.gravity == 1 ? "" : ", times the gravitational constant,");
     }
     return SAPPORO_OK;
 }
@@ -151,7 +158,8 @@ static int copy(sapporo_stepper *s, const sapporo_stepper_particles *p)
 {
     int bad;
     s->n = s->ready = 0;
-    const int status = s->ops->take(s->particles, p->n, p->memory, &p->x, &p->v, &p->mass, &bad);
+    const int status =
+        s->ops->take(s->particles, p->n, p->memory, &p->x, &p->v, &p->mass, s->tree_settings.gravity, &bad);
     if (status) return sap_stepper_failed(s, status, "particles");
     if (bad >= 0) return fail(s, SAPPORO_ERR_NOT_FINITE, "velocity of particle %d is not finite", bad);
     for (int i = 0; i < p->n; i++) {
@@ -239,6 +247,7 @@ static int give_all(sapporo_stepper *s, const sapporo_stepper_output *o)
     if (!status) status = give(s, o, SAP_STEP_A, o->acc);
     if (!status) status = give(s, o, SAP_STEP_POT, o->pot);
     if (!status) status = give(s, o, SAP_STEP_MASS, o->mass);
+    for (int k = 0; k < s->n && !status && o->mass; k++) o->mass[k] /= s->tree_settings.gravity;
     if (!status) status = give_levels(s, o);
     if (status) return sap_stepper_failed(s, status, "outputs");
     if (o->label) memcpy(o->label, s->label, (size_t)s->n * sizeof *o->label);

@@ -7,13 +7,14 @@
 #include "context/call.h"
 #include "context/stepper_private.h"
 
-/* Adds the sums of runs, and those of all parts. */
+/* Adds the sums of runs, and those of all parts, and divides them by the constant by which masses were multiplied. */
 static int add_runs(sapporo_stepper *s, sapporo_stepper_totals *t, const double *sum, int runs)
 {
     double total[SAP_STEP_SUMS] = {0};
     for (int run = 0; run < runs; run++)
         for (int k = 0; k < SAP_STEP_SUMS; k++) total[k] += sum[(size_t)run * SAP_STEP_SUMS + (size_t)k];
     const int status = s->is_part ? s->whole.add(s->whole.of, total, SAP_STEP_SUMS) : SAPPORO_OK;
+    for (int k = 0; k < SAP_STEP_SUMS; k++) total[k] /= s->tree_settings.gravity;
     t->kinetic = total[0];
     t->potential = total[1];
     t->field = total[2];

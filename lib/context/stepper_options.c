@@ -112,6 +112,7 @@ static void sign(sapporo_stepper *s, const sapporo_stepper_options *o)
                                                   .dt = o->dt,
                                                   .eta = s->settings.rule.eta,
                                                   .eps2 = t->eps2,
+                                                  .gravity = t->gravity,
                                                   .accuracy = tree ? t->accuracy : 0,
                                                   .group_extent = tree ? t->group_extent : 0,
                                                   .fields = s->settings.fields};

@@ -29,7 +29,7 @@ static int take_orbits(sapporo_stepper *s, int n, const void *const *at)
     const sapporo_column x = {at[built ? SAP_STEP_BUILT : SAP_STEP_X], 0}, v = {at[SAP_STEP_V], 0},
                          mass = {at[SAP_STEP_MASS], 0};
     int bad;
-    const int status = s->ops->take(s->particles, n, SAPPORO_MEMORY_HOST, &x, &v, &mass, &bad);
+    const int status = s->ops->take(s->particles, n, SAPPORO_MEMORY_HOST, &x, &v, &mass, 1, &bad);
     if (!status) s->massive = s->ops->massive(s->particles);
     return status;
 }

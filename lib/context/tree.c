@@ -133,11 +133,12 @@ static int is_place(const void *at)
     return fabs(x[0]) <= SAP_TREE_LIMIT && fabs(x[1]) <= SAP_TREE_LIMIT && fabs(x[2]) <= SAP_TREE_LIMIT;
 }
 
-static int is_number(const void *at)
+/* Whether a number, times a factor, is finite. */
+static int is_number(const void *at, double factor)
 {
     double x;
     memcpy(&x, at, sizeof x);
-    return isfinite(x);
+    return isfinite(x * factor);
 }
 
 /* Whether the double at `at` is a length: >= 0, and within SAP_TREE_LIMIT. */
@@ -149,17 +150,18 @@ static int is_length(const void *at)
 }
 
 /* What of particle i is not valid; NULL: nothing. */
-static const char *what_is_wrong(const sapporo_tree_particles *p, int i)
+static const char *what_is_wrong(const sapporo_tree_particles *p, double gravity, int i)
 {
     if (!is_place(sap_column_at(&p->x, i, 3 * sizeof(double)))) return "position";
-    if (p->mass.base && !is_number(sap_column_at(&p->mass, i, sizeof(double)))) return "mass";
-    if (p->a.base && !is_number(sap_column_at(&p->a, i, sizeof(double)))) return "acceleration";
+    if (p->mass.base && !is_number(sap_column_at(&p->mass, i, sizeof(double)), gravity)) return "mass";
+    if (p->a.base && !is_number(sap_column_at(&p->a, i, sizeof(double)), 1)) return "acceleration";
     return p->h.base && !is_length(sap_column_at(&p->h, i, sizeof(double))) ? "h" : NULL;
 }
 
 /* Particles that threads look at. */
 struct looking {
     const sapporo_tree_particles *p;
+    double gravity;
     atomic_int bad; /* the first particle that is not valid, or the number of particles */
 };
 
@@ -167,7 +169,7 @@ static void look_at_some(void *argument, ptrdiff_t from, ptrdiff_t to)
 {
     struct looking *const l = argument;
     int i = (int)from;
-    while (i < to && !what_is_wrong(l->p, i)) i++;
+    while (i < to && !what_is_wrong(l->p, l->gravity, i)) i++;
     if (i == to) return;
     int first = atomic_load(&l->bad);
     while (i < first && !atomic_compare_exchange_weak(&l->bad, &first, i)) continue;
@@ -176,13 +178,13 @@ static void look_at_some(void *argument, ptrdiff_t from, ptrdiff_t to)
 static int check_numbers(sapporo_tree *t, const sapporo_tree_particles *p)
 {
     enum { A_THREAD = 32768 };
-    struct looking l = {.p = p, .bad = p->n};
+    struct looking l = {.p = p, .gravity = t->settings.gravity, .bad = p->n};
     const int most = 1 + p->n / A_THREAD, all = t->on.engine->threads(t->on.devices);
     const int threads = sap_threads_few(most < all ? most : all);
     sap_team_for(threads, p->n, sap_team_chunk(p->n, threads, A_THREAD / 8), look_at_some, &l);
     const int bad = atomic_load(&l.bad);
     if (bad == p->n) return SAPPORO_OK;
-    const char *const what = what_is_wrong(p, bad);
+    const char *const what = what_is_wrong(p, t->settings.gravity, bad);
     return fail(t, SAPPORO_ERR_NOT_FINITE, "%s of particle %d is not finite%s", what, bad,
                 what[0] == 'p'   ? ", or beyond 1e100"
                 : what[0] == 'h' ? ", negative, or beyond 1e100"

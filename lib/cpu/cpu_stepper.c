@@ -160,7 +160,7 @@ static int take_order(struct cpu_stepper *s, int n, const sapporo_column *mass)
 }
 
 static int take(struct sap_stepper *stepper, int n, sapporo_memory where, const sapporo_column *x,
-                const sapporo_column *v, const sapporo_column *mass, int *bad)
+                const sapporo_column *v, const sapporo_column *mass, double gravity, int *bad)
 {
     struct cpu_stepper *const s = of(stepper);
     *bad = -1;
@@ -177,7 +177,7 @@ static int take(struct sap_stepper *stepper, int n, sapporo_memory where, const 
         const int k = sap_step_slot(&s->order, i);
         memcpy(s->x[i], sap_column_at(x, i, sizeof *s->x), sizeof *s->x);
         memcpy(s->v[i], sap_column_at(v, i, sizeof *s->v), sizeof *s->v);
-        memcpy(&s->mass[i], sap_column_at(mass, i, sizeof(double)), sizeof(double));
+        s->mass[i] = sap_column_double(mass, i) * gravity;
         memcpy(s->next_x[k], s->x[i], sizeof *s->x);
         s->next_mass[k] = s->mass[i];
         if (s->next_a) s->next_a[k] = -1; /* unknown, also if the tree had as many particles */

@@ -9,31 +9,35 @@ SAP_INLINE int is_place(D x) { return dm_any(d_ge(d_set1(SAP_NUMBER(1e100, 0x54B
 SAP_INLINE int is_finite(D x) { return dm_any(d_eq(d_sub(x, x), d_set1(SAP_ZERO))) ? 1 : 0; }
 
 /*
- * Finds the first particle whose position (bad[0]), mass (bad[1]) or acceleration (bad[2]) is not valid; lowers an
+ * Finds the first particle whose position (bad[0]), mass (bad[1], times the gravitational constant) or acceleration
+ * (bad[2]) is not valid; lowers an
  * entry only if the particle's number is less than the entry.
  */
 KERNEL(SAP_TREE_THREADS)
-tree_look(const GLOBAL D *x, const GLOBAL D *mass, const GLOBAL D *a, const int has_mass, const int has_a,
-          GLOBAL int *bad, const int n)
+tree_look(const GLOBAL D *x, const GLOBAL D *mass, const GLOBAL D *a, const D gravity, const int has_mass,
+          const int has_a, GLOBAL int *bad, const int n)
 {
     const size_t i = global_id();
     if (i >= (size_t)n) return;
     for (int c = 0; c < 3; c++)
         if (!is_place(x[3 * i + c])) (void)atomic_min(&bad[0], (int)i);
-    if (has_mass && !is_finite(mass[i])) (void)atomic_min(&bad[1], (int)i);
+    if (has_mass && !is_finite(d_mul(mass[i], gravity))) (void)atomic_min(&bad[1], (int)i);
     if (has_a && !is_finite(a[i])) (void)atomic_min(&bad[2], (int)i);
 }
 
-/* Converts columns to a tree's particles; keeps: without has_mass the particles keep their masses, else these are 0. */
+/*
+ * Converts columns to a tree's particles, with masses times the gravitational constant; keeps: without has_mass the
+ * particles keep their masses, else these are 0.
+ */
 KERNEL(SAP_TREE_THREADS)
-tree_take(const GLOBAL D *x, const GLOBAL D *mass, const GLOBAL D *a, const int has_mass, const int keeps,
-          const int has_a, GLOBAL wide *particle, GLOBAL D *sizes, const int n)
+tree_take(const GLOBAL D *x, const GLOBAL D *mass, const GLOBAL D *a, const D gravity, const int has_mass,
+          const int keeps, const int has_a, GLOBAL wide *particle, GLOBAL D *sizes, const int n)
 {
     const size_t i = global_id();
     if (i >= (size_t)n) return;
     wide p, q;
     p.x = x[3 * i], p.y = x[3 * i + 1], q.x = x[3 * i + 2];
-    q.y = has_mass ? mass[i] : keeps ? particle[2 * i + 1].y : d_set1(SAP_ZERO);
+    q.y = has_mass ? d_mul(mass[i], gravity) : keeps ? particle[2 * i + 1].y : d_set1(SAP_ZERO);
     particle[2 * i] = p;
     particle[2 * i + 1] = q;
     if (has_a) sizes[i] = a[i];

@@ -13,6 +13,7 @@
 #include "base/team.h"
 #include "base/variable_check.h"
 #include "engine/config.h"
+#include "engine/units.h"
 #include "variables.h"
 
 /* ---- words and numbers ------------------------------------------------------- */
@@ -239,6 +240,13 @@ static int read_root(struct sap_settings *out, const sapporo_options *options, s
     return status;
 }
 
+static int read_gravity(struct sap_settings *out, const sapporo_options *options, struct sap_notes *notes)
+{
+    if (sap_gravity(options->gravitational_constant, &out->gravity)) return SAPPORO_OK;
+    return sap_error(notes, SAPPORO_ERR_ARGUMENT, "gravitational_constant is %g; " SAP_GRAVITY_RANGE,
+                     options->gravitational_constant);
+}
+
 static int read_devices(struct sap_settings *out, const sapporo_options *options, struct sap_notes *notes)
 {
     static const struct config_file sapporo2 = {.name = "sapporo2.config", .complaint = SAP_COMPLAINT_SAPPORO2_CONFIG};
@@ -320,8 +328,8 @@ static int copy_options(sapporo_options *to, const sapporo_options *from, struct
 int sap_settings_read(struct sap_settings *out, const sapporo_options *options, struct sap_notes *notes)
 {
     static int (*const readers[])(struct sap_settings *, const sapporo_options *, struct sap_notes *) = {
-        read_order, read_precision, read_backend, read_isa,    read_threads,
-        read_root,  read_devices,   read_tune,    check_others};
+        read_order, read_precision, read_backend, read_isa,  read_threads,
+        read_root,  read_gravity,   read_devices, read_tune, check_others};
     sapporo_options copy;
     sap_variable_check();
     int status = copy_options(&copy, options, notes);

@@ -30,6 +30,7 @@ struct sap_settings {
     char isa[16];                /* "scalar", "sse2", "avx2", "avx512"; "": the best available */
     int threads;                 /* of the CPU engine; 0: OMP_NUM_THREADS or all cores */
     sapporo_root root;           /* never DEFAULT */
+    double gravity;              /* the gravitational constant; > 0 */
 
     /*
      * Devices of the backend.  ndevices > 0: devices[]; -1: all devices; 0: device_names if it is not empty,

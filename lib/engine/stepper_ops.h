@@ -84,10 +84,10 @@ struct sap_stepper_ops {
     int (*create)(struct sap_device_set *devices, struct sap_tree *tree, const struct sap_step_source *source,
                   const struct sap_stepper_settings *settings, int n, struct sap_stepper **stepper);
     void (*destroy)(struct sap_stepper *stepper);
-    /* Takes positions, velocities and masses.  *bad: the first particle whose velocity is not finite, or -1.  After a
-     * failure particles must be taken again. */
+    /* Takes positions, velocities, and masses times `gravity`.  *bad: the first particle whose velocity is not finite,
+     * or -1.  After a failure particles must be taken again. */
     int (*take)(struct sap_stepper *stepper, int n, sapporo_memory memory, const sapporo_column *x,
-                const sapporo_column *v, const sapporo_column *mass, int *bad);
+                const sapporo_column *v, const sapporo_column *mass, double gravity, int *bad);
     /* Returns how many of the particles have a mass. */
     int (*massive)(const struct sap_stepper *stepper);
     /* Copies a column of all particles from or to host memory. */

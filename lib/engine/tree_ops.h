@@ -25,6 +25,7 @@ struct sap_tree_settings {
     double accuracy;
     int order;
     double eps2;
+    double gravity; /* the gravitational constant, by which `set` multiplies masses */
     int leaf_size, group_size;
     int splits;          /* groups may get a limit of their extent */
     double group_extent; /* that limit, for the next build (physics/tree_parts.h); 0: none.  It may be 0 of all trees */
@@ -118,7 +119,7 @@ struct sap_tree_part_ops {
  */
 struct sap_tree_ops {
     void (*destroy)(struct sap_tree *tree);
-    /* Copies the particles for the next build or refresh. */
+    /* Copies the particles for the next build or refresh; masses times the gravitational constant of the settings. */
     int (*set)(struct sap_tree *tree, const sapporo_tree_particles *particles);
     int (*build)(struct sap_tree *tree);
     int (*refresh)(struct sap_tree *tree); /* the number of particles must be that of the tree */

@@ -109,8 +109,10 @@ int sap_tree_options_read(const sapporo_tree_options *options, struct sap_settin
                                   .ndevices = o.ndevices,
                                   .preferred_device = o.preferred_device,
                                   .cpu_isa = o.cpu_isa,
-                                  .threads = o.threads};
+                                  .threads = o.threads,
+                                  .gravitational_constant = o.gravitational_constant};
     status = sap_settings_read(settings, &base, notes);
+    tree->gravity = settings->gravity;
     /* ds that was asked for is served in double; ds by default, as direct sums have it, is sp */
     if (settings->precision == SAPPORO_DS) settings->precision = settings->mixed ? SAPPORO_SP : SAPPORO_DP;
     settings->mixed = 0;

@@ -51,6 +51,21 @@ void sap_scale(double *x, size_t n, int exponent);
 /* The same for numbers that are given to a force: what is finite stays finite, and what is not zero does not vanish. */
 void sap_scale_given(double *x, size_t n, int exponent);
 
+/* Writes the gravitational constant of options, where 0 stands for 1; returns whether it is in the range. */
+#define SAP_GRAVITY_RANGE "it may be 1e-100 to 1e100, or 0, which stands for 1"
+static inline int sap_gravity(double given, double *gravity)
+{
+    *gravity = given == 0 ? 1 : given;
+    return *gravity >= 1e-100 && *gravity <= 1e100;
+}
+
+/* Multiplies n sums of masses, results of a force, by 2^exponent, then by the gravitational constant. */
+static inline void sap_scale_sums(double *x, size_t n, int exponent, double gravity)
+{
+    sap_scale(x, n, exponent);
+    for (size_t k = 0; k < n && gravity != 1; k++) x[k] *= gravity;
+}
+
 /* Multiplies the total of an accumulator by 2^exponent, a multiple of 32: as if each deposit had been multiplied. */
 void sap_accum_scale(struct sap_accum *a, int exponent);
 

@@ -35,9 +35,11 @@
 
 /* ---- tree: tree_given.h, tree_build.h, tree_moments.h, tree_rows.h, tree_search.h, tree_stops.h, tree_halo.h ---- */
 
-#define SAP_K_tree_look(M, V) M(x), M(mass), M(a), V(int, has_mass), V(int, has_a), M(bad), V(int, n)
+#define SAP_K_tree_look(M, V)                                                                                          \
+    M(x), M(mass), M(a), V(double, gravity), V(int, has_mass), V(int, has_a), M(bad), V(int, n)
 #define SAP_K_tree_take(M, V)                                                                                          \
-    M(x), M(mass), M(a), V(int, has_mass), V(int, keeps), V(int, has_a), M(particle), M(sizes), V(int, n)
+    M(x), M(mass), M(a), V(double, gravity), V(int, has_mass), V(int, keeps), V(int, has_a), M(particle), M(sizes),    \
+        V(int, n)
 #define SAP_K_tree_ahead(M, V)                                                                                         \
     M(particle), M(past), M(older), V(int, bends), V(double, lead), V(double, limit), V(int, n)
 #define SAP_K_tree_look_active(M, V) M(active), M(bad), V(int, ni), V(int, n)

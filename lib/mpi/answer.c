@@ -33,19 +33,19 @@ void sap_answer_merge(const sapporo_mpi *h, double *into, double *from)
     if (h->job->nearest) merge_near(sap_answer_near(h, into), sap_answer_near(h, from));
 }
 
-/* Writes the vector of three sums from sum q on, if it is wanted. */
-static void write_vector(double *answer, const double *scale, int q, double (*to)[3], int row)
+/* Writes the vector of three sums from sum q on, times the gravitational constant, if it is wanted. */
+static void write_vector(const sapporo_mpi *h, double *answer, const double *scale, int q, double (*to)[3], int row)
 {
-    for (int k = 0; k < 3 && to; k++) to[row][k] = sap_accum_round(sums_of(answer) + q + k) * scale[q + k];
+    for (int k = 0; k < 3 && to; k++) to[row][k] = sap_accum_round(sums_of(answer) + q + k) * scale[q + k] * h->gravity;
 }
 
 void sap_answer_write(const sapporo_mpi *h, double *answer, const double *scale, int row, const sapporo_result *result)
 {
-    if (result->pot) result->pot[row] = sap_accum_round(sums_of(answer)) * scale[0];
-    write_vector(answer, scale, 1, result->acc, row);
-    if (h->vectors > 1) write_vector(answer, scale, 4, result->jerk, row);
-    if (h->vectors > 2) write_vector(answer, scale, 7, result->snap, row);
-    if (h->vectors > 3) write_vector(answer, scale, 10, result->crackle, row);
+    if (result->pot) result->pot[row] = sap_accum_round(sums_of(answer)) * scale[0] * h->gravity;
+    write_vector(h, answer, scale, 1, result->acc, row);
+    if (h->vectors > 1) write_vector(h, answer, scale, 4, result->jerk, row);
+    if (h->vectors > 2) write_vector(h, answer, scale, 7, result->snap, row);
+    if (h->vectors > 3) write_vector(h, answer, scale, 10, result->crackle, row);
     if (!h->job->nearest) return;
     const struct sap_partial_near near = *sap_answer_near(h, answer);
     if (result->nearest) result->nearest[row] = near.address < 0 ? -1 : near.index;

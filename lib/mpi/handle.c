@@ -11,6 +11,7 @@
 
 #include "base/structs.h"
 #include "context/partial.h"
+#include "engine/units.h"
 #include "mpi/blocks.h"
 #include "mpi/node.h"
 #include "mpi/share.h"
@@ -155,15 +156,32 @@ static int prepare(sapporo_mpi *h, const sapporo_mpi_options *given, struct all_
     h->rows = o->own.rows > 0 ? o->own.rows : DEFAULT_ROWS;
     h->sources = o->own.sources;
     h->way = o->own.way;
+    (void)sap_gravity(o->context.gravitational_constant, &h->gravity); /* that of a bad one opens no context */
     h->costs = o->costs;
     return SAPPORO_OK;
 }
 
 /* Options that must be the same on all ranks, in the order in which they are compared. */
 static const char *const option_name[] = {
-    "order",     "precision",   "backend",        "root",          "timeout",    "rows",        "sapporo_arith_version",
-    "way",       "sources",     "costs",          "costs.message", "costs.byte", "costs.force", "costs.pair",
-    "costs.row", "costs.store", "costs.exchange", "transport",
+    "order",
+    "precision",
+    "backend",
+    "root",
+    "timeout",
+    "rows",
+    "sapporo_arith_version",
+    "way",
+    "sources",
+    "costs",
+    "costs.message",
+    "costs.byte",
+    "costs.force",
+    "costs.pair",
+    "costs.row",
+    "costs.store",
+    "costs.exchange",
+    "transport",
+    "gravitational_constant",
 };
 
 /* Fails if the ranks have different options. */
@@ -187,7 +205,8 @@ static int compare_options(sapporo_mpi *h, const struct all_options *o)
                                   h->costs.row,
                                   h->costs.store,
                                   h->costs.exchange,
-                                  o->transport};
+                                  o->transport,
+                                  h->gravity};
     return sap_link_compare(&h->link, SAPPORO_OK, FIELDS, field, option_name);
 }
 

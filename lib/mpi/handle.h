@@ -51,6 +51,7 @@ struct sapporo_mpi {
     struct sap_link link;
     sapporo *context;
     char kind[96];
+    double gravity;                  /* the gravitational constant of the contexts */
     sapporo_options context_options; /* with copies of what its pointers point to */
     char *kept_text;                 /* these copies */
     int *kept_devices;

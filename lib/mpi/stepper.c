@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/structs.h"
+#include "engine/units.h"
 #include "mpi/handle.h"
 #include "mpi/tree.h"
 
@@ -75,13 +76,15 @@ static int compare_fields(sapporo_mpi_stepper *h)
 /* Collective.  Fails if the ranks have different options; those of trees and contexts are compared by these. */
 static int compare_options(sapporo_mpi_stepper *h)
 {
-    static const char *const name[] = {"method",  "scheme",  "criterion", "dt",   "eta",    "levels",
-                                       "rebuild", "landing", "nfields",   "eps2", "timeout"};
+    static const char *const name[] = {"method",  "scheme",  "criterion", "dt",   "eta",     "levels",
+                                       "rebuild", "landing", "nfields",   "eps2", "timeout", "gravitational_constant"};
     enum { NUMBERS = sizeof name / sizeof *name };
     const sapporo_stepper_options *const o = &h->options;
-    const double number[NUMBERS] = {o->method,      o->scheme,  o->criterion, o->dt,      o->eta,
-                                    o->levels,      o->rebuild, o->landing,   o->nfields, h->tree_options.eps2,
-                                    h->link.timeout};
+    double gravity;
+    (void)sap_gravity(h->tree_options.gravitational_constant, &gravity); /* the part's options are checked */
+    const double number[NUMBERS] = {o->method,       o->scheme,  o->criterion, o->dt,      o->eta,
+                                    o->levels,       o->rebuild, o->landing,   o->nfields, h->tree_options.eps2,
+                                    h->link.timeout, gravity};
     const int status = sap_link_compare(&h->link, SAPPORO_OK, NUMBERS, number, name);
     return status ? status : compare_fields(h);
 }
@@ -119,9 +122,12 @@ static int prepare(sapporo_mpi_stepper *h, const sapporo_mpi_stepper_options *gi
     return SAPPORO_OK;
 }
 
+/* The part of each rank multiplies masses by the gravitational constant, so forces have 1. */
 static int open_tree(sapporo_mpi_stepper *h)
 {
-    const sapporo_mpi_tree_options o = {.size = sizeof o, .tree = &h->tree_options, .timeout = h->link.timeout};
+    sapporo_tree_options tree = h->tree_options;
+    const sapporo_mpi_tree_options o = {.size = sizeof o, .tree = &tree, .timeout = h->link.timeout};
+    tree.gravitational_constant = 1;
     return sapporo_mpi_tree_create(h->link.communicator, &o, &h->tree);
 }
 

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/structs.h"
+#include "engine/units.h"
 #include "mpi/node.h"
 
 /* State of the process (base/process.h). */
@@ -62,6 +63,9 @@ static int read_options(sapporo_mpi_tree *h, const sapporo_mpi_tree_options *giv
         return bad_option(h, SAPPORO_ERR_UNSUPPORTED, "experiments must be 0 for trees over ranks");
     if (h->options.softening)
         return bad_option(h, SAPPORO_ERR_UNSUPPORTED, "softening must be Plummer's (0) for trees over ranks");
+    if (!sap_gravity(h->options.gravitational_constant, &h->gravity))
+        return bad_option(h, SAPPORO_ERR_ARGUMENT, "gravitational_constant: " SAP_GRAVITY_RANGE);
+    h->options.gravitational_constant = 1; /* the own tree gets masses that have been multiplied */
     return copy_pointed(h);
 }
 
@@ -94,14 +98,18 @@ static int prepare(sapporo_mpi_tree *h, const sapporo_mpi_tree_options *given)
 /* Fails if the ranks have different options. */
 static int compare_options(sapporo_mpi_tree *h)
 {
-    static const char *const name[] = {"kind",        "mac",        "accuracy",  "order",   "eps2",
-                                       "leaf_size",   "group_size", "precision", "timeout", "sapporo_arith_version",
-                                       "group_extent"};
+    static const char *const name[] = {"kind",         "mac",
+                                       "accuracy",     "order",
+                                       "eps2",         "leaf_size",
+                                       "group_size",   "precision",
+                                       "timeout",      "sapporo_arith_version",
+                                       "group_extent", "gravitational_constant"};
     enum { FIELDS = sizeof name / sizeof *name };
     const struct sap_tree_settings *const s = &h->settings;
-    const double field[FIELDS] = {s->kind,        s->mac,        s->accuracy,  s->order,        s->eps2,
-                                  s->leaf_size,   s->group_size, s->precision, h->link.timeout, sapporo_arith_version(),
-                                  s->group_extent};
+    const double field[FIELDS] = {
+        s->kind,         s->mac,        s->accuracy,  s->order,        s->eps2,
+        s->leaf_size,    s->group_size, s->precision, h->link.timeout, sapporo_arith_version(),
+        s->group_extent, h->gravity};
     return sap_link_compare(&h->link, SAPPORO_OK, FIELDS, field, name);
 }
 

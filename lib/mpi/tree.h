@@ -21,6 +21,7 @@ enum { SAP_BODY_MASS = 3, SAP_BODY_A = 4, SAP_BODY = 5 };
 struct sap_bodies {
     int n;
     sapporo_column x, mass, a;
+    double gravity;     /* masses count times the gravitational constant */
     const double *size; /* [n] sizes of accelerations where column a is absent */
 };
 
@@ -30,7 +31,10 @@ static inline void sap_bodies_position(const struct sap_bodies *p, int i, double
     memcpy(x, sap_column_at(&p->x, i, 3 * sizeof *x), 3 * sizeof *x);
 }
 
-static inline double sap_bodies_mass(const struct sap_bodies *p, int i) { return sap_column_double(&p->mass, i); }
+static inline double sap_bodies_mass(const struct sap_bodies *p, int i)
+{
+    return sap_column_double(&p->mass, i) * p->gravity;
+}
 
 /* The size of the acceleration of particle i; < 0: unknown. */
 static inline double sap_bodies_size(const struct sap_bodies *p, int i)
@@ -84,7 +88,8 @@ struct sapporo_mpi_tree {
     sapporo_tree *tree;           /* of the particles that this rank walks */
     int selects;                  /* its engine selects what travels; otherwise this library does, from `nodes` */
     int room;                     /* particles for which it has room */
-    sapporo_tree_options options; /* of the caller, with copies of what it points to */
+    sapporo_tree_options options; /* of the own tree: the caller's, with copies of what they point to */
+    double gravity;               /* the gravitational constant, by which masses are multiplied before they travel */
     int device[64];
     char isa[32];
     struct sap_tree_settings settings;

@@ -315,6 +315,7 @@ int main(int argc, char **argv)
                                   .source = source,
                                   .target = target,
                                   .eps2 = k % 2 ? 0 : 0x1p-12,
+                                  .gravity = k == 1 ? 0.0043009172706903 : 0,
                                   .nearest = k != 4,
                                   .rows = k % 3 ? 32 : 0,
                                   .no_index = k == 5};

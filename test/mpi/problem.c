@@ -77,7 +77,8 @@ sapporo_request request_of(const struct problem *p, const struct point *target, 
 
 struct answers solve_alone(const struct problem *p, double time)
 {
-    const sapporo_options options = one_thread(p->order, p->precision);
+    sapporo_options options = one_thread(p->order, p->precision);
+    options.gravitational_constant = p->gravity;
     const sapporo_particles columns = points_columns(p->source);
     const sapporo_request request = request_of(p, p->target, p->ni);
     struct answers a = answers_new(p->ni);
@@ -119,6 +120,7 @@ sapporo_mpi *open_with(const struct problem *p, enum split how, double time)
 {
     sapporo_options context = one_thread(p->order, p->precision);
     if (p->threads > 0) context.threads = p->threads;
+    context.gravitational_constant = p->gravity;
     const sapporo_mpi_options options = {.size = sizeof options,
                                          .context = &context,
                                          .timeout = 60,

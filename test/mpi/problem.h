@@ -31,7 +31,7 @@ struct problem {
     int sources; /* j-particles in a part */
     int threads; /* of the contexts over ranks; 0: one */
     const sapporo_mpi_costs *costs;
-    double eps2;
+    double eps2, gravity; /* gravity: the gravitational constant; 0: 1 */
     const struct point *source, *target;
 };
 

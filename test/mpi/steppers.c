@@ -88,6 +88,7 @@ struct way {
     int rebuild;
     double accuracy; /* of the tree; 0: the default */
     int landing;     /* 1: steps also end at the times of runs: the first of both is within steps */
+    double gravity;  /* the gravitational constant; 0: 1 */
 };
 
 static sapporo_tree_options tree_of(const struct way *w)
@@ -95,6 +96,7 @@ static sapporo_tree_options tree_of(const struct way *w)
     sapporo_tree_options o = options_of(SAPPORO_TREE_OCTREE, w->mac, w->precision);
     o.eps2 = EPS2;
     o.accuracy = w->accuracy;
+    o.gravitational_constant = w->gravity;
     return o;
 }
 
@@ -382,6 +384,28 @@ static void test_way(const struct way *w, enum split how, int light)
     bodies_free(&b);
 }
 
+/* Masses times the gravitational constant are those of G = 1: so are the orbits, to the bit; energies are G times. */
+static void test_gravity(const struct way *given)
+{
+    enum { N = 300 };
+    const double gravity = 0.0043009172706903;
+    struct way with = *given;
+    struct bodies b = cluster(N, IN_TURN, 7);
+    struct state found = state_new(N), one = state_new(N);
+    struct told ours = {.s = {.n = 0}}, theirs = {.s = {.n = 0}};
+    for (int i = 0; i < N; i++) b.mass[i] /= gravity;
+    with.gravity = gravity;
+    int bad = run_ranks(&b, &with, 1.0 / 32, &found, &ours);
+    for (int i = 0; i < N; i++) b.mass[i] *= gravity;
+    bad |= run_ranks(&b, given, 1.0 / 32, &one, &theirs);
+    const double apart = ours.end.potential * gravity / theirs.end.potential - 1;
+    report(!bad && same_states(&found, &one) && fabs(apart) < 1e-12,
+           "%s: with a gravitational constant the orbits of as large masses, and energies in its units", given->name);
+    state_free(&found);
+    state_free(&one);
+    bodies_free(&b);
+}
+
 /* Ranks land at the same times as one stepper, which has the particles of all of them. */
 static void test_landings(void)
 {
@@ -584,6 +608,8 @@ int main(int argc, char **argv)
         if (!few) test_file(&ways[6], PIECES, 0);
         if (!few) test_timed();
         if (ranks < 4) test_landings();
+        test_gravity(&ways[1]);
+        test_gravity(&ways[4]);
         test_leapfrog();
         if (!few) test_orders(&ways[1], "direct, block steps");
         if (!few) test_orders(&ways[6], "tree, block steps");

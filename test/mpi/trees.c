@@ -190,6 +190,33 @@ static void test_bits(const struct model *m, const sapporo_tree_options *o, cons
     rows_free(&again);
 }
 
+/* Collective.  Masses times the gravitational constant are those of G = 1: so are the forces, to the bit. */
+static void test_gravity(const struct model *given)
+{
+    const double gravity = 0.0043009172706903;
+    for (int kind = SAPPORO_TREE_OCTREE; kind <= SAPPORO_TREE_KDTREE; kind++) {
+        struct model m = model_new(given->n);
+        struct rows found = rows_new(m.n), one = rows_new(m.n);
+        sapporo_tree_options o = options_of((sapporo_tree_kind)kind, SAPPORO_MAC_ACCELERATION, SAPPORO_SP);
+        memcpy(m.x, given->x, (size_t)m.n * sizeof *m.x);
+        memcpy(m.mass, given->mass, (size_t)m.n * sizeof *m.mass);
+        o.gravitational_constant = gravity;
+        sapporo_mpi_tree *const with = open_tree(&o);
+        o.gravitational_constant = 0;
+        sapporo_mpi_tree *const without = open_tree(&o);
+        int bad = compute(with, &m, PIECES, &found) || compute(with, &m, PIECES, &found);
+        for (int i = 0; i < m.n; i++) m.mass[i] *= gravity;
+        bad = bad || compute(without, &m, PIECES, &one) || compute(without, &m, PIECES, &one);
+        report(!bad && same_rows(&found, &one, m.n),
+               "kind %d: with a gravitational constant the forces of as large masses", kind);
+        sapporo_mpi_tree_destroy(with);
+        sapporo_mpi_tree_destroy(without);
+        rows_free(&found);
+        rows_free(&one);
+        model_free(&m);
+    }
+}
+
 static const char *const kind_names[] = {"", "octree", "kdtree"};
 static const char *const mac_names[] = {"", "opening", "multipole", "acceleration"};
 
@@ -423,6 +450,7 @@ int main(int argc, char **argv)
         struct model m = clusters(model_size());
         struct rows exact = exact_first(&m, 0x1p-12, N);
         test_errors(&m, &exact);
+        test_gravity(&m);
         test_odd_models(fewer);
         test_given(&m, &exact);
         rows_free(&exact);

@@ -143,7 +143,7 @@ static void take_some(void *argument, ptrdiff_t from, ptrdiff_t to)
     const int is_new = p->n != t->given.n;
     for (int i = (int)from; i < to; i++) {
         memcpy(t->given.x[i], sap_column_at(&p->x, i, sizeof *t->given.x), sizeof *t->given.x);
-        if (p->mass.base || is_new) t->given.mass[i] = sap_column_double(&p->mass, i);
+        if (p->mass.base || is_new) t->given.mass[i] = sap_column_double(&p->mass, i) * t->settings.gravity;
         if (p->a.base || is_new) t->given.a[i] = p->a.base ? sap_column_double(&p->a, i) : -1;
         sap_cpu_take_length(t, p, i, is_new);
     }

@@ -74,13 +74,14 @@ static int take_order(struct sap_gpu_stepper *s)
 }
 
 int sap_stepper_take_gpu(struct sap_stepper *stepper, int n, sapporo_memory memory, const sapporo_column *x,
-                         const sapporo_column *v, const sapporo_column *mass, int *bad)
+                         const sapporo_column *v, const sapporo_column *mass, double gravity, int *bad)
 {
     struct sap_gpu_stepper *const s = of(stepper);
     const sapporo_tree_particles p = {.size = sizeof p, .n = n, .memory = memory, .x = *x, .mass = *mass};
     *bad = -1;
     if (memory == SAPPORO_MEMORY_DEVICE && v->stride && v->stride != 3 * (ptrdiff_t)sizeof(double))
         return sap_session_fail(s->session, SAPPORO_ERR_ARGUMENT, "columns in memory of the device have no gaps");
+    s->given->gravity = gravity;
     int status = sap_gpu_given_set(s->session, s->given, &p);
     if (status) return status;
     s->n = n;

@@ -49,7 +49,7 @@ int sap_gpu_direct_new(struct sap_gpu_stepper *s, struct sap_device_set *devices
     sap_session_init(&d->session, (void *)devices, "stepper");
     s->session = &d->session;
     s->given = &d->given;
-    return sap_gpu_status(sap_gpu_given_new(&d->given, s->room));
+    return sap_gpu_status(sap_gpu_given_new(&d->given, s->room, 1));
 }
 
 int sap_gpu_direct_open(struct sap_gpu_stepper *s)

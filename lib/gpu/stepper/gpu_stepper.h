@@ -77,7 +77,7 @@ const struct sap_gpu_buffer *sap_stepper_addresses(const struct sap_gpu_stepper 
 
 /* Entries of the table (gpu_columns.c). */
 int sap_stepper_take_gpu(struct sap_stepper *stepper, int n, sapporo_memory memory, const sapporo_column *x,
-                         const sapporo_column *v, const sapporo_column *mass, int *bad);
+                         const sapporo_column *v, const sapporo_column *mass, double gravity, int *bad);
 int sap_stepper_read_gpu(struct sap_stepper *stepper, enum sap_step_column column, void *to);
 int sap_stepper_write_gpu(struct sap_stepper *stepper, enum sap_step_column column, const void *from);
 int sap_stepper_read_device_gpu(struct sap_stepper *stepper, enum sap_step_column column, void *to);

@@ -14,9 +14,10 @@ enum { CHUNK = SAP_SESSION_CHUNK, LOOKS = SAP_GIVEN_KINDS, KINDS = LOOKS + 1 };
 
 /* ---- memory ----------------------------------------------------------------------------- */
 
-int sap_gpu_given_new(struct sap_gpu_given *g, int room)
+int sap_gpu_given_new(struct sap_gpu_given *g, int room, double gravity)
 {
     g->room = room;
+    g->gravity = gravity;
     g->mass = calloc((size_t)room + 1, sizeof *g->mass);
     return g->mass ? SAP_DRIVER_OK : SAP_DRIVER_MEMORY;
 }
@@ -54,7 +55,7 @@ static int fetch_masses(struct sap_gpu_session *s, struct sap_gpu_given *g)
 /* Particles on their way to the device. */
 struct sending {
     const sapporo_tree_particles *p;
-    double *mass; /* by address */
+    double gravity, *mass; /* masses by address */
 };
 
 static void fill_particles(void *argument, void *to, int first, int n)
@@ -63,7 +64,7 @@ static void fill_particles(void *argument, void *to, int first, int n)
     double(*const chunk)[4] = to;
     for (int k = 0; k < n; k++) {
         memcpy(chunk[k], sap_column_at(&s->p->x, first + k, 3 * sizeof(double)), 3 * sizeof(double));
-        if (s->p->mass.base) s->mass[first + k] = sap_column_double(&s->p->mass, first + k);
+        if (s->p->mass.base) s->mass[first + k] = sap_column_double(&s->p->mass, first + k) * s->gravity;
         chunk[k][3] = s->mass[first + k];
     }
 }
@@ -93,7 +94,7 @@ static int take_from_host(struct sap_gpu_session *s, struct sap_gpu_given *g, co
     if (p->n == g->n && !p->mass.base && g->mass_elsewhere) TRY(fetch_masses(s, g));
     tear(g, p);
     if (p->n != g->n && !p->mass.base) memset(g->mass, 0, (size_t)p->n * sizeof *g->mass);
-    struct sending sending = {p, g->mass};
+    struct sending sending = {p, g->gravity, g->mass};
     TRY(sap_session_upload(s, &g->particle, 4 * sizeof(double), p->n, fill_particles, &sending));
     if (p->a.base) TRY(sap_gpu_given_send_a(s, g, &p->a, p->n));
     if (g->lengths) TRY(sap_gpu_lengths_take(s, g->lengths, p->h.base ? &p->h : NULL, p->n, p->n == g->n));
@@ -147,16 +148,16 @@ static int look(struct sap_gpu_session *s, const struct sap_gpu_given *g, const 
     const int has_mass = c->mass != NULL, has_a = c->a != NULL;
     struct sap_mem *found;
     TRY(sap_gpu_given_look(s, &found));
-    TRY(sap_launch_tree_look(s, g->f, n, c->x, has_mass ? c->mass : c->x, has_a ? c->a : c->x, has_mass, has_a, found,
-                             n));
+    TRY(sap_launch_tree_look(s, g->f, n, c->x, has_mass ? c->mass : c->x, has_a ? c->a : c->x, g->gravity, has_mass,
+                             has_a, found, n));
     return sap_gpu_given_ask(s, bad);
 }
 
 static int take_columns(struct sap_gpu_session *s, struct sap_gpu_given *g, const struct device_columns *c, int n)
 {
     const int has_mass = c->mass != NULL, has_a = c->a != NULL, keeps = n == g->n;
-    TRY(sap_launch_tree_take(s, g->f, n, c->x, has_mass ? c->mass : c->x, has_a ? c->a : c->x, has_mass, keeps, has_a,
-                             g->particle.mem, g->a.mem, n));
+    TRY(sap_launch_tree_take(s, g->f, n, c->x, has_mass ? c->mass : c->x, has_a ? c->a : c->x, g->gravity, has_mass,
+                             keeps, has_a, g->particle.mem, g->a.mem, n));
     return sap_session_wait(s);
 }
 

@@ -18,17 +18,18 @@ enum { SAP_GIVEN_KINDS = 3, SAP_NONE_BAD = 0x7F7F7F7F }; /* of what kernels look
 struct sap_gpu_given {
     const struct sap_gpu_tree_kernels *f;
     struct sap_gpu_lengths *lengths; /* of particles with spline softening; NULL: there are none */
+    double gravity;                  /* the gravitational constant, by which a set multiplies masses */
     int room, n;                     /* n: particles of the last set */
-    struct sap_gpu_buffer particle;  /* four doubles each: position, mass */
+    struct sap_gpu_buffer particle;  /* four doubles each: position, mass times gravity */
     struct sap_gpu_buffer a;         /* sizes of accelerations */
-    double *mass;                    /* [room] on the host: for a set without masses */
+    double *mass;                    /* [room] on the host, times gravity: for a set without masses */
     int mass_elsewhere;              /* the last masses came in device memory */
     int torn;                        /* a set failed half way; SAP_TORN_MASSES: masses were overwritten, too */
     int has_a;                       /* particles with known accelerations */
 };
 
 /* _new allocates memory of the host for so many particles, and _open, within a call, that of the device. */
-int sap_gpu_given_new(struct sap_gpu_given *g, int room);
+int sap_gpu_given_new(struct sap_gpu_given *g, int room, double gravity);
 int sap_gpu_given_open(struct sap_gpu_session *s, struct sap_gpu_given *g);
 void sap_gpu_given_free(const struct sap_driver *driver, struct sap_gpu_given *g);
 

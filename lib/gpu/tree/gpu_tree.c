@@ -110,7 +110,7 @@ static void take_settings(struct sap_gpu_host_tree *t, const struct sap_tree_set
 /* Allocates host memory. */
 static int open_host(struct sap_gpu_host_tree *t, int room)
 {
-    TRY(sap_gpu_given_new(&t->given, room));
+    TRY(sap_gpu_given_new(&t->given, room, t->settings.gravity));
     if (t->settings.softening) t->given.lengths = &t->lengths;
     if (t->settings.softening) TRY(sap_gpu_lengths_new(t));
     return t->settings.kind == SAPPORO_TREE_KDTREE ? sap_gpu_kd_new(t) : (int)SAP_DRIVER_OK;
