@@ -37,7 +37,8 @@ NAVIGATION = [
                    "programs.md", "clients.md", "versions.md", "reference/index.md"] +
      [f"reference/{h[:-2]}.md" for h in reference.HEADERS] + ["changelog.md"]),
     ("Explanation", ["numerics.md", "bits.md", "tree.md", "stepper.md", "ranks.md", "hermite.md", "models.md", "reliability.md"]),
-    ("Performance", ["performance.md", "scaling.md", "gothic.md", "tree-errors.md", "measurements.md"]),
+    ("Performance", ["performance.md", "scaling.md", "gothic.md", "tree-errors.md", "measurements.md",
+                     "measured-clients.md"]),
     ("Development", ["building.md", "design.md", "internals.md", "contributing.md", "decisions.md"]),
 ]
 
