@@ -273,7 +273,8 @@ static void check_forces(struct session *s, const struct state *now)
     const double bound = p->tree.precision == SAPPORO_DP ? 1e-14 : 1e-4;
     if (p->options.method != SAPPORO_STEP_DIRECT || p->options.scheme != SAPPORO_STEPS_SHARED) return;
     if (p->options.nfields > 0 || now->status) return;
-    const double error = state_error(now, p->tree.eps2);
+    const double gravity = p->tree.gravitational_constant > 0 ? p->tree.gravitational_constant : 1;
+    const double error = state_error(now, p->tree.eps2, gravity);
     if (!(error <= bound)) wrong(s, "forces are off by %.3g, allowed are %.3g", error, bound);
 }
 

@@ -124,7 +124,7 @@ int state_is_empty(const struct state *s)
 }
 
 /* Error of the force on one particle. */
-static double row_error(const struct state *s, int i, double eps2)
+static double row_error(const struct state *s, int i, double eps2, double gravity)
 {
     long double sum[4] = {0}, size[4] = {0};
     double worst = 0;
@@ -133,7 +133,7 @@ static double row_error(const struct state *s, int i, double eps2)
         if (j == i || s->own.mass[j] == 0) continue;
         for (int c = 0; c < 3; c++) d[c] = (long double)s->own.x[j][c] - s->own.x[i][c];
         for (int c = 0; c < 3; c++) r2 += d[c] * d[c];
-        const long double pull = s->own.mass[j] / (r2 * sqrtl(r2));
+        const long double pull = (long double)gravity * s->own.mass[j] / (r2 * sqrtl(r2));
         for (int c = 0; c < 3; c++) sum[c] += pull * d[c], size[c] += pull * sqrtl(r2);
         sum[3] -= pull * r2, size[3] += pull * r2;
     }
@@ -145,9 +145,9 @@ static double row_error(const struct state *s, int i, double eps2)
     return worst;
 }
 
-double state_error(const struct state *s, double eps2)
+double state_error(const struct state *s, double eps2, double gravity)
 {
     double worst = 0;
-    for (int i = 0; i < s->n; i++) worst = worst_of(worst, row_error(s, i, eps2));
+    for (int i = 0; i < s->n; i++) worst = worst_of(worst, row_error(s, i, eps2, gravity));
     return worst;
 }

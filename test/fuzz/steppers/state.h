@@ -43,6 +43,6 @@ int state_is_empty(const struct state *s);
 
 /* Error of the accelerations and potentials of a state against sums in long double, in units of the sum of
  * terms m / R^2 and m / R; for shared steps over direct sums without fields. */
-double state_error(const struct state *s, double eps2);
+double state_error(const struct state *s, double eps2, double gravity);
 
 #endif
