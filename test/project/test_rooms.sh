@@ -33,7 +33,7 @@ gpu_session          gpu_devices gpu_kernels gpu_launch gpu_memory gpu_status
 gpu_copies           gpu_launch gpu_session
 gpu_modes            gpu_devices
 gpu_shape            gpu_devices gpu_kernels gpu_modes gpu_sums
-gpu_sums             gpu_devices gpu_kernels gpu_launch gpu_lists gpu_memory gpu_shape
+gpu_sums             gpu_devices gpu_direct_launch gpu_kernels gpu_launch gpu_lists gpu_memory gpu_shape
 tree/gpu_given       gpu_launch gpu_memory gpu_session tree/gpu_kernels tree/gpu_lengths
 tree/gpu_kernels     gpu_kernel_list gpu_kernels gpu_launch gpu_primitives gpu_session
 tree/gpu_lengths     gpu_kernel_list gpu_kernels gpu_launch gpu_memory gpu_session tree/gpu_kernels tree/gpu_nodes tree/gpu_targets
@@ -54,7 +54,7 @@ tree/gpu_active      gpu_launch gpu_primitives tree/gpu_built tree/gpu_kernels
 tree/gpu_positions   gpu_launch tree/gpu_targets
 tree/gpu_results     gpu_launch gpu_memory gpu_session tree/gpu_given tree/gpu_kernels
 tree/gpu_walk        gpu_launch gpu_primitives tree/gpu_built tree/gpu_kernels tree/gpu_results tree/gpu_stops
-stepper/gpu_direct   gpu_devices gpu_kernels gpu_launch gpu_shape gpu_status gpu_sums stepper/gpu_stepper
+stepper/gpu_direct   gpu_devices gpu_direct_launch gpu_kernels gpu_launch gpu_shape gpu_status gpu_sums stepper/gpu_stepper
 '
 
 # Folders whose files do not call each other in circles.

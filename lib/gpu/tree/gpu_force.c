@@ -130,10 +130,10 @@ static int copy_work(struct sap_gpu_host_tree *t, const struct sap_gpu_pass *p, 
 /* Adds the interactions of the walk whose results were kept to those of the last one. */
 static int add_kept_counts(struct sap_gpu_host_tree *t, const struct sap_gpu_pass *p)
 {
-    unsigned told[SAP_LEFT_COUNT];
-    TRY(sap_gpu_results_counts(&t->session, &t->results, p->to.w.slots, told));
-    t->done.particle_particle += number_of(told);
-    t->done.particle_cell += number_of(told + 2);
+    unsigned counts[SAP_LEFT_COUNT];
+    TRY(sap_gpu_results_counts(&t->session, &t->results, p->to.w.slots, counts));
+    t->done.particle_particle += number_of(counts);
+    t->done.particle_cell += number_of(counts + 2);
     return SAP_DRIVER_OK;
 }
 

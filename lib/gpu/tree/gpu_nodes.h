@@ -22,7 +22,10 @@ struct sap_gpu_nodes {
     int has_next; /* `next` belongs to the present nodes */
 };
 
-/* Computes the cells of all nodes from sorted particles. linked: children have been counted, in `first` if not. */
+/*
+ * Computes the cells of all nodes from sorted particles; `first`: the first nodes of levels. linked: the children of
+ * nodes have been counted.
+ */
 int sap_gpu_nodes_cells(const struct sap_gpu_session *s, const struct sap_gpu_tree_kernels *f,
                         const struct sap_gpu_nodes *nodes, const struct sap_gpu_buffer *sorted,
                         const struct sap_gpu_buffer *first, const struct sap_gpu_tree *frame, int linked);

@@ -1,4 +1,5 @@
-/* gpu_regions.c - see gpu_regions.h: regions are chosen on the host from the largest nodes, and told by the device. */
+/* gpu_regions.c - see gpu_regions.h: regions are chosen on the host from the largest nodes, and reported by the device.
+ */
 #include "gpu/tree/gpu_regions.h"
 
 #include <limits.h>
@@ -193,7 +194,7 @@ static int choose_regions(struct sap_gpu_regions *h, const struct sap_gpu_built 
     return status;
 }
 
-/* ---- telling -------------------------------------------------------------------------------------- */
+/* ---- the report -------------------------------------------------------------------------------------- */
 
 static void fill_bytes(void *argument, void *to, int first, int n)
 {
@@ -216,8 +217,8 @@ static int upload_targets(struct sap_gpu_regions *h, const struct sap_gpu_built 
     return sap_session_upload(s, &h->active, 1, n, fill_bytes, (void *)(uintptr_t)targets->active);
 }
 
-int sap_gpu_regions_tell(struct sap_gpu_regions *h, const struct sap_gpu_built *of, int room,
-                         const struct sap_halo_targets *targets, struct sap_halo_region *region)
+int sap_gpu_regions_report(struct sap_gpu_regions *h, const struct sap_gpu_built *of, int room,
+                           const struct sap_halo_targets *targets, struct sap_halo_region *region)
 {
     struct sap_gpu_session *const s = of->session;
     const struct sap_gpu_targets *const own = of->own;
@@ -225,12 +226,12 @@ int sap_gpu_regions_tell(struct sap_gpu_regions *h, const struct sap_gpu_built *
     const double accuracy = sap_group_accuracy(of->frame->ball, of->frame->accuracy);
     TRY(choose_regions(h, of, room));
     TRY(upload_targets(h, of, targets));
-    TRY(sap_session_reserve(s, &h->told, (size_t)room * sizeof *region));
+    TRY(sap_session_reserve(s, &h->region, (size_t)room * sizeof *region));
     const struct sap_gpu_buffer *const flags = has_active ? &h->active : &own->address;
     TRY(sap_launch_tree_halo_tell(s, of->f, h->n, h->node.mem, of->nodes->link.mem, own->sorted.mem, own->address.mem,
                                   own->group_of.mem, own->bound.mem, flags->mem, has_active, of->given->a.mem, has_a,
-                                  h->widest, accuracy, h->told.mem));
-    TRY(sap_session_download(s, region, &h->told, 0, (size_t)h->n * sizeof *region));
+                                  h->widest, accuracy, h->region.mem));
+    TRY(sap_session_download(s, region, &h->region, 0, (size_t)h->n * sizeof *region));
     for (int r = h->n; r < room; r++) region[r] = (struct sap_halo_region){.strictness = -1};
     return SAP_DRIVER_OK;
 }
@@ -238,7 +239,7 @@ int sap_gpu_regions_tell(struct sap_gpu_regions *h, const struct sap_gpu_built *
 void sap_gpu_regions_free(const struct sap_driver *driver, struct sap_gpu_regions *h)
 {
     struct sap_gpu_buffer *const all[] = {&h->bins, &h->list, &h->child,  &h->children,
-                                          &h->size, &h->node, &h->active, &h->told};
+                                          &h->size, &h->node, &h->active, &h->region};
     for (int k = 0; k < COUNT(all); k++) sap_gpu_free(driver, all[k]);
     h->room = 0;
 }

@@ -16,12 +16,12 @@ struct sap_gpu_regions {
     struct sap_gpu_buffer bins;                        /* numbers of nodes by size */
     struct sap_gpu_buffer list, child, children, size; /* the largest nodes */
     struct sap_gpu_buffer node;                        /* nodes of the regions */
-    struct sap_gpu_buffer active, told;                /* flags of the active particles; what is told of the regions */
+    struct sap_gpu_buffer active, region;              /* flags of the active particles; what is reported */
 };
 
 /* Implements `regions` of the table; a driver status. */
-int sap_gpu_regions_tell(struct sap_gpu_regions *h, const struct sap_gpu_built *of, int room,
-                         const struct sap_halo_targets *targets, struct sap_halo_region *region);
+int sap_gpu_regions_report(struct sap_gpu_regions *h, const struct sap_gpu_built *of, int room,
+                           const struct sap_halo_targets *targets, struct sap_halo_region *region);
 
 void sap_gpu_regions_free(const struct sap_driver *driver, struct sap_gpu_regions *h);
 

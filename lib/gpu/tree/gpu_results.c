@@ -45,12 +45,12 @@ int sap_gpu_results_sizes(const struct sap_gpu_session *s, const struct sap_gpu_
 int sap_gpu_results_keep(const struct sap_gpu_session *s, struct sap_gpu_results *r, const struct sap_gpu_buffer *left,
                          size_t at, int rows)
 {
-    const size_t bytes = (size_t)rows * sizeof(int), told = SAP_LEFT_COUNT * sizeof(int);
+    const size_t bytes = (size_t)rows * sizeof(int), counts = SAP_LEFT_COUNT * sizeof(int);
     sap_gpu_exchange(&r->acc, &r->kept_acc);
     sap_gpu_exchange(&r->pot, &r->kept_pot);
-    TRY(sap_session_reserve(s, &r->kept_work, bytes + told));
+    TRY(sap_session_reserve(s, &r->kept_work, bytes + counts));
     TRY(sap_session_copy(s, r->kept_work.mem, 0, left->mem, at * sizeof(int), bytes));
-    return sap_session_copy(s, r->kept_work.mem, bytes, left->mem, SAP_LEFT_TOLD * sizeof(int), told);
+    return sap_session_copy(s, r->kept_work.mem, bytes, left->mem, SAP_LEFT_TOLD * sizeof(int), counts);
 }
 
 int sap_gpu_results_add(const struct sap_gpu_session *s, const struct sap_gpu_tree_kernels *f,
@@ -60,9 +60,9 @@ int sap_gpu_results_add(const struct sap_gpu_session *s, const struct sap_gpu_tr
                                     r->kept_work.mem, at, rows);
 }
 
-int sap_gpu_results_counts(struct sap_gpu_session *s, const struct sap_gpu_results *r, int rows, unsigned *told)
+int sap_gpu_results_counts(struct sap_gpu_session *s, const struct sap_gpu_results *r, int rows, unsigned *counts)
 {
-    return sap_session_download(s, told, &r->kept_work, (size_t)rows * sizeof(int), SAP_LEFT_COUNT * sizeof *told);
+    return sap_session_download(s, counts, &r->kept_work, (size_t)rows * sizeof(int), SAP_LEFT_COUNT * sizeof *counts);
 }
 
 /* ---- memory of the caller --------------------------------------------------------------- */

@@ -278,7 +278,7 @@ static int regions(struct sap_tree *tree, int room, const struct sap_halo_target
     const struct sap_gpu_built built = sap_gpu_tree_built(t);
     int status = sap_session_begin(&t->session);
     if (!status)
-        status = sap_session_end(&t->session, sap_gpu_regions_tell(&t->regions, &built, room, targets, region));
+        status = sap_session_end(&t->session, sap_gpu_regions_report(&t->regions, &built, room, targets, region));
     *n = status ? 0 : t->regions.n;
     return status;
 }
