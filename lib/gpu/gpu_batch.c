@@ -23,6 +23,7 @@
 #include "driver/driver.h"
 #include "engine/small_forces.h"
 #include "gpu/gpu_devices.h"
+#include "gpu/gpu_direct_launch.h"
 #include "gpu/gpu_kernels.h"
 #include "gpu/gpu_launch.h"
 #include "gpu/gpu_memory.h"
@@ -166,11 +167,13 @@ static int reserve_place(const struct sap_batch_work *w, struct sap_gpu_place *p
     return sap_gpu_reserve(d, dev, &p->record, (size_t)p->records * sizeof(double) + 1);
 }
 
-static int launch(const struct sap_batch_work *w, struct sap_gpu_place *p, struct sap_function *f, int groups,
-                  int threads, const struct sap_argument *a, int n)
+static struct sap_gpu_grid grid_of(const struct sap_batch_work *w, const struct sap_gpu_place *p, int groups,
+                                   int threads)
 {
-    const struct sap_launch launch = {{(unsigned)groups, 1, 1}, (unsigned)threads, 0, a, n};
-    return w->store->set->driver->launch(p->stream, f, &launch);
+    return (struct sap_gpu_grid){.stream = p->stream,
+                                 .driver = w->store->set->driver,
+                                 .groups = {(unsigned)groups, 1},
+                                 .threads = (unsigned)threads};
 }
 
 /* Launches the kernel that computes the items of a slab. */
@@ -178,14 +181,15 @@ static int launch_pairs(const struct sap_batch_work *w, struct sap_gpu_place *p)
 {
     const struct sap_gpu_share *h = &w->store->share[p->device];
     const struct sap_gpu_kernels *k = h->device->kernels;
-    const struct sap_gpu_buffer *const kept = &w->all->batches->kept;
-    const struct sap_argument pairs[] = {MEM(h->sums.predicted), MEM(p->input), MEM(*kept),
-                                         MEM(p->record),         MEM(p->out),   VALUE(p->layout)};
-    const struct sap_argument more[] = {MEM(h->j),   MEM(p->input),   MEM(*kept), MEM(w->all->columns),
-                                        MEM(p->out), VALUE(p->layout)};
     const int mode = w->soft ? 2 : p->found & SAP_BATCH_ZERO ? 1 : 0, alone = k->geometry.lanes > 1;
-    if (w->m->more) return launch(w, p, k->more, p->items, alone ? 1 : SAP_GPU_MORE_ITEMS, more, COUNT(more));
-    return launch(w, p, k->batch[mode], p->items, alone ? 1 : SAP_GPU_BATCH_THREADS, pairs, COUNT(pairs));
+    const int threads = alone ? 1 : w->m->more ? (int)SAP_GPU_MORE_ITEMS : (int)SAP_GPU_BATCH_THREADS;
+    const struct sap_gpu_grid grid = grid_of(w, p, p->items, threads);
+    struct sap_mem *const kept = w->all->batches->kept.mem;
+    if (w->m->more)
+        return sap_direct_list_more(&grid, k->more, h->j.mem, p->input.mem, kept, w->all->columns.mem, p->out.mem,
+                                    p->layout);
+    return sap_direct_batch(&grid, k->batch[mode], h->sums.predicted.mem, p->input.mem, kept, p->record.mem, p->out.mem,
+                            p->layout);
 }
 
 /* Sends a filled slab to the device. */
@@ -196,7 +200,7 @@ static int start(struct sap_batch_work *w, struct sap_gpu_place *p)
     const struct sap_gpu_kernels *k = h->device->kernels;
     const size_t results = (size_t)p->rows * (size_t)w->sums * sizeof(double);
     const size_t bytes = (size_t)p->layout.index * 16 + (size_t)p->units * 64;
-    const struct sap_argument longs[] = {MEM(p->record), MEM(p->input), MEM(p->out), VALUE(p->layout)};
+    const struct sap_gpu_grid grid = grid_of(w, p, p->longs, 128);
     w->partial |= p->found & SAP_BATCH_BAD;
     if (p->found & SAP_BATCH_FAULTY) return w->faulty = 1;
     w->store->at = p->device;
@@ -204,7 +208,7 @@ static int start(struct sap_batch_work *w, struct sap_gpu_place *p)
     TRY(d->copy_in(p->stream, p->input.mem, 0, p->host.host, bytes));
     if (w->resident) TRY(d->stream_wait(p->stream, w->all->batches->ready));
     TRY(launch_pairs(w, p));
-    if (p->longs > 0) TRY(launch(w, p, k->longs, p->longs, 128, longs, COUNT(longs)));
+    if (p->longs > 0) TRY(sap_direct_finish_long(&grid, k->longs, p->record.mem, p->input.mem, p->out.mem, p->layout));
     if (d->pinned_to_host) TRY(d->pinned_to_host(p->stream, p->out.mem, 0, results));
     return d->event_record(p->done, p->stream);
 }

@@ -8,6 +8,7 @@
 #include "driver/driver.h"
 #include "engine/engine.h"
 #include "gpu/gpu_devices.h"
+#include "gpu/gpu_direct_launch.h"
 #include "gpu/gpu_gather.h"
 #include "gpu/gpu_kernels.h"
 #include "gpu/gpu_launch.h"
@@ -34,25 +35,15 @@ static int launch_sums_outside(const struct sap_gpu_slab *s, struct sap_mem *out
     const struct sap_gpu_sums *const h = s->sums;
     const struct sap_gpu_part *const p = s->part;
     const int parts = sap_gpu_sharing_lanes(s, f);
-    const struct sap_gpu_outside more = sap_gpu_outside_of(s);
-    const struct sap_argument a[] = {MEM(h->record),
-                                     {out, 0},
-                                     VALUE(*f),
-                                     VALUE(parts),
-                                     {s->j, 0},
-                                     {s->i, 0},
-                                     VALUE(more),
-                                     MEM(h->lists.offset),
-                                     MEM(h->lists.cursor),
-                                     MEM(h->lists.entry),
-                                     MEM(h->counters),
-                                     MEM(p->list_rows),
-                                     MEM(p->list_entries),
-                                     VALUE(p->entry_room),
-                                     VALUE(p->list_room)};
     const unsigned rows = (unsigned)(((long long)f->ni * parts + 127) / 128);
-    const unsigned groups[2] = {rows * (unsigned)f->sums + sap_gpu_sort_groups(f->ni), 1};
-    return sap_gpu_launch(s->stream, s->set->driver, s->device->kernels->sums_outside, groups, 128, 0, a, COUNT(a));
+    const struct sap_gpu_grid grid = {.stream = s->stream,
+                                      .driver = s->set->driver,
+                                      .groups = {rows * (unsigned)f->sums + sap_gpu_sort_groups(f->ni), 1},
+                                      .threads = 128};
+    return sap_direct_finish_sums_outside(&grid, s->device->kernels->sums_outside, h->record.mem, out, *f, parts, s->j,
+                                          s->i, sap_gpu_outside_of(s), h->lists.offset.mem, h->lists.cursor.mem,
+                                          h->lists.entry.mem, h->counters.mem, p->list_rows.mem, p->list_entries.mem,
+                                          p->entry_room, p->list_room);
 }
 
 int sap_gpu_launch_all_sums(const struct sap_gpu_slab *s, struct sap_mem *out, const struct sap_gpu_force *f)
@@ -62,10 +53,12 @@ int sap_gpu_launch_all_sums(const struct sap_gpu_slab *s, struct sap_mem *out, c
 
 static int launch_nearest(const struct sap_gpu_slab *s)
 {
-    const struct sap_argument near[] = {{s->j, 0}, MEM(s->sums->near), {s->i, 0}, MEM(s->part->lists), VALUE(s->f)};
-    const unsigned blocks[2] = {(unsigned)(s->f.ni + 31) / 32, 1}; /* 32 rows each */
-    return sap_gpu_launch(s->stream, s->set->driver, s->device->kernels->nearest, blocks,
-                          s->device->kernels->geometry.nearest, 0, near, COUNT(near));
+    const struct sap_gpu_kernels *const k = s->device->kernels;
+    const struct sap_gpu_grid grid = {.stream = s->stream,
+                                      .driver = s->set->driver,
+                                      .groups = {(unsigned)(s->f.ni + 31) / 32, 1}, /* 32 rows each */
+                                      .threads = k->geometry.nearest};
+    return sap_direct_finish_nearest(&grid, k->nearest, s->j, s->sums->near.mem, s->i, s->part->lists.mem, s->f);
 }
 
 static int launch_finish(struct sap_gpu_slab *s, unsigned extra)

@@ -11,6 +11,7 @@
 #include "device/gpu_layout.h"
 #include "driver/driver.h"
 #include "gpu/gpu_devices.h"
+#include "gpu/gpu_direct_launch.h"
 #include "gpu/gpu_force.h"
 #include "gpu/gpu_kernels.h"
 #include "gpu/gpu_launch.h"
@@ -165,9 +166,11 @@ static int merge(const struct sap_gpu_slab *s, struct gather *g, int place)
     const struct sap_driver *d = store->set->driver;
     const int n = store->set->n;
     for (int k = 1; k < n; k++) TRY(d->stream_wait(s->share->stream, g->source[k].sent[place]));
-    const struct sap_argument a[] = {MEM(g->all[place]), MEM(s->part->out), VALUE(s->f), VALUE(n)};
-    const unsigned groups[2] = {(unsigned)(s->f.ni + 127) / 128, (unsigned)store->set->sums};
-    TRY(sap_gpu_launch(s->share->stream, d, s->share->device->kernels->merge, groups, 128, 0, a, COUNT(a)));
+    const struct sap_gpu_grid grid = {.stream = s->share->stream,
+                                      .driver = d,
+                                      .groups = {(unsigned)(s->f.ni + 127) / 128, (unsigned)store->set->sums},
+                                      .threads = 128};
+    TRY(sap_direct_finish_merge(&grid, s->share->device->kernels->merge, g->all[place].mem, s->part->out.mem, s->f, n));
     TRY(d->event_record(g->merged[place], s->share->stream));
     g->used[place] = 1;
     g->turn++;

@@ -1,11 +1,13 @@
 /*
- * gpu_kernel_list.h - the kernels of primitives, trees, kd-trees and steppers: their parameters, and how each is
- * launched.
+ * gpu_kernel_list.h - the kernels of primitives, direct sums, trees, kd-trees and steppers: their parameters, and how
+ * each is launched.
  *
  * SAP_K_NAME(M, V) lists the parameters of the kernel NAME in their order: M(name) is memory of the device, V(type,
  * name) a value. SAP_KERNELS_MODULE(EACH, GROUPS, F) lists the kernels of a module with their threads per group:
- * launches of EACH have a thread per element, those of GROUPS so many groups; F is passed on. gpu_calls.h makes
- * functions of the rows. test/project/test_launches.sh compares the rows with the kernels in lib/device.
+ * launches of EACH have a thread per element, those of GROUPS so many groups; F is passed on. SAP_KERNELS_DIRECT(ROW)
+ * lists the rows of direct sums: each is of the kernels of all precisions, orders, modes and shapes with these
+ * parameters. gpu_launch.h and gpu_direct_launch.h make functions of the rows. test/project/test_launches.sh compares
+ * the rows with the kernels in lib/device.
  */
 #ifndef SAP_GPU_KERNEL_LIST_H
 #define SAP_GPU_KERNEL_LIST_H
@@ -31,6 +33,46 @@
     GROUPS(F, bounds_parts, SAP_PRIMITIVE_THREADS) GROUPS(F, bounds_join, SAP_PRIMITIVE_THREADS)                       \
     GROUPS(F, sort_count, SAP_PRIMITIVE_THREADS) GROUPS(F, sort_offsets, SAP_PRIMITIVE_THREADS)                        \
     GROUPS(F, sort_scatter_short, SAP_PRIMITIVE_THREADS) GROUPS(F, sort_scatter_long, SAP_PRIMITIVE_THREADS)
+/* clang-format on */
+
+/* ---- direct sums: arrivals.h, store.h, force.h, finish.h, lists.h, batch.h, batch_more.h, neighbour.h ---- */
+
+#define SAP_K_store_clear(M, V) M(store), V(int, columns), V(int, from), V(int, to)
+#define SAP_K_store_address(M, V)                                                                                      \
+    M(store), V(int, columns), V(int, from), V(int, to), V(int, block), V(int, processes), V(int, process),            \
+        V(int, before)
+#define SAP_K_store_stage(M, V) M(store), M(update), V(int, n), M(i), M(i_from), V(int, i_parts)
+#define SAP_K_predict(M, V)     M(store), M(predicted), V(struct sap_gpu_force, f)
+#define SAP_K_pack(M, V)        M(particle), M(predicted), V(int, n), V(int, superpackets)
+#define SAP_K_force(M, V)                                                                                              \
+    M(store), M(predicted), M(i), M(record), M(near), M(hit), M(hit_count), M(counters), V(struct sap_gpu_force, f),   \
+        V(int, rows_per_group)
+#define SAP_K_finish_sums(M, V) M(record), M(out), V(struct sap_gpu_force, f), V(int, parts)
+#define SAP_K_finish_sums_outside(M, V)                                                                                \
+    M(record), M(out), V(struct sap_gpu_force, f), V(int, parts), M(store), M(i_all),                                  \
+        V(struct sap_gpu_outside, outside), M(offset), M(cursor), M(entry), M(counters), M(list), M(list_out),         \
+        V(int, entry_room), V(int, list_room)
+#define SAP_K_finish_merge(M, V)   M(gathered), M(out), V(struct sap_gpu_force, f), V(int, devices)
+#define SAP_K_finish_nearest(M, V) M(store), M(near), M(i_all), M(out), V(struct sap_gpu_force, f)
+#define SAP_K_finish_long(M, V)    M(record), M(input), M(out), V(struct sap_gpu_batch, lists)
+#define SAP_K_list_offsets(M, V)   M(count), M(offset), M(cursor), M(counters), V(int, n), M(told), V(int, last)
+#define SAP_K_list_fill(M, V)                                                                                          \
+    M(store), M(i_all), M(hit), M(offset), M(cursor), M(entry), M(counters), V(int, entry_room),                       \
+        V(struct sap_gpu_force, f)
+#define SAP_K_list_fill_outside(M, V) SAP_K_list_fill(M, V), V(struct sap_gpu_outside, outside)
+#define SAP_K_list_sort(M, V)                                                                                          \
+    M(offset), M(cursor), M(entry), M(counters), M(list), M(out), V(int, first_row), V(int, entry_room),               \
+        V(int, out_room), V(int, rows)
+#define SAP_K_list_more(M, V)     M(store), M(input), M(kept), M(extra), M(out), V(struct sap_gpu_batch, lists)
+#define SAP_K_batch(M, V)         M(predicted), M(input), M(kept), M(record), M(out), V(struct sap_gpu_batch, lists)
+#define SAP_K_neighbour(M, V)     M(rows), M(there), M(input), M(all_out), V(struct sap_gpu_neighbour_slabs, f)
+#define SAP_K_neighbour_put(M, V) M(rows), M(input), V(int, n), V(int, words), V(int, first)
+
+/* clang-format off */
+#define SAP_KERNELS_DIRECT(ROW)                                                                                        \
+    ROW(store_clear) ROW(store_address) ROW(store_stage) ROW(predict) ROW(pack) ROW(force) ROW(finish_sums)            \
+    ROW(finish_sums_outside) ROW(finish_merge) ROW(finish_nearest) ROW(finish_long) ROW(list_offsets) ROW(list_fill)   \
+    ROW(list_fill_outside) ROW(list_sort) ROW(list_more) ROW(batch) ROW(neighbour) ROW(neighbour_put)
 /* clang-format on */
 
 /* ---- tree: tree_given.h, tree_build.h, tree_moments.h, tree_rows.h, tree_search.h, tree_stops.h, tree_halo.h ---- */

@@ -100,7 +100,7 @@ static int get_shape(struct sap_gpu_loaded *l, const struct sap_gpu_set *set, in
     struct sap_gpu_kernels *k = &l->kernels;
     const struct sap_gpu_geometry *g = &k->geometry;
     const char *const name = sap_gpu_mode_name(set->order, mode);
-    struct sap_function **const many = &k->many[shape][mode], **const few = &k->few[shape][mode];
+    struct sap_function **const many = &k->many[shape][mode].handle, **const few = &k->few[shape][mode].handle;
     int status = SAP_DRIVER_OK;
     if (sap_gpu_has_many(set, shape, mode)) {
         status = get_function(l, 0, many, "many%d_%s_%s", sap_gpu_many_ipt[shape], name, kind);
@@ -121,16 +121,18 @@ static int get_force_functions(struct sap_gpu_loaded *l, const struct sap_gpu_se
     char kind[24], order[16] = "";
     if (set->order != 4) (void)snprintf(order, sizeof order, "order%d_", set->order);
     (void)snprintf(kind, sizeof kind, "%s%s", order, sap_precision_names[l->precision]);
-    int status = get_function(l, 0, &l->kernels.predict, "predict_%s", kind);
+    int status = get_function(l, 0, &l->kernels.predict.handle, "predict_%s", kind);
     for (int shape = 0; shape < SAP_GPU_SHAPES && shape < l->kernels.geometry.shapes; shape++)
         for (int mode = 0; sap_gpu_mode_name(set->order, mode) && !status; mode++)
             status = get_shape(l, set, shape, mode, kind);
-    if (!status && set->order == 4 && fp64) status = get_function(l, 0, &l->kernels.neighbour, "neighbour_%s", kind);
     if (!status && set->order == 4 && fp64)
-        status = get_function(l, 0, &l->kernels.neighbour_put, "neighbour_put_%s", kind);
-    if (!status && set->order == 2) status = get_function(l, 0, &l->kernels.pack, "pack_%s", kind);
+        status = get_function(l, 0, &l->kernels.neighbour.handle, "neighbour_%s", kind);
+    if (!status && set->order == 4 && fp64)
+        status = get_function(l, 0, &l->kernels.neighbour_put.handle, "neighbour_put_%s", kind);
+    if (!status && set->order == 2) status = get_function(l, 0, &l->kernels.pack.handle, "pack_%s", kind);
     for (int k = 0; k < 3 && set->order == 2 && !status; k++)
-        status = get_function(l, 0, &l->kernels.batch[k], "batch_%s_%s", sap_gpu_mode_name(2, k == 2 ? 3 : k), kind);
+        status =
+            get_function(l, 0, &l->kernels.batch[k].handle, "batch_%s_%s", sap_gpu_mode_name(2, k == 2 ? 3 : k), kind);
     return status;
 }
 
@@ -161,21 +163,21 @@ static int load(struct sap_gpu_loaded *l, const struct sap_embedded *e, const st
         if (status && !find_image(e, names[m])) (void)snprintf(why, room, "the library has no kernels '%s'", names[m]);
     }
     if (!status) status = get_force_functions(l, set, p->has_fp64);
-    if (!status) status = get_function(l, 1, &k->clear, "store_clear");
-    if (!status) status = get_function(l, 1, &k->address, "store_address");
+    if (!status) status = get_function(l, 1, &k->clear.handle, "store_clear");
+    if (!status) status = get_function(l, 1, &k->address.handle, "store_address");
     if (!status)
-        status =
-            get_function(l, 1, &k->stage, "store_stage%s%s", l->order > 4 ? "_order" : "", l->order > 4 ? order : "");
-    if (!status) status = get_function(l, 2, &k->sums, "finish_sums");
-    if (!status) status = get_function(l, 2, &k->sums_outside, "finish_sums_outside");
-    if (!status) status = get_function(l, 2, &k->merge, "finish_merge");
-    if (!status) status = get_function(l, 2, &k->longs, "finish_long");
-    if (!status) status = get_function(l, 2, &k->nearest, "finish_nearest");
-    if (!status) status = get_function(l, 3, &k->offsets, "list_offsets");
-    if (!status) status = get_function(l, 3, &k->fill, "list_fill");
-    if (!status) status = get_function(l, 3, &k->fill_outside, "list_fill_outside");
-    if (!status) status = get_function(l, 3, &k->sort, "list_sort");
-    if (!status) status = get_function(l, 3, &k->more, "list_more");
+        status = get_function(l, 1, &k->stage.handle, "store_stage%s%s", l->order > 4 ? "_order" : "",
+                              l->order > 4 ? order : "");
+    if (!status) status = get_function(l, 2, &k->sums.handle, "finish_sums");
+    if (!status) status = get_function(l, 2, &k->sums_outside.handle, "finish_sums_outside");
+    if (!status) status = get_function(l, 2, &k->merge.handle, "finish_merge");
+    if (!status) status = get_function(l, 2, &k->longs.handle, "finish_long");
+    if (!status) status = get_function(l, 2, &k->nearest.handle, "finish_nearest");
+    if (!status) status = get_function(l, 3, &k->offsets.handle, "list_offsets");
+    if (!status) status = get_function(l, 3, &k->fill.handle, "list_fill");
+    if (!status) status = get_function(l, 3, &k->fill_outside.handle, "list_fill_outside");
+    if (!status) status = get_function(l, 3, &k->sort.handle, "list_sort");
+    if (!status) status = get_function(l, 3, &k->more.handle, "list_more");
     return status;
 }
 

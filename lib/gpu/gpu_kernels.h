@@ -7,6 +7,7 @@
 
 #include <stddef.h>
 
+#include "gpu/gpu_kernel_list.h"
 #include "gpu/gpu_modes.h"
 
 struct sap_dev;
@@ -29,17 +30,35 @@ struct sap_gpu_geometry {
     unsigned stage, nearest, scan; /* threads per group of store_stage, finish_nearest, list_offsets */
 };
 
+/* A type of handles for each row of direct sums, so that a kernel is launched with its own parameters. */
+#define SAP_KERNEL_HANDLE(kernel)                                                                                      \
+    struct sap_kernel_##kernel {                                                                                       \
+        struct sap_function *handle; /* NULL: none */                                                                  \
+    };
+SAP_KERNELS_DIRECT(SAP_KERNEL_HANDLE)
+
 /* The kernels of one precision on one device. They live as long as the process. */
 struct sap_gpu_kernels {
     struct sap_gpu_geometry geometry;
-    struct sap_function *predict, *clear, *stage, *address, *sums, *merge, *nearest, *offsets, *fill, *sort;
-    struct sap_function *sums_outside, *fill_outside; /* for regular forces */
-    struct sap_function *many[SAP_GPU_SHAPES][SAP_GPU_MODES], *few[SAP_GPU_SHAPES][SAP_GPU_MODES]; /* NULL: none */
-    struct sap_function *neighbour, *neighbour_put; /* neighbour forces: order 4 on devices with fp64; else NULL */
-    /* of order 2: plain, zero, soft (device/batch.h); sums of long interaction lists */
-    struct sap_function *batch[3], *longs;
-    struct sap_function *more; /* batches with second moments or counts (device/batch_more.h) */
-    struct sap_function *pack; /* of order 2: predicted records from particles in device memory */
+    struct sap_kernel_store_clear clear;
+    struct sap_kernel_store_address address;
+    struct sap_kernel_store_stage stage;
+    struct sap_kernel_predict predict;
+    struct sap_kernel_force many[SAP_GPU_SHAPES][SAP_GPU_MODES], few[SAP_GPU_SHAPES][SAP_GPU_MODES];
+    struct sap_kernel_finish_sums sums;
+    struct sap_kernel_finish_merge merge;
+    struct sap_kernel_finish_nearest nearest;
+    struct sap_kernel_list_offsets offsets;
+    struct sap_kernel_list_fill fill;
+    struct sap_kernel_list_sort sort;
+    struct sap_kernel_finish_sums_outside sums_outside; /* for regular forces, like fill_outside */
+    struct sap_kernel_list_fill_outside fill_outside;
+    struct sap_kernel_neighbour neighbour; /* neighbour forces: of order 4 on devices with fp64, like neighbour_put */
+    struct sap_kernel_neighbour_put neighbour_put;
+    struct sap_kernel_batch batch[3];    /* of order 2: plain, zero, soft (device/batch.h) */
+    struct sap_kernel_finish_long longs; /* sums of long interaction lists */
+    struct sap_kernel_list_more more;    /* batches with second moments or counts (device/batch_more.h) */
+    struct sap_kernel_pack pack;         /* of order 2: predicted records from particles in device memory */
     int many_groups[SAP_GPU_SHAPES];
     /* blocks of a few-target kernel that a unit holds; 0: it cannot run on this device */
     int few_groups[SAP_GPU_SHAPES];

@@ -22,15 +22,6 @@
         sap_fp_release(caller_of_guarded);                                                                             \
     } while (0)
 
-/* Arguments of kernels. */
-#define MEM(buffer)                                                                                                    \
-    {                                                                                                                  \
-        (buffer).mem, 0                                                                                                \
-    }
-#define VALUE(x)                                                                                                       \
-    {                                                                                                                  \
-        &(x), sizeof(x)                                                                                                \
-    }
 #define COUNT(a) ((int)(sizeof(a) / sizeof(a)[0]))
 
 /* Launches groups[0] x groups[1] groups of `threads` threads, with n arguments; a driver status. */

@@ -15,6 +15,7 @@
 #include "driver/driver.h"
 #include "engine/engine.h"
 #include "gpu/gpu_devices.h"
+#include "gpu/gpu_direct_launch.h"
 #include "gpu/gpu_force.h"
 #include "gpu/gpu_kernels.h"
 #include "gpu/gpu_launch.h"
@@ -106,34 +107,37 @@ struct sap_gpu_outside sap_gpu_outside_of(const struct sap_gpu_slab *s)
 int sap_gpu_lists_fill(struct sap_gpu_slab *s, int ni)
 {
     const struct sap_driver *d = s->set->driver;
-    struct sap_gpu_sums *h = s->sums;
+    const struct sap_gpu_sums *const h = s->sums;
+    const struct sap_gpu_list_memory *const l = &h->lists;
     const struct sap_gpu_part *p = s->part;
     const struct sap_gpu_kernels *k = s->device->kernels;
-    const struct sap_gpu_outside outside = sap_gpu_outside_of(s);
     const int last = s->f.first_i + s->f.ni == ni;
-    const struct sap_argument offsets[] = {
-        MEM(h->lists.hit_count), MEM(h->lists.offset), MEM(h->lists.cursor), MEM(h->counters),
-        VALUE(s->f.ni),          MEM(p->counters),     VALUE(last)};
-    const struct sap_argument fill[] = {
-        {s->j, 0},           {s->i, 0},        MEM(h->lists.hit),    MEM(h->lists.offset), MEM(h->lists.cursor),
-        MEM(h->lists.entry), MEM(h->counters), VALUE(p->entry_room), VALUE(s->f),          VALUE(outside)};
     const int fill_groups = s->device->properties.units * FILL_GROUPS;
-    const unsigned one[2] = {1, 1}, groups[2] = {fill_groups > 0 ? (unsigned)fill_groups : 1, 1};
-    TRY(sap_gpu_launch(s->stream, d, k->offsets, one, k->geometry.scan, 0, offsets, COUNT(offsets)));
-    return sap_gpu_launch(s->stream, d, s->outside ? k->fill_outside : k->fill, groups, FILL_THREADS, 0, fill,
-                          COUNT(fill) - !s->outside);
+    const struct sap_gpu_grid one = {.stream = s->stream, .driver = d, .groups = {1, 1}, .threads = k->geometry.scan};
+    const struct sap_gpu_grid grid = {.stream = s->stream,
+                                      .driver = d,
+                                      .groups = {fill_groups > 0 ? (unsigned)fill_groups : 1, 1},
+                                      .threads = FILL_THREADS};
+    TRY(sap_direct_list_offsets(&one, k->offsets, l->hit_count.mem, l->offset.mem, l->cursor.mem, h->counters.mem,
+                                s->f.ni, p->counters.mem, last));
+    if (!s->outside)
+        return sap_direct_list_fill(&grid, k->fill, s->j, s->i, l->hit.mem, l->offset.mem, l->cursor.mem, l->entry.mem,
+                                    h->counters.mem, p->entry_room, s->f);
+    return sap_direct_list_fill_outside(&grid, k->fill_outside, s->j, s->i, l->hit.mem, l->offset.mem, l->cursor.mem,
+                                        l->entry.mem, h->counters.mem, p->entry_room, s->f, sap_gpu_outside_of(s));
 }
 
 int sap_gpu_lists_sort(struct sap_gpu_slab *s)
 {
     const struct sap_gpu_sums *h = s->sums;
     const struct sap_gpu_part *p = s->part;
-    const struct sap_argument sort[] = {
-        MEM(h->lists.offset), MEM(h->lists.cursor), MEM(h->lists.entry),  MEM(h->counters),    MEM(p->list_rows),
-        MEM(p->list_entries), VALUE(s->f.first_i),  VALUE(p->entry_room), VALUE(p->list_room), VALUE(s->f.ni)};
-    const unsigned groups[2] = {sap_gpu_sort_groups(s->f.ni), 1};
-    return sap_gpu_launch(s->stream, s->set->driver, s->device->kernels->sort, groups, SORT_THREADS, 0, sort,
-                          COUNT(sort));
+    const struct sap_gpu_grid grid = {.stream = s->stream,
+                                      .driver = s->set->driver,
+                                      .groups = {sap_gpu_sort_groups(s->f.ni), 1},
+                                      .threads = SORT_THREADS};
+    return sap_direct_list_sort(&grid, s->device->kernels->sort, h->lists.offset.mem, h->lists.cursor.mem,
+                                h->lists.entry.mem, h->counters.mem, p->list_rows.mem, p->list_entries.mem,
+                                s->f.first_i, p->entry_room, p->list_room, s->f.ni);
 }
 
 int sap_gpu_lists_close(struct sap_gpu_slab *s, int ni)

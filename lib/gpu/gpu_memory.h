@@ -27,6 +27,13 @@ int sap_gpu_reserve_pinned(const struct sap_driver *driver, struct sap_dev *dev,
                            size_t bytes);
 void sap_gpu_free(const struct sap_driver *driver, struct sap_gpu_buffer *b);
 
+static inline void sap_gpu_exchange(struct sap_gpu_buffer *a, struct sap_gpu_buffer *b)
+{
+    const struct sap_gpu_buffer was = *a;
+    *a = *b;
+    *b = was;
+}
+
 /* Synchronise pinned memory before and after kernels that access it (lib/driver/driver.h). */
 int sap_gpu_to_device(struct sap_stream *stream, const struct sap_driver *d, struct sap_mem *mem, size_t at,
                       size_t bytes);

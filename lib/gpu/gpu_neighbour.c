@@ -21,7 +21,7 @@ static int suits_device(const struct sap_gpu_store *store, const struct sap_neig
 {
     const struct sap_gpu_set *const set = store->set;
     double members = 0;
-    if (!set->device[0].kernels->neighbour) return 0;
+    if (!set->device[0].kernels->neighbour.handle) return 0;
     for (int i = 0; l->length && i < l->ni; i++) members += l->length[i] > 0 ? l->length[i] : 0;
     return members >= set->tuning.cpu_below_neighbour;
 }

@@ -16,6 +16,7 @@
 #include "engine/jstore.h"
 #include "engine/small_forces.h"
 #include "gpu/gpu_devices.h"
+#include "gpu/gpu_direct_launch.h"
 #include "gpu/gpu_kernels.h"
 #include "gpu/gpu_launch.h"
 #include "gpu/gpu_memory.h"
@@ -138,16 +139,20 @@ static int bring_changes(const struct slab_call *w, const struct sap_gpu_share *
     const size_t row = (size_t)words * sizeof(double), bytes = (size_t)first * sizeof(int) + (size_t)n * row;
     const int vectors = h->device->kernels->geometry.lanes > 1;
     const unsigned size = vectors ? 1 : 256;
-    const unsigned groups[2] = {vectors ? 1 : (unsigned)(((size_t)n * (size_t)words + size - 1) / size), 1};
+    const struct sap_gpu_grid grid = {
+        .stream = h->stream,
+        .driver = d,
+        .groups = {vectors ? 1 : (unsigned)(((size_t)n * (size_t)words + size - 1) / size), 1},
+        .threads = size};
     if (n == 0) return SAP_DRIVER_OK;
     TRY(sap_gpu_reserve_pinned(d, h->device->dev, &c->update_host, bytes));
     TRY(sap_gpu_reserve(d, h->device->dev, &c->update, bytes));
     struct changed_rows changes = {g, (char *)c->update_host.host + (size_t)first * sizeof(int), row};
     memcpy(c->update_host.host, g->changed, (size_t)n * sizeof *g->changed);
     sap_team_for(sap_threads_few(n / THREAD_ROWS), n, THREAD_ROWS / 4, copy_changes, &changes);
-    const struct sap_argument a[] = {MEM(c->rows), MEM(c->update), VALUE(n), VALUE(words), VALUE(first)};
     TRY(d->copy_in(h->stream, c->update.mem, 0, c->update_host.host, bytes));
-    return sap_gpu_launch(h->stream, d, h->device->kernels->neighbour_put, groups, size, 0, a, COUNT(a));
+    return sap_direct_neighbour_put(&grid, h->device->kernels->neighbour_put, c->rows.mem, c->update.mem, n, words,
+                                    first);
 }
 
 /* Updates the rows of a device, in stream order. */
@@ -265,14 +270,17 @@ static int send(const struct slab_call *w, struct place *p)
     const struct sap_gpu_share *h = &w->store->share[p->device];
     const struct copy *c = &w->all->copy[p->device];
     const int vectors = h->device->kernels->geometry.lanes > 1, of_group = vectors ? 1 : GROUP / SAP_CPU_LANES;
-    const unsigned groups[2] = {(unsigned)((p->rows + of_group - 1) / of_group), 1};
+    const struct sap_gpu_grid grid = {.stream = h->stream,
+                                      .driver = d,
+                                      .groups = {(unsigned)((p->rows + of_group - 1) / of_group), 1},
+                                      .threads = vectors ? 1 : GROUP};
     struct sap_gpu_neighbour_slabs f = w->f;
     f.ni = p->rows;
     f.lists = (int)(sizeof(struct sap_gpu_neighbour_row) / sizeof(int)) * p->rows;
-    const struct sap_argument a[] = {MEM(c->rows), MEM(c->there), MEM(p->input), MEM(p->out), VALUE(f)};
     p->under_way = 1;
     TRY(d->copy_in(h->stream, p->input.mem, 0, p->host.host, input_bytes(p)));
-    TRY(sap_gpu_launch(h->stream, d, h->device->kernels->neighbour, groups, vectors ? 1 : GROUP, 0, a, COUNT(a)));
+    TRY(sap_direct_neighbour(&grid, h->device->kernels->neighbour, c->rows.mem, c->there.mem, p->input.mem, p->out.mem,
+                             f));
     if (d->pinned_to_host) TRY(d->pinned_to_host(h->stream, p->out.mem, 0, (size_t)p->rows * OUT * sizeof(double)));
     return d->event_record(p->done, h->stream);
 }

@@ -155,12 +155,12 @@ struct sap_gpu_shape sap_gpu_choose_shape(const struct sap_gpu_set *set, const s
     const int units = device->properties.units > 0 ? device->properties.units : 1;
     struct candidate best = try_many(t, g, units, 0, ni, superpackets), c;
     for (int which = 1; which < g->shapes; which++) {
-        if (!device->kernels->many[which][mode]) continue;
+        if (!device->kernels->many[which][mode].handle) continue;
         c = try_many(t, g, units, which, ni, superpackets);
         keep_better(&best, &c);
     }
     for (int which = 0; which < g->shapes; which++) {
-        if (!device->kernels->few[which][mode] || device->kernels->few_groups[which] == 0) continue;
+        if (!device->kernels->few[which][mode].handle || device->kernels->few_groups[which] == 0) continue;
         try_all_few(&best, set, device->kernels, units, which, ni, superpackets);
     }
     best.shape.fused = !best.shape.many && g->staged && !predicted && blocks(ni, best.shape.rows_per_group) <= 2;

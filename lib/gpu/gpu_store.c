@@ -9,6 +9,7 @@
 #include "driver/driver.h"
 #include "engine/jstore.h"
 #include "gpu/gpu_devices.h"
+#include "gpu/gpu_direct_launch.h"
 #include "gpu/gpu_kernels.h"
 #include "gpu/gpu_launch.h"
 #include "gpu/gpu_lists.h"
@@ -33,10 +34,11 @@ int sap_gpu_store_clear(const struct sap_gpu_store *store, const struct sap_gpu_
                         const struct sap_gpu_buffer *in, int from, int to)
 {
     const int columns = store->set->columns;
-    const struct sap_argument a[] = {MEM(*in), VALUE(columns), VALUE(from), VALUE(to)};
-    const unsigned groups[2] = {(unsigned)((to - from) * columns), 1};
-    return sap_gpu_launch(share->stream, store->set->driver, share->device->kernels->clear, groups, 256, 0, a,
-                          COUNT(a));
+    const struct sap_gpu_grid grid = {.stream = share->stream,
+                                      .driver = store->set->driver,
+                                      .groups = {(unsigned)((to - from) * columns), 1},
+                                      .threads = 256};
+    return sap_direct_store_clear(&grid, share->device->kernels->clear, in->mem, columns, from, to);
 }
 
 static int clear_superpackets(const struct sap_gpu_store *store, struct sap_gpu_share *share, int to)
@@ -186,17 +188,17 @@ static int send(struct sap_gpu_store *store, struct sap_gpu_share *share, const 
     const struct sap_driver *d = store->set->driver;
     struct sap_gpu_staging *s = &share->update[share->next_update];
     const int n = share->updates, parts = units * (int)(sizeof(struct sap_gpu_i) / 16);
-    const struct sap_argument a[] = {MEM(share->j),      MEM(s->buffer),         VALUE(n),
-                                     MEM(share->sums.i), {i ? i->mem : NULL, 0}, VALUE(parts)};
     const unsigned threads = share->device->kernels->geometry.stage;
     const int for_updates = (n + 15) / 16, for_i = (parts + (int)threads - 1) / (int)threads;
     int groups_wanted = for_updates > for_i ? for_updates : for_i;
     if (groups_wanted == 0) return SAP_DRIVER_OK;
     if (groups_wanted > 1024) groups_wanted = 1024;
-    const unsigned groups[2] = {(unsigned)groups_wanted, 1};
+    const struct sap_gpu_grid grid = {
+        .stream = share->stream, .driver = d, .groups = {(unsigned)groups_wanted, 1}, .threads = threads};
     if (n > 0) TRY(sap_gpu_to_device(share->stream, d, s->buffer.mem, 0, (size_t)n * store->set->update));
     if (i) TRY(sap_gpu_to_device(share->stream, d, i->mem, 0, (size_t)units * sizeof(struct sap_gpu_i)));
-    TRY(sap_gpu_launch(share->stream, d, share->device->kernels->stage, groups, threads, 0, a, COUNT(a)));
+    TRY(sap_direct_store_stage(&grid, share->device->kernels->stage, share->j.mem, s->buffer.mem, n, share->sums.i.mem,
+                               i ? i->mem : NULL, parts));
     share->updates = 0;
     if (n == 0) return SAP_DRIVER_OK;
     TRY(d->event_record(s->read, share->stream));
@@ -451,9 +453,9 @@ int sap_gpu_store_predict(struct sap_gpu_store *store, struct sap_gpu_share *sha
     sums->valid = 0;
     const size_t bytes = (size_t)share->room * SUPER * store->set->working;
     TRY(sap_gpu_reserve(d, share->device->dev, &sums->predicted, bytes));
-    const struct sap_argument a[] = {MEM(share->j), MEM(sums->predicted), VALUE(*f)};
-    const unsigned groups[2] = {(unsigned)f->superpackets * (SUPER / 256), 1};
-    TRY(sap_gpu_launch(share->stream, d, share->device->kernels->predict, groups, 256, 0, a, COUNT(a)));
+    const struct sap_gpu_grid grid = {
+        .stream = share->stream, .driver = d, .groups = {(unsigned)f->superpackets * (SUPER / 256), 1}, .threads = 256};
+    TRY(sap_direct_predict(&grid, share->device->kernels->predict, share->j.mem, sums->predicted.mem, *f));
     sums->valid = 1;
     sums->time = f->time;
     sums->nj = f->nj;

@@ -2,6 +2,7 @@
 #include "gpu/gpu_sums.h"
 
 #include "gpu/gpu_devices.h"
+#include "gpu/gpu_direct_launch.h"
 #include "gpu/gpu_kernels.h"
 #include "gpu/gpu_launch.h"
 
@@ -24,19 +25,18 @@ int sap_gpu_launch_force(const struct sap_gpu_slab *s)
     const struct sap_gpu_shape *shape = &s->shape;
     const struct sap_gpu_kernels *k = s->device->kernels;
     struct sap_mem *const sums = s->f.lone ? s->out : h->record.mem;
-    const struct sap_argument a[] = {
-        {s->j, 0},   MEM(h->predicted), {s->i, 0},        {sums, 0},   MEM(h->near),
-        MEM(l->hit), MEM(l->hit_count), MEM(h->counters), VALUE(s->f), VALUE(shape->rows_per_group)};
     const unsigned rows = (unsigned)((s->f.ni + shape->rows_per_group - 1) / shape->rows_per_group);
-    if (shape->many) {
-        const unsigned groups[2] = {rows, (unsigned)s->f.superpackets};
-        return sap_gpu_launch(s->stream, s->set->driver, k->many[shape->which][s->mode], groups,
-                              (unsigned)k->geometry.many_threads, 0, a, COUNT(a));
+    const unsigned superpackets = (unsigned)s->f.superpackets;
+    struct sap_gpu_grid grid = {.stream = s->stream, .driver = s->set->driver, .groups = {rows, superpackets}};
+    grid.threads = (unsigned)k->geometry.many_threads;
+    if (!shape->many) {
+        grid.groups[0] = superpackets, grid.groups[1] = rows;
+        grid.threads = (unsigned)k->geometry.few_threads;
+        grid.shared = sap_gpu_few_shared(s->set, &k->geometry, shape->which);
     }
-    const unsigned groups[2] = {(unsigned)s->f.superpackets, rows};
-    return sap_gpu_launch(s->stream, s->set->driver, k->few[shape->which][s->mode], groups,
-                          (unsigned)k->geometry.few_threads, sap_gpu_few_shared(s->set, &k->geometry, shape->which), a,
-                          COUNT(a));
+    return sap_direct_force(&grid, (shape->many ? k->many : k->few)[shape->which][s->mode], s->j, h->predicted.mem,
+                            s->i, sums, h->near.mem, l->hit.mem, l->hit_count.mem, h->counters.mem, s->f,
+                            shape->rows_per_group);
 }
 
 /* Merging two accumulators takes as long as three deposits, so no more lanes are used than keep a unit busy. */
@@ -52,9 +52,10 @@ int sap_gpu_sharing_lanes(const struct sap_gpu_slab *s, const struct sap_gpu_for
 int sap_gpu_launch_sums(const struct sap_gpu_slab *s, struct sap_mem *out, const struct sap_gpu_force *f)
 {
     const int parts = sap_gpu_sharing_lanes(s, f);
-    const struct sap_argument a[] = {MEM(s->sums->record), {out, 0}, VALUE(*f), VALUE(parts)};
-    const unsigned rows = (unsigned)(((long long)f->ni * parts + 127) / 128), groups[2] = {rows, (unsigned)f->sums};
-    return sap_gpu_launch(s->stream, s->set->driver, s->device->kernels->sums, groups, 128, 0, a, COUNT(a));
+    const unsigned rows = (unsigned)(((long long)f->ni * parts + 127) / 128);
+    const struct sap_gpu_grid grid = {
+        .stream = s->stream, .driver = s->set->driver, .groups = {rows, (unsigned)f->sums}, .threads = 128};
+    return sap_direct_finish_sums(&grid, s->device->kernels->sums, s->sums->record.mem, out, *f, parts);
 }
 
 void sap_gpu_sums_free(const struct sap_driver *driver, struct sap_gpu_sums *s)

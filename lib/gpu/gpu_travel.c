@@ -12,6 +12,7 @@
 #include "device/gpu_layout.h"
 #include "driver/driver.h"
 #include "gpu/gpu_devices.h"
+#include "gpu/gpu_direct_launch.h"
 #include "gpu/gpu_kernels.h"
 #include "gpu/gpu_launch.h"
 #include "gpu/gpu_memory.h"
@@ -127,12 +128,12 @@ static int set_addresses(const struct sap_gpu_store *from, const struct travel *
                          const struct sap_travel_part *p)
 {
     const struct sap_gpu_share *const share = &from->share[0];
-    const int columns = from->set->columns, to = at + n;
-    const struct sap_argument a[] = {MEM(t->hold),    VALUE(columns),      VALUE(at),         VALUE(to),
-                                     VALUE(p->block), VALUE(p->processes), VALUE(p->process), VALUE(p->before)};
-    const unsigned groups[2] = {(unsigned)n * (SUPER / 256), 1};
-    return sap_gpu_launch(share->stream, from->set->driver, share->device->kernels->address, groups, 256, 0, a,
-                          COUNT(a));
+    const struct sap_gpu_grid grid = {.stream = share->stream,
+                                      .driver = from->set->driver,
+                                      .groups = {(unsigned)n * (SUPER / 256), 1},
+                                      .threads = 256};
+    return sap_direct_store_address(&grid, share->device->kernels->address, t->hold.mem, from->set->columns, at, at + n,
+                                    p->block, p->processes, p->process, p->before);
 }
 
 static int pack_part(struct sap_gpu_store *from, struct sap_gpu_store *store, int at, const struct sap_travel_part *p)

@@ -187,6 +187,18 @@ static void same_halo(const struct planted *p, const struct tree_particles *m, i
     free(wanted);
 }
 
+/* Nothing is selected for parts of which none has targets; it is the first selection of the tree. */
+static void select_for_none(sapporo_tree *t, int room)
+{
+    struct sap_halo_region *const regions = memory(PARTS * (size_t)room, sizeof *regions);
+    const struct sap_halo_wish wish = {.parts = PARTS, .room = room, .level_most = 22, .region = regions};
+    int count[PARTS][2];
+    for (int r = 0; r < PARTS * room; r++) regions[r].strictness = -1;
+    assert_int_equal(sapporo_tree_part_select(t, &wish, count), SAPPORO_OK);
+    for (int part = 0; part < PARTS; part++) assert_true(count[part][0] == 0 && count[part][1] == 0);
+    free(regions);
+}
+
 static void check(const struct tree_particles *m, sapporo_tree_options how, int room)
 {
     struct planted p = {.tree = NULL};
@@ -198,6 +210,7 @@ static void check(const struct tree_particles *m, sapporo_tree_options how, int 
     assert_true(sapporo_tree_part_selects(p.tree));
     assert_int_equal(sapporo_tree_set(p.tree, &set), SAPPORO_OK);
     assert_int_equal(sapporo_tree_build(p.tree), SAPPORO_OK);
+    select_for_none(p.tree, room);
     for (int refreshed = 0; refreshed < 2; refreshed++) {
         copy_nodes(&p, m, room);
         same_halo(&p, m, room);

@@ -17,19 +17,24 @@ expand() {
     $cc -E -P -x c -Ilib -I"$2" -I"$work" "$1" | tr -s ' \t\n' '   '
 }
 
+# written: rows as `kernels` writes kernels
+written() {
+    tr ';' '\n' |
+        sed 's/M(\([a-z_0-9]*\))/memory \1/g; s/V(\([^,]*\), \([a-z_0-9]*\))/\1 \2/g; s/^ *//; s/ *: */: /; /^$/d' | sort
+}
+
 # rows MODULE
 rows() {
     printf '#include "gpu/gpu_kernel_list.h"\n#define ROW(f, kernel, threads) kernel: SAP_K_##kernel(M, V);\n%s(ROW, ROW, )\n' \
         "SAP_KERNELS_$(echo "$1" | tr '[:lower:]' '[:upper:]')" >"$work/rows.c"
-    expand "$work/rows.c" lib | tr ';' '\n' |
-        sed 's/M(\([a-z_0-9]*\))/memory \1/g; s/V(\([^,]*\), \([a-z_0-9]*\))/\1 \2/g; s/^ *//; s/ *: */: /; /^$/d' | sort
+    expand "$work/rows.c" lib | written
 }
 
-# kernels FILE FOLDER: those that a program defines
+# kernels FILE FOLDER: those that a program defines; memory that a group shares, an argument in OpenCL C, is left out
 kernels() {
     expand "$1" "$2" |
         grep -oE '(__kernel|__global__)[^;{}]*\) ?\{' |
-        sed 's/__launch_bounds__([^()]*) *//' |
+        sed 's/__launch_bounds__(.*) *\([a-z_][a-z_0-9]* *([^()]*) *{\)$/\1/; s/, *__local [a-z0-9_]* *\* *sap_shared *)/)/; s/ *) *{$/) {/' |
         sed 's/^[^{]*void \([a-z_0-9]*\) *(/\1: /; s/) *{$//' |
         awk -F ': ' '{
             n = split($2, parameter, ", *")
@@ -55,6 +60,30 @@ for module in primitives tree tree_walk_sp tree_walk_dp tree_spline_sp tree_spli
         [ -s "$work/kernels" ] && diff "$work/rows" "$work/kernels" >"$work/log" 2>&1
         verdict $? "rows and kernels of $folder/$module are the same"
     done
+done
+
+# ---- direct sums: a row is that of many kernels
+
+printf '#include "gpu/gpu_kernel_list.h"\n#define ROW(kernel) kernel: SAP_K_##kernel(M, V);\nSAP_KERNELS_DIRECT(ROW)\n' \
+    >"$work/rows.c"
+expand "$work/rows.c" lib | written >"$work/rows"
+
+# of_row: the kernels of standard input by the names of their rows
+of_row() {
+    sed -E 's/^(many|few)[0-9]+_[a-z0-9_]*:/force:/; s/^(predict|pack|neighbour_put|neighbour)_[a-z0-9_]*:/\1:/
+        s/^batch_(plain|zero|soft)_[a-z0-9_]*:/batch:/; s/^(store_stage)_order[68]:/\1:/' | sort -u
+}
+
+for language in ocl:cl cuda:cu; do
+    folder=kernels_${language%:*}
+    for program in "$folder"/force*."${language#*:}" "$folder"/store.* "$folder"/finish.* "$folder"/lists.*; do
+        kernels "$program" "$folder" >"$work/kernels"
+        [ -s "$work/kernels" ] || echo "$program has no kernels"
+        of_row <"$work/kernels" >>"$work/all"
+    done
+    sort -u "$work/all" | diff "$work/rows" - >"$work/log" 2>&1
+    verdict $? "rows and kernels of direct sums in $folder are the same"
+    rm "$work/all"
 done
 
 # ---- a launch that differs from its row
@@ -88,6 +117,33 @@ memory in place of a value:s, k, 1, m, m, t, m
 another struct:s, k, 1, m, m, w, 2
 values in another order:s, k, 1, m, m, 2, t
 kernels of another struct:s, p, 1, m, m, t, 2
+END
+
+# compiles_sums ARGUMENTS: whether a launch of the kernel that predicts does
+compiles_sums() {
+    cat >"$work/launch.c" <<END
+#include "gpu/gpu_direct_launch.h"
+int f(const struct sap_gpu_grid *g, const struct sap_gpu_kernels *k, struct sap_mem *m, struct sap_gpu_force f,
+      struct sap_gpu_batch b);
+int f(const struct sap_gpu_grid *g, const struct sap_gpu_kernels *k, struct sap_mem *m, struct sap_gpu_force f,
+      struct sap_gpu_batch b)
+{
+    return (void)g, (void)k, (void)m, (void)f, (void)b, sap_direct_predict($1);
+}
+END
+    # shellcheck disable=SC2086 # CC may have arguments
+    $cc -std=c11 -Wall -Werror -Iinclude -Ilib -fsyntax-only "$work/launch.c" >"$work/log" 2>&1
+}
+
+compiles_sums 'g, k->predict, m, m, f'
+verdict $? "a launch of direct sums as in its row compiles"
+while IFS=: read -r title launch; do
+    ! compiles_sums "$launch"
+    verdict $? "a launch of direct sums with $title does not compile"
+done <<'END'
+an argument too few:g, k->predict, m, m
+another struct:g, k->predict, m, m, b
+a kernel of other parameters:g, k->clear, m, m, f
 END
 
 exit $((failures > 0))

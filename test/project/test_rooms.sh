@@ -33,10 +33,28 @@ gpu_session          gpu_devices gpu_kernels gpu_launch gpu_memory gpu_status
 gpu_copies           gpu_launch gpu_session
 gpu_modes            gpu_devices
 gpu_shape            gpu_devices gpu_kernels gpu_modes gpu_sums
-gpu_sums             gpu_devices gpu_kernels gpu_launch gpu_lists gpu_memory gpu_shape
+gpu_sums             gpu_devices gpu_direct_launch gpu_kernels gpu_launch gpu_lists gpu_memory gpu_shape
 tree/gpu_given       gpu_launch gpu_memory gpu_session tree/gpu_kernels tree/gpu_lengths
 tree/gpu_kernels     gpu_kernel_list gpu_kernels gpu_launch gpu_primitives gpu_session
-stepper/gpu_direct   gpu_devices gpu_kernels gpu_launch gpu_shape gpu_status gpu_sums stepper/gpu_stepper
+tree/gpu_lengths     gpu_kernel_list gpu_kernels gpu_launch gpu_memory gpu_session tree/gpu_kernels tree/gpu_nodes tree/gpu_targets
+tree/gpu_nodes       gpu_launch gpu_memory gpu_session tree/gpu_kernels
+tree/gpu_targets     gpu_launch gpu_memory gpu_primitives gpu_session tree/gpu_kernels tree/gpu_lengths
+tree/gpu_builder     gpu_launch gpu_memory gpu_session tree/gpu_kdtree
+tree/gpu_kdtree      gpu_kernel_list gpu_kernels gpu_launch gpu_session tree/gpu_builder tree/gpu_kernels tree/gpu_nodes tree/gpu_targets
+tree/gpu_octree      gpu_launch gpu_primitives tree/gpu_builder tree/gpu_kernels tree/gpu_nodes
+tree/gpu_frame       gpu_launch tree/gpu_builder tree/gpu_given tree/gpu_kernels tree/gpu_lengths
+tree/gpu_ahead       gpu_launch tree/gpu_given tree/gpu_kernels
+tree/gpu_stops       gpu_launch gpu_primitives tree/gpu_built tree/gpu_kernels
+tree/gpu_search      gpu_launch tree/gpu_built tree/gpu_kernels
+tree/gpu_structure   gpu_launch tree/gpu_built
+tree/gpu_halo        gpu_launch tree/gpu_built
+tree/gpu_regions     gpu_launch gpu_memory gpu_primitives tree/gpu_built tree/gpu_kernels tree/gpu_structure
+tree/gpu_selection   gpu_launch gpu_memory gpu_primitives tree/gpu_built tree/gpu_kernels
+tree/gpu_active      gpu_launch gpu_primitives tree/gpu_built tree/gpu_kernels
+tree/gpu_positions   gpu_launch tree/gpu_targets
+tree/gpu_results     gpu_launch gpu_memory gpu_session tree/gpu_given tree/gpu_kernels
+tree/gpu_walk        gpu_launch gpu_primitives tree/gpu_built tree/gpu_kernels tree/gpu_results tree/gpu_stops
+stepper/gpu_direct   gpu_devices gpu_direct_launch gpu_kernels gpu_launch gpu_shape gpu_status gpu_sums stepper/gpu_stepper
 '
 
 # Folders whose files do not call each other in circles.

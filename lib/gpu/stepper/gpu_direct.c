@@ -9,6 +9,7 @@
 #include "device/gpu_layout.h"
 #include "engine/units.h"
 #include "gpu/gpu_devices.h"
+#include "gpu/gpu_direct_launch.h"
 #include "gpu/gpu_kernels.h"
 #include "gpu/gpu_launch.h"
 #include "gpu/gpu_shape.h"
@@ -133,9 +134,12 @@ static int pack_sources(struct sap_gpu_stepper *s, int superpackets)
     struct sap_gpu_buffer *const predicted = &s->direct->sums.predicted;
     const int n = s->order.massive;
     TRY(sap_session_reserve(s->session, predicted, (size_t)superpackets * SUPER * s->session->set->working));
-    const struct sap_argument a[] = {MEM(*particles_of(s)), MEM(*predicted), VALUE(n), VALUE(superpackets)};
-    return sap_session_launch(s->session, s->session->device->kernels->pack, superpackets * (SUPER / 256), 256, a,
-                              COUNT(a));
+    const struct sap_gpu_grid grid = {.stream = s->session->stream,
+                                      .driver = s->session->driver,
+                                      .groups = {(unsigned)superpackets * (SUPER / 256), 1},
+                                      .threads = 256};
+    return sap_direct_pack(&grid, s->session->device->kernels->pack, particles_of(s)->mem, predicted->mem, n,
+                           superpackets);
 }
 
 static int list_targets(struct sap_gpu_stepper *s, int active)

@@ -46,12 +46,12 @@ int sap_stepper_arrange(struct sap_gpu_stepper *s, const double *mass)
 
 const struct sap_gpu_buffer *sap_stepper_rows_a(const struct sap_gpu_stepper *s)
 {
-    return s->own_rows ? &s->row_a : s->t->picked ? &s->t->picked_acc : &s->t->acc;
+    return s->own_rows ? &s->row_a : sap_gpu_results_acc(&s->t->results);
 }
 
 const struct sap_gpu_buffer *sap_stepper_rows_pot(const struct sap_gpu_stepper *s)
 {
-    return s->own_rows ? &s->row_pot : s->t->picked ? &s->t->picked_pot : &s->t->pot;
+    return s->own_rows ? &s->row_pot : sap_gpu_results_pot(&s->t->results);
 }
 
 int sap_stepper_own_rows(struct sap_gpu_stepper *s, int rows)
@@ -71,7 +71,7 @@ int sap_stepper_no_force(struct sap_gpu_stepper *s, int rows)
 
 static struct sap_stepper_range range_of(const struct sap_gpu_host_tree *t)
 {
-    struct sap_stepper_range range = {.unit = t->t.unit, .most = SAP_TREE_FARTHEST, .wrong = NAN};
+    struct sap_stepper_range range = {.unit = t->frame.unit, .most = SAP_TREE_FARTHEST, .wrong = NAN};
     for (int c = 0; c < 3; c++) range.low[c] = t->cube.low[c];
     return range;
 }
@@ -79,12 +79,11 @@ static struct sap_stepper_range range_of(const struct sap_gpu_host_tree *t)
 /* Copies rows of the tree's last force to rows from `first` on. */
 static int join(struct sap_gpu_stepper *s, const struct sap_step_active *active, int first, int rows)
 {
-    struct sap_gpu_host_tree *const t = s->t;
-    const struct sap_stepper_range range = range_of(t);
+    const struct sap_gpu_results *const r = &s->t->results;
+    const struct sap_stepper_range range = range_of(s->t);
     const int has_active = active->n < s->n, is_massless = first >= active->massive;
-    const int picked = !is_massless && t->picked;
-    const struct sap_gpu_buffer *const acc = picked ? &t->picked_acc : &t->acc, *const pot =
-                                                                                    picked ? &t->picked_pot : &t->pot;
+    const struct sap_gpu_buffer *const acc = is_massless ? &r->acc : sap_gpu_results_acc(r);
+    const struct sap_gpu_buffer *const pot = is_massless ? &r->pot : sap_gpu_results_pot(r);
     return sap_launch_stepper_join(s->session, s->f, rows, acc->mem, pot->mem, s->given->particle.mem, s->active.mem,
                                    s->row_a.mem, s->row_pot.mem, has_active, is_massless, first, rows, range);
 }
@@ -97,10 +96,11 @@ static int massless_force(struct sap_gpu_stepper *s, const struct sap_step *step
     const int has_sizes = s->settings.by_acceleration && !step->start;
     TRY(sap_session_reserve(s->session, &s->row_a, (size_t)s->room * 3 * sizeof(double)));
     TRY(sap_session_reserve(s->session, &s->row_pot, (size_t)s->room * sizeof(double)));
-    TRY(sap_session_reserve(s->session, &t->place_given, (size_t)rows * 4 * sizeof(double)));
-    TRY(sap_session_reserve(s->session, &t->place_a, (size_t)rows * sizeof(double)));
+    TRY(sap_session_reserve(s->session, &t->positions.given, (size_t)rows * 4 * sizeof(double)));
+    TRY(sap_session_reserve(s->session, &t->positions.a, (size_t)rows * sizeof(double)));
     TRY(sap_launch_stepper_massless(s->session, s->f, rows, s->given->particle.mem, s->given->a.mem, s->active.mem,
-                                    t->place_given.mem, t->place_a.mem, has_active, has_sizes, first, rows, range));
+                                    t->positions.given.mem, t->positions.a.mem, has_active, has_sizes, first, rows,
+                                    range));
     TRY(sap_gpu_tree_force_massless(t, rows, has_sizes));
     return join(s, active, first, rows);
 }
@@ -112,9 +112,9 @@ static int massive_force(struct sap_gpu_stepper *s, const struct sap_step_active
     const int some = active->massive < s->order.massive;
     const sapporo_tree_request request = {
         .size = sizeof request, .ni = active->massive, .active = some ? &listed : NULL};
-    s->t->listed = &s->active;
+    s->t->active.listed = &s->active;
     const int status = sap_gpu_tree_force(s->t, &request, NULL, NULL);
-    s->t->listed = NULL;
+    s->t->active.listed = NULL;
     return status;
 }
 

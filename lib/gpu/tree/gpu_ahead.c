@@ -1,52 +1,40 @@
-/* gpu_ahead.c - a build for a later time on an accelerator, from positions extrapolated from those of earlier calls. */
+/* gpu_ahead.c - see gpu_ahead.h. */
+#include "gpu/tree/gpu_ahead.h"
+
 #include "engine/tree_limits.h"
 #include "gpu/gpu_launch.h"
 #include "gpu/tree/gpu_kernels.h"
-#include "gpu/tree/gpu_tree.h"
 
-int sap_gpu_tree_past(struct sap_gpu_host_tree *t, int keeps)
+int sap_gpu_ahead_keep(struct sap_gpu_ahead *past, const struct sap_gpu_session *s, const struct sap_gpu_given *given,
+                       int keeps)
 {
     const size_t each = 4 * sizeof(double);
-    for (int k = 0; k < 2; k++)
-        TRY(sap_session_reserve(&t->session, &t->past_x[k], ((size_t)t->given.room + 1) * each));
+    for (int k = 0; k < 2; k++) TRY(sap_session_reserve(s, &past->x[k], ((size_t)given->room + 1) * each));
     if (!keeps) return SAP_DRIVER_OK;
-    const struct sap_gpu_buffer oldest = t->past_x[1];
-    t->past_x[1] = t->past_x[0];
-    t->past_x[0] = oldest;
-    t->past[1] = t->past[0];
-    t->past[0] = -1;
-    if (t->given.n > 0)
-        TRY(sap_session_copy(&t->session, t->past_x[0].mem, 0, t->given.particle.mem, 0, (size_t)t->given.n * each));
-    t->past[0] = t->given.n;
+    sap_gpu_exchange(&past->x[0], &past->x[1]);
+    past->n[1] = past->n[0];
+    past->n[0] = -1;
+    if (given->n > 0) TRY(sap_session_copy(s, past->x[0].mem, 0, given->particle.mem, 0, (size_t)given->n * each));
+    past->n[0] = given->n;
     return SAP_DRIVER_OK;
 }
 
-static void exchange_particles(struct sap_gpu_host_tree *t)
+int sap_gpu_ahead_extrapolate(struct sap_gpu_ahead *past, const struct sap_gpu_session *s,
+                              const struct sap_gpu_given *given, double lead)
 {
-    const struct sap_gpu_buffer particle = t->given.particle;
-    t->given.particle = t->past_x[1];
-    t->past_x[1] = particle;
+    const int n = given->n, bends = past->n[1] == n;
+    past->n[1] = -1;
+    return sap_launch_tree_ahead(s, given->f, n, given->particle.mem, past->x[0].mem, past->x[1].mem, bends, lead,
+                                 SAP_TREE_LIMIT, n);
 }
 
-int sap_gpu_tree_build_ahead(struct sap_gpu_host_tree *t, double lead)
+void sap_gpu_ahead_exchange(struct sap_gpu_ahead *past, struct sap_gpu_given *given)
 {
-    const int n = t->given.n, bends = t->past[1] == n;
-    if (n == 0 || t->past[0] != n) return sap_gpu_tree_build(t);
-    TRY(sap_gpu_tree_check_range(t));
-    t->past[1] = -1;
-    TRY(sap_launch_tree_ahead(&t->session, t->f, n, t->given.particle.mem, t->past_x[0].mem, t->past_x[1].mem, bends,
-                              lead, SAP_TREE_LIMIT, n));
-    exchange_particles(t);
-    const int status = sap_gpu_tree_build(t);
-    exchange_particles(t);
-    if (t->out_of_range) {
-        t->out_of_range = 0;
-        return sap_gpu_tree_build(t);
-    }
-    if (status) return status;
-    const sapporo_tree_statistics built = t->done;
-    TRY(sap_gpu_tree_refresh(t));
-    for (int phase = SAPPORO_PHASE_SORT; phase <= SAPPORO_PHASE_MOMENTS; phase++)
-        t->done.seconds[phase] += built.seconds[phase];
-    return SAP_DRIVER_OK;
+    sap_gpu_exchange(&past->x[1], &given->particle);
+}
+
+void sap_gpu_ahead_free(const struct sap_driver *driver, struct sap_gpu_ahead *past)
+{
+    sap_gpu_free(driver, &past->x[0]);
+    sap_gpu_free(driver, &past->x[1]);
 }

@@ -11,90 +11,105 @@
 #include "gpu/tree/gpu_kernels.h"
 #include "gpu/tree/gpu_pass.h"
 
-static int sizes(struct sap_gpu_host_tree *t, const struct sap_gpu_buffer *a, int has_active, int n)
+/* Returns the list of a request in device memory; NULL: all rows. */
+static const struct sap_gpu_buffer *list_of(const struct sap_gpu_host_tree *t, const sapporo_tree_request *r)
 {
-    return sap_launch_tree_sizes(&t->session, t->f, n, t->acc.mem, has_active ? sap_tree_active(t)->mem : t->acc.mem,
-                                 has_active, a->mem, n);
+    return r->active ? sap_gpu_active_list(&t->active) : NULL;
+}
+
+static int sizes(const struct sap_gpu_host_tree *t, const struct sap_gpu_buffer *a, const struct sap_gpu_buffer *list,
+                 int n)
+{
+    return sap_gpu_results_sizes(&t->session, t->f, &t->results, list, a, n);
+}
+
+static int walk(struct sap_gpu_host_tree *t, const struct sap_gpu_pass *p)
+{
+    const struct sap_gpu_walking all = {.tree = sap_gpu_tree_built(t),
+                                        .nodes = p->imported ? &t->halo.nodes : &t->nodes,
+                                        .sorted = p->imported ? &t->halo.sorted : &t->own.sorted,
+                                        .stops = t->settings.walk == SAPPORO_WALK_STACKLESS ? &t->stops : NULL,
+                                        .cells = &sap_gpu_builder_read(&t->builder)->stop_cells,
+                                        .lists = &t->lists,
+                                        .results = &t->results};
+    return sap_gpu_walk_run(&all, &p->to);
 }
 
 /* For ACCELERATION: computes how strict the acceptance criterion of each target particle is. */
 static int make_strict(struct sap_gpu_host_tree *t, struct sap_gpu_pass *p, const struct sap_gpu_buffer *a)
 {
-    p->w.strict = 1;
-    p->a = a;
+    struct sap_gpu_subset *const to = &p->to;
+    const int n = to->w.slots;
+    to->w.strict = 1;
+    to->a = a;
     if (t->settings.walk == SAPPORO_WALK_STACKLESS) return SAP_DRIVER_OK; /* each particle has its own */
-    if (p->w.all_slots) return sap_gpu_tree_make_groups(t, p->walkers, a);
-    const struct sap_gpu_buffer *const address = &p->walkers->address;
-    const int n = p->w.slots;
-    return sap_launch_tree_row_strict(&t->session, t->f, n, t->cell.mem, p->slot->mem, a->mem, address->mem,
-                                      p->strict->mem, n, t->t);
+    if (to->w.all_slots)
+        return sap_gpu_targets_bound(&t->session, t->f, to->of, &t->nodes.cell, &t->lengths, a, &t->frame);
+    return sap_launch_tree_row_strict(&t->session, t->f, n, t->nodes.cell.mem, to->slot->mem, a->mem,
+                                      to->of->address.mem, to->strict->mem, n, t->frame);
 }
 
 /* For ACCELERATION: computes accelerations with an opening angle of 1 if they are unknown. */
 static int start(struct sap_gpu_host_tree *t, struct sap_gpu_pass *p)
 {
+    const int own = p->to.w.own;
     struct sap_gpu_pass first = {
-        .request = p->request, .walkers = p->walkers, .w = {.own = p->w.own, .every = p->w.every}, .bad_active = -1};
-    struct sap_gpu_buffer *const a = p->w.own ? &t->given.a : &t->place_a;
-    if (!p->w.own) TRY(sap_session_reserve(&t->session, a, (size_t)p->walkers->n * sizeof(double)));
-    if (!p->w.own || t->given.has_a < t->n) {
-        sap_gpu_targets_all(t, &first);
-        TRY(sap_gpu_walk_targets(t, &first));
-        TRY(sizes(t, a, 0, first.w.slots));
+        .request = p->request, .to = {.of = p->to.of, .w = {.own = own, .every = p->to.w.every}}, .bad_active = -1};
+    struct sap_gpu_buffer *const a = own ? &t->given.a : &t->positions.a;
+    if (!own) TRY(sap_session_reserve(&t->session, a, (size_t)p->to.of->n * sizeof(double)));
+    if (!own || t->given.has_a < t->frame.n) {
+        sap_gpu_subset_all(t, &first);
+        TRY(walk(t, &first));
+        TRY(sizes(t, a, NULL, first.to.w.slots));
     }
-    p->learned = p->w.own;
+    p->learned = own;
     return make_strict(t, p, a);
 }
 
-static int pick(struct sap_gpu_host_tree *t, const struct sap_gpu_pass *p)
-{
-    const int n = p->request->ni, has_active = p->request->active != NULL;
-    TRY(sap_session_reserve(&t->session, &t->picked_acc, (size_t)n * 3 * sizeof(double)));
-    TRY(sap_session_reserve(&t->session, &t->picked_pot, (size_t)n * sizeof(double)));
-    return sap_launch_tree_pick(&t->session, t->f, n, t->acc.mem, t->pot.mem, sap_tree_active(t)->mem, has_active,
-                                t->picked_acc.mem, t->picked_pot.mem, n);
-}
+/* Returns a number of interactions of two words. */
+static long long number_of(const unsigned *words) { return (long long)words[0] + ((long long)words[1] << 32); }
 
 static int results(struct sap_gpu_host_tree *t, const struct sap_gpu_pass *p, double (*acc)[3], double *pot)
 {
-    struct sap_gpu_tree_told *const told = t->told.host;
-    if (p->picked) TRY(pick(t, p));
+    const sapporo_tree_request *const r = p->request;
+    unsigned *const walked = sap_gpu_builder_read(&t->builder)->walked;
+    if (p->picked) TRY(sap_gpu_results_pick(&t->session, t->f, &t->results, list_of(t, r), r->ni));
     TRY(sap_session_mark(&t->session, SAPPORO_PHASES));
-    TRY(sap_gpu_tree_give(t, p->request, p->picked, acc, pot));
-    TRY(sap_session_copy_out(&t->session, told->walked, t->left.mem, 0, sizeof told->walked));
+    TRY(sap_gpu_results_give(&t->session, &t->results, r, p->picked, acc, pot));
+    TRY(sap_session_copy_out(&t->session, walked, t->lists.left.mem, 0, SAP_LEFT_COUNT * sizeof *walked));
     TRY(sap_session_wait(&t->session));
     TRY(sap_session_take_seconds(&t->session, SAPPORO_PHASE_WALK, SAPPORO_PHASE_WALK, t->done.seconds));
     t->done.stackless = t->settings.walk == SAPPORO_WALK_STACKLESS;
-    t->picked = p->picked;
-    t->done.rows = p->request->ni;
-    t->done.particle_particle = (long long)told->walked[0] + ((long long)told->walked[1] << 32);
-    t->done.particle_cell = (long long)told->walked[2] + ((long long)told->walked[3] << 32);
-    t->too_near = told->walked[SAP_LEFT_BEYOND] != 0;
+    t->results.picked = p->picked;
+    t->done.rows = r->ni;
+    t->done.particle_particle = number_of(walked);
+    t->done.particle_cell = number_of(walked + 2);
+    t->results.too_near = walked[SAP_LEFT_BEYOND] != 0;
     return SAP_DRIVER_OK;
 }
 
 static int run(struct sap_gpu_host_tree *t, struct sap_gpu_pass *p, double (*acc)[3], double *pot)
 {
     const sapporo_tree_request *const r = p->request;
-    const int by_acceleration = t->settings.mac == SAPPORO_MAC_ACCELERATION;
-    p->w.own = !r->x.base;
-    p->w.every = t->settings.precision == SAPPORO_DP;
-    p->walkers = p->w.own ? &t->own : &t->places;
+    const int by_acceleration = t->settings.mac == SAPPORO_MAC_ACCELERATION, own = !r->x.base;
+    p->to.w.own = own;
+    p->to.w.every = t->settings.precision == SAPPORO_DP;
+    p->to.of = own ? &t->own : &t->positions.targets;
     TRY(sap_session_mark(&t->session, SAPPORO_PHASE_WALK));
-    if (!p->w.own)
-        TRY(sap_gpu_targets_places(t, p));
-    else if (r->active || r->ni < t->n)
-        TRY(sap_gpu_targets_active(t, p));
+    if (!own)
+        TRY(sap_gpu_subset_positions(t, p));
+    else if (r->active || r->ni < t->frame.n)
+        TRY(sap_gpu_subset_active(t, p));
     else
-        sap_gpu_targets_all(t, p);
+        sap_gpu_subset_all(t, p);
     if (p->bad_active >= 0) return SAP_DRIVER_OK;
     if (by_acceleration) TRY(start(t, p));
-    TRY(sap_gpu_walk_targets(t, p));
+    TRY(walk(t, p));
     TRY(results(t, p, acc, pot));
-    if (p->learned) t->given.has_a = t->n;
+    if (p->learned) t->given.has_a = t->frame.n;
     /* last: a force that fails must leave the accelerations of the force before it */
-    if (!by_acceleration || !p->w.own) return SAP_DRIVER_OK;
-    return sizes(t, &t->given.a, !p->picked && r->active != NULL, p->picked ? t->n : r->ni);
+    if (!by_acceleration || !own) return SAP_DRIVER_OK;
+    return sizes(t, &t->given.a, p->picked ? NULL : list_of(t, r), p->picked ? t->frame.n : r->ni);
 }
 
 /* ---- parts of a whole ---------------------------------------------------------------------- */
@@ -102,93 +117,80 @@ static int run(struct sap_gpu_host_tree *t, struct sap_gpu_pass *p, double (*acc
 /* Copies the interactions of rows to the host; those of all particles if rows of them are selected. */
 static int copy_work(struct sap_gpu_host_tree *t, const struct sap_gpu_pass *p, int *work)
 {
-    const int slots = p->w.slots;
+    const int slots = p->to.w.slots;
     int *const all = p->picked ? malloc((size_t)slots * sizeof *all) : work;
     if (!all) return SAP_DRIVER_MEMORY;
-    const int status = sap_session_download(&t->session, all, &t->left, sap_gpu_walk_left_words(&p->w) * sizeof *all,
-                                            (size_t)slots * sizeof *all);
+    const int status = sap_session_download(
+        &t->session, all, &t->lists.left, sap_gpu_walk_left_words(&p->to.w) * sizeof *all, (size_t)slots * sizeof *all);
     for (int k = 0; k < p->request->ni && p->picked && !status; k++) work[k] = all[p->request->active[k]];
     if (p->picked) free(all);
     return status;
 }
 
-static void exchange(struct sap_gpu_buffer *a, struct sap_gpu_buffer *b)
-{
-    const struct sap_gpu_buffer was = *a;
-    *a = *b;
-    *b = was;
-}
-
-/* Keeps the results of a walk in device memory, and the numbers of its interactions behind those of its rows. */
-static int keep_results(struct sap_gpu_host_tree *t, const struct sap_gpu_pass *p)
-{
-    const size_t bytes = (size_t)p->w.slots * sizeof(int), at = sap_gpu_walk_left_words(&p->w) * sizeof(int),
-                 told = SAP_LEFT_COUNT * sizeof(int);
-    exchange(&t->acc, &t->kept_acc);
-    exchange(&t->pot, &t->kept_pot);
-    TRY(sap_session_reserve(&t->session, &t->kept_work, bytes + told));
-    TRY(sap_session_copy(&t->session, t->kept_work.mem, 0, t->left.mem, at, bytes));
-    return sap_session_copy(&t->session, t->kept_work.mem, bytes, t->left.mem, SAP_LEFT_TOLD * sizeof(int), told);
-}
-
-/* Adds the results that a walk of the same rows has kept. */
-static int add_kept(struct sap_gpu_host_tree *t, const struct sap_gpu_pass *p)
-{
-    const int n = p->w.slots, work_at = p->w.work;
-    return sap_launch_tree_rows_add(&t->session, t->f, n, t->acc.mem, t->pot.mem, t->left.mem, t->kept_acc.mem,
-                                    t->kept_pot.mem, t->kept_work.mem, work_at, n);
-}
-
 /* Adds the interactions of the walk whose results were kept to those of the last one. */
 static int add_kept_counts(struct sap_gpu_host_tree *t, const struct sap_gpu_pass *p)
 {
-    unsigned told[SAP_LEFT_COUNT];
-    TRY(sap_session_download(&t->session, told, &t->kept_work, (size_t)p->w.slots * sizeof(int), sizeof told));
-    t->done.particle_particle += (long long)told[0] + ((long long)told[1] << 32);
-    t->done.particle_cell += (long long)told[2] + ((long long)told[3] << 32);
+    unsigned counts[SAP_LEFT_COUNT];
+    TRY(sap_gpu_results_counts(&t->session, &t->results, p->to.w.slots, counts));
+    t->done.particle_particle += number_of(counts);
+    t->done.particle_cell += number_of(counts + 2);
     return SAP_DRIVER_OK;
 }
 
 /* Ends a walk whose results stay on the device, which is not waited for: another walk adds its interactions. */
-static int end_kept(struct sap_gpu_host_tree *t, struct sap_gpu_pass *p)
+static int end_kept(struct sap_gpu_host_tree *t, const struct sap_gpu_pass *p)
 {
     t->done.particle_particle = t->done.particle_cell = 0;
-    return keep_results(t, p);
+    return sap_gpu_results_keep(&t->session, &t->results, &t->lists.left, sap_gpu_walk_left_words(&p->to.w),
+                                p->to.w.slots);
+}
+
+/* Chooses the target particles of a walk of a part, and uploads sizes of accelerations. */
+static int choose_part(struct sap_gpu_host_tree *t, const struct sap_tree_pass *how, struct sap_gpu_pass *p)
+{
+    const sapporo_column a = {how->a, 0};
+    t->given.has_a = 0; /* the whole has other accelerations */
+    TRY(sap_session_mark(&t->session, SAPPORO_PHASE_WALK));
+    if (how->a && !how->knows_a) /* before the list, which takes the same pinned memory */
+        TRY(sap_gpu_given_send_a(&t->session, &t->given, &a, t->frame.n));
+    if (how->active)
+        TRY(sap_gpu_subset_active(t, p));
+    else
+        sap_gpu_subset_all(t, p);
+    if (how->active && how->keeps) TRY(sap_session_wait(&t->session)); /* the list has left pinned memory */
+    return how->a ? make_strict(t, p, &t->given.a) : (int)SAP_DRIVER_OK;
 }
 
 int sap_gpu_tree_walk_part(struct sap_gpu_host_tree *t, const struct sap_tree_pass *how, double (*acc)[3], double *pot,
                            int *work)
 {
-    const sapporo_tree_request rows = {.size = sizeof rows, .ni = sap_tree_pass_rows(how, t->n), .active = how->active};
-    const sapporo_column a = {how->a, 0};
-    struct sap_gpu_pass p = {.request = &rows, .walkers = &t->own, .imported = how->imported, .bad_active = -1};
-    p.w.own = !how->imported;
-    p.w.every = t->settings.precision == SAPPORO_DP;
-    t->given.has_a = 0; /* the whole has other accelerations */
-    TRY(sap_session_mark(&t->session, SAPPORO_PHASE_WALK));
-    if (how->a && !how->knows_a)
-        TRY(sap_gpu_given_send_a(&t->session, &t->given, &a,
-                                 t->n)); /* before the list, which takes the same pinned memory */
-    if (how->active)
-        TRY(sap_gpu_targets_active(t, &p));
-    else
-        sap_gpu_targets_all(t, &p);
-    if (how->active && how->keeps) TRY(sap_session_wait(&t->session)); /* the list has left pinned memory */
-    if (how->a) TRY(make_strict(t, &p, &t->given.a));
-    p.w.work = work || how->keeps ? (int)sap_gpu_walk_left_words(&p.w) : 0;
-    TRY(sap_gpu_walk_targets(t, &p));
+    const sapporo_tree_request rows = {
+        .size = sizeof rows, .ni = sap_tree_pass_rows(how, t->frame.n), .active = how->active};
+    struct sap_gpu_pass p = {.request = &rows, .to = {.of = &t->own}, .imported = how->imported, .bad_active = -1};
+    struct sap_gpu_walk *const w = &p.to.w;
+    w->own = !how->imported;
+    w->every = t->settings.precision == SAPPORO_DP;
+    TRY(choose_part(t, how, &p));
+    w->work = work || how->keeps ? (int)sap_gpu_walk_left_words(w) : 0;
+    TRY(walk(t, &p));
     if (how->keeps) return end_kept(t, &p);
-    if (how->adds) TRY(add_kept(t, &p));
+    if (how->adds) TRY(sap_gpu_results_add(&t->session, t->f, &t->results, &t->lists.left, w->work, w->slots));
     if (work) TRY(copy_work(t, &p, work));
     TRY(results(t, &p, acc, pot));
     return how->adds ? add_kept_counts(t, &p) : (int)SAP_DRIVER_OK;
 }
 
-static void erase_bad(const struct sap_gpu_host_tree *t, const sapporo_tree_request *r, double (*acc)[3], double *pot)
+/* Reads position i of a request; returns 0 if it receives no force. */
+static int read_position(const struct sap_gpu_host_tree *t, const sapporo_tree_request *r, int i)
 {
     double x[3];
+    return sap_gpu_positions_read(r, i, &t->cube, t->frame.n > 0 ? t->frame.unit : 0, x);
+}
+
+static void erase_bad(const struct sap_gpu_host_tree *t, const sapporo_tree_request *r, double (*acc)[3], double *pot)
+{
     for (int i = 0; i < r->ni; i++) {
-        if (sap_gpu_targets_place(t, r, i, x)) continue;
+        if (read_position(t, r, i)) continue;
         if (pot) pot[i] = NAN;
         for (int c = 0; c < 3 && acc; c++) acc[i][c] = NAN;
     }
@@ -197,16 +199,15 @@ static void erase_bad(const struct sap_gpu_host_tree *t, const sapporo_tree_requ
 static int bad_active(struct sap_gpu_host_tree *t, int k)
 {
     (void)snprintf(t->session.message, sizeof t->session.message, "active[%d] is none of the tree's %d particles", k,
-                   t->n);
+                   t->frame.n);
     return SAPPORO_ERR_ARGUMENT;
 }
 
 /* Writes zero forces for a tree without particles. Returns the number of positions that are not finite. */
 static int nothing(const struct sap_gpu_host_tree *t, const sapporo_tree_request *r, double (*acc)[3], double *pot)
 {
-    double x[3];
     int bad = 0;
-    for (int i = 0; i < r->ni && r->x.base; i++) bad += !sap_gpu_targets_place(t, r, i, x);
+    for (int i = 0; i < r->ni && r->x.base; i++) bad += !read_position(t, r, i);
     if (acc) memset(acc, 0, (size_t)r->ni * sizeof *acc);
     if (pot) memset(pot, 0, (size_t)r->ni * sizeof *pot);
     return bad;
@@ -227,18 +228,18 @@ int sap_gpu_tree_force(struct sap_gpu_host_tree *t, const sapporo_tree_request *
     if (status) return status;
     const char *const why = why_refused(t, request);
     if (why) return sap_session_refuse(&t->session, SAPPORO_ERR_UNSUPPORTED, why);
-    t->too_near = 0;
-    if (t->n > 0)
+    t->results.too_near = 0;
+    if (t->frame.n > 0)
         status = run(t, &p, acc, pot);
     else if (request->memory == SAPPORO_MEMORY_DEVICE)
         p.bad_active = 0;
     else
         p.bad = nothing(t, request, acc, pot);
-    if (!status && p.bad > 0 && !t->too_near) erase_bad(t, request, acc, pot);
+    if (!status && p.bad > 0 && !t->results.too_near) erase_bad(t, request, acc, pot);
     status = sap_session_end(&t->session, status);
     if (status) return status;
     if (p.bad_active >= 0) return bad_active(t, p.bad_active);
-    if (t->too_near) return sap_session_fail(&t->session, SAPPORO_ERR_NOT_FINITE, SAP_TREE_TOO_NEAR);
+    if (t->results.too_near) return sap_session_fail(&t->session, SAPPORO_ERR_NOT_FINITE, SAP_TREE_TOO_NEAR);
     return p.bad > 0 ? SAPPORO_PARTIAL : SAPPORO_OK;
 }
 
@@ -247,17 +248,19 @@ static int massless_force(struct sap_gpu_host_tree *t, int n, int knows_a)
 {
     const sapporo_tree_request request = {.size = sizeof request, .ni = n};
     const int every = t->settings.precision == SAPPORO_DP;
-    struct sap_gpu_pass p = {.request = &request, .walkers = &t->places, .w = {.every = every}, .bad_active = -1};
-    TRY(sap_gpu_targets_massless(t, &p, n));
+    struct sap_gpu_buffer *const a = &t->positions.a;
+    struct sap_gpu_pass p = {
+        .request = &request, .to = {.of = &t->positions.targets, .w = {.every = every}}, .bad_active = -1};
+    TRY(sap_gpu_subset_massless(t, &p, n));
     if (t->settings.mac == SAPPORO_MAC_ACCELERATION) {
         if (!knows_a) {
-            TRY(sap_session_reserve(&t->session, &t->place_a, (size_t)n * sizeof(double)));
-            TRY(sap_gpu_walk_targets(t, &p));
-            TRY(sizes(t, &t->place_a, 0, n));
+            TRY(sap_session_reserve(&t->session, a, (size_t)n * sizeof(double)));
+            TRY(walk(t, &p));
+            TRY(sizes(t, a, NULL, n));
         }
-        TRY(make_strict(t, &p, &t->place_a));
+        TRY(make_strict(t, &p, a));
     }
-    return sap_gpu_walk_targets(t, &p);
+    return walk(t, &p);
 }
 
 int sap_gpu_tree_force_massless(struct sap_gpu_host_tree *t, int n, int knows_a)

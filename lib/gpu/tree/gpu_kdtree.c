@@ -71,31 +71,29 @@ struct sap_gpu_kd {
     struct sap_gpu_buffer key[2], value[2]; /* of rounds that sort */
 };
 
-int sap_gpu_kd_new(struct sap_gpu_host_tree *t)
+int sap_gpu_kd_new(struct sap_gpu_kd **kd)
 {
-    t->kd = calloc(1, sizeof *t->kd);
-    return t->kd ? SAP_DRIVER_OK : SAP_DRIVER_MEMORY;
+    *kd = calloc(1, sizeof **kd);
+    return *kd ? SAP_DRIVER_OK : SAP_DRIVER_MEMORY;
 }
 
-int sap_gpu_kd_open(struct sap_gpu_host_tree *t)
+int sap_gpu_kd_open(const struct sap_gpu_session *s, struct sap_gpu_kd *kd)
 {
     void *kept;
-    TRY(sap_gpu_keep(t->session.set, t->session.device, make, drop, &kept));
-    t->kd->f = kept;
+    TRY(sap_gpu_keep(s->set, s->device, make, drop, &kept));
+    kd->f = kept;
     return SAP_DRIVER_OK;
 }
 
-void sap_gpu_kd_free(struct sap_gpu_host_tree *t)
+void sap_gpu_kd_free(const struct sap_driver *driver, struct sap_gpu_kd *kd)
 {
-    struct sap_gpu_kd *const kd = t->kd;
     if (!kd) return;
     struct sap_gpu_buffer *const all[] = {
         &kd->point[0], &kd->point[1], &kd->address[0], &kd->address[1], &kd->node_of[0], &kd->node_of[1], &kd->large[0],
         &kd->large[1], &kd->root,     &kd->box,        &kd->joined,     &kd->before,     &kd->inner,      &kd->leaf,
         &kd->counter,  &kd->key[0],   &kd->key[1],     &kd->value[0],   &kd->value[1]};
-    for (int k = 0; k < COUNT(all); k++) sap_gpu_free(t->session.driver, all[k]);
+    for (int k = 0; k < COUNT(all); k++) sap_gpu_free(driver, all[k]);
     free(kd);
-    t->kd = NULL;
 }
 
 /* Largest numbers of large nodes of a round, of roots of small subtrees, and of tiles. */
@@ -113,43 +111,39 @@ size_t sap_gpu_kd_bytes(const struct sap_tree_settings *settings, int n)
            tiles_of(n, SAP_LINK_TILE) * SAP_KD_LEVELS * sizeof(int);
 }
 
-static int reserve(const struct sap_gpu_host_tree *t, int n)
+static int reserve(const struct sap_gpu_session *s, struct sap_gpu_kd *kd, int n)
 {
-    struct sap_gpu_kd *const kd = t->kd;
     const size_t size = (size_t)n;
     for (int side = 0; side < 2; side++) {
-        TRY(sap_session_reserve(&t->session, &kd->point[side], size * 4 * sizeof(double)));
-        TRY(sap_session_reserve(&t->session, &kd->address[side], size * sizeof(int)));
-        TRY(sap_session_reserve(&t->session, &kd->node_of[side], size * sizeof(int)));
-        TRY(sap_session_reserve(&t->session, &kd->large[side], larges_of(n) * sizeof(struct sap_kd_large_node)));
+        TRY(sap_session_reserve(s, &kd->point[side], size * 4 * sizeof(double)));
+        TRY(sap_session_reserve(s, &kd->address[side], size * sizeof(int)));
+        TRY(sap_session_reserve(s, &kd->node_of[side], size * sizeof(int)));
+        TRY(sap_session_reserve(s, &kd->large[side], larges_of(n) * sizeof(struct sap_kd_large_node)));
     }
-    TRY(sap_session_reserve(&t->session, &kd->root, roots_of(n) * sizeof(struct sap_kd_run)));
-    TRY(sap_session_reserve(&t->session, &kd->box, tiles_of(n, TILE) * SAP_KD_BOX * sizeof(double)));
-    TRY(sap_session_reserve(&t->session, &kd->joined,
-                            tiles_of(n, TILE * SAP_KD_JOINED) * SAP_KD_BOX / 2 * sizeof(double)));
-    TRY(sap_session_reserve(&t->session, &kd->before, (size + 1) * sizeof(int)));
-    TRY(sap_session_reserve(&t->session, &kd->inner, size * sizeof(struct sap_kd_part)));
-    TRY(sap_session_reserve(&t->session, &kd->leaf, size * sizeof(struct sap_kd_part)));
-    return sap_session_reserve(&t->session, &kd->counter, SAP_KD_COUNTERS * sizeof(int));
+    TRY(sap_session_reserve(s, &kd->root, roots_of(n) * sizeof(struct sap_kd_run)));
+    TRY(sap_session_reserve(s, &kd->box, tiles_of(n, TILE) * SAP_KD_BOX * sizeof(double)));
+    TRY(sap_session_reserve(s, &kd->joined, tiles_of(n, TILE * SAP_KD_JOINED) * SAP_KD_BOX / 2 * sizeof(double)));
+    TRY(sap_session_reserve(s, &kd->before, (size + 1) * sizeof(int)));
+    TRY(sap_session_reserve(s, &kd->inner, size * sizeof(struct sap_kd_part)));
+    TRY(sap_session_reserve(s, &kd->leaf, size * sizeof(struct sap_kd_part)));
+    return sap_session_reserve(s, &kd->counter, SAP_KD_COUNTERS * sizeof(int));
 }
 
 /* ---- large nodes ---------------------------------------------------------------------------- */
 
-static int start(const struct sap_gpu_host_tree *t)
+static int start(const struct sap_gpu_session *s, const struct sap_gpu_kd *kd, const struct sap_gpu_buffer *given)
 {
-    const struct sap_gpu_kd *const kd = t->kd;
-    return sap_launch_kd_start(&t->session, kd->f, kd->b.n, t->given.particle.mem, kd->point[0].mem, kd->address[0].mem,
-                               kd->node_of[0].mem, kd->inner.mem, kd->leaf.mem, kd->large[0].mem, kd->root.mem,
-                               kd->counter.mem, kd->b);
+    return sap_launch_kd_start(s, kd->f, kd->b.n, given->mem, kd->point[0].mem, kd->address[0].mem, kd->node_of[0].mem,
+                               kd->inner.mem, kd->leaf.mem, kd->large[0].mem, kd->root.mem, kd->counter.mem, kd->b);
 }
 
 /* Moves the particles of halved nodes to the other arrays in the order of value[], and back. */
-static int move_sorted(const struct sap_gpu_host_tree *t, int side, const struct sap_gpu_buffer *value)
+static int move_sorted(const struct sap_gpu_session *s, const struct sap_gpu_kd *kd, int side,
+                       const struct sap_gpu_buffer *value)
 {
-    const struct sap_gpu_kd *const kd = t->kd;
     for (int back = 0; back < 2; back++) {
         const int has_values = !back, from = side ^ back, to = from ^ 1;
-        TRY(sap_launch_kd_sort_move(&t->session, kd->f, kd->b.n, kd->node_of[side].mem, kd->large[side].mem, value->mem,
+        TRY(sap_launch_kd_sort_move(s, kd->f, kd->b.n, kd->node_of[side].mem, kd->large[side].mem, value->mem,
                                     has_values, kd->point[from].mem, kd->address[from].mem, kd->point[to].mem,
                                     kd->address[to].mem, kd->b.n));
     }
@@ -157,60 +151,56 @@ static int move_sorted(const struct sap_gpu_host_tree *t, int side, const struct
 }
 
 /* Sorts the particles of each node that is halved in this round. */
-static int sort_halved(struct sap_gpu_host_tree *t, int side)
+static int sort_halved(const struct sap_gpu_session *s, struct sap_gpu_kd *kd, int side)
 {
-    struct sap_gpu_kd *const kd = t->kd;
     const int n = kd->b.n;
     int at, then;
     for (int k = 0; k < 2; k++) {
-        TRY(sap_session_reserve(&t->session, &kd->key[k], (size_t)n * sizeof(uint64_t)));
-        TRY(sap_session_reserve(&t->session, &kd->value[k], (size_t)n * sizeof(int)));
+        TRY(sap_session_reserve(s, &kd->key[k], (size_t)n * sizeof(uint64_t)));
+        TRY(sap_session_reserve(s, &kd->value[k], (size_t)n * sizeof(int)));
     }
     const struct sap_sort by_coordinate = {.key = {kd->key[0].mem, kd->key[1].mem},
                                            .value = {kd->value[0].mem, kd->value[1].mem},
                                            .n = n,
                                            .to = KEY_BITS,
                                            .places = 1};
-    TRY(sap_launch_kd_sort_keys(&t->session, kd->f, n, kd->point[side].mem, kd->node_of[side].mem, kd->large[side].mem,
+    TRY(sap_launch_kd_sort_keys(s, kd->f, n, kd->point[side].mem, kd->node_of[side].mem, kd->large[side].mem,
                                 kd->key[0].mem, n));
-    TRY(sap_primitives_sort(t->session.primitives, t->session.stream, &by_coordinate, t->session.scratch.mem, &at));
+    TRY(sap_primitives_sort(s->primitives, s->stream, &by_coordinate, s->scratch.mem, &at));
     const struct sap_sort by_place = {.key = {kd->key[at].mem, kd->key[at ^ 1].mem},
                                       .value = {kd->value[at].mem, kd->value[at ^ 1].mem},
                                       .n = n,
                                       .to = PLACE_BITS};
-    TRY(sap_launch_kd_sort_places(&t->session, kd->f, n, kd->node_of[side].mem, kd->large[side].mem, kd->value[at].mem,
+    TRY(sap_launch_kd_sort_places(s, kd->f, n, kd->node_of[side].mem, kd->large[side].mem, kd->value[at].mem,
                                   kd->key[at].mem, n));
-    TRY(sap_primitives_sort(t->session.primitives, t->session.stream, &by_place, t->session.scratch.mem, &then));
-    return move_sorted(t, side, &kd->value[at ^ then]);
+    TRY(sap_primitives_sort(s->primitives, s->stream, &by_place, s->scratch.mem, &then));
+    return move_sorted(s, kd, side, &kd->value[at ^ then]);
 }
 
 /* Computes boxes and planes of the large nodes of a round, of which there are at most `most`. */
-static int find_planes(struct sap_gpu_host_tree *t, int round, int most, int sorts)
+static int find_planes(const struct sap_gpu_session *s, struct sap_gpu_kd *kd, int round, int most, int sorts)
 {
-    const struct sap_gpu_kd *const kd = t->kd;
     const int side = round & 1, n = kd->b.n, runs = n / (TILE * SAP_KD_JOINED);
-    TRY(sap_launch_kd_boxes(&t->session, kd->f, n / TILE + (n % TILE > 0), kd->point[side].mem, kd->node_of[side].mem,
+    TRY(sap_launch_kd_boxes(s, kd->f, n / TILE + (n % TILE > 0), kd->point[side].mem, kd->node_of[side].mem,
                             kd->box.mem, n));
-    if (runs > 0)
-        TRY(sap_launch_kd_join(&t->session, kd->f, runs, kd->box.mem, kd->node_of[side].mem, kd->joined.mem, n));
-    TRY(sap_launch_kd_planes(&t->session, kd->f, most, kd->box.mem, kd->joined.mem, kd->large[side].mem, kd->leaf.mem,
+    if (runs > 0) TRY(sap_launch_kd_join(s, kd->f, runs, kd->box.mem, kd->node_of[side].mem, kd->joined.mem, n));
+    TRY(sap_launch_kd_planes(s, kd->f, most, kd->box.mem, kd->joined.mem, kd->large[side].mem, kd->leaf.mem,
                              kd->counter.mem, kd->b, round, sorts));
-    return sorts ? sort_halved(t, side) : (int)SAP_DRIVER_OK;
+    return sorts ? sort_halved(s, kd, side) : (int)SAP_DRIVER_OK;
 }
 
 /* Makes the children of the large nodes of a round, and moves their particles to the other arrays. */
-static int divide(const struct sap_gpu_host_tree *t, int round, int most, const struct sap_gpu_buffer *order)
+static int divide(const struct sap_gpu_session *s, const struct sap_gpu_kd *kd, const struct sap_gpu_buffer *given,
+                  int round, int most, const struct sap_gpu_buffer *order)
 {
-    const struct sap_gpu_kd *const kd = t->kd;
     const int side = round & 1, other = side ^ 1, n = kd->b.n, groups = most / SAP_KD_NODE_THREADS + 1;
-    TRY(sap_launch_kd_sides(&t->session, kd->f, n + 1, t->given.particle.mem, kd->point[side].mem,
-                            kd->node_of[side].mem, kd->large[side].mem, kd->before.mem, n));
-    TRY(sap_primitives_scan(t->session.primitives, t->session.stream, kd->before.mem, kd->before.mem, n + 1,
-                            t->session.scratch.mem, NULL));
-    TRY(sap_launch_kd_children(&t->session, kd->f, groups, kd->point[side].mem, kd->large[side].mem,
-                               kd->large[other].mem, kd->root.mem, kd->inner.mem, kd->leaf.mem, kd->counter.mem,
-                               kd->before.mem, kd->b, round, side));
-    return sap_launch_kd_move(&t->session, kd->f, n, kd->point[side].mem, kd->address[side].mem, kd->node_of[side].mem,
+    TRY(sap_launch_kd_sides(s, kd->f, n + 1, given->mem, kd->point[side].mem, kd->node_of[side].mem,
+                            kd->large[side].mem, kd->before.mem, n));
+    TRY(sap_primitives_scan(s->primitives, s->stream, kd->before.mem, kd->before.mem, n + 1, s->scratch.mem, NULL));
+    TRY(sap_launch_kd_children(s, kd->f, groups, kd->point[side].mem, kd->large[side].mem, kd->large[other].mem,
+                               kd->root.mem, kd->inner.mem, kd->leaf.mem, kd->counter.mem, kd->before.mem, kd->b, round,
+                               side));
+    return sap_launch_kd_move(s, kd->f, n, kd->point[side].mem, kd->address[side].mem, kd->node_of[side].mem,
                               kd->large[side].mem, kd->before.mem, kd->point[other].mem, kd->address[other].mem,
                               kd->node_of[other].mem, order->mem, n);
 }
@@ -224,21 +214,23 @@ static int usual_rounds(int n)
 }
 
 /* Splits all large nodes; *roots: small subtrees that remain. */
-static int split_large(struct sap_gpu_host_tree *t, const struct sap_gpu_buffer *order, int *roots)
+static int split_large(const struct sap_gpu_session *s, const struct sap_gpu_builder *builder,
+                       const struct sap_gpu_buffer *given, const struct sap_gpu_buffer *order, int *roots)
 {
-    int *const counter = ((struct sap_gpu_tree_told *)t->told.host)->kd_counter;
-    const int n = t->kd->b.n;
+    struct sap_gpu_kd *const kd = builder->kd;
+    int *const counter = sap_gpu_builder_read(builder)->kd_counter;
+    const int n = kd->b.n;
     int sorts = 0, round = 0, batch = usual_rounds(n) + 2;
     *roots = 1;
     if (n < LARGE) return SAP_DRIVER_OK;
     for (; round < SAP_KD_ROUNDS; batch = BATCH) {
         for (int end = round + batch < SAP_KD_ROUNDS ? round + batch : SAP_KD_ROUNDS; round < end; round++) {
             const int most = round < 30 && 1 << round < n / LARGE ? 1 << round : n / LARGE;
-            TRY(find_planes(t, round, most, sorts));
-            TRY(divide(t, round, most, order));
+            TRY(find_planes(s, kd, round, most, sorts));
+            TRY(divide(s, kd, given, round, most, order));
         }
-        TRY(sap_session_copy_out(&t->session, counter, t->kd->counter.mem, 0, SAP_KD_COUNTERS * sizeof *counter));
-        TRY(sap_session_wait(&t->session));
+        TRY(sap_session_copy_out(s, counter, kd->counter.mem, 0, SAP_KD_COUNTERS * sizeof *counter));
+        TRY(sap_session_wait(s));
         *roots = counter[SAP_KD_ROOTS];
         sorts = counter[SAP_KD_WAITING];
         if (counter[SAP_KD_LARGE + round] == 0) return SAP_DRIVER_OK;
@@ -263,123 +255,127 @@ static struct group_memory group_memory_of(const struct sap_gpu_kd *kd)
 }
 
 /* Returns enough groups of threads to keep a device busy; kernels read the number of breaks themselves. */
-static int groups_of_breaks(const struct sap_gpu_host_tree *t)
+static int groups_of_breaks(const struct sap_gpu_kd *kd)
 {
-    const int groups = t->kd->b.n / TILE + 1;
+    const int groups = kd->b.n / TILE + 1;
     return groups < BREAK_GROUPS ? groups : (int)BREAK_GROUPS;
 }
 
 /* Marks the breaks at which groups begin. */
-static int mark_begins(const struct sap_gpu_host_tree *t, const struct group_memory *m, int count_at, int most)
+static int mark_begins(const struct sap_gpu_session *s, const struct sap_gpu_kd *kd,
+                       const struct sap_tree_settings *settings, int count_at)
 {
-    const struct kd_kernels *const f = t->kd->f;
-    const int n = t->kd->b.n;
-    const int groups = groups_of_breaks(t);
-    const size_t most_groups = sap_tree_groups_most(&t->settings, n);
-    TRY(sap_launch_kd_group_links(&t->session, f, groups, m->at->mem, t->session.scratch.mem, m->link[0]->mem,
-                                  m->mark->mem, count_at, most, n));
+    const struct group_memory memory = group_memory_of(kd), *const m = &memory;
+    const struct kd_kernels *const f = kd->f;
+    const int n = kd->b.n, groups = groups_of_breaks(kd), most = sap_tree_group_most(settings);
+    const size_t most_groups = sap_tree_groups_most(settings, n);
+    TRY(sap_launch_kd_group_links(s, f, groups, m->at->mem, s->scratch.mem, m->link[0]->mem, m->mark->mem, count_at,
+                                  most, n));
     for (int round = 0; (size_t)1 << round < most_groups; round++) {
-        TRY(sap_launch_kd_group_marks(&t->session, f, groups, t->session.scratch.mem, m->link[round & 1]->mem,
-                                      m->link[~round & 1]->mem, m->mark->mem, count_at));
+        TRY(sap_launch_kd_group_marks(s, f, groups, s->scratch.mem, m->link[round & 1]->mem, m->link[~round & 1]->mem,
+                                      m->mark->mem, count_at));
     }
-    return sap_launch_kd_group_begins(&t->session, f, groups, m->at->mem, t->session.scratch.mem, m->mark->mem,
-                                      m->flag->mem, count_at);
+    return sap_launch_kd_group_begins(s, f, groups, m->at->mem, s->scratch.mem, m->mark->mem, m->flag->mem, count_at);
 }
 
-/* Finds where groups begin, and copies their number to told->groups; the caller waits. */
-static int find_groups(struct sap_gpu_host_tree *t)
+/* Finds where groups begin, and copies their number to pinned memory; the caller waits. */
+static int find_groups(struct sap_gpu_session *s, const struct sap_gpu_builder *builder,
+                       const struct sap_tree_settings *settings)
 {
-    const struct sap_gpu_kd *const kd = t->kd;
+    const struct sap_gpu_kd *const kd = builder->kd;
     const struct group_memory m = group_memory_of(kd);
-    const struct sap_primitives *const p = t->session.primitives;
-    const int n = kd->b.n, most = sap_tree_group_most(&t->settings);
+    const struct sap_primitives *const p = s->primitives;
+    const int n = kd->b.n, most = sap_tree_group_most(settings);
     size_t at;
-    TRY(sap_session_reserve(&t->session, &t->session.scratch, sap_primitives_scratch(n)));
-    TRY(sap_session_fill(&t->session, m.flag->mem, 0, 0, (size_t)n * sizeof(int)));
-    TRY(sap_launch_kd_breaks(&t->session, kd->f, n, kd->inner.mem, kd->leaf.mem, m.flag->mem, most, n));
-    TRY(sap_primitives_compact(p, t->session.stream, m.flag->mem, NULL, m.before->mem, m.at->mem, n,
-                               t->session.scratch.mem, &at));
-    TRY(mark_begins(t, &m, (int)(at / sizeof(int)), most));
-    TRY(sap_primitives_scan(p, t->session.stream, m.flag->mem, m.before->mem, n, t->session.scratch.mem, &at));
-    return sap_session_copy_out(&t->session, &((struct sap_gpu_tree_told *)t->told.host)->groups,
-                                t->session.scratch.mem, at, sizeof(int));
+    TRY(sap_session_reserve(s, &s->scratch, sap_primitives_scratch(n)));
+    TRY(sap_session_fill(s, m.flag->mem, 0, 0, (size_t)n * sizeof(int)));
+    TRY(sap_launch_kd_breaks(s, kd->f, n, kd->inner.mem, kd->leaf.mem, m.flag->mem, most, n));
+    TRY(sap_primitives_compact(p, s->stream, m.flag->mem, NULL, m.before->mem, m.at->mem, n, s->scratch.mem, &at));
+    TRY(mark_begins(s, kd, settings, (int)(at / sizeof(int))));
+    TRY(sap_primitives_scan(p, s->stream, m.flag->mem, m.before->mem, n, s->scratch.mem, &at));
+    return sap_session_copy_out(s, &sap_gpu_builder_read(builder)->groups, s->scratch.mem, at, sizeof(int));
 }
 
-int sap_gpu_kd_cut(struct sap_gpu_host_tree *t, const struct sap_gpu_buffer *order, int groups, struct sap_gpu_cut *cut)
+int sap_gpu_kd_cut(const struct sap_gpu_session *s, const struct sap_gpu_kd *kd, int is_limited,
+                   const struct sap_gpu_buffer *order, int groups, struct sap_gpu_cut *cut)
 {
-    const struct group_memory m = group_memory_of(t->kd);
-    const int n = t->kd->b.n, is_limited = t->settings.group_extent > 0;
+    const struct group_memory m = group_memory_of(kd);
+    const int n = kd->b.n;
     size_t at;
     *cut = (struct sap_gpu_cut){
         .order = order, .flag = m.flag, .before = m.before, .first = m.link[0], .n = n, .groups = groups};
-    return is_limited ? sap_primitives_compact(t->session.primitives, t->session.stream, m.flag->mem, NULL,
-                                               m.before->mem, m.link[0]->mem, n, t->session.scratch.mem, &at)
+    return is_limited ? sap_primitives_compact(s->primitives, s->stream, m.flag->mem, NULL, m.before->mem,
+                                               m.link[0]->mem, n, s->scratch.mem, &at)
                       : (int)SAP_DRIVER_OK;
 }
 
 /* ---- small nodes, cells -------------------------------------------------------------------------- */
 
-static int split_small(const struct sap_gpu_host_tree *t, const struct sap_gpu_buffer *order, int roots)
+static int split_small(const struct sap_gpu_session *s, const struct sap_gpu_kd *kd, const struct sap_gpu_buffer *order,
+                       int roots)
 {
-    const struct sap_gpu_kd *const kd = t->kd;
     return roots > 0
-               ? sap_launch_kd_small(&t->session, kd->f, roots, kd->point[0].mem, kd->point[1].mem, kd->address[0].mem,
+               ? sap_launch_kd_small(s, kd->f, roots, kd->point[0].mem, kd->point[1].mem, kd->address[0].mem,
                                      kd->address[1].mem, kd->root.mem, kd->inner.mem, kd->leaf.mem, order->mem, kd->b)
                : (int)SAP_DRIVER_OK;
 }
 
-int sap_gpu_kd_split(struct sap_gpu_host_tree *t, const double *low, const double *high, double mass_unit, int signs,
+int sap_gpu_kd_split(struct sap_gpu_session *s, struct sap_gpu_builder *builder,
+                     const struct sap_tree_settings *settings, const struct sap_gpu_kd_input *split,
                      const struct sap_gpu_buffer *order)
 {
-    struct sap_gpu_kd *const kd = t->kd;
-    const int merge = t->settings.walk == SAPPORO_WALK_STACKLESS ? 1 : 3, n = t->given.n;
+    struct sap_gpu_kd *const kd = builder->kd;
+    const int merge = settings->walk == SAPPORO_WALK_STACKLESS ? 1 : 3, n = split->n;
+    const double *const low = split->low, *const high = split->high;
     int roots;
     kd->b = (struct sap_kd_arguments){.low = {low[0], low[1], low[2]},
                                       .high = {high[0], high[1], high[2]},
-                                      .mass_unit = mass_unit,
-                                      .signs = signs,
+                                      .mass_unit = split->mass_unit,
+                                      .signs = split->signs,
                                       .n = n,
-                                      .leaf_size = t->settings.leaf_size,
+                                      .leaf_size = settings->leaf_size,
                                       .merge = merge,
                                       .cell_levels = (SAP_KD_LEVELS + merge - 2) / merge + 1,
                                       .tiles = n / SAP_LINK_TILE + (n % SAP_LINK_TILE > 0)};
-    TRY(reserve(t, n));
-    TRY(sap_session_reserve(&t->session, &t->session.scratch, sap_primitives_scratch(n + 1)));
-    TRY(start(t));
-    TRY(split_large(t, order, &roots));
-    return split_small(t, order, roots);
+    TRY(reserve(s, kd, n));
+    TRY(sap_session_reserve(s, &s->scratch, sap_primitives_scratch(n + 1)));
+    TRY(start(s, kd, split->given));
+    TRY(split_large(s, builder, split->given, order, &roots));
+    return split_small(s, kd, order, roots);
 }
 
-int sap_gpu_kd_count(struct sap_gpu_host_tree *t, int *level_first, int *groups)
+int sap_gpu_kd_count(struct sap_gpu_session *s, struct sap_gpu_builder *builder,
+                     const struct sap_tree_settings *settings, int *level_first, int *groups)
 {
-    const struct sap_gpu_kd *const kd = t->kd;
-    struct sap_gpu_tree_told *const told = t->told.host;
+    const struct sap_gpu_kd *const kd = builder->kd;
+    struct sap_gpu_readback *const read = sap_gpu_builder_read(builder);
     const int counts = kd->b.cell_levels * kd->b.tiles;
     size_t total_at;
-    TRY(sap_session_reserve(&t->session, &t->span, (size_t)kd->b.n * sizeof(int)));
-    TRY(sap_session_reserve(&t->session, &t->count, (size_t)counts * sizeof(int)));
-    TRY(sap_session_reserve(&t->session, &t->new_first, sizeof told->kd_first));
-    TRY(sap_session_reserve(&t->session, &t->session.scratch, sap_primitives_scratch(counts)));
-    TRY(sap_launch_kd_levels(&t->session, kd->f, kd->b.tiles, kd->inner.mem, kd->leaf.mem, t->span.mem, t->count.mem,
+    TRY(sap_session_reserve(s, &builder->span, (size_t)kd->b.n * sizeof(int)));
+    TRY(sap_session_reserve(s, &builder->count, (size_t)counts * sizeof(int)));
+    TRY(sap_session_reserve(s, &builder->new_first, sizeof read->kd_first));
+    TRY(sap_session_reserve(s, &s->scratch, sap_primitives_scratch(counts)));
+    TRY(sap_launch_kd_levels(s, kd->f, kd->b.tiles, kd->inner.mem, kd->leaf.mem, builder->span.mem, builder->count.mem,
                              kd->b));
-    TRY(sap_primitives_scan(t->session.primitives, t->session.stream, t->count.mem, t->count.mem, counts,
-                            t->session.scratch.mem, &total_at));
+    TRY(sap_primitives_scan(s->primitives, s->stream, builder->count.mem, builder->count.mem, counts, s->scratch.mem,
+                            &total_at));
     const int total = (int)(total_at / sizeof(int));
-    TRY(sap_launch_kd_level_firsts(&t->session, kd->f, 1, t->count.mem, t->session.scratch.mem, t->new_first.mem, total,
+    TRY(sap_launch_kd_level_firsts(s, kd->f, 1, builder->count.mem, s->scratch.mem, builder->new_first.mem, total,
                                    kd->b));
-    TRY(sap_session_copy_out(&t->session, told->kd_first, t->new_first.mem, 0, sizeof told->kd_first));
-    TRY(find_groups(t));
-    TRY(sap_session_wait(&t->session));
-    *groups = told->groups;
-    memcpy(level_first, told->kd_first, sizeof told->kd_first);
+    TRY(sap_session_copy_out(s, read->kd_first, builder->new_first.mem, 0, sizeof read->kd_first));
+    TRY(find_groups(s, builder, settings));
+    TRY(sap_session_wait(s));
+    *groups = read->groups;
+    memcpy(level_first, read->kd_first, sizeof read->kd_first);
     return SAP_DRIVER_OK;
 }
 
-int sap_gpu_kd_link(struct sap_gpu_host_tree *t)
+int sap_gpu_kd_link(const struct sap_gpu_session *s, const struct sap_gpu_builder *builder,
+                    const struct sap_gpu_nodes *nodes)
 {
-    const struct sap_gpu_kd *const kd = t->kd;
-    TRY(sap_launch_kd_link(&t->session, kd->f, kd->b.tiles, kd->inner.mem, kd->leaf.mem, t->span.mem, t->count.mem,
-                           t->node.mem, t->node_level.mem, kd->b));
-    return sap_launch_kd_count_children(&t->session, kd->f, t->t.nodes, t->node.mem, t->node_level.mem, t->first.mem,
-                                        t->t.nodes);
+    const struct sap_gpu_kd *const kd = builder->kd;
+    TRY(sap_launch_kd_link(s, kd->f, kd->b.tiles, kd->inner.mem, kd->leaf.mem, builder->span.mem, builder->count.mem,
+                           nodes->link.mem, nodes->level.mem, kd->b));
+    return sap_launch_kd_count_children(s, kd->f, nodes->n, nodes->link.mem, nodes->level.mem, builder->first.mem,
+                                        nodes->n);
 }

@@ -6,10 +6,13 @@
 #include <string.h>
 
 #include "base/structs.h"
+#include "engine/cube.h"
 #include "engine/tree_limits.h"
+#include "engine/tree_ops.h"
 #include "gpu/gpu_kernels.h"
 #include "gpu/tree/gpu_kernels.h"
-#include "gpu/tree/gpu_tree.h"
+#include "gpu/tree/gpu_nodes.h"
+#include "gpu/tree/gpu_targets.h"
 
 /* ---- kernels ------------------------------------------------------------------------------ */
 
@@ -46,29 +49,29 @@ static int make(const struct sap_driver *driver, struct sap_dev *dev, int number
 
 /* ---- memory --------------------------------------------------------------------------------- */
 
-int sap_gpu_lengths_new(struct sap_gpu_host_tree *t)
+int sap_gpu_lengths_new(struct sap_gpu_lengths *l, const struct sap_tree_settings *settings, int room)
 {
-    t->lengths.eps2 = t->settings.eps2;
-    t->lengths.mean = t->settings.softening == SAPPORO_SOFTENING_SPLINE_MEAN;
-    t->lengths.h = calloc((size_t)t->given.room + 1, sizeof *t->lengths.h);
-    t->lengths.least = INFINITY;
-    return t->lengths.h ? SAP_DRIVER_OK : SAP_DRIVER_MEMORY;
+    l->eps2 = settings->eps2;
+    l->mean = settings->softening == SAPPORO_SOFTENING_SPLINE_MEAN;
+    l->h = calloc((size_t)room + 1, sizeof *l->h);
+    l->least = INFINITY;
+    return l->h ? SAP_DRIVER_OK : SAP_DRIVER_MEMORY;
 }
 
-int sap_gpu_lengths_open(struct sap_gpu_host_tree *t)
+int sap_gpu_lengths_open(const struct sap_gpu_session *s, struct sap_gpu_lengths *l, int room)
 {
     void *kept;
-    TRY(sap_gpu_keep(t->session.set, t->session.device, make, drop, &kept));
-    t->lengths.f = kept;
-    return sap_session_reserve(&t->session, &t->lengths.given, ((size_t)t->given.room + 1) * sizeof(double));
+    TRY(sap_gpu_keep(s->set, s->device, make, drop, &kept));
+    l->f = kept;
+    return sap_session_reserve(s, &l->given, ((size_t)room + 1) * sizeof(double));
 }
 
-void sap_gpu_lengths_free(struct sap_gpu_host_tree *t)
+void sap_gpu_lengths_free(const struct sap_driver *driver, struct sap_gpu_lengths *l)
 {
-    sap_gpu_free(t->session.driver, &t->lengths.given);
-    sap_gpu_free(t->session.driver, &t->lengths.of_node);
-    sap_gpu_free(t->session.driver, &t->lengths.of_place);
-    free(t->lengths.h);
+    sap_gpu_free(driver, &l->given);
+    sap_gpu_free(driver, &l->of_node);
+    sap_gpu_free(driver, &l->of_positions);
+    free(l->h);
 }
 
 size_t sap_gpu_lengths_bytes(int n, size_t *device_bytes)
@@ -131,42 +134,40 @@ int sap_gpu_lengths_take(struct sap_gpu_session *s, struct sap_gpu_lengths *l, c
 }
 
 /* Sets the lengths of positions that are no lengths to 0; their rows are erased. */
-static void mend(const struct sap_gpu_host_tree *t, const sapporo_column *of, int n, double *h)
+static void mend(const struct sap_gpu_lengths *l, const sapporo_column *of, int n, double unit, double *h)
 {
-    const double usual = sqrt(t->settings.eps2);
+    const double usual = sqrt(l->eps2);
     for (int i = 0; i < n; i++) {
         h[i] = of ? sap_column_double(of, i) : usual;
-        if (!sap_tree_is_length(h[i], t->t.unit)) h[i] = 0;
+        if (!sap_tree_is_length(h[i], unit)) h[i] = 0;
     }
 }
 
-int sap_gpu_lengths_of_places(struct sap_gpu_host_tree *t, const sapporo_column *of, int n)
+int sap_gpu_lengths_of_positions(struct sap_gpu_session *s, struct sap_gpu_lengths *l, struct sap_gpu_targets *to,
+                                 const sapporo_column *of, double unit)
 {
-    struct sap_gpu_lengths *const l = &t->lengths;
-    double *const h = sap_session_host_memory(&t->session, (size_t)n, sizeof *h);
+    const int n = to->n;
+    double *const h = sap_session_host_memory(s, (size_t)n, sizeof *h);
     const sapporo_column all = {h, 0};
     if (!h) return SAP_DRIVER_MEMORY;
-    mend(t, of, n, h);
-    int status = sap_session_reserve(&t->session, &l->of_place, (size_t)n * sizeof *h);
-    if (!status) status = upload(&t->session, &l->of_place, &all, n);
+    mend(l, of, n, unit, h);
+    int status = sap_session_reserve(s, &l->of_positions, (size_t)n * sizeof *h);
+    if (!status) status = upload(s, &l->of_positions, &all, n);
     free(h);
     if (status) return status;
-    TRY(sap_session_reserve(&t->session, &t->places.length, (size_t)n * sizeof *h));
-    TRY(sap_session_reserve(&t->session, &t->places.longest, (size_t)t->places.groups * sizeof(float)));
-    return sap_gpu_lengths_gather(t, &t->places, &l->of_place);
+    TRY(sap_session_reserve(s, &to->length, (size_t)n * sizeof *h));
+    TRY(sap_session_reserve(s, &to->longest, (size_t)to->groups * sizeof(float)));
+    return sap_gpu_lengths_gather(s, l, to, &l->of_positions, unit);
 }
 
-double sap_gpu_most_softening(const struct sap_gpu_host_tree *t)
-{
-    return t->lengths.f ? t->lengths.most * t->lengths.most : t->settings.eps2;
-}
+double sap_gpu_lengths_most(const struct sap_gpu_lengths *l, double eps2) { return l->f ? l->most * l->most : eps2; }
 
-int sap_gpu_lengths_short(const struct sap_gpu_host_tree *t, double unit)
+int sap_gpu_lengths_short(const struct sap_gpu_lengths *l, int n, double unit)
 {
     int is_short = 0;
-    if (!t->lengths.f || !(t->lengths.least * unit < SAP_TREE_SHORT)) return 0;
-    for (int i = 0; i < t->given.n && !is_short; i++) {
-        const double h = sap_tree_scaled_length(t->lengths.h[i], unit);
+    if (!l->f || !(l->least * unit < SAP_TREE_SHORT)) return 0;
+    for (int i = 0; i < n && !is_short; i++) {
+        const double h = sap_tree_scaled_length(l->h[i], unit);
         is_short = h > 0 && h < SAP_TREE_SHORT;
     }
     return is_short;
@@ -174,28 +175,28 @@ int sap_gpu_lengths_short(const struct sap_gpu_host_tree *t, double unit)
 
 /* ---- lengths of nodes and groups ---------------------------------------------------------------- */
 
-int sap_gpu_lengths_gather(struct sap_gpu_host_tree *t, struct sap_gpu_walkers *w, const struct sap_gpu_buffer *given)
+int sap_gpu_lengths_gather(const struct sap_gpu_session *s, const struct sap_gpu_lengths *l,
+                           const struct sap_gpu_targets *to, const struct sap_gpu_buffer *given, double unit)
 {
-    const double unit = t->t.unit;
-    const int n = w->n;
-    return sap_launch_tree_length_gather(&t->session, t->lengths.f, n, given->mem, w->address.mem, w->length.mem, unit,
-                                         n);
+    return sap_launch_tree_length_gather(s, l->f, to->n, given->mem, to->address.mem, to->length.mem, unit, to->n);
 }
 
-int sap_gpu_lengths_nodes(struct sap_gpu_host_tree *t)
+int sap_gpu_lengths_nodes(const struct sap_gpu_session *s, const struct sap_gpu_lengths *l,
+                          const struct sap_gpu_nodes *nodes, const struct sap_gpu_targets *own,
+                          const struct sap_gpu_tree *frame)
 {
-    TRY(sap_gpu_lengths_gather(t, &t->own, &t->lengths.given));
-    for (int level = t->levels - 1; level >= 0; level--) {
-        const int from = t->level_first[level], to = t->level_first[level + 1];
-        TRY(sap_launch_tree_length_nodes(&t->session, t->lengths.f, to - from, t->node.mem, t->cell.mem,
-                                         t->own.length.mem, t->lengths.of_node.mem, t->word.mem, from, to, t->t));
+    TRY(sap_gpu_lengths_gather(s, l, own, &l->given, frame->unit));
+    for (int level = nodes->levels - 1; level >= 0; level--) {
+        const int from = nodes->level_first[level], to = nodes->level_first[level + 1];
+        TRY(sap_launch_tree_length_nodes(s, l->f, to - from, nodes->link.mem, nodes->cell.mem, own->length.mem,
+                                         l->of_node.mem, nodes->word.mem, from, to, *frame));
     }
     return SAP_DRIVER_OK;
 }
 
-int sap_gpu_lengths_groups(struct sap_gpu_host_tree *t, const struct sap_gpu_walkers *w)
+int sap_gpu_lengths_groups(const struct sap_gpu_session *s, const struct sap_gpu_lengths *l,
+                           const struct sap_gpu_targets *to)
 {
-    const int groups = w->groups;
-    return sap_launch_tree_length_groups(&t->session, t->lengths.f, groups, w->length.mem, w->group_first.mem,
-                                         w->longest.mem, w->heavy.mem, groups);
+    return sap_launch_tree_length_groups(s, l->f, to->groups, to->length.mem, to->group_first.mem, to->longest.mem,
+                                         to->heavy.mem, to->groups);
 }

@@ -9,8 +9,9 @@
 #include "gpu/gpu_session.h"
 #include "sapporo.h"
 
-struct sap_gpu_host_tree;
-struct sap_gpu_walkers;
+struct sap_gpu_nodes;
+struct sap_gpu_targets;
+struct sap_tree_settings;
 
 /* Kernels for spline softening of a device. */
 struct sap_gpu_spline_kernels {
@@ -28,17 +29,20 @@ struct sap_gpu_lengths {
     int mean;                               /* pairs take the mean of the terms with both lengths */
     double eps2;                            /* of the tree */
     double *h;                              /* [room] of the last set */
-    double most, least;             /* the greatest of the last set, and the least > 0; INFINITY: there is none */
-    int uploaded;                   /* these are in `given` */
-    struct sap_gpu_buffer given;    /* by address */
-    struct sap_gpu_buffer of_node;  /* the greatest of each node, in units */
-    struct sap_gpu_buffer of_place; /* of positions, in the order of the caller */
+    double most, least;                 /* the greatest of the last set, and the least > 0; INFINITY: there is none */
+    int uploaded;                       /* these are in `given` */
+    struct sap_gpu_buffer given;        /* by address */
+    struct sap_gpu_buffer of_node;      /* the greatest of each node, in units */
+    struct sap_gpu_buffer of_positions; /* of positions, in the order of the caller */
 };
 
-/* Prepare a tree whose settings have spline softening; driver statuses.  _open: the device's context is current. */
-int sap_gpu_lengths_new(struct sap_gpu_host_tree *t);
-int sap_gpu_lengths_open(struct sap_gpu_host_tree *t);
-void sap_gpu_lengths_free(struct sap_gpu_host_tree *t);
+/*
+ * Prepare the lengths of `room` particles of a tree whose settings have spline softening; driver statuses. _open,
+ * within a call, needs _new.
+ */
+int sap_gpu_lengths_new(struct sap_gpu_lengths *l, const struct sap_tree_settings *settings, int room);
+int sap_gpu_lengths_open(const struct sap_gpu_session *s, struct sap_gpu_lengths *l, int room);
+void sap_gpu_lengths_free(const struct sap_driver *driver, struct sap_gpu_lengths *l);
 
 /* Bytes of host memory, and of device memory, that n particles need for their lengths. */
 size_t sap_gpu_lengths_bytes(int n, size_t *device_bytes);
@@ -56,21 +60,29 @@ int sap_gpu_lengths_fetch(struct sap_gpu_session *s, const sapporo_column *of, i
 int sap_gpu_lengths_take(struct sap_gpu_session *s, struct sap_gpu_lengths *l, const sapporo_column *of, int n,
                          int keeps);
 
-/* Takes the lengths of n sorted positions; NULL: the root of eps2.  A driver status. */
-int sap_gpu_lengths_of_places(struct sap_gpu_host_tree *t, const sapporo_column *of, int n);
+/*
+ * Takes the lengths of sorted positions in the order of the caller, for coordinates in units; NULL: the root of eps2. A
+ * driver status.
+ */
+int sap_gpu_lengths_of_positions(struct sap_gpu_session *s, struct sap_gpu_lengths *l, struct sap_gpu_targets *to,
+                                 const sapporo_column *of, double unit);
 
-/* Returns the square of the greatest softening length. */
-double sap_gpu_most_softening(const struct sap_gpu_host_tree *t);
+/* Returns the square of the greatest softening length; eps2: of a tree without spline softening. */
+double sap_gpu_lengths_most(const struct sap_gpu_lengths *l, double eps2);
 
-/* Whether some length needs pair terms in double, in these units. */
-int sap_gpu_lengths_short(const struct sap_gpu_host_tree *t, double unit);
+/* Whether some length of n particles needs pair terms in double, in these units. */
+int sap_gpu_lengths_short(const struct sap_gpu_lengths *l, int n, double unit);
 
 /*
- * Compute the lengths of sorted walkers in units from lengths by address, the greatest of each node of the tree, and
- * the greatest of each group of walkers; driver statuses.
+ * Compute the lengths of sorted targets in units from lengths by address, those of the particles of a tree and the
+ * greatest of each of its nodes, and the greatest of each group of targets; driver statuses.
  */
-int sap_gpu_lengths_gather(struct sap_gpu_host_tree *t, struct sap_gpu_walkers *w, const struct sap_gpu_buffer *given);
-int sap_gpu_lengths_nodes(struct sap_gpu_host_tree *t);
-int sap_gpu_lengths_groups(struct sap_gpu_host_tree *t, const struct sap_gpu_walkers *w);
+int sap_gpu_lengths_gather(const struct sap_gpu_session *s, const struct sap_gpu_lengths *l,
+                           const struct sap_gpu_targets *to, const struct sap_gpu_buffer *given, double unit);
+int sap_gpu_lengths_nodes(const struct sap_gpu_session *s, const struct sap_gpu_lengths *l,
+                          const struct sap_gpu_nodes *nodes, const struct sap_gpu_targets *own,
+                          const struct sap_gpu_tree *frame);
+int sap_gpu_lengths_groups(const struct sap_gpu_session *s, const struct sap_gpu_lengths *l,
+                           const struct sap_gpu_targets *to);
 
 #endif

@@ -1,7 +1,7 @@
-/*
- * gpu_regions.c - the regions of a tree on an accelerator, for other parts of a whole: chosen on the host from the
- * largest nodes, and told by the device.
+/* gpu_regions.c - see gpu_regions.h: regions are chosen on the host from the largest nodes, and reported by the device.
  */
+#include "gpu/tree/gpu_regions.h"
+
 #include <limits.h>
 #include <math.h>
 #include <stdint.h>
@@ -10,12 +10,11 @@
 
 #include "base/team.h"
 #include "base/threads.h"
-#include "engine/tree_regions.h"
 #include "gpu/gpu_launch.h"
 #include "gpu/gpu_memory.h"
 #include "gpu/gpu_primitives.h"
 #include "gpu/tree/gpu_kernels.h"
-#include "gpu/tree/gpu_tree.h"
+#include "gpu/tree/gpu_structure.h"
 
 enum { BINS = SAP_HALO_BINS, BIN_BYTES = 2 * BINS * sizeof(int) };
 
@@ -28,14 +27,15 @@ struct top {
 /* ---- the largest nodes ---------------------------------------------------------------------- */
 
 /* Finds the first bin of which not all nodes can be divided; waits. */
-static int find_last_bin(struct sap_gpu_host_tree *t, int room, int *last)
+static int find_last_bin(struct sap_gpu_regions *h, const struct sap_gpu_built *of, int room, int *last)
 {
+    struct sap_gpu_session *const s = of->session;
+    const struct sap_gpu_nodes *const nodes = of->nodes;
     int bins[2 * BINS], regions = 1;
-    TRY(sap_session_reserve(&t->session, &t->selection.bins, BIN_BYTES));
-    TRY(sap_session_fill(&t->session, t->selection.bins.mem, 0, 0, BIN_BYTES));
-    TRY(sap_launch_tree_halo_bins(&t->session, t->f, t->t.nodes, t->node.mem, t->cell.mem, t->selection.bins.mem,
-                                  t->t.nodes));
-    TRY(sap_session_download(&t->session, bins, &t->selection.bins, 0, sizeof bins));
+    TRY(sap_session_reserve(s, &h->bins, BIN_BYTES));
+    TRY(sap_session_fill(s, h->bins.mem, 0, 0, BIN_BYTES));
+    TRY(sap_launch_tree_halo_bins(s, of->f, nodes->n, nodes->link.mem, nodes->cell.mem, h->bins.mem, nodes->n));
+    TRY(sap_session_download(s, bins, &h->bins, 0, sizeof bins));
     for (*last = 0; *last < BINS; ++*last) {
         regions += bins[*last];
         if (regions > room) return SAP_DRIVER_OK;
@@ -45,20 +45,20 @@ static int find_last_bin(struct sap_gpu_host_tree *t, int room, int *last)
 }
 
 /* Lists the inner nodes of bins up to the last; waits for their number. */
-static int list_top(struct sap_gpu_host_tree *t, int last, int *n)
+static int list_top(struct sap_gpu_regions *h, const struct sap_gpu_built *of, int last, int *n)
 {
-    struct sap_gpu_selection *const h = &t->selection;
-    const size_t bytes = (size_t)t->t.nodes * sizeof(int);
+    struct sap_gpu_session *const s = of->session;
+    const struct sap_gpu_nodes *const nodes = of->nodes;
+    const size_t bytes = (size_t)nodes->n * sizeof(int);
     size_t at;
-    TRY(sap_session_reserve(&t->session, &h->more, bytes));
-    TRY(sap_session_reserve(&t->session, &h->before, bytes));
-    TRY(sap_session_reserve(&t->session, &h->list, bytes));
-    TRY(sap_session_reserve(&t->session, &t->session.scratch, sap_primitives_scratch(t->t.nodes)));
-    TRY(sap_launch_tree_halo_flag(&t->session, t->f, t->t.nodes, t->node.mem, t->cell.mem, h->more.mem, last,
-                                  t->t.nodes));
-    TRY(sap_primitives_compact(t->session.primitives, t->session.stream, h->more.mem, NULL, h->before.mem, h->list.mem,
-                               t->t.nodes, t->session.scratch.mem, &at));
-    return sap_session_download(&t->session, n, &t->session.scratch, at, sizeof *n);
+    TRY(sap_session_reserve(s, &h->child, bytes));
+    TRY(sap_session_reserve(s, &h->children, bytes));
+    TRY(sap_session_reserve(s, &h->list, bytes));
+    TRY(sap_session_reserve(s, &s->scratch, sap_primitives_scratch(nodes->n)));
+    TRY(sap_launch_tree_halo_flag(s, of->f, nodes->n, nodes->link.mem, nodes->cell.mem, h->child.mem, last, nodes->n));
+    TRY(sap_primitives_compact(s->primitives, s->stream, h->child.mem, NULL, h->children.mem, h->list.mem, nodes->n,
+                               s->scratch.mem, &at));
+    return sap_session_download(s, n, &s->scratch, at, sizeof *n);
 }
 
 static void free_top(struct top *top)
@@ -68,22 +68,23 @@ static void free_top(struct top *top)
 }
 
 /* Copies the listed nodes to the host; the caller frees them, also after a failure. */
-static int fetch_top(struct sap_gpu_host_tree *t, struct top *top)
+static int fetch_top(struct sap_gpu_regions *h, const struct sap_gpu_built *of, struct top *top)
 {
-    struct sap_gpu_selection *const h = &t->selection;
+    struct sap_gpu_session *const s = of->session;
+    const struct sap_gpu_nodes *const nodes = of->nodes;
     const size_t n = (size_t)top->n, bytes = n * sizeof(int);
-    top->node = sap_session_host_memory(&t->session, 3 * n + 1, sizeof *top->node);
-    if (top->node) top->size = sap_session_host_memory(&t->session, n + 1, sizeof *top->size);
+    top->node = sap_session_host_memory(s, 3 * n + 1, sizeof *top->node);
+    if (top->node) top->size = sap_session_host_memory(s, n + 1, sizeof *top->size);
     if (!top->node || !top->size) return SAP_DRIVER_MEMORY;
     top->child = top->node + n, top->children = top->child + n;
     if (n == 0) return SAP_DRIVER_OK;
-    TRY(sap_session_reserve(&t->session, &h->size, n * sizeof(double)));
-    TRY(sap_launch_tree_halo_top(&t->session, t->f, top->n, t->node.mem, t->cell.mem, h->list.mem, h->more.mem,
-                                 h->before.mem, h->size.mem, top->n));
-    TRY(sap_session_download(&t->session, top->node, &h->list, 0, bytes));
-    TRY(sap_session_download(&t->session, top->child, &h->more, 0, bytes));
-    TRY(sap_session_download(&t->session, top->children, &h->before, 0, bytes));
-    return sap_session_download(&t->session, top->size, &h->size, 0, n * sizeof(double));
+    TRY(sap_session_reserve(s, &h->size, n * sizeof(double)));
+    TRY(sap_launch_tree_halo_top(s, of->f, top->n, nodes->link.mem, nodes->cell.mem, h->list.mem, h->child.mem,
+                                 h->children.mem, h->size.mem, top->n));
+    TRY(sap_session_download(s, top->node, &h->list, 0, bytes));
+    TRY(sap_session_download(s, top->child, &h->child, 0, bytes));
+    TRY(sap_session_download(s, top->children, &h->children, 0, bytes));
+    return sap_session_download(s, top->size, &h->size, 0, n * sizeof(double));
 }
 
 /* ---- the choice --------------------------------------------------------------------------------- */
@@ -136,22 +137,23 @@ static void take_logarithms(void *argument, ptrdiff_t from, ptrdiff_t to)
 {
     const struct sizes *const s = argument;
     for (ptrdiff_t g = from; g < to; g++) {
-        const struct sap_bound bound = sap_gpu_tree_bound(s->bound, (int)g);
+        const struct sap_bound bound = sap_gpu_structure_bound(s->bound, (int)g);
         s->size[g] = sap_bound_size(&bound);
         s->log[g] = s->size[g] > 0 ? log(s->size[g]) : 0;
     }
 }
 
 /* The geometric mean of the sizes of bounds that have one; sums are in order of groups. */
-static int find_widest(struct sap_gpu_host_tree *t, double *widest)
+static int find_widest(const struct sap_gpu_built *of, double *widest)
 {
-    const int groups = t->own.groups, threads = sap_threads_few(1 + groups / 4096);
+    struct sap_gpu_session *const session = of->session;
+    const int groups = of->own->groups, threads = sap_threads_few(1 + groups / 4096);
     const size_t words = (size_t)groups * SAP_GROUP_WORDS;
-    double *const bound = sap_session_host_memory(&t->session, words + 2 * (size_t)groups, sizeof *bound), sum = 0;
+    double *const bound = sap_session_host_memory(session, words + 2 * (size_t)groups, sizeof *bound), sum = 0;
     int n = 0;
     if (!bound) return SAP_DRIVER_MEMORY;
     struct sizes s = {bound, bound + words, bound + words + groups};
-    const int status = sap_session_download(&t->session, bound, &t->own.bound, 0, words * sizeof *bound);
+    const int status = sap_session_download(session, bound, &of->own->bound, 0, words * sizeof *bound);
     if (!status) sap_team_for(threads, groups, sap_team_chunk(groups, threads, 1024), take_logarithms, &s);
     for (int g = 0; g < groups && !status; g++)
         if (s.size[g] > 0) sum += s.log[g], n++;
@@ -161,38 +163,38 @@ static int find_widest(struct sap_gpu_host_tree *t, double *widest)
 }
 
 /* Uploads the nodes of at most `room` regions. */
-static int choose(struct sap_gpu_host_tree *t, int room, const struct top *top)
+static int choose(struct sap_gpu_regions *h, struct sap_gpu_session *s, int room, const struct top *top)
 {
-    int *const region = sap_session_host_memory(&t->session, (size_t)room + 1, sizeof *region), root = find_top(top, 0);
+    int *const region = sap_session_host_memory(s, (size_t)room + 1, sizeof *region), root = find_top(top, 0);
     if (!region) return SAP_DRIVER_MEMORY;
     const double size = root < 0 ? 0 : sap_regions_size(top->size[root], room, count_below, top);
-    t->selection.regions = cut_below(top, 0, size, region);
-    const size_t bytes = (size_t)t->selection.regions * sizeof *region;
-    int status = sap_session_reserve(&t->session, &t->selection.region_node, bytes);
-    if (!status) status = sap_session_copy_in(&t->session, t->selection.region_node.mem, 0, region, bytes);
-    if (!status) status = sap_session_wait(&t->session);
+    h->n = cut_below(top, 0, size, region);
+    const size_t bytes = (size_t)h->n * sizeof *region;
+    int status = sap_session_reserve(s, &h->node, bytes);
+    if (!status) status = sap_session_copy_in(s, h->node.mem, 0, region, bytes);
+    if (!status) status = sap_session_wait(s);
     free(region);
     return status;
 }
 
 /* Chooses the regions of the present nodes and particles, unless they are known. */
-static int choose_regions(struct sap_gpu_host_tree *t, int room)
+static int choose_regions(struct sap_gpu_regions *h, const struct sap_gpu_built *of, int room)
 {
     struct top top = {.n = 0};
     int last;
-    if (t->selection.regions_room == room) return SAP_DRIVER_OK;
-    t->selection.regions_room = 0;
-    TRY(find_widest(t, &t->selection.widest));
-    TRY(find_last_bin(t, room, &last));
-    TRY(list_top(t, last, &top.n));
-    int status = fetch_top(t, &top);
-    if (!status) status = choose(t, room, &top);
+    if (h->room == room) return SAP_DRIVER_OK;
+    h->room = 0;
+    TRY(find_widest(of, &h->widest));
+    TRY(find_last_bin(h, of, room, &last));
+    TRY(list_top(h, of, last, &top.n));
+    int status = fetch_top(h, of, &top);
+    if (!status) status = choose(h, of->session, room, &top);
     free_top(&top);
-    if (!status) t->selection.regions_room = room;
+    if (!status) h->room = room;
     return status;
 }
 
-/* ---- telling -------------------------------------------------------------------------------------- */
+/* ---- the report -------------------------------------------------------------------------------------- */
 
 static void fill_bytes(void *argument, void *to, int first, int n)
 {
@@ -200,33 +202,44 @@ static void fill_bytes(void *argument, void *to, int first, int n)
 }
 
 /* Uploads what regions depend on besides the tree: the active particles, sizes of accelerations. */
-static int upload_targets(struct sap_gpu_host_tree *t, const struct sap_halo_targets *targets)
+static int upload_targets(struct sap_gpu_regions *h, const struct sap_gpu_built *of,
+                          const struct sap_halo_targets *targets)
 {
+    struct sap_gpu_session *const s = of->session;
+    const int n = of->frame->n;
     const sapporo_column a = {targets->a, 0};
     if (targets->a) {
-        t->given.has_a = 0; /* the whole has other accelerations */
-        TRY(sap_gpu_given_send_a(&t->session, &t->given, &a, t->n));
+        of->given->has_a = 0; /* the whole has other accelerations */
+        TRY(sap_gpu_given_send_a(s, of->given, &a, n));
     }
     if (!targets->active) return SAP_DRIVER_OK;
-    TRY(sap_session_reserve(&t->session, &t->selection.active, (size_t)t->n));
-    return sap_session_upload(&t->session, &t->selection.active, 1, t->n, fill_bytes,
-                              (void *)(uintptr_t)targets->active);
+    TRY(sap_session_reserve(s, &h->active, (size_t)n));
+    return sap_session_upload(s, &h->active, 1, n, fill_bytes, (void *)(uintptr_t)targets->active);
 }
 
-int sap_gpu_tree_regions(struct sap_gpu_host_tree *t, int room, const struct sap_halo_targets *targets,
-                         struct sap_halo_region *region)
+int sap_gpu_regions_report(struct sap_gpu_regions *h, const struct sap_gpu_built *of, int room,
+                           const struct sap_halo_targets *targets, struct sap_halo_region *region)
 {
-    struct sap_gpu_selection *const h = &t->selection;
+    struct sap_gpu_session *const s = of->session;
+    const struct sap_gpu_targets *const own = of->own;
     const int has_active = targets->active != NULL, has_a = targets->a != NULL;
-    const double accuracy = sap_group_accuracy(t->t.ball, t->t.accuracy);
-    TRY(choose_regions(t, room));
-    TRY(upload_targets(t, targets));
-    TRY(sap_session_reserve(&t->session, &h->region, (size_t)room * sizeof *region));
-    const struct sap_gpu_buffer *const flags = has_active ? &h->active : &t->own.address;
-    TRY(sap_launch_tree_halo_tell(&t->session, t->f, h->regions, h->region_node.mem, t->node.mem, t->own.sorted.mem,
-                                  t->own.address.mem, t->own.group_of.mem, t->own.bound.mem, flags->mem, has_active,
-                                  t->given.a.mem, has_a, h->widest, accuracy, h->region.mem));
-    TRY(sap_session_download(&t->session, region, &h->region, 0, (size_t)h->regions * sizeof *region));
-    for (int r = h->regions; r < room; r++) region[r] = (struct sap_halo_region){.strictness = -1};
+    const double accuracy = sap_group_accuracy(of->frame->ball, of->frame->accuracy);
+    TRY(choose_regions(h, of, room));
+    TRY(upload_targets(h, of, targets));
+    TRY(sap_session_reserve(s, &h->region, (size_t)room * sizeof *region));
+    const struct sap_gpu_buffer *const flags = has_active ? &h->active : &own->address;
+    TRY(sap_launch_tree_halo_tell(s, of->f, h->n, h->node.mem, of->nodes->link.mem, own->sorted.mem, own->address.mem,
+                                  own->group_of.mem, own->bound.mem, flags->mem, has_active, of->given->a.mem, has_a,
+                                  h->widest, accuracy, h->region.mem));
+    TRY(sap_session_download(s, region, &h->region, 0, (size_t)h->n * sizeof *region));
+    for (int r = h->n; r < room; r++) region[r] = (struct sap_halo_region){.strictness = -1};
     return SAP_DRIVER_OK;
+}
+
+void sap_gpu_regions_free(const struct sap_driver *driver, struct sap_gpu_regions *h)
+{
+    struct sap_gpu_buffer *const all[] = {&h->bins, &h->list, &h->child,  &h->children,
+                                          &h->size, &h->node, &h->active, &h->region};
+    for (int k = 0; k < COUNT(all); k++) sap_gpu_free(driver, all[k]);
+    h->room = 0;
 }

@@ -1,80 +1,110 @@
-/*
- * gpu_results.c - a force between the caller's memory and an accelerator: copies of lists of active particles and of
- * results.
- */
-#include <string.h>
+/* gpu_results.c - see gpu_results.h. */
+#include "gpu/tree/gpu_results.h"
 
 #include "gpu/gpu_launch.h"
+#include "gpu/tree/gpu_given.h"
 #include "gpu/tree/gpu_kernels.h"
-#include "gpu/tree/gpu_tree.h"
 
 enum { DIRECT = 1 << 20 /* bytes that are copied without waiting for them */ };
 
-int sap_gpu_tree_take_active(struct sap_gpu_host_tree *t, const sapporo_tree_request *r, int *bad)
+/* ---- memory ----------------------------------------------------------------------------- */
+
+void sap_gpu_results_free(const struct sap_driver *driver, struct sap_gpu_results *r)
 {
-    const size_t bytes = (size_t)r->ni * sizeof(int);
-    const int ni = r->ni, n = t->n, staged = bytes <= t->session.chunk.bytes;
-    struct sap_mem *theirs = NULL;
-    struct sap_mem *found = NULL;
-    int looks[SAP_GIVEN_KINDS];
-    *bad = -1;
-    if (t->listed) return SAP_DRIVER_OK;
-    TRY(sap_session_reserve(&t->session, &t->active, bytes));
-    if (!r->active) return SAP_DRIVER_OK;
-    if (r->memory != SAPPORO_MEMORY_DEVICE) {
-        if (staged) memcpy(t->session.chunk.host, r->active, bytes); /* the chunk is free until the force is complete */
-        TRY(sap_session_copy_in(&t->session, t->active.mem, 0, staged ? t->session.chunk.host : r->active, bytes));
-        return staged ? SAP_DRIVER_OK : sap_session_wait(&t->session);
-    }
-    TRY(sap_gpu_adopt(&t->session, r->active, bytes, &theirs));
-    int status = sap_session_copy(&t->session, t->active.mem, 0, theirs, 0, bytes);
-    if (!status) status = sap_session_wait(&t->session);
-    t->session.driver->release(theirs);
-    if (!status) status = sap_gpu_given_look(&t->session, &found);
-    if (!status) status = sap_launch_tree_look_active(&t->session, t->f, ni, t->active.mem, found, ni, n);
-    if (!status) status = sap_gpu_given_ask(&t->session, looks);
-    if (!status && looks[0] != SAP_NONE_BAD) *bad = looks[0];
-    return status;
+    struct sap_gpu_buffer *const all[] = {&r->acc,      &r->pot,      &r->picked_acc, &r->picked_pot,
+                                          &r->kept_acc, &r->kept_pot, &r->kept_work};
+    for (int k = 0; k < COUNT(all); k++) sap_gpu_free(driver, all[k]);
 }
 
-static int give(struct sap_gpu_host_tree *t, sapporo_memory memory, void *to, const struct sap_gpu_buffer *from,
+int sap_gpu_results_reserve(const struct sap_gpu_session *s, struct sap_gpu_results *r, int rows)
+{
+    TRY(sap_session_reserve(s, &r->acc, (size_t)rows * 3 * sizeof(double)));
+    return sap_session_reserve(s, &r->pot, (size_t)rows * sizeof(double));
+}
+
+/* ---- rows ------------------------------------------------------------------------------- */
+
+int sap_gpu_results_pick(const struct sap_gpu_session *s, const struct sap_gpu_tree_kernels *f,
+                         struct sap_gpu_results *r, const struct sap_gpu_buffer *list, int n)
+{
+    const int has_list = list != NULL;
+    TRY(sap_session_reserve(s, &r->picked_acc, (size_t)n * 3 * sizeof(double)));
+    TRY(sap_session_reserve(s, &r->picked_pot, (size_t)n * sizeof(double)));
+    return sap_launch_tree_pick(s, f, n, r->acc.mem, r->pot.mem, has_list ? list->mem : r->acc.mem, has_list,
+                                r->picked_acc.mem, r->picked_pot.mem, n);
+}
+
+int sap_gpu_results_sizes(const struct sap_gpu_session *s, const struct sap_gpu_tree_kernels *f,
+                          const struct sap_gpu_results *r, const struct sap_gpu_buffer *list,
+                          const struct sap_gpu_buffer *a, int n)
+{
+    const int has_list = list != NULL;
+    return sap_launch_tree_sizes(s, f, n, r->acc.mem, has_list ? list->mem : r->acc.mem, has_list, a->mem, n);
+}
+
+int sap_gpu_results_keep(const struct sap_gpu_session *s, struct sap_gpu_results *r, const struct sap_gpu_buffer *left,
+                         size_t at, int rows)
+{
+    const size_t bytes = (size_t)rows * sizeof(int), counts = SAP_LEFT_COUNT * sizeof(int);
+    sap_gpu_exchange(&r->acc, &r->kept_acc);
+    sap_gpu_exchange(&r->pot, &r->kept_pot);
+    TRY(sap_session_reserve(s, &r->kept_work, bytes + counts));
+    TRY(sap_session_copy(s, r->kept_work.mem, 0, left->mem, at * sizeof(int), bytes));
+    return sap_session_copy(s, r->kept_work.mem, bytes, left->mem, SAP_LEFT_TOLD * sizeof(int), counts);
+}
+
+int sap_gpu_results_add(const struct sap_gpu_session *s, const struct sap_gpu_tree_kernels *f,
+                        const struct sap_gpu_results *r, const struct sap_gpu_buffer *left, int at, int rows)
+{
+    return sap_launch_tree_rows_add(s, f, rows, r->acc.mem, r->pot.mem, left->mem, r->kept_acc.mem, r->kept_pot.mem,
+                                    r->kept_work.mem, at, rows);
+}
+
+int sap_gpu_results_counts(struct sap_gpu_session *s, const struct sap_gpu_results *r, int rows, unsigned *counts)
+{
+    return sap_session_download(s, counts, &r->kept_work, (size_t)rows * sizeof(int), SAP_LEFT_COUNT * sizeof *counts);
+}
+
+/* ---- memory of the caller --------------------------------------------------------------- */
+
+static int give(struct sap_gpu_session *s, sapporo_memory memory, void *to, const struct sap_gpu_buffer *from,
                 size_t bytes)
 {
     struct sap_mem *theirs = NULL;
     if (!to) return SAP_DRIVER_OK;
-    if (memory != SAPPORO_MEMORY_DEVICE && bytes < DIRECT)
-        return sap_session_copy_out(&t->session, to, from->mem, 0, bytes);
-    if (memory != SAPPORO_MEMORY_DEVICE) return sap_session_download(&t->session, to, from, 0, bytes);
-    TRY(sap_gpu_adopt(&t->session, to, bytes, &theirs));
-    int status = sap_session_copy(&t->session, theirs, 0, from->mem, 0, bytes);
-    if (!status) status = sap_session_wait(&t->session);
-    t->session.driver->release(theirs);
+    if (memory != SAPPORO_MEMORY_DEVICE && bytes < DIRECT) return sap_session_copy_out(s, to, from->mem, 0, bytes);
+    if (memory != SAPPORO_MEMORY_DEVICE) return sap_session_download(s, to, from, 0, bytes);
+    TRY(sap_gpu_adopt(s, to, bytes, &theirs));
+    int status = sap_session_copy(s, theirs, 0, from->mem, 0, bytes);
+    if (!status) status = sap_session_wait(s);
+    s->driver->release(theirs);
     return status;
 }
 
-int sap_gpu_tree_give(struct sap_gpu_host_tree *t, const sapporo_tree_request *r, int picked, double (*acc)[3],
-                      double *pot)
+int sap_gpu_results_give(struct sap_gpu_session *s, const struct sap_gpu_results *r, const sapporo_tree_request *to,
+                         int picked, double (*acc)[3], double *pot)
 {
-    TRY(give(t, r->memory, acc, picked ? &t->picked_acc : &t->acc, (size_t)r->ni * sizeof *acc));
-    return give(t, r->memory, pot, picked ? &t->picked_pot : &t->pot, (size_t)r->ni * sizeof *pot);
+    const size_t rows = (size_t)to->ni;
+    TRY(give(s, to->memory, acc, picked ? &r->picked_acc : &r->acc, rows * sizeof *acc));
+    return give(s, to->memory, pot, picked ? &r->picked_pot : &r->pot, rows * sizeof *pot);
 }
 
 /* Writes NaN: bytes with all bits set form a NaN. */
-static int erase(struct sap_gpu_host_tree *t, void *to, size_t bytes)
+static int erase(struct sap_gpu_session *s, void *to, size_t bytes)
 {
     struct sap_mem *theirs = NULL;
     if (!to) return SAP_DRIVER_OK;
-    TRY(sap_gpu_adopt(&t->session, to, bytes, &theirs));
-    int status = sap_session_fill(&t->session, theirs, 0, 0xFF, bytes);
-    if (!status) status = sap_session_wait(&t->session);
-    t->session.driver->release(theirs);
+    TRY(sap_gpu_adopt(s, to, bytes, &theirs));
+    int status = sap_session_fill(s, theirs, 0, 0xFF, bytes);
+    if (!status) status = sap_session_wait(s);
+    s->driver->release(theirs);
     return status;
 }
 
-void sap_gpu_tree_erase(struct sap_gpu_host_tree *t, int ni, double (*acc)[3], double *pot)
+void sap_gpu_results_erase(struct sap_gpu_session *s, int ni, double (*acc)[3], double *pot)
 {
-    if (!t->session.driver->adopt || ni <= 0 || sap_session_begin(&t->session)) return;
-    (void)erase(t, acc, (size_t)ni * sizeof *acc);
-    (void)erase(t, pot, (size_t)ni * sizeof *pot);
-    (void)sap_session_end(&t->session, SAP_DRIVER_OK);
+    if (!s->driver->adopt || ni <= 0 || sap_session_begin(s)) return;
+    (void)erase(s, acc, (size_t)ni * sizeof *acc);
+    (void)erase(s, pot, (size_t)ni * sizeof *pot);
+    (void)sap_session_end(s, SAP_DRIVER_OK);
 }

@@ -1,20 +1,20 @@
-/* gpu_structure.c - copies of a tree's nodes and groups from an accelerator: what statistics, and walks of users, ask.
- */
+/* gpu_structure.c - see gpu_structure.h. */
+#include "gpu/tree/gpu_structure.h"
+
 #include <stdlib.h>
 #include <string.h>
 
 #include "engine/tree_structure.h"
 #include "gpu/gpu_launch.h"
-#include "gpu/tree/gpu_tree.h"
 #include "physics/scalars.h"
 
 /* Copies n elements to host memory, which the caller frees, also after a failure; a driver status. */
-static int copy_of(struct sap_gpu_host_tree *t, const struct sap_gpu_buffer *from, int n, size_t each, void **to)
+static int copy_of(struct sap_gpu_session *s, const struct sap_gpu_buffer *from, int n, size_t each, void **to)
 {
-    *to = sap_session_host_memory(&t->session, (size_t)n + 1, each);
+    *to = sap_session_host_memory(s, (size_t)n + 1, each);
     if (!*to) return SAP_DRIVER_MEMORY;
-    if (n > 0) TRY(sap_session_copy_out(&t->session, *to, from->mem, 0, (size_t)n * each));
-    return sap_session_wait(&t->session);
+    if (n > 0) TRY(sap_session_copy_out(s, *to, from->mem, 0, (size_t)n * each));
+    return sap_session_wait(s);
 }
 
 static void count_leaves(const struct sap_tree_link *node, int nodes, sapporo_tree_statistics *s)
@@ -26,17 +26,18 @@ static void count_leaves(const struct sap_tree_link *node, int nodes, sapporo_tr
     }
 }
 
-int sap_gpu_tree_count(struct sap_gpu_host_tree *t, sapporo_tree_statistics *s)
+int sap_gpu_structure_count(const struct sap_gpu_built *of, sapporo_tree_statistics *s)
 {
+    const struct sap_gpu_nodes *const nodes = of->nodes;
     void *node = NULL, *heavy = NULL;
-    int status = copy_of(t, &t->node, t->t.nodes, sizeof(struct sap_tree_link), &node);
-    if (!status) status = copy_of(t, &t->own.heavy, t->own.groups, sizeof(int), &heavy);
+    int status = copy_of(of->session, &nodes->link, nodes->n, sizeof(struct sap_tree_link), &node);
+    if (!status) status = copy_of(of->session, &of->own->heavy, of->own->groups, sizeof(int), &heavy);
     if (!status) {
-        s->n = t->n;
-        s->cells = t->t.nodes;
-        s->groups = t->own.groups;
-        s->depth = t->levels - 1;
-        count_leaves(node, t->t.nodes, s);
+        s->n = of->own->n;
+        s->cells = nodes->n;
+        s->groups = of->own->groups;
+        s->depth = nodes->levels - 1;
+        count_leaves(node, nodes->n, s);
         for (int g = 0; g < s->groups; g++) s->wide_groups += ((const int *)heavy)[g] != 0;
     }
     free(node);
@@ -44,7 +45,7 @@ int sap_gpu_tree_count(struct sap_gpu_host_tree *t, sapporo_tree_statistics *s)
     return status;
 }
 
-struct sap_bound sap_gpu_tree_bound(const double *words, int g)
+struct sap_bound sap_gpu_structure_bound(const double *words, int g)
 {
     struct sap_bound b;
     _Static_assert(sizeof b == 7 * sizeof(double), "seven words, as in device memory");
@@ -52,29 +53,19 @@ struct sap_bound sap_gpu_tree_bound(const double *words, int g)
     return b;
 }
 
-/* Copies the bounds of groups, and finds the median and the largest extent; a driver status. */
-static int look_at_groups(struct sap_gpu_host_tree *t, double *median, double *largest)
+int sap_gpu_structure_extents(const struct sap_gpu_built *of, double *median, double *largest)
 {
-    const int groups = t->own.groups;
+    const int groups = of->own->groups;
     void *bound = NULL;
-    const int status = copy_of(t, &t->own.bound, groups, SAP_GROUP_WORDS * sizeof(double), &bound);
+    const int status = copy_of(of->session, &of->own->bound, groups, SAP_GROUP_WORDS * sizeof(double), &bound);
     double *const extent = bound;
     for (int g = 0; g < groups && !status; g++) {
-        const struct sap_bound b = sap_gpu_tree_bound(extent, g);
+        const struct sap_bound b = sap_gpu_structure_bound(extent, g);
         extent[g] = 2 * sap_bound_size(&b);
     }
     if (!status) sap_tree_extents(extent, groups, median, largest);
     free(bound);
     return status;
-}
-
-int sap_gpu_tree_extents(struct sap_tree *opaque_tree, double *median, double *largest)
-{
-    struct sap_gpu_host_tree *const t = (void *)opaque_tree;
-    const int status = sap_session_begin(&t->session);
-    *median = *largest = 0;
-    if (status) return status;
-    return sap_session_end(&t->session, t->built && t->n > 0 ? look_at_groups(t, median, largest) : (int)SAP_DRIVER_OK);
 }
 
 /* Arrays of a tree in host memory, which are freed; the caller's get what they need of them. */
@@ -83,23 +74,25 @@ struct copies {
 };
 
 /* Copies n elements to memory of the caller; a driver status. */
-static int copy_to(struct sap_gpu_host_tree *t, const struct sap_gpu_buffer *from, int n, size_t each, void *to)
+static int copy_to(struct sap_gpu_session *s, const struct sap_gpu_buffer *from, int n, size_t each, void *to)
 {
-    return sap_session_download(&t->session, to, from, 0, (size_t)n * each);
+    return sap_session_download(s, to, from, 0, (size_t)n * each);
 }
 
-static int copy_tree(struct sap_gpu_host_tree *t, const struct sap_tree_structure *s, struct copies *c)
+static int copy_tree(const struct sap_gpu_built *of, const struct sap_tree_structure *s, struct copies *c)
 {
+    const struct sap_gpu_nodes *const from = of->nodes;
+    const struct sap_gpu_targets *const own = of->own;
     const int nodes = s->nodes;
-    TRY(copy_of(t, &t->node, nodes, sizeof(struct sap_tree_link), &c->node));
-    TRY(copy_of(t, &t->node_level, nodes, sizeof(int), &c->level));
+    TRY(copy_of(of->session, &from->link, nodes, sizeof(struct sap_tree_link), &c->node));
+    TRY(copy_of(of->session, &from->level, nodes, sizeof(int), &c->level));
     if (s->node)
-        TRY(copy_to(t, &t->cell, nodes, sizeof *s->cell, s->cell));
+        TRY(copy_to(of->session, &from->cell, nodes, sizeof *s->cell, s->cell));
     else
-        TRY(copy_of(t, &t->cell, nodes, sizeof(struct sap_cell), &c->cell));
-    TRY(copy_to(t, &t->own.group_of, s->n, sizeof *s->group, s->group));
-    TRY(copy_to(t, &t->own.address, s->n, sizeof *s->address, s->address));
-    return copy_of(t, &t->own.bound, s->groups, SAP_GROUP_WORDS * sizeof(double), &c->bound);
+        TRY(copy_of(of->session, &from->cell, nodes, sizeof(struct sap_cell), &c->cell));
+    TRY(copy_to(of->session, &own->group_of, s->n, sizeof *s->group, s->group));
+    TRY(copy_to(of->session, &own->address, s->n, sizeof *s->address, s->address));
+    return copy_of(of->session, &own->bound, s->groups, SAP_GROUP_WORDS * sizeof(double), &c->bound);
 }
 
 static void tell_columns(const struct sap_tree_link *node, const int *level, const struct sap_cell *cell,
@@ -126,22 +119,17 @@ static void tell_nodes(const struct copies *c, struct sap_tree_structure *s)
                                             .child = node[k].child,
                                             .children = node[k].children,
                                             .level = level[k]};
-    for (int g = 0; g < s->groups && s->bound; g++) s->bound[g] = sap_gpu_tree_bound(c->bound, g);
+    for (int g = 0; g < s->groups && s->bound; g++) s->bound[g] = sap_gpu_structure_bound(c->bound, g);
 }
 
-int sap_gpu_tree_structure(struct sap_tree *opaque_tree, struct sap_tree_structure *s)
+int sap_gpu_structure_copy(const struct sap_gpu_built *of, struct sap_tree_structure *s)
 {
-    struct sap_gpu_host_tree *const t = (void *)opaque_tree;
     struct copies c = {.node = NULL};
-    s->nodes = t->built && t->n > 0 ? t->t.nodes : 0;
-    s->n = t->built ? t->n : 0;
-    s->groups = s->n > 0 ? t->own.groups : 0;
-    if (!s->address || s->n == 0) return SAPPORO_OK;
-    int status = sap_session_begin(&t->session);
+    int status = sap_session_begin(of->session);
     if (status) return status;
-    status = copy_tree(t, s, &c);
+    status = copy_tree(of, s, &c);
     if (!status) tell_nodes(&c, s);
-    status = sap_session_end(&t->session, status);
+    status = sap_session_end(of->session, status);
     free(c.node);
     free(c.cell);
     free(c.level);

@@ -13,6 +13,7 @@
 #include "gpu/gpu_status.h"
 #include "gpu/tree/gpu_kdtree.h"
 #include "gpu/tree/gpu_kernels.h"
+#include "gpu/tree/gpu_structure.h"
 #include "gpu/tree/gpu_tree.h"
 #include "physics/scalars.h"
 
@@ -37,44 +38,30 @@ static size_t memory(const struct sap_device_set *opaque_set, const struct sap_t
         *device_bytes = size * particles + nodes * each + groups * (6 * sizeof(double) + sizeof(int)) +
                         sap_primitives_scratch(n) + sap_gpu_kd_bytes(settings, n) + stops;
     const size_t lengths = settings->softening ? sap_gpu_lengths_bytes(n, device_bytes) : 0;
-    return lengths + sizeof(struct sap_gpu_host_tree) + size * sizeof(double) + sizeof(struct sap_gpu_tree_told) +
+    return lengths + sizeof(struct sap_gpu_host_tree) + size * sizeof(double) + sizeof(struct sap_gpu_readback) +
            SAP_SESSION_CHUNK * 4 * sizeof(double);
-}
-
-static void free_walkers(const struct sap_gpu_host_tree *t, struct sap_gpu_walkers *w)
-{
-    struct sap_gpu_buffer *const all[] = {&w->key[0],   &w->key[1], &w->value[0], &w->value[1], &w->address,
-                                          &w->sorted,   &w->bound,  &w->heavy,    &w->strict,   &w->group_first,
-                                          &w->group_of, &w->length, &w->longest};
-    for (int k = 0; k < COUNT(all); k++) sap_gpu_free(t->session.driver, all[k]);
-}
-
-static void free_buffers(struct sap_gpu_host_tree *t)
-{
-    struct sap_gpu_buffer *const all[] = {
-        &t->past_x[0],   &t->past_x[1],    &t->told,        &t->place,       &t->span,        &t->count,
-        &t->first,       &t->bounds,       &t->node,        &t->node_level,  &t->cell,        &t->word,
-        &t->source,      &t->moments,      &t->place_given, &t->place_a,     &t->row_key[0],  &t->row_key[1],
-        &t->row[0],      &t->row[1],       &t->slot,        &t->slot_strict, &t->part_key[0], &t->part_key[1],
-        &t->part[0],     &t->part[1],      &t->picked_acc,  &t->picked_pot,  &t->active,      &t->next,
-        &t->query,       &t->found,        &t->begin,       &t->list,        &t->left,        &t->acc,
-        &t->pot,         &t->new_first,    &t->halo.sorted, &t->halo.node,   &t->halo.cell,   &t->halo.word,
-        &t->halo.source, &t->halo.moments, &t->stop_begin,  &t->stop_top,    &t->stop,        &t->kept_acc,
-        &t->kept_pot,    &t->kept_work};
-    for (int k = 0; k < COUNT(all); k++) sap_gpu_free(t->session.driver, all[k]);
-    sap_gpu_tree_free_selection(t);
-    free_walkers(t, &t->own);
-    free_walkers(t, &t->places);
 }
 
 static void destroy(struct sap_tree *tree)
 {
     struct sap_gpu_host_tree *const t = of(tree);
+    const struct sap_driver *const driver = t->session.driver;
     sap_session_stop(&t->session);
-    free_buffers(t);
-    sap_gpu_given_free(t->session.driver, &t->given);
-    sap_gpu_lengths_free(t);
-    sap_gpu_kd_free(t);
+    sap_gpu_given_free(driver, &t->given);
+    sap_gpu_lengths_free(driver, &t->lengths);
+    sap_gpu_ahead_free(driver, &t->past);
+    sap_gpu_builder_free(driver, &t->builder);
+    sap_gpu_nodes_free(driver, &t->nodes);
+    sap_gpu_targets_free(driver, &t->own);
+    sap_gpu_stops_free(driver, &t->stops);
+    sap_gpu_halo_free(driver, &t->halo);
+    sap_gpu_regions_free(driver, &t->regions);
+    sap_gpu_selection_free(driver, &t->selection);
+    sap_gpu_active_free(driver, &t->active);
+    sap_gpu_positions_free(driver, &t->positions);
+    sap_gpu_walk_free(driver, &t->lists);
+    sap_gpu_results_free(driver, &t->results);
+    sap_gpu_search_free(driver, &t->search);
     sap_session_close(&t->session);
     free(t);
 }
@@ -83,28 +70,27 @@ static void destroy(struct sap_tree *tree)
 
 static int open_device(struct sap_gpu_host_tree *t)
 {
-    TRY(sap_session_open(&t->session));
-    TRY(sap_session_open_times(&t->session));
-    TRY(sap_gpu_given_open(&t->session, &t->given));
+    struct sap_gpu_session *const s = &t->session;
+    TRY(sap_session_open(s));
+    TRY(sap_session_open_times(s));
+    TRY(sap_gpu_given_open(s, &t->given));
     t->f = t->given.f;
-    if (t->kd) TRY(sap_gpu_kd_open(t));
-    if (t->settings.softening) TRY(sap_gpu_lengths_open(t));
-    TRY(sap_gpu_reserve_pinned(t->session.driver, t->session.device->dev, &t->told, sizeof(struct sap_gpu_tree_told)));
-    return sap_session_reserve(&t->session, &t->bounds, sizeof(struct sap_gpu_tree_told));
+    if (t->settings.softening) TRY(sap_gpu_lengths_open(s, &t->lengths, t->given.room));
+    return sap_gpu_builder_open(s, &t->builder);
 }
 
 static void take_settings(struct sap_gpu_host_tree *t, const struct sap_tree_settings *settings)
 {
     t->settings = *settings;
-    t->t.eps2 = t->settings.eps2;
-    t->t.accuracy = t->settings.accuracy;
-    t->t.leaf_size = t->settings.leaf_size;
-    t->t.group_size = t->settings.group_size;
-    t->t.mac = (int)t->settings.mac;
-    t->t.order = t->settings.order;
-    t->t.ball = (int)t->settings.ball;
-    t->t.bunch_ball = (int)t->settings.bunch_ball;
-    t->t.morton = t->settings.curve == SAPPORO_CURVE_MORTON;
+    t->frame.eps2 = t->settings.eps2;
+    t->frame.accuracy = t->settings.accuracy;
+    t->frame.leaf_size = t->settings.leaf_size;
+    t->frame.group_size = t->settings.group_size;
+    t->frame.mac = (int)t->settings.mac;
+    t->frame.order = t->settings.order;
+    t->frame.ball = (int)t->settings.ball;
+    t->frame.bunch_ball = (int)t->settings.bunch_ball;
+    t->frame.morton = t->settings.curve == SAPPORO_CURVE_MORTON;
 }
 
 /* Allocates host memory. */
@@ -112,8 +98,8 @@ static int open_host(struct sap_gpu_host_tree *t, int room)
 {
     TRY(sap_gpu_given_new(&t->given, room, t->settings.gravity));
     if (t->settings.softening) t->given.lengths = &t->lengths;
-    if (t->settings.softening) TRY(sap_gpu_lengths_new(t));
-    return t->settings.kind == SAPPORO_TREE_KDTREE ? sap_gpu_kd_new(t) : (int)SAP_DRIVER_OK;
+    if (t->settings.softening) TRY(sap_gpu_lengths_new(&t->lengths, &t->settings, room));
+    return t->settings.kind == SAPPORO_TREE_KDTREE ? sap_gpu_kd_new(&t->builder.kd) : (int)SAP_DRIVER_OK;
 }
 
 static int create(struct sap_device_set *opaque_set, const struct sap_tree_settings *settings, int n,
@@ -148,7 +134,7 @@ static int set(struct sap_tree *tree, const sapporo_tree_particles *p)
 /* Begins a call on particles that were all taken. */
 static int begin(struct sap_gpu_host_tree *t)
 {
-    t->out_of_range = 0;
+    t->builder.out_of_range = 0;
     const int status = sap_session_begin(&t->session);
     if (status || !t->given.torn) return status;
     return sap_session_refuse(&t->session, SAPPORO_ERR_DEVICE, "particles were not all taken: set them again");
@@ -158,7 +144,8 @@ static int begin(struct sap_gpu_host_tree *t)
 static int end(struct sap_gpu_host_tree *t, int driver_status)
 {
     const int status = sap_session_end(&t->session, driver_status);
-    return t->out_of_range ? sap_session_fail(&t->session, SAPPORO_ERR_NOT_FINITE, SAP_TREE_OUT_OF_RANGE) : status;
+    return t->builder.out_of_range ? sap_session_fail(&t->session, SAPPORO_ERR_NOT_FINITE, SAP_TREE_OUT_OF_RANGE)
+                                   : status;
 }
 
 static int build(struct sap_tree *tree)
@@ -171,7 +158,7 @@ static int build(struct sap_tree *tree)
 static int refresh(struct sap_tree *tree)
 {
     struct sap_gpu_host_tree *const t = of(tree);
-    if (!t->linked || t->given.n != t->n)
+    if (!t->linked || t->given.n != t->frame.n)
         return sap_session_fail(&t->session, SAPPORO_ERR_ARGUMENT, "there is no tree of so many particles");
     const int status = begin(t);
     return status ? status : end(t, sap_gpu_tree_refresh(t));
@@ -181,7 +168,7 @@ static int past(struct sap_tree *tree, int keeps)
 {
     struct sap_gpu_host_tree *const t = of(tree);
     const int status = begin(t);
-    return status ? status : sap_session_end(&t->session, sap_gpu_tree_past(t, keeps));
+    return status ? status : sap_session_end(&t->session, sap_gpu_ahead_keep(&t->past, &t->session, &t->given, keeps));
 }
 
 static int build_ahead(struct sap_tree *tree, double lead)
@@ -195,19 +182,44 @@ static int count(const struct sap_tree *tree, int cells)
 {
     const struct sap_gpu_host_tree *const t = (const void *)tree;
     if (t->session.broken) return SAP_TREE_GONE;
-    return t->built || (cells && t->linked) ? t->n : (int)SAP_TREE_NONE;
+    return t->built || (cells && t->linked) ? t->frame.n : (int)SAP_TREE_NONE;
 }
 
 /* ---- what a tree is -------------------------------------------------------------------- */
 
-static int statistics(struct sap_tree *tree, sapporo_tree_statistics *s)
+/* Returns whether there is a tree, with particles. */
+static int has_particles(const struct sap_gpu_host_tree *t) { return t->built && t->frame.n > 0; }
+
+static int statistics(struct sap_tree *opaque, sapporo_tree_statistics *s)
 {
-    struct sap_gpu_host_tree *const t = of(tree);
+    struct sap_gpu_host_tree *const t = of(opaque);
     if (t->built) *s = t->done;
     s->host_bytes = memory((void *)t->session.set, &t->settings, t->given.room, &s->device_bytes);
+    const struct sap_gpu_built tree = sap_gpu_tree_built(t);
     const int status = sap_session_begin(&t->session);
     if (status) return status;
-    return sap_session_end(&t->session, t->built && t->n > 0 ? sap_gpu_tree_count(t, s) : (int)SAP_DRIVER_OK);
+    return sap_session_end(&t->session, has_particles(t) ? sap_gpu_structure_count(&tree, s) : (int)SAP_DRIVER_OK);
+}
+
+static int extents(struct sap_tree *opaque, double *median, double *largest)
+{
+    struct sap_gpu_host_tree *const t = of(opaque);
+    const struct sap_gpu_built tree = sap_gpu_tree_built(t);
+    const int status = sap_session_begin(&t->session);
+    *median = *largest = 0;
+    if (status) return status;
+    return sap_session_end(&t->session,
+                           has_particles(t) ? sap_gpu_structure_extents(&tree, median, largest) : (int)SAP_DRIVER_OK);
+}
+
+static int structure(struct sap_tree *opaque, struct sap_tree_structure *s)
+{
+    struct sap_gpu_host_tree *const t = of(opaque);
+    const struct sap_gpu_built tree = sap_gpu_tree_built(t);
+    s->nodes = has_particles(t) ? t->nodes.n : 0;
+    s->n = t->built ? t->frame.n : 0;
+    s->groups = s->n > 0 ? t->own.groups : 0;
+    return s->address && s->n > 0 ? sap_gpu_structure_copy(&tree, s) : (int)SAPPORO_OK;
 }
 
 static void limit(struct sap_tree *tree, double group_extent)
@@ -234,15 +246,16 @@ static void walked(const struct sap_tree *tree, long long *particles, long long 
 static void join(struct sap_tree *tree, const struct sap_tree_whole *whole)
 {
     struct sap_gpu_host_tree *const t = of(tree);
-    t->is_part = whole != NULL;
-    if (whole) t->whole = *whole;
+    t->builder.is_part = whole != NULL;
+    if (whole) t->builder.whole = *whole;
 }
 
 static int import(struct sap_tree *tree, const struct sap_tree_halo *halo)
 {
     struct sap_gpu_host_tree *const t = of(tree);
+    const struct sap_gpu_built built = sap_gpu_tree_built(t);
     const int status = sap_session_begin(&t->session);
-    return status ? status : sap_session_end(&t->session, sap_gpu_tree_import(t, halo));
+    return status ? status : sap_session_end(&t->session, sap_gpu_halo_import(&t->halo, &built, halo));
 }
 
 static int walk(struct sap_tree *tree, const struct sap_tree_pass *pass, double (*acc)[3], double *pot, int *work)
@@ -250,11 +263,11 @@ static int walk(struct sap_tree *tree, const struct sap_tree_pass *pass, double 
     struct sap_gpu_host_tree *const t = of(tree);
     int status = sap_session_begin(&t->session);
     if (status) return status;
-    if (pass->imported && t->halo.nodes == 0)
+    if (pass->imported && t->halo.nodes.n == 0)
         return sap_session_refuse(&t->session, SAPPORO_ERR_ARGUMENT, "no nodes were imported");
-    t->too_near = 0;
+    t->results.too_near = 0;
     status = sap_session_end(&t->session, sap_gpu_tree_walk_part(t, pass, acc, pot, work));
-    if (!status && t->too_near) return sap_session_fail(&t->session, SAPPORO_ERR_NOT_FINITE, SAP_TREE_TOO_NEAR);
+    if (!status && t->results.too_near) return sap_session_fail(&t->session, SAPPORO_ERR_NOT_FINITE, SAP_TREE_TOO_NEAR);
     return status;
 }
 
@@ -262,24 +275,27 @@ static int regions(struct sap_tree *tree, int room, const struct sap_halo_target
                    struct sap_halo_region *region, int *n)
 {
     struct sap_gpu_host_tree *const t = of(tree);
+    const struct sap_gpu_built built = sap_gpu_tree_built(t);
     int status = sap_session_begin(&t->session);
-    if (!status) status = sap_session_end(&t->session, sap_gpu_tree_regions(t, room, targets, region));
-    *n = status ? 0 : t->selection.regions;
+    if (!status)
+        status = sap_session_end(&t->session, sap_gpu_regions_report(&t->regions, &built, room, targets, region));
+    *n = status ? 0 : t->regions.n;
     return status;
 }
 
 static int select_for(struct sap_tree *tree, const struct sap_halo_wish *wish, int (*count)[2])
 {
     struct sap_gpu_host_tree *const t = of(tree);
+    const struct sap_gpu_built built = sap_gpu_tree_built(t);
     const int status = sap_session_begin(&t->session);
-    return status ? status : sap_session_end(&t->session, sap_gpu_tree_select(t, wish, count));
+    return status ? status : sap_session_end(&t->session, sap_gpu_selection_make(&t->selection, &built, wish, count));
 }
 
 static int selected(struct sap_tree *tree, struct sap_halo_node *node, double (*x)[4])
 {
     struct sap_gpu_host_tree *const t = of(tree);
     const int status = sap_session_begin(&t->session);
-    return status ? status : sap_session_end(&t->session, sap_gpu_tree_selected(t, node, x));
+    return status ? status : sap_session_end(&t->session, sap_gpu_selection_fetch(&t->selection, &t->session, node, x));
 }
 
 static int force(struct sap_tree *tree, const sapporo_tree_request *request, double (*acc)[3], double *pot)
@@ -289,13 +305,16 @@ static int force(struct sap_tree *tree, const sapporo_tree_request *request, dou
 
 static void erase(struct sap_tree *tree, int ni, double (*acc)[3], double *pot)
 {
-    sap_gpu_tree_erase(of(tree), ni, acc, pot);
+    sap_gpu_results_erase(&of(tree)->session, ni, acc, pot);
 }
 
 static int search(struct sap_tree *tree, int ni, sapporo_column x, sapporo_column h, long long *first, long long room,
                   int *list)
 {
-    return sap_gpu_tree_search(of(tree), ni, &x, &h, first, room, list);
+    struct sap_gpu_host_tree *const t = of(tree);
+    const struct sap_gpu_built built = sap_gpu_tree_built(t);
+    const struct sap_gpu_sought what = {.ni = ni, .x = &x, .h = &h, .first = first, .room = room, .list = list};
+    return sap_gpu_search_run(&t->search, &built, &what);
 }
 
 static void kind(const struct sap_device_set *opaque_set, const struct sap_tree_settings *settings, char *text,
@@ -322,7 +341,7 @@ static int able(const struct sap_device_set *opaque_set)
 static const struct sap_tree_ask_ops ask = {.force = force, .erase = erase, .search = search, .statistics = statistics};
 
 static const struct sap_tree_part_ops part = {.join = join,
-                                              .structure = sap_gpu_tree_structure,
+                                              .structure = structure,
                                               .regions = regions,
                                               .select = select_for,
                                               .selected = selected,
@@ -340,7 +359,7 @@ const struct sap_tree_ops sap_gpu_tree_ops = {
     .count = count,
     .interactions = interactions,
     .limit = limit,
-    .extents = sap_gpu_tree_extents,
+    .extents = extents,
     .words = words,
     .ask = &ask,
     .part = &part,

@@ -1,0 +1,30 @@
+/*
+ * gpu_selection.h - the nodes and particles of a tree on an accelerator that act on the regions of other parts of a
+ * whole (device/tree_halo.h).
+ *
+ * Functions that return int return driver statuses.
+ */
+#ifndef SAP_GPU_SELECTION_H
+#define SAP_GPU_SELECTION_H
+
+#include "device/tree_halo_layout.h"
+#include "engine/tree_regions.h"
+#include "gpu/tree/gpu_built.h"
+
+struct sap_gpu_selection {
+    struct sap_gpu_buffer region, block, region_first; /* of other parts */
+    struct sap_gpu_buffer reach, parent;               /* of nodes */
+    struct sap_gpu_buffer entry[SAP_TREE_LEVELS + 1], level_first, more, before;
+    struct sap_gpu_buffer shift, base, x_base, made, made_x;
+    int sent, sent_x; /* nodes and particles in made and made_x */
+};
+
+/* Implement `select` and `selected` of the table. */
+int sap_gpu_selection_make(struct sap_gpu_selection *h, const struct sap_gpu_built *of,
+                           const struct sap_halo_wish *wish, int (*count)[2]);
+int sap_gpu_selection_fetch(const struct sap_gpu_selection *h, struct sap_gpu_session *s, struct sap_halo_node *node,
+                            double (*x)[4]);
+
+void sap_gpu_selection_free(const struct sap_driver *driver, struct sap_gpu_selection *h);
+
+#endif
