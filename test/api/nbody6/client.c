@@ -45,7 +45,32 @@ static void make_stars(void)
     memcpy(x[9], x[8], sizeof x[9]); /* two at one place */
 }
 
+/* ---- what profiles are to tell ---- */
+
+static int telling; /* 1: the program prints the ends of the lines that profiles print */
+
+/* Since the last profile. */
+static struct {
+    long calls, rows, members, overflows;
+} of_regular, of_irregular;
+
+static void tell(void)
+{
+    if (telling && of_regular.calls > 0)
+        printf("told: %ld calls on %ld particles\ntold: <NB>: %.1f, overflows: %ld\n", of_regular.calls, of_regular.rows,
+               (double)of_regular.members / (double)of_regular.rows, of_regular.overflows);
+#if !defined(SAPPORO_NBODY6_AARSETH)
+    if (telling && of_irregular.calls > 0)
+        printf("told: %ld calls on %ld particles\ntold: <NB>: %.1f\n", of_irregular.calls, of_irregular.rows,
+               (double)of_irregular.members / (double)of_irregular.rows);
+    memset(&of_irregular, 0, sizeof of_irregular);
+#endif
+    memset(&of_regular, 0, sizeof of_regular);
+}
+
 /* ---- the calls of both generations ---- */
+
+static int is_open; /* regular forces */
 
 static void open_regular(int n)
 {
@@ -56,6 +81,7 @@ static void open_regular(int n)
     gpunb_devinit_(&rank);
     gpunb_open_(&n, &rank);
 #endif
+    is_open = 1;
 }
 
 static void profile(void)
@@ -67,6 +93,7 @@ static void profile(void)
     gpunb_profile_(&rank);
     irr_simd_profile_(&rank);
 #endif
+    tell();
 }
 
 static void regular(int first, int ni, int nnbmax)
@@ -78,6 +105,10 @@ static void regular(int first, int ni, int nnbmax)
     const int m_flag = 0;
     gpunb_regf_(&ni, h2 + first, dtr + first, x + first, v + first, acc, jrk, pot, &lmax, &nnbmax, list[0], &m_flag);
 #endif
+    if (!is_open || ni == 0) return;
+    of_regular.calls++;
+    of_regular.rows += ni;
+    for (int i = 0; i < ni; i++) of_regular.members += abs(list[i][0]), of_regular.overflows += list[i][0] < 0;
 }
 
 static void potential(double *to)
@@ -92,8 +123,12 @@ static void potential(double *to)
 #endif
 }
 
+static int length[N], lists_kept; /* of the lists that are set; lists_kept: irregular forces are open */
+
 static void open_irregular(int nmax, int lmax)
 {
+    if (!lists_kept) memset(length, 0, sizeof length);
+    lists_kept = 1;
 #if defined(SAPPORO_NBODY6_AARSETH)
     gpuirr_open_(&nmax, &lmax);
 #else
@@ -104,6 +139,7 @@ static void open_irregular(int nmax, int lmax)
 
 static void close_irregular(void)
 {
+    lists_kept = 0;
 #if defined(SAPPORO_NBODY6_AARSETH)
     gpuirr_close_();
 #else
@@ -130,6 +166,7 @@ static void set_irregular(int number, const int *nblist)
 #else
     irr_simd_set_list_(&number, nblist);
 #endif
+    length[number - 1] = lists_kept && nblist[0] <= 110 ? nblist[0] : 0;
 }
 
 static void irregular(double time, int ni, const int *number)
@@ -147,6 +184,9 @@ static void irregular(double time, int ni, const int *number)
 #else
     irr_simd_firr_vec_(&time, &ni, number, acc, jrk, nb);
 #endif
+    of_irregular.calls++;
+    of_irregular.rows += ni;
+    for (int i = 0; i < ni && lists_kept; i++) of_irregular.members += number[i] <= N ? length[number[i] - 1] : 0;
 }
 
 /* ---- sums in double ---- */
@@ -242,8 +282,11 @@ static void all_regular(void)
     check(acc[0][0] == before, "no rows");
     profile();
     profile();
+    regular(40, 5, LMAX - 1);
+    profile();
     gpunb_close_();
     gpunb_close_();
+    is_open = 0;
     regular(0, 1, 9);
     check(isnan(acc[0][0]), "no force after closing");
 }
@@ -350,13 +393,18 @@ static void all_irregular(void)
     irregular(0, 2, (const int[]){4, N + 5});
     check(isnan(acc[0][0]) && isnan(jrk[1][2]), "lists that are too long, and particles that are none");
     profile();
+    profile();
+    irregular(0, 7, number);
+    profile();
     close_irregular();
     irregular(0, 2, number);
     check(isnan(acc[1][0]), "no irregular force after closing");
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
+    (void)argv;
+    telling = argc > 1;
     make_stars();
     all_regular();
     all_potential();

@@ -42,6 +42,15 @@ start=$(date +%s)
 SAPPORO_BACKEND=cpu LD_LIBRARY_PATH=lib timeout 60 "$work/program" >"$work/profile" 2>&1
 told=$(seconds "$work/profile") && [ "$told" -ge 0 ] && [ "$told" -le $(($(date +%s) - start + 1)) ]
 verdict $? "profiles tell of no more time than the program takes"
+# counted PROGRAM: whether profiles tell the numbers that the program counts, in this order, and nothing where there are none
+counted() {
+    SAPPORO_BACKEND=cpu LD_LIBRARY_PATH=lib timeout 60 "$1" tell >"$work/counts" 2>"$work/told" || return
+    sed -n 's/^told: //p' "$work/counts" >"$work/expected"
+    sed -n 's/.* \([0-9]* calls on .*\)/\1/p; s/.*\(<NB>: .*\)/\1/p' "$work/told" | tee "$work/log" | cmp - "$work/expected" &&
+        [ "$(wc -l <"$work/expected")" -ge 4 ]
+}
+counted "$work/program"
+verdict $? "profiles tell of the calls, particles and neighbours since the last one"
 grep 'does not exist' "$work/log" >"$work/devices"
 [ ! -s "$work/devices" ]
 verdict $? "GPU_LIST is about GPUs"
