@@ -96,9 +96,8 @@ static void profile(void)
     tell();
 }
 
-static void regular(int first, int ni, int nnbmax)
+static void regular_rows(int first, int ni, int lmax, int nnbmax)
 {
-    const int lmax = LMAX;
 #if defined(SAPPORO_NBODY6_AARSETH)
     gpunb_regf_(&ni, h2 + first, dtr + first, x + first, v + first, acc, jrk, pot, &lmax, &nnbmax, list[0]);
 #else
@@ -108,8 +107,13 @@ static void regular(int first, int ni, int nnbmax)
     if (!is_open || ni == 0) return;
     of_regular.calls++;
     of_regular.rows += ni;
-    for (int i = 0; i < ni; i++) of_regular.members += abs(list[i][0]), of_regular.overflows += list[i][0] < 0;
+    for (int i = 0; i < ni; i++) {
+        const int n = list[0][i * lmax];
+        of_regular.members += abs(n), of_regular.overflows += n < 0;
+    }
 }
+
+static void regular(int first, int ni, int nnbmax) { regular_rows(first, ni, LMAX, nnbmax); }
 
 static void potential(double *to)
 {
@@ -259,7 +263,7 @@ static void all_regular(void)
     check(isnan(acc[2][0]) && isnan(pot[0]) && list[1][0] == 0, "no force before opening");
     open_regular(N);
     open_regular(N);
-    gpunb_send_(&n, m, x, v);
+    for (int k = 0; k < 100; k++) gpunb_send_(&n, m, x, v); /* takes a time that the profile shows */
     compare_regular(0, 1, "one particle");
     compare_regular(7, 4, "some particles, two at one place");
     compare_regular(100, 1000, "a block");
@@ -275,6 +279,11 @@ static void all_regular(void)
     check(list[0][0] == members && list[0][members] != 77, "a list that is just as long as may be");
     regular(0, 1, members - 1);
     check(list[0][0] == -members, "a list that is longer by one");
+    list[0][members] = list[0][members + 1] = 77;
+    regular_rows(0, 1, members, N);
+    check(list[0][0] == -members && list[0][members] == 77, "a list for which a row is too short by one");
+    regular_rows(0, 1, members + 1, N);
+    check(list[0][0] == members && list[0][members] != 77 && list[0][members + 1] == 77, "a list that fills its row");
     const double before = acc[0][0];
     compare_regular(0, 5, "repeated");
     check(acc[0][0] == before, "the same bits when repeated");
@@ -383,6 +392,7 @@ static void all_irregular(void)
     compare_irregular(0.125, N, number, "irregular forces after threads have set all stars");
     for (int i = 0; i < N; i += 3) set_star(i + 1, x[(i + 1) % N]);
     set_by_threads();
+    set_star(number[0], x[0]); /* no force has asked for it when all is closed */
     close_irregular();
     open_irregular(N, 110);
     irregular(0, 1, number);
@@ -397,8 +407,14 @@ static void all_irregular(void)
     irregular(0, 7, number);
     profile();
     close_irregular();
+#if !defined(SAPPORO_NBODY6_AARSETH)
+    nb[0] = nb[1] = 77;
+#endif
     irregular(0, 2, number);
     check(isnan(acc[1][0]), "no irregular force after closing");
+#if !defined(SAPPORO_NBODY6_AARSETH)
+    check(nb[0] == 0 && nb[1] == 0, "nor a nearest neighbour");
+#endif
 }
 
 int main(int argc, char **argv)

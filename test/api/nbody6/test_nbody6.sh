@@ -51,6 +51,10 @@ counted() {
 }
 counted "$work/program"
 verdict $? "profiles tell of the calls, particles and neighbours since the last one"
+# The first profile has 100 sends, the second none.
+sed -n 's/.*send: \([0-9.]*\) s.*/\1/p' "$work/told" >"$work/sends"
+awk 'NR == 1 { first = $1 } NR == 2 { second = $1 } END { exit !(NR == 2 && first > 0 && second == 0) }' "$work/sends"
+verdict $? "profiles tell of the time since the last one"
 grep 'does not exist' "$work/log" >"$work/devices"
 [ ! -s "$work/devices" ]
 verdict $? "GPU_LIST is about GPUs"

@@ -53,6 +53,17 @@ static void send(int k)
 #endif
 }
 
+static void send_without_position(int k)
+{
+    sapporo_particle p = star[k];
+    double(*d)[3] = p.derivative;
+#if defined(SAPPORO_YEBISU)
+    set_jp(k, p.mass, NULL, d[1], d[2], d[3], d[4], d[5], p.time, p.index, 0.25 * k);
+#else
+    set_j_particle(k, NULL, d[1], d[2], d[3], d[4], d[5], p.mass, p.time, p.index, 0.25 * k);
+#endif
+}
+
 /* The same through sapporo.h: at `time`, or each particle at its own (still). */
 static sapporo *open_reference(double time, int still)
 {
@@ -200,6 +211,19 @@ int main(void)
     send(7);
     compare(0.75, 1, "not predicted, one sent again");
     compare(1.25, 0, "predicted again");
+    for (int still = 0; still < 2; still++) {
+        send_without_position(5);
+        if (still)
+            no_predict_all(1.25, NJ);
+        else
+            predict_all(1.25, NJ);
+        ask(3, NJ);
+        check(isnan(acc[0][0]) && isnan(phi[2]), "a particle without a position spoils forces with it");
+        ask(3, 5);
+        check(!isnan(acc[0][0]) && !isnan(phi[2]), "and no others");
+        send(5);
+        compare(1.25, still, still ? "not predicted, after it was sent" : "predicted, after it was sent");
+    }
     x[3][1] = NAN;
     ask(5, NJ);
     check(isnan(acc[3][0]) && isnan(phi[3]) && nnb[3] == -1 && !isnan(acc[4][0]), "NaN stays in its row");
