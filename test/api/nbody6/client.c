@@ -417,6 +417,38 @@ static void all_irregular(void)
 #endif
 }
 
+/* Pages of this process in memory; 0: the system does not tell. */
+static long resident(void)
+{
+    char line[80] = "";
+    FILE *const f = fopen("/proc/self/statm", "r");
+    const int read = f && fgets(line, sizeof line, f) != NULL;
+    const char *const second = read ? strchr(line, ' ') : NULL;
+    if (f) fclose(f);
+    return second ? strtol(second, NULL, 10) : 0;
+}
+
+/* Forces that are opened and closed again and again take no more memory. */
+static void open_often(void)
+{
+    enum { OFTEN = 200, FEW = 2000, PAGES = 4000 };
+    const int one[] = {1, 2}, number[] = {1}, n = FEW;
+    long before = 0;
+    for (int k = 0; k < 2 * OFTEN; k++) {
+        if (k == OFTEN) before = resident();
+        open_irregular(FEW, 110);
+        for (int i = 0; i < 3; i++) set_irregular(i + 1, one);
+        irregular(0, 1, number);
+        close_irregular();
+        open_regular(FEW);
+        gpunb_send_(&n, m, x, v);
+        regular(0, 1, 9);
+        gpunb_close_();
+        is_open = 0;
+    }
+    check(resident() < before + PAGES, "memory of forces that are closed is given back");
+}
+
 int main(int argc, char **argv)
 {
     (void)argv;
@@ -425,6 +457,7 @@ int main(int argc, char **argv)
     all_regular();
     all_potential();
     all_irregular();
+    open_often();
     puts(wrong ? "failed" : "all as it should be");
     return wrong != 0;
 }
