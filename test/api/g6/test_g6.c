@@ -326,6 +326,24 @@ static void queue_drops_the_oldest(void **state)
     assert_int_equal(g6_warnings() + g6_errors(), 0);
 }
 
+/* Calls without i-particles take no place in the queue, also where they fail. */
+static void nothing_is_queued(void **state)
+{
+    (void)state;
+    struct g6_batch b, none;
+    g6_open_three(0);
+    g6_batch_one(&b, 99, 3);
+    g6_batch_one(&none, 99, 5);
+    g6_first(0, 3, &b, 0);
+    b.x[0][2] = 8; /* what was begun is of the old position */
+    for (int k = 0; k < 2 * 64; k++) {
+        none.n = k % 2 ? 0 : -1;
+        g6_first(0, k % 4 ? -1 : 3, &none, 0);
+    }
+    expect_pot(0, &b, 3);
+    assert_int_equal(g6_warnings(), 0);
+}
+
 static void reset_drops_forces(void **state)
 {
     (void)state;
@@ -518,6 +536,7 @@ int main(void)
         G6_BOTH(newest_with_equal_ni),
         G6_BOTH(another_ni),
         G6_BOTH(queue_drops_the_oldest),
+        G6_BOTH(nothing_is_queued),
         G6_BOTH(reset_drops_forces),
         G6_BOTH(first_wins),
         G6_BOTH(bad_addresses),
