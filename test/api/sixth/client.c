@@ -177,6 +177,27 @@ static void compare_prediction(sapporo *c, const char *what)
     check(same, what);
 }
 
+/* Where no particle is, a prediction is NaN, and its number -1. */
+static void pick_nothing(int address)
+{
+#if defined(SAPPORO_YEBISU)
+    struct sapporo_yebisu_predictor q;
+    memset(&q, 0, sizeof q);
+    pick_up_predictor_2(address, &q);
+    const double mass = q.mass, eps2_j = q.eps2;
+    const int id = (int)q.id;
+#else
+    struct {
+        double pos[3], vel[3], acc[3];
+    } q = {{0}, {0}, {0}};
+    double mass = 0, eps2_j = 0;
+    int id = 0;
+    pick_up_predictor_2(address, &id, &mass, &eps2_j, q.pos, q.vel, q.acc);
+#endif
+    for (int c = 0; c < 3; c++) check(isnan(q.pos[c]) && isnan(q.vel[c]) && isnan(q.acc[c]), "no orbit of no particle");
+    check(isnan(mass) && isnan(eps2_j) && id == -1, "nor a number");
+}
+
 static void compare(double time, int still, const char *what)
 {
     sapporo *c = open_reference(time, still);
@@ -206,7 +227,12 @@ int main(void)
 #endif
     for (int k = NJ - 1; k >= 0; k--) send(k);
     compare(0.5, 0, "predicted");
+    pick_nothing(NJ);
+    pick_nothing(-1);
     compare(0.5, 1, "not predicted");
+    pick_nothing(NJ);
+    pick_nothing(NJ + 5000);
+    pick_nothing(-1);
     star[7].mass = 40; /* after the second context is there */
     send(7);
     compare(0.75, 1, "not predicted, one sent again");
