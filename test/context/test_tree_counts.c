@@ -1,6 +1,6 @@
 /*
  * test_tree_counts.c - what trees count: interactions of a force on all particles, on some and at positions, groups that
- * take double, and neighbours in spheres whose surface touches particles.
+ * take double, groups of a part of a whole, and neighbours in spheres whose surface touches particles.
  */
 #include <math.h>
 #include <setjmp.h>
@@ -12,6 +12,7 @@
 
 #include <cmocka.h>
 
+#include "context/tree_part.h"
 #include "model.h"
 #include "tree_cases.h"
 
@@ -100,6 +101,49 @@ static void wide_groups(void **state)
     bodies_free(&b);
 }
 
+/*
+ * On the CPU engine, a part of a whole has its groups where one tree of all parts would: behind `before` particles of
+ * other parts the first group ends at a whole number of groups, and so does each other one but the last.
+ */
+static void groups_of_parts(void **state)
+{
+    enum { GROUP = 64 };
+    static const long long before[] = {0, 1, 20, 63, 64, 100, 3000000007LL};
+    bodies b = tree_model(CLUSTER_PLUMMER, N);
+    int group[N];
+    (void)state;
+    for (int n = 30; n <= N; n += N - 30)
+        for (size_t k = 0; k <= sizeof before / sizeof before[0]; k++) {
+            const int alone = k == sizeof before / sizeof before[0], behind = alone ? 0 : (int)(before[k] % GROUP);
+            const int first = (GROUP - behind) % GROUP, rest = n > first ? n - first : 0;
+            const double low[3] = {-100, -100, -100}, high[3] = {100, 100, 100};
+            static double sample[3][SAP_CUBE_SAMPLE];
+            struct sap_tree_whole whole = {.cube = sap_tree_cube(low, high, sample, 0),
+                                           .low = {-100, -100, -100},
+                                           .high = {100, 100, 100},
+                                           .weight = 1,
+                                           .before = alone ? 20 : before[k],
+                                           .pull = 1};
+            sapporo_tree_options o = options();
+            bodies some = b;
+            some.n = n;
+            o.backend = SAPPORO_BACKEND_CPU;
+            o.kind = SAPPORO_TREE_OCTREE;
+            o.group_size = GROUP;
+            sapporo_tree *const t = tree_of(&some, &o);
+            assert_int_equal(sapporo_tree_part_join(t, &whole), SAPPORO_OK);
+            if (alone) assert_int_equal(sapporo_tree_part_join(t, NULL), SAPPORO_OK); /* a whole again */
+            assert_int_equal(sapporo_tree_build(t), SAPPORO_OK);
+            struct sap_tree_structure s = {0};
+            assert_int_equal(sapporo_tree_part_structure(t, &s), SAPPORO_OK);
+            assert_true(s.n == n && s.groups == (first > 0) + (rest + GROUP - 1) / GROUP);
+            tree_groups_of(t, group);
+            for (int j = 0; j < n; j++) assert_int_equal(group[j], (j + behind) / GROUP);
+            sapporo_tree_destroy(t);
+        }
+    bodies_free(&b);
+}
+
 /* ---- neighbours ------------------------------------------------------------------------ */
 
 /* The squared distance of two positions whose coordinates are integers. */
@@ -153,6 +197,7 @@ static void touching(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {TREE_TEST(interactions), TREE_TEST(wide_groups), TREE_TEST(touching)};
+    const struct CMUnitTest tests[] = {TREE_TEST(interactions), TREE_TEST(wide_groups),
+                                       cmocka_unit_test(groups_of_parts), TREE_TEST(touching)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

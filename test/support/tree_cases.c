@@ -202,6 +202,13 @@ static void free_structure(struct sap_tree_structure *s)
     free(s->group);
 }
 
+void tree_groups_of(sapporo_tree *t, int *group)
+{
+    struct sap_tree_structure s = structure_of(t);
+    memcpy(group, s.group, (size_t)s.n * sizeof *group);
+    free_structure(&s);
+}
+
 /* Checks that mass, centre and second moments of a node are those of its particles, and its box is exact. */
 static void check_node(const struct sap_tree_structure *s, const bodies *b, int k)
 {
