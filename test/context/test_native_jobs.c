@@ -353,6 +353,26 @@ static void staged_particles(void **state)
         }
 }
 
+/* Of many forces that are freed, few objects stay for later ones: the memory of the others is given back. */
+static void freed_jobs(void **state)
+{
+    enum { JOBS = 200 };
+    static double x[N][3];
+    static sapporo_job *job[JOBS];
+    const sapporo_request request = {.size = sizeof request, .nj = 1, .ni = N, .x = {x, 0}};
+    (void)state;
+    sapporo *c = open_loaded();
+    sapporo_force_free(begin(c, 0, NI, 0));
+    const size_t before = allocated_bytes();
+    for (int k = 0; k < JOBS; k++) assert_int_equal(sapporo_force_begin(c, &request, &job[k]), SAPPORO_OK);
+    const size_t most = allocated_bytes();
+    for (int k = 0; k < JOBS; k++) sapporo_force_free(job[k]);
+    const size_t after = allocated_bytes();
+    if (most > 0 && !(after - before < (most - before) / 10))
+        fail_msg("%zu bytes, %zu with all forces, %zu after them", before, most, after);
+    sapporo_close(c);
+}
+
 /* The object of a force that was delivered serves the next one, which has its lists while it is not delivered. */
 static void reused_jobs(void **state)
 {
@@ -528,7 +548,7 @@ int main(void)
         cmocka_unit_test(empty_forces),         cmocka_unit_test(bad_targets),      cmocka_unit_test(list_rooms),
         cmocka_unit_test(lists_in_time),        cmocka_unit_test(staged_particles), cmocka_unit_test(staged_effect),
         cmocka_unit_test(copied_inputs),        cmocka_unit_test(many_jobs),        cmocka_unit_test(a_million_times),
-        cmocka_unit_test(a_thousand_with_work), cmocka_unit_test(reused_jobs),      cmocka_unit_test(lost_particles),
+        cmocka_unit_test(a_thousand_with_work), cmocka_unit_test(freed_jobs),       cmocka_unit_test(reused_jobs),      cmocka_unit_test(lost_particles),
     };
     return cmocka_run_group_tests_name("native jobs", tests, make, unmake);
 }
