@@ -548,7 +548,8 @@ int main(void)
         cmocka_unit_test(empty_forces),         cmocka_unit_test(bad_targets),      cmocka_unit_test(list_rooms),
         cmocka_unit_test(lists_in_time),        cmocka_unit_test(staged_particles), cmocka_unit_test(staged_effect),
         cmocka_unit_test(copied_inputs),        cmocka_unit_test(many_jobs),        cmocka_unit_test(a_million_times),
-        cmocka_unit_test(a_thousand_with_work), cmocka_unit_test(freed_jobs),       cmocka_unit_test(reused_jobs),      cmocka_unit_test(lost_particles),
+        cmocka_unit_test(a_thousand_with_work), cmocka_unit_test(freed_jobs),       cmocka_unit_test(reused_jobs),
+        cmocka_unit_test(lost_particles),
     };
     return cmocka_run_group_tests_name("native jobs", tests, make, unmake);
 }

@@ -1,7 +1,7 @@
 /*
  * test_partial.c - forces from parts of the j-particles in contexts of their own, as libsapporo_mpi computes them: the
- * merged sums against sums in extended precision, with the bits that they have without neighbours, the nearest neighbour of all parts,
- * and rows that have no force.
+ * merged sums against sums in extended precision, with the bits that they have without neighbours, the nearest
+ * neighbour of all parts, and rows that have no force.
  */
 #include <math.h>
 #include <setjmp.h>

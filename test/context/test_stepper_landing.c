@@ -318,9 +318,9 @@ int main(void)
     if (!mkdtemp(folder)) return 1;
     (void)snprintf(path, sizeof path, "%s/steps", folder);
     const struct CMUnitTest tests[] = {cmocka_unit_test(shared_steps), cmocka_unit_test(no_landing),
-                                       cmocka_unit_test(added_times),  cmocka_unit_test(no_landing_at_zero), cmocka_unit_test(second_order),
-                                       cmocka_unit_test(way_back),     cmocka_unit_test(divisions),
-                                       cmocka_unit_test(refused)};
+                                       cmocka_unit_test(added_times),  cmocka_unit_test(no_landing_at_zero),
+                                       cmocka_unit_test(second_order), cmocka_unit_test(way_back),
+                                       cmocka_unit_test(divisions),    cmocka_unit_test(refused)};
     const int failed = cmocka_run_group_tests_name("stepper_landing", tests, NULL, NULL);
     (void)unlink(path);
     (void)rmdir(folder);

@@ -1,6 +1,6 @@
 /*
- * test_tree_counts.c - what trees count: interactions of a force on all particles, on some and at positions, groups that
- * take double, groups of a part of a whole, and neighbours in spheres whose surface touches particles.
+ * test_tree_counts.c - what trees count: interactions of a force on all particles, on some and at positions, groups
+ * that take double, groups of a part of a whole, and neighbours in spheres whose surface touches particles.
  */
 #include <math.h>
 #include <setjmp.h>

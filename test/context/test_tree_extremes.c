@@ -333,9 +333,9 @@ static void pair_at_a_point(void **state)
 }
 
 /*
- * On the CPU engine, a light particle so near to another that 1 / r^2 leaves double though m / r^2 does not: that row is summed by
- * quotients, cells with their second moments included, and has the force that it has beside a particle at a distance
- * whose square is a normal number and of the mass that pulls alike.
+ * On the CPU engine, a light particle so near to another that 1 / r^2 leaves double though m / r^2 does not: that row
+ * is summed by quotients, cells with their second moments included, and has the force that it has beside a particle at
+ * a distance whose square is a normal number and of the mass that pulls alike.
  */
 static void spark(void **state)
 {
@@ -465,6 +465,6 @@ int main(void)
     const struct CMUnitTest tests[] = {TREE_TEST(extremes),        TREE_TEST(places_beyond),   TREE_TEST(forces_beyond),
                                        TREE_TEST(masses_beyond),   TREE_TEST(tiny_softening),  TREE_TEST(large_radii),
                                        TREE_TEST(overflow_beside), TREE_TEST(pair_at_a_point), TREE_TEST(shrunken),
-                                       TREE_TEST(tiny_clump),      TREE_TEST(tiny_points),   TREE_TEST(spark)};
+                                       TREE_TEST(tiny_clump),      TREE_TEST(tiny_points),     TREE_TEST(spark)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -311,8 +311,8 @@ int main(void)
     static const struct CMUnitTest tests[] = {
         G5_BOTH(bad_softening), G5_BOTH(bad_lengths),   G5_BOTH(bad_softening_of_pipes), G5_BOTH(bad_ranges),
         G5_BOTH(bad_loads),     G5_BOTH(bad_particles), G5_BOTH(steps_out_of_order),     G5_BOTH(odd_calls),
-        G5_BOTH(bad_rows),      G5_BOTH(device_ids),    G5_BOTH(forgotten_count),
-        G5_BOTH(nothing_is_left), G5_BOTH(open_again),
+        G5_BOTH(bad_rows),      G5_BOTH(device_ids),    G5_BOTH(forgotten_count),        G5_BOTH(nothing_is_left),
+        G5_BOTH(open_again),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -57,8 +57,8 @@ static struct {
 static void tell(void)
 {
     if (telling && of_regular.calls > 0)
-        printf("told: %ld calls on %ld particles\ntold: <NB>: %.1f, overflows: %ld\n", of_regular.calls, of_regular.rows,
-               (double)of_regular.members / (double)of_regular.rows, of_regular.overflows);
+        printf("told: %ld calls on %ld particles\ntold: <NB>: %.1f, overflows: %ld\n", of_regular.calls,
+               of_regular.rows, (double)of_regular.members / (double)of_regular.rows, of_regular.overflows);
 #if !defined(SAPPORO_NBODY6_AARSETH)
     if (telling && of_irregular.calls > 0)
         printf("told: %ld calls on %ld particles\ntold: <NB>: %.1f\n", of_irregular.calls, of_irregular.rows,
