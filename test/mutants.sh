@@ -7,7 +7,8 @@
 # line.  For these, and for a test `*`, test/mutants/tests names the tests that touch a folder.  A defect is found if a
 # test program fails or takes longer than LIMIT.  The script ends with 1 if less than GOAL per cent of the defects of a
 # folder are found.  Changes after which all results stay right are no defects: test/mutants/equal lists those that were
-# drawn once, each with its reason (file, new line, reason, with tabs between), and the script does not plant them.
+# drawn once, each with its reason (file, new line or `without LINE`, reason, with tabs between), and the script does not
+# plant them.
 # Memory of malloc is filled with a pattern, so that a defect that reads what nothing has written is found.
 #
 #   MUTANTS   names of the list that are planted, or `none`; default: all
@@ -126,6 +127,7 @@ plant() {
         return
     fi
     what=$(diff "$file" "$tree/$file" | sed -n 's/^> *//p' | head -n 1)
+    case $what in '' | ';') what="without $(diff "$file" "$tree/$file" | sed -n 's/^< *//p' | head -n 1)" ;; esac
     if is_equal "$file" "$what"; then
         echo "$name $folder no defect: $file: $what"
         cp "$file" "$tree/$file"

@@ -58,11 +58,13 @@ static struct many *new_many(void)
     return m;
 }
 
-static void store_all(sapporo *c, const struct many *m)
+static void store_some(sapporo *c, const struct many *m, int n)
 {
     const sapporo_particles all = {.size = sizeof all, .derivative = {{m->x, 0}}, .mass = {m->mass, 0}};
-    assert_int_equal(sapporo_set_particles(c, 0, N, &all), SAPPORO_OK);
+    assert_int_equal(sapporo_set_particles(c, 0, n, &all), SAPPORO_OK);
 }
+
+static void store_all(sapporo *c, const struct many *m) { store_some(c, m, N); }
 
 /* The same list by itself: its sources at addresses 0 to nj-1 of a context of their own. */
 static void check_alone(const struct engine *e, const struct many *m, int k)
@@ -173,6 +175,24 @@ static void bad_after_good(sapporo *c, struct many *m, const char *name)
     }
 }
 
+/* Kept addresses that were good are looked at again where the context holds fewer particles than before. */
+static void fewer_than_kept(sapporo *c, struct many *m)
+{
+    const sapporo_small_force all = m->list[6];
+    m->list[6].nj = N, m->list[6].address = m->address;
+    assert_int_equal(sapporo_keep_addresses(c, m->address, N), SAPPORO_OK);
+    for (int turn = 0; turn < 2; turn++) {
+        store_all(c, m);
+        assert_int_equal(sapporo_force_batch(c, 1, &m->list[6], &m->result[6]), SAPPORO_OK);
+        assert_int_equal(sapporo_clear_particles(c), SAPPORO_OK);
+        store_some(c, m, N - 1);
+        assert_int_equal(sapporo_force_batch(c, 1, &m->list[6], &m->result[6]), SAPPORO_ERR_ARGUMENT);
+        assert_true(isnan(m->pot[6][0]));
+        assert_int_equal(sapporo_clear_particles(c), SAPPORO_OK);
+    }
+    m->list[6] = all;
+}
+
 /* Addresses that are announced and kept: nothing is different, whatever happens to them and to the particles. */
 static void kept_addresses(void **state)
 {
@@ -201,6 +221,7 @@ static void kept_addresses(void **state)
         bad_after_good(c, m, engines2[k].name);
         assert_int_equal(sapporo_clear_particles(c), SAPPORO_OK);
         assert_int_equal(sapporo_force_batch(c, 1, &m->list[6], m->result), SAPPORO_ERR_ARGUMENT);
+        fewer_than_kept(c, m);
         assert_int_equal(sapporo_keep_addresses(c, NULL, 1), SAPPORO_ERR_ARGUMENT);
         sapporo_close(c);
     }

@@ -262,6 +262,20 @@ static void read_the_same(sapporo *a, sapporo *b, int n)
     }
 }
 
+/* Computes a force, before which the context chooses units for its particles. */
+static void take_units(sapporo *c)
+{
+    const double x[1][3] = {{0}};
+    double pot[1];
+    const sapporo_request r = {.size = sizeof r, .nj = COPIED, .ni = 1, .x = {x, 0}};
+    const sapporo_result result = {.size = sizeof result, .pot = pot};
+    sapporo_job *job = NULL;
+    assert_int_equal(sapporo_force_begin(c, &r, &job), SAPPORO_OK);
+    assert_int_equal(sapporo_force_end(job, 1, &result), SAPPORO_OK);
+    assert_true(pot[0] < 0 && isfinite(pot[0]));
+    sapporo_force_free(job);
+}
+
 /* Rows of one context, stored in another one, are the same particles, in every order and unit; gaps stay gaps. */
 static void rows_of_others(void **state)
 {
@@ -269,13 +283,15 @@ static void rows_of_others(void **state)
     static const double scales[] = {1, 0x1p-90};
     (void)state;
     for (int k = 0; k < 8; k++) {
+        const sapporo_precision precision = k / 4 && k % 4 < 2 ? SAPPORO_SP : SAPPORO_DP; /* sp: stored in units */
         const sapporo_options o = {
-            .size = sizeof o, .backend = SAPPORO_BACKEND_CPU, .precision = SAPPORO_DP, .order = orders[k % 4]};
+            .size = sizeof o, .backend = SAPPORO_BACKEND_CPU, .precision = precision, .order = orders[k % 4]};
         double rows[COPIED + 1][ROW_MOST], *const row = rows[0];
         sapporo *from, *to;
         assert_int_equal(sapporo_open(&o, &from), SAPPORO_OK);
         assert_int_equal(sapporo_open(&o, &to), SAPPORO_OK);
         fill_with_gaps(from, scales[k / 4]);
+        take_units(from);
         for (size_t d = 0; d < sizeof rows / sizeof *row; d++) row[d] = NAN;
         assert_int_equal(sapporo_partial_read(from, 0, COPIED, row), SAPPORO_OK);
         const int all = COPIED * doubles[k % 4];

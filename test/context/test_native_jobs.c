@@ -10,6 +10,7 @@
 
 #include <cmocka.h>
 
+#include "context/context_private.h"
 #include "model.h"
 
 #include <limits.h>
@@ -352,6 +353,66 @@ static void staged_particles(void **state)
         }
 }
 
+/* Of many forces that are freed, few objects stay for later ones: the memory of the others is given back. */
+static void freed_jobs(void **state)
+{
+    enum { JOBS = 200 };
+    static double x[N][3];
+    static sapporo_job *job[JOBS];
+    const sapporo_request request = {.size = sizeof request, .nj = 1, .ni = N, .x = {x, 0}};
+    (void)state;
+    sapporo *c = open_loaded();
+    sapporo_force_free(begin(c, 0, NI, 0));
+    const size_t before = allocated_bytes();
+    for (int k = 0; k < JOBS; k++) assert_int_equal(sapporo_force_begin(c, &request, &job[k]), SAPPORO_OK);
+    const size_t most = allocated_bytes();
+    for (int k = 0; k < JOBS; k++) sapporo_force_free(job[k]);
+    const size_t after = allocated_bytes();
+    if (most > 0 && !(after - before < (most - before) / 10))
+        fail_msg("%zu bytes, %zu with all forces, %zu after them", before, most, after);
+    sapporo_close(c);
+}
+
+/* The object of a force that was delivered serves the next one, which has its lists while it is not delivered. */
+static void reused_jobs(void **state)
+{
+    (void)state;
+    sapporo *c = open_loaded();
+    sapporo_job *job = begin(c, 0, 20, 0);
+    check_end(job, 0, 20, 0);
+    sapporo_force_free(job);
+    job = begin(c, 20, 20, 0);
+    replace_all(c, 10);
+    sapporo_job *other = begin(c, 0, 20, 0);
+    check_end(job, 20, 20, BOTH);
+    sapporo_force_free(other);
+    sapporo_force_free(job);
+    sapporo_close(c);
+}
+
+/* Particles that are lost are lost after a force that has begun, and after those that were stored before. */
+static void lost_particles(void **state)
+{
+    const sapporo_request request = problem_request(&problem, 0, 20);
+    sapporo_particle p = {.mass = 1};
+    (void)state;
+    for (int staged = 0; staged < 2; staged++) {
+        sapporo *c = open_loaded();
+        sapporo_job *job = begin(c, 0, 20, 0), *other = NULL;
+        if (staged) assert_int_equal(sapporo_set_particle(c, 700, &p), SAPPORO_OK);
+        sap_context_lose(sap_context_of(c), 699, 3);
+        check_end(job, 0, 20, BOTH);
+        assert_int_equal(sapporo_force_begin(c, &request, &other), SAPPORO_ERR_MEMORY);
+        if (!strstr(sapporo_last_error(c), "address 699")) fail_msg("%s", sapporo_last_error(c));
+        for (int a = 699; a < 702; a++) {
+            assert_null(other);
+            assert_int_equal(sapporo_set_particle(c, a, &p), SAPPORO_OK);
+            assert_int_equal(sapporo_force_begin(c, &request, &other), a < 701 ? SAPPORO_ERR_MEMORY : SAPPORO_OK);
+        }
+        sapporo_close(c);
+    }
+}
+
 /* What is staged takes effect at the next force, in its order of arrival. */
 static void staged_effect(void **state)
 {
@@ -487,7 +548,8 @@ int main(void)
         cmocka_unit_test(empty_forces),         cmocka_unit_test(bad_targets),      cmocka_unit_test(list_rooms),
         cmocka_unit_test(lists_in_time),        cmocka_unit_test(staged_particles), cmocka_unit_test(staged_effect),
         cmocka_unit_test(copied_inputs),        cmocka_unit_test(many_jobs),        cmocka_unit_test(a_million_times),
-        cmocka_unit_test(a_thousand_with_work),
+        cmocka_unit_test(a_thousand_with_work), cmocka_unit_test(freed_jobs),       cmocka_unit_test(reused_jobs),
+        cmocka_unit_test(lost_particles),
     };
     return cmocka_run_group_tests_name("native jobs", tests, make, unmake);
 }

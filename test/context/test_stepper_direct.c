@@ -187,6 +187,17 @@ static void memory_on(sapporo_backend backend, const char *name)
     else if (f.device_bytes < MOST * 200u)
         fail_msg("%s: %zu bytes on the device", name, f.device_bytes);
     sapporo_stepper_destroy(s);
+    /* with a tree they are more, by those of the tree */
+    sapporo_stepper_options with_tree = o;
+    sapporo_stepper_statistics of_both = {.size = sizeof of_both};
+    size_t device = 0;
+    const size_t host = sapporo_tree_memory_needed(&tree, MOST, &device);
+    with_tree.method = SAPPORO_STEP_TREE;
+    assert_int_equal(sapporo_stepper_create(&with_tree, MOST, &s), SAPPORO_OK);
+    assert_int_equal(sapporo_stepper_get_statistics(s, &of_both), SAPPORO_OK);
+    assert_true(host > 0 && of_both.host_bytes >= host && of_both.device_bytes >= device);
+    if (backend != SAPPORO_BACKEND_CPU) assert_true(of_both.device_bytes >= device + MOST * 100u);
+    sapporo_stepper_destroy(s);
 }
 
 static void memory(void **state)

@@ -158,6 +158,8 @@ static void failed_set_at(const struct place *p)
     for (int c = 0; c < 3; c++) x[2][c] = x[3][c] * (1 + 0x1p-50); /* 1e300 / 1e-30 */
     mass[2] = mass[3] = 1e300;
     assert_true(sapporo_stepper_set(one, &given) < 0);
+    const char *const when = strstr(sapporo_stepper_last_error(one), "those of time ");
+    if (when && strcmp(when, "those of time 3") != 0) fail_msg("%s: %s", p->name, sapporo_stepper_last_error(one));
     check_empty(p, one);
     make_particles();
     stepper_put(one, N, x, v, mass, 0.5);

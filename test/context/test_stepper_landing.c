@@ -155,6 +155,25 @@ static void no_landing(void **state)
     }
 }
 
+/* The same where the time comes to 0 from a start far from it: rounding is that of the start. */
+static void no_landing_at_zero(void **state)
+{
+    (void)state;
+    make();
+    for (int k = 0; k < 4; k++) {
+        const sapporo_step_scheme scheme = k % 2 ? SAPPORO_STEPS_BLOCK : SAPPORO_STEPS_SHARED;
+        const int steps = k < 2 ? 61 : 122;
+        sapporo_stepper *const s = new_stepper(NULL, scheme, 0.1, 1e6);
+        stepper_put(s, N, x, v, mass, -steps / 10.0);
+        for (int step = 1; step <= steps; step++) {
+            end_of_step(s, step, (step - steps) / 10.0, 2e-15 * steps);
+            if (step < steps) continue;
+            assert_true(sapporo_stepper_get_time(s) == -steps / 10.0 + steps * 0.1); /* and not 0, as a landing */
+        }
+        sapporo_stepper_destroy(s);
+    }
+}
+
 /* Times that a loop adds up leave the ends of steps by rounding: no step is of rounding errors. */
 static void added_times(void **state)
 {
@@ -299,9 +318,9 @@ int main(void)
     if (!mkdtemp(folder)) return 1;
     (void)snprintf(path, sizeof path, "%s/steps", folder);
     const struct CMUnitTest tests[] = {cmocka_unit_test(shared_steps), cmocka_unit_test(no_landing),
-                                       cmocka_unit_test(added_times),  cmocka_unit_test(second_order),
-                                       cmocka_unit_test(way_back),     cmocka_unit_test(divisions),
-                                       cmocka_unit_test(refused)};
+                                       cmocka_unit_test(added_times),  cmocka_unit_test(no_landing_at_zero),
+                                       cmocka_unit_test(second_order), cmocka_unit_test(way_back),
+                                       cmocka_unit_test(divisions),    cmocka_unit_test(refused)};
     const int failed = cmocka_run_group_tests_name("stepper_landing", tests, NULL, NULL);
     (void)unlink(path);
     (void)rmdir(folder);

@@ -332,6 +332,42 @@ static void pair_at_a_point(void **state)
             }
 }
 
+/*
+ * On the CPU engine, a light particle so near to another that 1 / r^2 leaves double though m / r^2 does not: that row
+ * is summed by quotients, cells with their second moments included, and has the force that it has beside a particle at
+ * a distance whose square is a normal number and of the mass that pulls alike.
+ */
+static void spark(void **state)
+{
+    static const double away[] = {0x1p-300, 0x1p-520}, pull = 0.25;
+    bodies b = plummer(300);
+    (void)state;
+    for (int k = 0; k < 8; k++) {
+        const double most = 1e-11; /* measured: 1.2e-12, of the polynomial of distant cells */
+        double acc[2][3], pot[2];
+        for (int near = 0; near < 2; near++) {
+            const int active[1] = {0};
+            const sapporo_tree_request r = {.size = sizeof r, .ni = 1, .active = active};
+            sapporo_tree_options o = options();
+            o.backend = SAPPORO_BACKEND_CPU; /* accelerators take such a pair for one without a distance */
+            o.precision = k % 2 ? SAPPORO_DP : SAPPORO_SP;
+            o.order = 1 + k / 2 % 2;
+            o.accuracy = 1;
+            o.group_size = k / 4 ? 8 : 64;
+            for (int c = 0; c < 3; c++) b.x[0][c] = b.x[1][c] = 0;
+            b.x[1][1] = away[near];
+            b.mass[1] = pull * away[near] * away[near];
+            sapporo_tree *const t = tree_of(&b, &o);
+            assert_int_equal(sapporo_tree_force(t, &r, &acc[near], &pot[near]), SAPPORO_OK);
+            sapporo_tree_destroy(t);
+        }
+        for (int c = 0; c < 3; c++)
+            if (!(fabs(acc[1][c] - acc[0][c]) <= most)) fail_msg("case %d: %.17g %.17g", k, acc[0][c], acc[1][c]);
+        assert_true(fabs(pot[1] / pot[0] - 1) <= most);
+    }
+    bodies_free(&b);
+}
+
 /* Masses whose moments are beyond double are refused by build and refresh, and the tree stays. */
 static void masses_beyond(void **state)
 {
@@ -429,6 +465,6 @@ int main(void)
     const struct CMUnitTest tests[] = {TREE_TEST(extremes),        TREE_TEST(places_beyond),   TREE_TEST(forces_beyond),
                                        TREE_TEST(masses_beyond),   TREE_TEST(tiny_softening),  TREE_TEST(large_radii),
                                        TREE_TEST(overflow_beside), TREE_TEST(pair_at_a_point), TREE_TEST(shrunken),
-                                       TREE_TEST(tiny_clump),      TREE_TEST(tiny_points)};
+                                       TREE_TEST(tiny_clump),      TREE_TEST(tiny_points),     TREE_TEST(spark)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

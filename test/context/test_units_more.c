@@ -541,13 +541,13 @@ static void large_softening(void **state)
 }
 
 /* A target so far away that the force on it is below the range of single precision is told of, once. */
-static void faint_force(void **state)
+static void faint_force_of(double length, int far)
 {
-    (void)state;
+    const double m = 0x1p-30 * length;
     for (sapporo_precision precision = SAPPORO_SP; precision <= SAPPORO_DP; precision++) {
         const sapporo_options options = {
             .size = sizeof options, .order = 2, .precision = precision, .backend = SAPPORO_BACKEND_CPU};
-        const double x[2][3] = {{0}, {1}}, mass[2] = {0x1p-30, 0x1p-30}, at[2][3] = {{0x1p28}, {0x1p34}};
+        const double x[2][3] = {{0}, {length}}, mass[2] = {m, m}, at[2][3] = {{0x1p28 * length}, {ldexp(length, far)}};
         const sapporo_particles all = {.size = sizeof all, .derivative = {{x, 0}}, .mass = {mass, 0}};
         const sapporo_request request = {.size = sizeof request, .nj = 2, .ni = 2, .x = {at, 0}};
         double acc[2][3];
@@ -562,12 +562,24 @@ static void faint_force(void **state)
             assert_int_equal(sapporo_force_begin(c, &request, &job), SAPPORO_OK);
             assert_int_equal(sapporo_force_end(job, 2, &result), SAPPORO_OK);
             sapporo_force_free(job);
-            assert_true(fabs(acc[0][0] * -0x1p85 - 1) < 1e-6); /* the first is right */
+            assert_true(fabs(acc[0][0] * length * -0x1p85 - 1) < 1e-6); /* the first is right */
         }
-        assert_int_equal(warned, precision != SAPPORO_DP);
+        if (length == 1 && far == 34) assert_int_equal(warned, precision != SAPPORO_DP);
+        assert_true(warned || fabs(-ldexp(acc[1][0] * length, 29 + 2 * far) - 1) < 1e-6); /* told of, or right */
         if (warned) assert_non_null(strstr(said, "i-particle 1 "));
         sapporo_close(c);
         sapporo_set_log(NULL, NULL);
+    }
+}
+
+/* The same in the units of a model, and in other ones, for which the context chooses units that hold the far target. */
+static void faint_force(void **state)
+{
+    (void)state;
+    for (int far = 34; far < 84; far += 7) {
+        faint_force_of(1, far);
+        faint_force_of(0x1p-100, far);
+        faint_force_of(0x1p60, far);
     }
 }
 

@@ -221,6 +221,38 @@ static void test_division(sapporo_tree_kind kind)
     model_free(&m);
 }
 
+/*
+ * Some groups of particles that are so dear that half of a group is more than a sixteenth of a rank's share: the
+ * boundary between ranks lies within a group, where the work of both is even, and not where the group begins or ends.
+ */
+static void test_even_division(void)
+{
+    enum { MANY = 16384, GROUP = 64, DEAR = 7 * GROUP };
+    struct model m = clusters(MANY);
+    double *const a = calloc(MANY, sizeof *a);
+    for (int i = 0; i < DEAR; i++) m.x[i][0] += 300;
+    struct particles_of_rank mine = model_pick(&m, IN_TURN);
+    for (int i = 0; i < mine.n; i++) a[i] = mine.number[i] < DEAR ? 1e-30 : 1e30;
+    sapporo_tree_particles columns = columns_of(&mine.model, mine.n);
+    columns.a = (sapporo_column){a, 0};
+    sapporo_tree_options o = options_of(SAPPORO_TREE_OCTREE, SAPPORO_MAC_ACCELERATION, SAPPORO_SP);
+    o.group_size = GROUP;
+    sapporo_mpi_tree *const t = open_tree(&o);
+    sapporo_mpi_tree_statistics s = {.size = sizeof s};
+    int bad = sapporo_mpi_tree_build(t, &columns) || sapporo_mpi_tree_force(t, NULL, NULL) ||
+              sapporo_mpi_tree_get_statistics(t, &s);
+    const double work = total((double)(s.particle_particle + s.particle_cell));
+    bad |= sapporo_mpi_tree_build(t, &columns) || sapporo_mpi_tree_get_statistics(t, &s);
+    /* The rank with fewest has dear ones alone; cheap ones weigh a bit more than they cost (weight_of). */
+    const double fewest = -largest(-(double)s.n), even = work / ranks / (MANY - 1);
+    report(!bad && fewest < DEAR && fewest > 0.99 * even && fewest < 1.06 * even,
+           "of dear particles a rank has %.0f, even were %.1f, which is %.2f groups", fewest, even, even / GROUP);
+    sapporo_mpi_tree_destroy(t);
+    free(a);
+    model_drop(&mine);
+    model_free(&m);
+}
+
 /* --------------------------------------------------------------------- halos */
 
 enum { HALOS = 80, LEAVES = 3, SPREAD = 2 }; /* SPREAD: particles of a leaf */
@@ -351,6 +383,7 @@ int main(int argc, char **argv)
         test_few_and_choice();
         test_division(SAPPORO_TREE_OCTREE);
         test_division(SAPPORO_TREE_KDTREE);
+        if (ranks == 5) test_even_division();
         for (size_t k = 0; k < sizeof halos / sizeof *halos; k++) test_join(halos[k]);
     }
     return ranks_end();

@@ -202,6 +202,13 @@ static void free_structure(struct sap_tree_structure *s)
     free(s->group);
 }
 
+void tree_groups_of(sapporo_tree *t, int *group)
+{
+    struct sap_tree_structure s = structure_of(t);
+    memcpy(group, s.group, (size_t)s.n * sizeof *group);
+    free_structure(&s);
+}
+
 /* Checks that mass, centre and second moments of a node are those of its particles, and its box is exact. */
 static void check_node(const struct sap_tree_structure *s, const bodies *b, int k)
 {
@@ -253,6 +260,25 @@ static void check_children(const struct sap_tree_structure *s, int k, int leaf_s
     assert_int_equal(at, s->first[k] + s->count[k]);
 }
 
+/* Checks that the statistics of a tree count its nodes and groups. */
+static void check_statistics(sapporo_tree *t, const struct sap_tree_structure *s)
+{
+    sapporo_tree_statistics told = {.size = sizeof told};
+    int leaves = 0, largest = 0, depth = 0, groups = 0;
+    for (int k = 0; k < s->nodes; k++) {
+        depth = s->level[k] > depth ? s->level[k] : depth;
+        if (s->children[k]) continue;
+        leaves++;
+        largest = s->count[k] > largest ? s->count[k] : largest;
+    }
+    for (int j = 0; j < s->n; j++) groups = s->group[j] >= groups ? s->group[j] + 1 : groups;
+    assert_int_equal(sapporo_tree_get_statistics(t, &told), SAPPORO_OK);
+    assert_true(told.n == s->n && told.cells == s->nodes && told.groups == groups);
+    assert_int_equal(told.leaves, leaves);
+    assert_int_equal(told.largest_leaf, largest);
+    assert_int_equal(told.depth, depth);
+}
+
 void tree_check_structure(sapporo_tree *t, const bodies *b, int leaf_size)
 {
     struct sap_tree_structure s = structure_of(t);
@@ -269,6 +295,7 @@ void tree_check_structure(sapporo_tree *t, const bodies *b, int leaf_size)
         check_node(&s, b, k);
     }
     for (int k = 0; k < s.nodes; k++) assert_int_equal(parents[k], k > 0);
+    check_statistics(t, &s);
     free(parents);
     free(seen);
     free_structure(&s);

@@ -64,7 +64,10 @@ double *tree_pot_errors(const struct tree_rows *rows, const struct tree_rows *ex
 /* Fails the test unless a number that was found, such as an error, is below a bound; NaN is not. */
 void tree_below(const char *what, double found, double most);
 
-/* Checks all properties of a tree of these particles. */
+/* Writes the group of each particle, in the order of the tree. */
+void tree_groups_of(sapporo_tree *t, int *group);
+
+/* Checks all properties of a tree of these particles, and the numbers of nodes and groups that its statistics tell. */
 void tree_check_structure(sapporo_tree *t, const bodies *b, int leaf_size);
 
 #endif

@@ -1,10 +1,12 @@
 /* test_g5_input.c - the GRAPE-5 calls: bad input and calls out of order (13). */
+#define _POSIX_C_SOURCE 200809L
 #include <limits.h>
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -252,12 +254,65 @@ static void forgotten_count(void **state)
     assert_int_equal(g6_warnings(), 1);
 }
 
+/* A device that is closed keeps its particles, and neither i-particles nor a force; after a failed call it has none. */
+static void nothing_is_left(void **state)
+{
+    double eps2[3] = {1, 1, 1};
+    struct g5_batch b;
+    (void)state;
+    const int id = g5_new_device();
+    g5_load_three(id);
+    for (int k = 0; k < 3; k++) {
+        assert_int_equal(g5_force(id, 3, &b), 0);
+        assert_int_equal(g5->set_xi(id, 3, b.x), 0);
+        assert_int_equal(g5->run(id), 0);
+        assert_int_equal(g5->get_force(id, 3, b.a, b.p), 0);
+        g6_near(b.p[0], 4);
+        if (k < 2) assert_int_equal(g5->close(id), 0);
+        if (k == 1) assert_int_equal(g5->open(id), 0);
+        if (k == 2) assert_int_equal(g5->set_xi(id, -1, b.x), -1);
+        assert_int_equal(g6_errors(), k == 2);
+        assert_int_equal(g5->get_force(id, 3, b.a, b.p), -1);
+        g5_expect_nan(&b, 3);
+        g6_errors();
+        assert_int_equal(g5->set_eps2(id, 3, eps2), -1); /* there are no pipes to soften */
+        assert_int_equal(g6_errors(), 1);
+        (void)g5->run(id);
+        assert_int_equal(g5->get_force(id, 3, b.a, b.p), -1);
+        g5_expect_nan(&b, 3);
+        g6_errors();
+        assert_int_equal(g5->set_xi(id, 1, b.x), 0);
+    }
+    g5_expect_three(id, 0);
+}
+
+/* A device that could not be opened opens when its variables are right; forces between are NaN. */
+static void open_again(void **state)
+{
+    struct g5_batch b;
+    (void)state;
+    const int id = g5_new_device();
+    setenv("SAPPORO_METHOD", "guess", 1);
+    assert_int_equal(g5->open(id), -1);
+    assert_int_equal(g6_errors(), 1);
+    setenv("SAPPORO_METHOD", "direct", 1);
+    assert_int_equal(g5_force(id, 2, &b), -1); /* not before it is opened again */
+    g5_expect_nan(&b, 2);
+    assert_int_equal(g5->open(id), 0);
+    unsetenv("SAPPORO_METHOD");
+    g6_errors();
+    g5_load_three(id);
+    g5_expect_three(id, 0);
+    assert_int_equal(g6_errors(), 0);
+}
+
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
         G5_BOTH(bad_softening), G5_BOTH(bad_lengths),   G5_BOTH(bad_softening_of_pipes), G5_BOTH(bad_ranges),
         G5_BOTH(bad_loads),     G5_BOTH(bad_particles), G5_BOTH(steps_out_of_order),     G5_BOTH(odd_calls),
-        G5_BOTH(bad_rows),      G5_BOTH(device_ids),    G5_BOTH(forgotten_count),
+        G5_BOTH(bad_rows),      G5_BOTH(device_ids),    G5_BOTH(forgotten_count),        G5_BOTH(nothing_is_left),
+        G5_BOTH(open_again),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -74,6 +74,52 @@ static void forces(void **state)
     free(p);
 }
 
+/* The force on the first n particles, with a softening, is that of a tree of these alone. */
+static void expect_first(int id, const bodies *b, int n, double eps)
+{
+    static double a[N][3], p[N];
+    bodies some = *b;
+    some.n = n;
+    struct tree_rows exact = tree_exact(&some, eps * eps, 1);
+    g5->eps_to_all(eps);
+    g5->set_n(id, n);
+    assert_int_equal(g5->calculate(id, b->x, a, p, n), 0);
+    const double at99 = error99(&some, &exact, a);
+    if (!(at99 < 5e-3 && at99 > 1e-6)) fail_msg("%d particles, softening %g: %g", n, eps, at99);
+    for (int i = 0; i < n; i++) assert_true(fabs(p[i] - b->mass[i] / eps + exact.pot[i]) < 5e-3 * p[i]);
+    tree_rows_free(&exact);
+}
+
+/*
+ * A tree is kept while the same particles are asked with the same softening: another number of the particles that were
+ * loaded once, more than ever before, another softening, and a number that a force has failed for since.
+ */
+static void kept_trees(void **state)
+{
+    static const struct {
+        int n;
+        double eps;
+    } asked[] = {{N / 2, 0.03}, {N / 2, 0.3}, {N, 0.3}, {N / 4, 0.3}, {N / 4, 0.03}, {N, 0.03}, {N / 2, 0.03}};
+    double a[1][3], p[1];
+    bodies b = tree_model(CLUSTER_HERNQUIST, N);
+    (void)state;
+    const int id = g5_new_device();
+    assert_int_equal(g5->set_xmj(id, 0, N, b.x, b.mass), 0);
+    for (size_t k = 0; k < sizeof asked / sizeof asked[0]; k++) expect_first(id, &b, asked[k].n, asked[k].eps);
+    const int other = g5_new_device();
+    b.x[N / 2][1] = NAN;
+    (void)g5->set_xmj(other, 0, N, b.x, b.mass);
+    for (int k = 0; k < 3; k++) {
+        expect_first(other, &b, N / 2, 0.03);
+        g6_errors();
+        g5->set_n(other, N / 2 + 1 + k % 2 * (N / 2 - 1));
+        assert_int_equal(g5->calculate(other, b.x, a, p, 1), -1);
+        assert_true(isnan(a[0][0]) && isnan(a[0][2]) && isnan(p[0]) && g6_errors() > 0);
+    }
+    g5->eps_to_all(0);
+    bodies_free(&b);
+}
+
 static void variables(void **state)
 {
     (void)state;
@@ -299,6 +345,7 @@ static void driver_faults(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test_setup_teardown(forces, with_tree, without),
+                                       cmocka_unit_test_setup_teardown(kept_trees, with_tree, without),
                                        cmocka_unit_test_setup_teardown(variables, with_tree, without),
                                        cmocka_unit_test_setup_teardown(batches, with_tree, without),
                                        cmocka_unit_test_setup_teardown(bad_input, with_tree, without),

@@ -109,6 +109,40 @@ static void only_open_one_serves(void **state)
     assert_int_equal(g6_errors(), 0);
 }
 
+/* A cluster whose opening failed is not served by the only one that is open, until it is closed or opened. */
+static void failed_one_is_not_served(void **state)
+{
+    static const int ids[] = {1, 255, 256, 1000, -3};
+    (void)state;
+    g6_open_three(0);
+    for (int k = 0; k < 5; k++) {
+        setenv("SAPPORO_METHOD", "guess", 1);
+        assert_int_equal(g6->open(ids[k]), -1);
+        assert_int_equal(g6_errors(), 1);
+        unsetenv("SAPPORO_METHOD");
+        struct g6_batch b;
+        g6_batch_one(&b, 10, 0);
+        assert_int_equal(g6->set_ti(ids[k], 0), -1);
+        assert_int_equal(g6_last(ids[k], 3, &b, 0), -1);
+        g6_expect_nan(&b, 1);
+        assert_int_equal(g6_errors(), 2);
+        assert_int_equal(g6->close(ids[k]), 0);
+        g6_expect_healthy(ids[k]);
+        g6_warnings();
+    }
+    setenv("SAPPORO_METHOD", "guess", 1);
+    for (int k = 0; k < 2; k++) assert_int_equal(g6->open(1 + k), -1);
+    assert_int_equal(g6_errors(), 2);
+    unsetenv("SAPPORO_METHOD");
+    assert_int_equal(g6->open(1), 0);
+    assert_int_equal(g6->close(1), 0);
+    g6_expect_healthy(1); /* which is only closed */
+    assert_int_equal(g6->set_ti(2, 0), -1);
+    assert_int_equal(g6_errors(), 1);
+    assert_int_equal(g6->close(2), 0);
+    g6_expect_healthy(2);
+}
+
 static void clusters_are_independent(void **state)
 {
     (void)state;
@@ -257,6 +291,21 @@ static void another_ni(void **state)
     g6_first(0, 3, &c, 0);
     b.n = 1;
     expect_pot(0, &b, 2);
+    /* Of the same arrays the longer one that was begun goes before a shorter one, whatever their order. */
+    for (int order = 0; order < 2; order++) {
+        g6->reset(0);
+        for (int k = 0; k < 2; k++) {
+            b.n = k == order ? 3 : 1;
+            for (int i = 0; i < 3; i++) b.index[i] = 99, b.x[i][2] = k == order ? 4 + i : 9;
+            g6_first(0, 3, &b, 0);
+        }
+        b.n = 2;
+        assert_int_equal(g6_last(0, 3, &b, 0), 0);
+        g6_near(b.pot[0], g6_pot_of_three(4));
+        g6_near(b.pot[1], g6_pot_of_three(5));
+        assert_true(b.pot[2] == 7);
+    }
+    assert_int_equal(g6_errors(), 0);
 }
 
 static void queue_drops_the_oldest(void **state)
@@ -275,6 +324,24 @@ static void queue_drops_the_oldest(void **state)
         expect_pot(0, &b[k], 100 + k);
     }
     assert_int_equal(g6_warnings() + g6_errors(), 0);
+}
+
+/* Calls without i-particles take no place in the queue, also where they fail. */
+static void nothing_is_queued(void **state)
+{
+    (void)state;
+    struct g6_batch b, none;
+    g6_open_three(0);
+    g6_batch_one(&b, 99, 3);
+    g6_batch_one(&none, 99, 5);
+    g6_first(0, 3, &b, 0);
+    b.x[0][2] = 8; /* what was begun is of the old position */
+    for (int k = 0; k < 2 * 64; k++) {
+        none.n = k % 2 ? 0 : -1;
+        g6_first(0, k % 4 ? -1 : 3, &none, 0);
+    }
+    expect_pot(0, &b, 3);
+    assert_int_equal(g6_warnings(), 0);
 }
 
 static void reset_drops_forces(void **state)
@@ -461,6 +528,7 @@ int main(void)
         G6_BOTH(calls_after_close),
         G6_BOTH(open_again_keeps),
         G6_BOTH(only_open_one_serves),
+        G6_BOTH(failed_one_is_not_served),
         G6_BOTH(clusters_are_independent),
         G6_BOTH(pipes_are_constant),
         G6_BOTH(each_batch_has_its_own),
@@ -468,6 +536,7 @@ int main(void)
         G6_BOTH(newest_with_equal_ni),
         G6_BOTH(another_ni),
         G6_BOTH(queue_drops_the_oldest),
+        G6_BOTH(nothing_is_queued),
         G6_BOTH(reset_drops_forces),
         G6_BOTH(first_wins),
         G6_BOTH(bad_addresses),

@@ -6,6 +6,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -328,8 +329,14 @@ static void open_special(void **state)
     assert_int_equal(g6->set_ti(0, 0), -1);
 }
 
+static void keep_text(void *user, int level, const char *text)
+{
+    if (level == SAPPORO_LOG_ERROR) (void)snprintf(user, 256, "%s", text);
+}
+
 static void multisend(void **state)
 {
+    char told[256] = "";
     (void)state;
     int first = 1, clusters = 3, address = 0, index = 9;
     double mass = 2;
@@ -343,7 +350,10 @@ static void multisend(void **state)
         g6_near(b.pot[0], -2);
     }
     clusters = 4;
+    sapporo_set_log(keep_text, told);
     assert_int_equal(g6_set_j_particle_multisend_mxfast_(&first, &clusters, &address, &index, &mass, x), -1);
+    sapporo_set_log(NULL, NULL);
+    if (!strstr(told, "cluster 4 is not open")) fail_msg("'%s'", told);
 }
 
 static void method(void **state)

@@ -45,7 +45,32 @@ static void make_stars(void)
     memcpy(x[9], x[8], sizeof x[9]); /* two at one place */
 }
 
+/* ---- what profiles are to tell ---- */
+
+static int telling; /* 1: the program prints the ends of the lines that profiles print */
+
+/* Since the last profile. */
+static struct {
+    long calls, rows, members, overflows;
+} of_regular, of_irregular;
+
+static void tell(void)
+{
+    if (telling && of_regular.calls > 0)
+        printf("told: %ld calls on %ld particles\ntold: <NB>: %.1f, overflows: %ld\n", of_regular.calls,
+               of_regular.rows, (double)of_regular.members / (double)of_regular.rows, of_regular.overflows);
+#if !defined(SAPPORO_NBODY6_AARSETH)
+    if (telling && of_irregular.calls > 0)
+        printf("told: %ld calls on %ld particles\ntold: <NB>: %.1f\n", of_irregular.calls, of_irregular.rows,
+               (double)of_irregular.members / (double)of_irregular.rows);
+    memset(&of_irregular, 0, sizeof of_irregular);
+#endif
+    memset(&of_regular, 0, sizeof of_regular);
+}
+
 /* ---- the calls of both generations ---- */
+
+static int is_open; /* regular forces */
 
 static void open_regular(int n)
 {
@@ -56,6 +81,7 @@ static void open_regular(int n)
     gpunb_devinit_(&rank);
     gpunb_open_(&n, &rank);
 #endif
+    is_open = 1;
 }
 
 static void profile(void)
@@ -67,18 +93,27 @@ static void profile(void)
     gpunb_profile_(&rank);
     irr_simd_profile_(&rank);
 #endif
+    tell();
 }
 
-static void regular(int first, int ni, int nnbmax)
+static void regular_rows(int first, int ni, int lmax, int nnbmax)
 {
-    const int lmax = LMAX;
 #if defined(SAPPORO_NBODY6_AARSETH)
     gpunb_regf_(&ni, h2 + first, dtr + first, x + first, v + first, acc, jrk, pot, &lmax, &nnbmax, list[0]);
 #else
     const int m_flag = 0;
     gpunb_regf_(&ni, h2 + first, dtr + first, x + first, v + first, acc, jrk, pot, &lmax, &nnbmax, list[0], &m_flag);
 #endif
+    if (!is_open || ni == 0) return;
+    of_regular.calls++;
+    of_regular.rows += ni;
+    for (int i = 0; i < ni; i++) {
+        const int n = list[0][i * lmax];
+        of_regular.members += abs(n), of_regular.overflows += n < 0;
+    }
 }
+
+static void regular(int first, int ni, int nnbmax) { regular_rows(first, ni, LMAX, nnbmax); }
 
 static void potential(double *to)
 {
@@ -92,8 +127,12 @@ static void potential(double *to)
 #endif
 }
 
+static int length[N], lists_kept; /* of the lists that are set; lists_kept: irregular forces are open */
+
 static void open_irregular(int nmax, int lmax)
 {
+    if (!lists_kept) memset(length, 0, sizeof length);
+    lists_kept = 1;
 #if defined(SAPPORO_NBODY6_AARSETH)
     gpuirr_open_(&nmax, &lmax);
 #else
@@ -104,6 +143,7 @@ static void open_irregular(int nmax, int lmax)
 
 static void close_irregular(void)
 {
+    lists_kept = 0;
 #if defined(SAPPORO_NBODY6_AARSETH)
     gpuirr_close_();
 #else
@@ -130,6 +170,7 @@ static void set_irregular(int number, const int *nblist)
 #else
     irr_simd_set_list_(&number, nblist);
 #endif
+    length[number - 1] = lists_kept && nblist[0] <= 110 ? nblist[0] : 0;
 }
 
 static void irregular(double time, int ni, const int *number)
@@ -147,6 +188,9 @@ static void irregular(double time, int ni, const int *number)
 #else
     irr_simd_firr_vec_(&time, &ni, number, acc, jrk, nb);
 #endif
+    of_irregular.calls++;
+    of_irregular.rows += ni;
+    for (int i = 0; i < ni && lists_kept; i++) of_irregular.members += number[i] <= N ? length[number[i] - 1] : 0;
 }
 
 /* ---- sums in double ---- */
@@ -219,7 +263,7 @@ static void all_regular(void)
     check(isnan(acc[2][0]) && isnan(pot[0]) && list[1][0] == 0, "no force before opening");
     open_regular(N);
     open_regular(N);
-    gpunb_send_(&n, m, x, v);
+    for (int k = 0; k < 100; k++) gpunb_send_(&n, m, x, v); /* takes a time that the profile shows */
     compare_regular(0, 1, "one particle");
     compare_regular(7, 4, "some particles, two at one place");
     compare_regular(100, 1000, "a block");
@@ -235,6 +279,11 @@ static void all_regular(void)
     check(list[0][0] == members && list[0][members] != 77, "a list that is just as long as may be");
     regular(0, 1, members - 1);
     check(list[0][0] == -members, "a list that is longer by one");
+    list[0][members] = list[0][members + 1] = 77;
+    regular_rows(0, 1, members, N);
+    check(list[0][0] == -members && list[0][members] == 77, "a list for which a row is too short by one");
+    regular_rows(0, 1, members + 1, N);
+    check(list[0][0] == members && list[0][members] != 77 && list[0][members + 1] == 77, "a list that fills its row");
     const double before = acc[0][0];
     compare_regular(0, 5, "repeated");
     check(acc[0][0] == before, "the same bits when repeated");
@@ -242,8 +291,11 @@ static void all_regular(void)
     check(acc[0][0] == before, "no rows");
     profile();
     profile();
+    regular(40, 5, LMAX - 1);
+    profile();
     gpunb_close_();
     gpunb_close_();
+    is_open = 0;
     regular(0, 1, 9);
     check(isnan(acc[0][0]), "no force after closing");
 }
@@ -340,6 +392,7 @@ static void all_irregular(void)
     compare_irregular(0.125, N, number, "irregular forces after threads have set all stars");
     for (int i = 0; i < N; i += 3) set_star(i + 1, x[(i + 1) % N]);
     set_by_threads();
+    set_star(number[0], x[0]); /* no force has asked for it when all is closed */
     close_irregular();
     open_irregular(N, 110);
     irregular(0, 1, number);
@@ -350,17 +403,61 @@ static void all_irregular(void)
     irregular(0, 2, (const int[]){4, N + 5});
     check(isnan(acc[0][0]) && isnan(jrk[1][2]), "lists that are too long, and particles that are none");
     profile();
+    profile();
+    irregular(0, 7, number);
+    profile();
     close_irregular();
+#if !defined(SAPPORO_NBODY6_AARSETH)
+    nb[0] = nb[1] = 77;
+#endif
     irregular(0, 2, number);
     check(isnan(acc[1][0]), "no irregular force after closing");
+#if !defined(SAPPORO_NBODY6_AARSETH)
+    check(nb[0] == 0 && nb[1] == 0, "nor a nearest neighbour");
+#endif
 }
 
-int main(void)
+/* Pages of this process in memory; 0: the system does not tell. */
+static long resident(void)
 {
+    char line[80] = "";
+    FILE *const f = fopen("/proc/self/statm", "r");
+    const int read = f && fgets(line, sizeof line, f) != NULL;
+    const char *const second = read ? strchr(line, ' ') : NULL;
+    if (f) fclose(f);
+    return second ? strtol(second, NULL, 10) : 0;
+}
+
+/* Forces that are opened and closed again and again take no more memory. */
+static void open_often(void)
+{
+    enum { OFTEN = 200, FEW = 2000, PAGES = 4000 };
+    const int one[] = {1, 2}, number[] = {1}, n = FEW;
+    long before = 0;
+    for (int k = 0; k < 2 * OFTEN; k++) {
+        if (k == OFTEN) before = resident();
+        open_irregular(FEW, 110);
+        for (int i = 0; i < 3; i++) set_irregular(i + 1, one);
+        irregular(0, 1, number);
+        close_irregular();
+        open_regular(FEW);
+        gpunb_send_(&n, m, x, v);
+        regular(0, 1, 9);
+        gpunb_close_();
+        is_open = 0;
+    }
+    check(resident() < before + PAGES, "memory of forces that are closed is given back");
+}
+
+int main(int argc, char **argv)
+{
+    (void)argv;
+    telling = argc > 1;
     make_stars();
     all_regular();
     all_potential();
     all_irregular();
+    open_often();
     puts(wrong ? "failed" : "all as it should be");
     return wrong != 0;
 }

@@ -42,6 +42,19 @@ start=$(date +%s)
 SAPPORO_BACKEND=cpu LD_LIBRARY_PATH=lib timeout 60 "$work/program" >"$work/profile" 2>&1
 told=$(seconds "$work/profile") && [ "$told" -ge 0 ] && [ "$told" -le $(($(date +%s) - start + 1)) ]
 verdict $? "profiles tell of no more time than the program takes"
+# counted PROGRAM: whether profiles tell the numbers that the program counts, in this order, and nothing where there are none
+counted() {
+    SAPPORO_BACKEND=cpu LD_LIBRARY_PATH=lib timeout 60 "$1" tell >"$work/counts" 2>"$work/told" || return
+    sed -n 's/^told: //p' "$work/counts" >"$work/expected"
+    sed -n 's/.* \([0-9]* calls on .*\)/\1/p; s/.*\(<NB>: .*\)/\1/p' "$work/told" | tee "$work/log" | cmp - "$work/expected" &&
+        [ "$(wc -l <"$work/expected")" -ge 4 ]
+}
+counted "$work/program"
+verdict $? "profiles tell of the calls, particles and neighbours since the last one"
+# The first profile has 100 sends, the second none.
+sed -n 's/.*send: \([0-9.]*\) s.*/\1/p' "$work/told" >"$work/sends"
+awk 'NR == 1 { first = $1 } NR == 2 { second = $1 } END { exit !(NR == 2 && first > 0 && second == 0) }' "$work/sends"
+verdict $? "profiles tell of the time since the last one"
 grep 'does not exist' "$work/log" >"$work/devices"
 [ ! -s "$work/devices" ]
 verdict $? "GPU_LIST is about GPUs"

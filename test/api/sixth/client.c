@@ -53,6 +53,17 @@ static void send(int k)
 #endif
 }
 
+static void send_without_position(int k)
+{
+    sapporo_particle p = star[k];
+    double(*d)[3] = p.derivative;
+#if defined(SAPPORO_YEBISU)
+    set_jp(k, p.mass, NULL, d[1], d[2], d[3], d[4], d[5], p.time, p.index, 0.25 * k);
+#else
+    set_j_particle(k, NULL, d[1], d[2], d[3], d[4], d[5], p.mass, p.time, p.index, 0.25 * k);
+#endif
+}
+
 /* The same through sapporo.h: at `time`, or each particle at its own (still). */
 static sapporo *open_reference(double time, int still)
 {
@@ -102,7 +113,9 @@ static void ask(int ni, int nj)
     static double mass[NI], crackle[NI][3];
     for (int i = 0; i < NI; i++) crackle[i][2] = 7;
     calc_force_on_predictors(ni, nj, ids, x, v, a, mass, eps2, acc, jerk, snap, crackle, phi, nnb, r2);
-    for (int i = 0; i < ni; i++) check(crackle[i][2] == 0, "crackle is zero");
+    for (int i = 0; i < ni; i++)
+        check(crackle[i][2] == 0 || (isnan(crackle[i][2]) && isnan(acc[i][0])),
+              "crackle is zero, or NaN without a force");
 #endif
 }
 
@@ -166,6 +179,27 @@ static void compare_prediction(sapporo *c, const char *what)
     check(same, what);
 }
 
+/* Where no particle is, a prediction is NaN, and its number -1. */
+static void pick_nothing(int address)
+{
+#if defined(SAPPORO_YEBISU)
+    struct sapporo_yebisu_predictor q;
+    memset(&q, 0, sizeof q);
+    pick_up_predictor_2(address, &q);
+    const double mass = q.mass, eps2_j = q.eps2;
+    const int id = (int)q.id;
+#else
+    struct {
+        double pos[3], vel[3], acc[3];
+    } q = {{0}, {0}, {0}};
+    double mass = 0, eps2_j = 0;
+    int id = 0;
+    pick_up_predictor_2(address, &id, &mass, &eps2_j, q.pos, q.vel, q.acc);
+#endif
+    for (int c = 0; c < 3; c++) check(isnan(q.pos[c]) && isnan(q.vel[c]) && isnan(q.acc[c]), "no orbit of no particle");
+    check(isnan(mass) && isnan(eps2_j) && id == -1, "nor a number");
+}
+
 static void compare(double time, int still, const char *what)
 {
     sapporo *c = open_reference(time, still);
@@ -182,10 +216,26 @@ static void compare(double time, int still, const char *what)
     sapporo_close(c);
 }
 
-int main(void)
+/* Where no context can be opened, there are no particles and no forces. */
+static void nothing_opens(void)
 {
+    send(0);
+    pick_nothing(0);
+    acc[0][0] = acc[1][2] = phi[0] = 7;
+    ask(2, 1);
+    check(isnan(acc[0][0]) && isnan(acc[1][2]) && isnan(phi[0]) && nnb[1] == -1, "forces are NaN");
+}
+
+int main(int argc, char **argv)
+{
+    (void)argv;
     make_stars();
     make_targets();
+    if (argc > 1) {
+        nothing_opens();
+        puts(wrong ? "failed" : "all as it should be");
+        return wrong != 0;
+    }
 #if defined(SAPPORO_YEBISU)
     initialize(NJ);
     initialize(5);
@@ -195,11 +245,29 @@ int main(void)
 #endif
     for (int k = NJ - 1; k >= 0; k--) send(k);
     compare(0.5, 0, "predicted");
+    pick_nothing(NJ);
+    pick_nothing(-1);
     compare(0.5, 1, "not predicted");
+    pick_nothing(NJ);
+    pick_nothing(NJ + 5000);
+    pick_nothing(-1);
     star[7].mass = 40; /* after the second context is there */
     send(7);
     compare(0.75, 1, "not predicted, one sent again");
     compare(1.25, 0, "predicted again");
+    for (int still = 0; still < 2; still++) {
+        send_without_position(5);
+        if (still)
+            no_predict_all(1.25, NJ);
+        else
+            predict_all(1.25, NJ);
+        ask(3, NJ);
+        check(isnan(acc[0][0]) && isnan(phi[2]), "a particle without a position spoils forces with it");
+        ask(3, 5);
+        check(!isnan(acc[0][0]) && !isnan(phi[2]), "and no others");
+        send(5);
+        compare(1.25, still, still ? "not predicted, after it was sent" : "predicted, after it was sent");
+    }
     x[3][1] = NAN;
     ask(5, NJ);
     check(isnan(acc[3][0]) && isnan(phi[3]) && nnb[3] == -1 && !isnan(acc[4][0]), "NaN stays in its row");

@@ -16,7 +16,8 @@ client() {
     rm -f "$work/program"
     # shellcheck disable=SC2086 # CC may be a command with arguments
     if $cc -std=c11 -Wall -Wextra -Werror -Iinclude test/api/sixth/client.c "$@" -o "$work/program" >"$work/log" 2>&1 &&
-        LD_LIBRARY_PATH=lib timeout 60 "$work/program" >"$work/log" 2>&1; then
+        LD_LIBRARY_PATH=lib timeout 60 "$work/program" >"$work/log" 2>&1 &&
+        SAPPORO_PRECISION=guess LD_LIBRARY_PATH=lib timeout 60 "$work/program" closed >"$work/log" 2>&1; then
         echo "ok - $title"
     else
         echo "not ok - $title"

@@ -30,6 +30,14 @@ if ${CC:-cc} -std=c11 -Wall -Wextra -Werror -Iinclude test/api/sphgrav/client.c 
         client "C, $kind, no cell" env SAPPORO_BACKEND=cpu SAPPORO_METHOD=tree SAPPORO_TREE_KIND=$kind \
             SAPPORO_TREE_ACCURACY=1e-9 "$work/client" 2e-5
     done
+    : >"$work/errors"
+    for mac in opening multipole acceleration; do
+        client "C, tree, $mac" env SAPPORO_BACKEND=cpu SAPPORO_METHOD=tree SAPPORO_TREE_MAC=$mac SAPPORO_TREE_ACCURACY=0.1 \
+            "$work/client" 1e-1
+        grep '^# error' "$work/log" >>"$work/errors"
+    done
+    [ "$(sort -u "$work/errors" | wc -l)" = 3 ]
+    verdict $? "each criterion has its own errors"
     client "C, tree, dp" env SAPPORO_BACKEND=cpu SAPPORO_METHOD=tree SAPPORO_TREE_ACCURACY=1e-9 SAPPORO_PRECISION=dp \
         "$work/client" 1e-13
     SAPPORO_BACKEND=cpu SAPPORO_METHOD=wood "$work/client" >"$work/log" 2>"$work/told"
