@@ -381,7 +381,7 @@ SANITIZED="fuzz primitives tree tree_counts tree_edges partial tree_gpu tree_fau
     stepper_massless:in_turns stepper_massless:far_away spline:errors spline:pairs spline:centres spline:not_finite
     tree_spline:pairs* tree_spline:active_particles* tree_spline:places* tree_spline:refresh* tree_spline:short_lengths*
     few:first_of_all few:lives few:errors few:neighbour_forces neighbour_force orders tree_bounds tree_groups units
-    units_more"
+    units_more gravitational"
 # shellcheck disable=SC2034 # test/lint.sh reads the next two lists
 # Tests on devices that launch kernels of the others, only more often or on more particles.
 SPARED="accuracy native native_threads g5_threads not_finite sparse tree_criteria tree_extremes tree_life tree_near tree_pace

@@ -19,8 +19,8 @@ int sap_batch_take_units(sapporo *context, struct sap_batch *m, struct sap_batch
 void sap_batch_free_copy(struct sap_batch_copy *copy);
 
 /*
- * Divides the results of a batch, whose lists have ni[k] rows, or as many as the lists of `m` if ni is NULL, by its units,
- * and multiplies them by the gravitational constant of the context.
+ * Divides the results of a batch, whose lists have ni[k] rows, or as many as the lists of `m` if ni is NULL, by its
+ * units, and multiplies them by the gravitational constant of the context.
  */
 void sap_batch_leave_units(const sapporo *context, const struct sap_batch *m, const int *ni,
                            const struct sap_units *units);

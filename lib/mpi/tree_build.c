@@ -67,7 +67,8 @@ static int check_bodies(sapporo_mpi_tree *h, const struct sap_bodies *bodies)
 /* The particles of the caller, of which reserve_given has made room for what is known. */
 static struct sap_bodies bodies_of(const sapporo_mpi_tree *h, const sapporo_tree_particles *p)
 {
-    return (struct sap_bodies){.n = p->n, .x = p->x, .mass = p->mass, .a = p->a, .gravity = h->gravity, .size = h->size};
+    return (struct sap_bodies){
+        .n = p->n, .x = p->x, .mass = p->mass, .a = p->a, .gravity = h->gravity, .size = h->size};
 }
 
 int sap_mpi_tree_check(sapporo_mpi_tree *h, const sapporo_tree_particles *given, sapporo_tree_particles *p)

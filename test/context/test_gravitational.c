@@ -114,7 +114,7 @@ static void load(sapporo *c, struct body *body, int n)
 
 static struct rows by_neighbours(const struct engine *e, double gravity, struct body *body)
 {
-    struct rows r;
+    struct rows r = {.pot = {0}};
     int address[FEW], length[FEW];
     const int *list[FEW];
     const sapporo_result result = {.size = sizeof result, .acc = r.acc, .jerk = r.jerk, .pot = r.pot};

@@ -86,7 +86,8 @@ static void wide_groups(void **state)
         some.n = SIDE * SIDE * SIDE + pairs;
         for (int i = 0; i < some.n; i++) {
             const int at = i < SIDE * SIDE * SIDE ? i : twin[i - SIDE * SIDE * SIDE];
-            b.x[i][0] = at % SIDE, b.x[i][1] = at / SIDE % SIDE, b.x[i][2] = at / SIDE / SIDE;
+            const int place[3] = {at % SIDE, at / SIDE % SIDE, at / SIDE / SIDE};
+            for (int c = 0; c < 3; c++) b.x[i][c] = place[c];
             if (at != i) b.x[i][0] += 0x1p-40;
         }
         sapporo_tree_options o = options();

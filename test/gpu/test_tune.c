@@ -257,8 +257,8 @@ static void shapes(void **state)
     struct sap_function *any = (void *)state;
     const struct sap_gpu_kernels all = {
         .geometry = {.shapes = 2, .many_threads = 128, .lanes = 1, .few_threads = 256, .few_warps = 8},
-        .many = {{any}, {any}},
-        .few = {{any}, {any}},
+        .many = {{{any}}, {{any}}},
+        .few = {{{any}}, {{any}}},
         .few_groups = {2, 2}};
     struct sap_gpu_set *set = zeroed(1, sizeof *set + sizeof set->device[0]);
     set->driver = &stub_driver;

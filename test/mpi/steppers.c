@@ -342,13 +342,14 @@ static double distance(const double (*a)[3], const double (*b)[3], int n)
 #define CHANGE SAPPORO_STEP_BY_CHANGE
 
 static const struct way ways[] = {
-    {"direct, shared steps, dp", DIRECT, SHARED, BY_A, SAPPORO_MAC_DEFAULT, SAPPORO_DP, 0, 0, 0},
-    {"direct, block steps, dp", DIRECT, BLOCK, BY_A, SAPPORO_MAC_DEFAULT, SAPPORO_DP, 0, 0, 0},
-    {"direct, block steps by change, ds", DIRECT, BLOCK, CHANGE, SAPPORO_MAC_DEFAULT, SAPPORO_DS, 0, 0, 0},
-    {"tree by opening, shared steps, dp", TREE, SHARED, BY_A, SAPPORO_MAC_OPENING, SAPPORO_DP, 0, 0, 0},
-    {"tree by acceleration, block steps, sp", TREE, BLOCK, BY_A, SAPPORO_MAC_ACCELERATION, SAPPORO_SP, 0, 0, 0},
-    {"tree by multipoles, block steps by change, dp", TREE, BLOCK, CHANGE, SAPPORO_MAC_MULTIPOLE, SAPPORO_DP, 3, 0, 0},
-    {"tree by acceleration, block steps, dp", TREE, BLOCK, BY_A, SAPPORO_MAC_ACCELERATION, SAPPORO_DP, 1, 1e-4, 0}};
+    {"direct, shared steps, dp", DIRECT, SHARED, BY_A, SAPPORO_MAC_DEFAULT, SAPPORO_DP, 0, 0, 0, 0},
+    {"direct, block steps, dp", DIRECT, BLOCK, BY_A, SAPPORO_MAC_DEFAULT, SAPPORO_DP, 0, 0, 0, 0},
+    {"direct, block steps by change, ds", DIRECT, BLOCK, CHANGE, SAPPORO_MAC_DEFAULT, SAPPORO_DS, 0, 0, 0, 0},
+    {"tree by opening, shared steps, dp", TREE, SHARED, BY_A, SAPPORO_MAC_OPENING, SAPPORO_DP, 0, 0, 0, 0},
+    {"tree by acceleration, block steps, sp", TREE, BLOCK, BY_A, SAPPORO_MAC_ACCELERATION, SAPPORO_SP, 0, 0, 0, 0},
+    {"tree by multipoles, block steps by change, dp", TREE, BLOCK, CHANGE, SAPPORO_MAC_MULTIPOLE, SAPPORO_DP, 3, 0, 0,
+     0},
+    {"tree by acceleration, block steps, dp", TREE, BLOCK, BY_A, SAPPORO_MAC_ACCELERATION, SAPPORO_DP, 1, 1e-4, 0, 0}};
 enum { WAYS = sizeof ways / sizeof *ways };
 
 /* Orbits, their bits where they are promised, and energies. */

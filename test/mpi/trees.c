@@ -204,9 +204,10 @@ static void test_gravity(const struct model *given)
         sapporo_mpi_tree *const with = open_tree(&o);
         o.gravitational_constant = 0;
         sapporo_mpi_tree *const without = open_tree(&o);
-        int bad = compute(with, &m, PIECES, &found) || compute(with, &m, PIECES, &found);
+        int bad = 0;
+        for (int k = 0; k < 2 && !bad; k++) bad = compute(with, &m, PIECES, &found);
         for (int i = 0; i < m.n; i++) m.mass[i] *= gravity;
-        bad = bad || compute(without, &m, PIECES, &one) || compute(without, &m, PIECES, &one);
+        for (int k = 0; k < 2 && !bad; k++) bad = compute(without, &m, PIECES, &one);
         report(!bad && same_rows(&found, &one, m.n),
                "kind %d: with a gravitational constant the forces of as large masses", kind);
         sapporo_mpi_tree_destroy(with);

@@ -160,7 +160,8 @@ void plan_print(FILE *to, const struct plan *p)
     const sapporo_tree_options *const t = &p->tree;
     fprintf(to, "    options: method %d, scheme %d, criterion %d, dt %g, eta %g, levels %d, rebuild %d, fields %d\n",
             (int)o->method, (int)o->scheme, (int)o->criterion, o->dt, o->eta, o->levels, o->rebuild, o->nfields);
-    fprintf(to, "    tree: kind %d, mac %d, order %d, eps2 %g, leaf %d, group %d, precision %d, isa %s, threads %d, G %g\n",
+    fprintf(to,
+            "    tree: kind %d, mac %d, order %d, eps2 %g, leaf %d, group %d, precision %d, isa %s, threads %d, G %g\n",
             (int)t->kind, (int)t->mac, t->order, t->eps2, t->leaf_size, t->group_size, (int)t->precision,
             t->cpu_isa ? t->cpu_isa : "-", t->threads, t->gravitational_constant);
     for (int k = 0; k < p->n; k++) print_call(to, &p->call[k], k);
