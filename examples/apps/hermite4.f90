@@ -1,10 +1,10 @@
 ! hermite4.f90 - the sequence of GRAPE-6 calls of hermite4.c, in Fortran and as short as it can be.
 !
-!   hermite4_f90 [FILE [ETA [EPS [END [LONGEST]]]]]
+!   hermite4_f90 [--G G] [FILE [ETA [EPS [END [LONGEST]]]]]
 !
 ! END is the length of the run, LONGEST the longest step (1/8).  Time is counted in ticks of 2^-40 of the longest step,
 ! and the library counts it from the last multiple of the longest step: so a run takes the same steps whenever it
-! starts.  FILE has the form "time; N; index, mass, position, velocity of each particle"; without it (or with "-") a small
+! starts.  The interface has G = 1: masses are multiplied by G, and energies divided by it.  FILE has the form "time; N; index, mass, position, velocity of each particle"; without it (or with "-") a small
 ! Plummer model is made.  Fourth-order Hermite scheme, block time steps (Makino and Aarseth 1992).
 ! The functions are those of libsapporo by their Fortran names; arrays are x(3,n), as Fortran has them.
 ! --help prints this use, --version the version of the library.  Exit status: 0, 1 after a failure, 2 for wrong use or input, 3 if the
@@ -21,7 +21,7 @@ program hermite4
     logical :: told = .false.            ! that a step is the shortest
     integer(i8) :: now, end_tick
     integer(i8), allocatable :: t(:), step(:)
-    real(dp) :: start, tick, eta, eps, energy, energy0
+    real(dp) :: start, tick, eta, eps, energy, energy0, gravity
     real(dp), allocatable :: m(:), pot(:), h2(:)
     real(dp), allocatable :: x(:, :), v(:, :), a(:, :), j(:, :), s(:, :)        ! the particles, each at its time t
     real(dp), allocatable :: xi(:, :), vi(:, :), ai(:, :), ji(:, :)             ! those of the block
@@ -130,14 +130,15 @@ contains
     subroutine print_help
         call say('hermite4_f90 - a star cluster by the fourth-order Hermite scheme with block steps, in Fortran')
         call say('')
-        call say('  hermite4_f90 [FILE [ETA [EPS [END [LONGEST]]]]]')
+        call say('  hermite4_f90 [--G G] [FILE [ETA [EPS [END [LONGEST]]]]]')
         call say('')
-        call say('  FILE       time; number of particles; then index, mass, x y z, vx vy vz of each; G = 1;')
+        call say('  FILE       time; number of particles; then index, mass, x y z, vx vy vz of each;')
         call say('             - or nothing: a Plummer model of 256 stars')
         call say('  ETA        accuracy of the steps (0.01)')
         call say('  EPS        softening length (1/256)')
         call say('  END        length of the run (1)')
         call say('  LONGEST    longest step (1/8)')
+        call say('  --G G      gravitational constant in the units of FILE (1)')
         call say('  --help     this text')
         call say('  --version  the version of libsapporo')
         call say('')
@@ -183,6 +184,7 @@ contains
         do p = 1, n
             total_energy = total_energy + 0.5_dp*m(p)*(sum(v(:, p)**2) + pot(p))
         end do
+        total_energy = total_energy/gravity
     end function total_energy
 
     subroutine predict(k, place)
@@ -279,16 +281,31 @@ contains
 
     subroutine get_input
         character(len=512) :: text(5)
-        integer :: p, ignored, unit, status
+        character(len=512) :: word
+        integer :: p, ignored, unit, status, taken
         real(dp) :: length
         text = ['-     ', '0.01  ', '1/256 ', '1     ', '1/8   ']
-        do p = 1, command_argument_count()
-            if (p > 5) call fail('at most five arguments are taken; --help tells which', 2)
-            call get_command_argument(p, text(p))
-            if (text(p) == '--help' .or. text(p) == '-h') call print_help
-            if (text(p) == '--version') call print_version
-            if (text(p) (1:2) == '--' .or. (p == 1 .and. text(p) (1:1) == '-' .and. text(p) /= '-')) &
-                call fail("there is no option '"//trim(text(p))//"' (--help, --version)", 2)
+        gravity = 1
+        taken = 0
+        p = 0
+        do while (p < command_argument_count())
+            p = p + 1
+            call get_command_argument(p, word)
+            if (word == '--help' .or. word == '-h') call print_help
+            if (word == '--version') call print_version
+            if (word == '--G') then
+                p = p + 1
+                word = ''
+                if (p <= command_argument_count()) call get_command_argument(p, word)
+                gravity = number('--G', word)
+                if (.not. (gravity > 0 .and. gravity <= huge(gravity))) call fail('--G must be positive', 2)
+                cycle
+            end if
+            if (word(1:2) == '--' .or. (taken == 0 .and. word(1:1) == '-' .and. word /= '-')) &
+                call fail("there is no option '"//trim(word)//"' (--G, --help, --version)", 2)
+            if (taken == 5) call fail('at most five arguments are taken; --help tells which', 2)
+            taken = taken + 1
+            text(taken) = word
         end do
         eta = number('ETA', text(2))
         eps = number('EPS', text(3))
@@ -299,6 +316,7 @@ contains
         if (.not. length/(longest*tick) < 4e6_dp) call fail('END is at most 4,000,000 times LONGEST', 2)
         start = 0
         if (text(1) == '-') then
+            if (abs(gravity - 1) > 0) call fail('--G has no effect on the model, whose units have G = 1; it is for FILE', 2)
             call make_plummer(256)
         else
             open (newunit=unit, file=trim(text(1)), status='old', action='read', iostat=status)
@@ -312,6 +330,8 @@ contains
                 if (status /= 0) call fail(trim(text(1))//': a particle is missing or not as it should be', 2)
             end do
             close (unit)
+            m = gravity*m
+            if (.not. all(m <= huge(m))) call fail('a mass times G does not fit into a number', 2)
         end if
         if (length > 0 .and. .not. abs((start + length) - start) > 0) &
             call fail('END does not change the time of '//trim(text(1))//', which has 53 bits', 2)

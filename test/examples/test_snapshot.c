@@ -189,6 +189,32 @@ static void test_remarks(void **state)
     bodies_free(&set);
 }
 
+/* Units in a comment that names quantities, or by a text; their line is known. */
+static void test_named_units(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *comment, *units;
+        int line;
+    } of[] = {{"# m[Msun] x[pc] v[km/s]\n", "Msun, pc, km/s", 1},
+              {"\n# mass [Msun] x [pc] y [pc] z [pc] vx [km/s] vy [km/s] vz [km/s]\n", "Msun, pc, km/s", 2},
+              {"# mass(Msun) x(pc) y(pc) z(kpc) vx vy vz\n", "Msun, pc, kpc", 1},
+              {"# x[m] y[m] z[m] vx[m/s] vy[m/s] vz[m/s] mass[kg]\n", "m, m/s, kg", 1},
+              {"# columns: mass, x, y, z, vx, vy, vz (all of one origin)\n", "", 0},
+              {"# mass and x [pc] of a cluster\n", "", 0},
+              {"# mass x y z vx vy vz\n", "", 0},
+              {"# Units: Msun pc km/s\n", "Msun pc km/s", 1}};
+    for (size_t k = 0; k < sizeof of / sizeof *of; k++) {
+        char text[512];
+        bodies set;
+        snprintf(text, sizeof text, "%s%s%s", of[k].comment, ROW0, ROW1);
+        parse_well(text, k == 3 ? SNAPSHOT_CSV : SNAPSHOT_LINES, &set);
+        assert_string_equal(set.units, of[k].units);
+        assert_int_equal(set.units_line, of[k].line);
+        bodies_free(&set);
+    }
+}
+
 static void test_repeated_ids(void **state)
 {
     (void)state;
@@ -557,6 +583,7 @@ int main(void)
         cmocka_unit_test(test_one_particle),
         cmocka_unit_test(test_init_that_looks_like_pl),
         cmocka_unit_test(test_remarks),
+        cmocka_unit_test(test_named_units),
         cmocka_unit_test(test_repeated_ids),
         cmocka_unit_test(test_faults),
         cmocka_unit_test(test_long_numbers),

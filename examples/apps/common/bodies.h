@@ -8,7 +8,8 @@ typedef struct bodies {
     int n;
     double time;
     double G;                  /* gravitational constant in the units of the numbers; 0: not known, or 1 */
-    char units[BODIES_REMARK]; /* of the numbers, for readers; "": not known */
+    char units[BODIES_REMARK]; /* of the numbers; "": not known */
+    int units_line;            /* of the file that says them; 0: none */
     char parts[BODIES_REMARK]; /* components, in the order of the ids; "": one component */
     long long *id;             /* unique within the set */
     double *mass;

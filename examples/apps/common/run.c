@@ -102,19 +102,50 @@ static void describe_engine(char text[64])
     }
 }
 
-/* Multiplies masses by G, which the command line or the file tells. */
+/*
+ * Reads the units that a file names; G 0: none.  Units without a word here are remarks where G is known without them.
+ */
+static int read_units(const run *job, const bodies *set, unit_system *said, message *why)
+{
+    message unknown = {""};
+    *said = (unit_system){.G = 0};
+    if (!set->units[0] || !unit_words_read(set->units, said, &unknown)) return 0;
+    *said = (unit_system){.G = 0};
+    if (job->G > 0 || job->units || set->G > 0) return 0;
+    return complain(why, "%s:%d: %s; give --units or --G", job->input, set->units_line, unknown.text);
+}
+
+/* Decides the gravitational constant: of the command line, or of the file.  They must not disagree. */
+static int choose_constant(run *job, const bodies *set, const unit_system *said, message *why)
+{
+    const char *const option = job->units ? "--units" : "--G", *const text = job->units ? job->units : "";
+    const double given = job->units ? job->system.G : job->G, told = set->G;
+    if (job->G > 0 && told > 0 && told != given)
+        return complain(why, "--G %.10g is not the G of %s, which is %.10g", given, job->input, told);
+    if (told > 0 && given > 0 && !unit_words_agree(told, given))
+        return complain(why, "--units %.60s have G = %.10g; that is not the G of %s, which is %.10g", text, given,
+                        job->input, told);
+    if (said->G > 0 && given > 0 && !unit_words_agree(said->G, given))
+        return complain(why, "%s:%d: the units '%.80s' have G = %.10g; %s%s%.60s says %.10g", job->input,
+                        set->units_line, set->units, said->G, option, job->units ? " " : "", text, given);
+    if (said->G > 0 && told > 0 && !unit_words_agree(said->G, told))
+        return complain(why, "%s:%d: the units '%.80s' have G = %.10g, but a comment says G = %.10g", job->input,
+                        set->units_line, set->units, said->G, told);
+    job->plan.G = told > 0 ? told : given > 0 ? given : said->G > 0 ? said->G : 1;
+    return 0;
+}
+
+/* Multiplies masses by G, which the command line or the file tells, and sets the remark of the units. */
 static int take_constant(run *job, bodies *set)
 {
-    const double told = set->G, G = job->G > 0 ? job->G : told > 0 ? told : 1;
+    unit_system said;
     message why = {""};
-    job->plan.G = G;
+    const int bad = read_units(job, set, &said, &why) || choose_constant(job, set, &said, &why);
+    const unit_system *const system = job->units ? &job->system : said.G > 0 ? &said : NULL;
+    if (system && !(job->units && said.G == 1 && system->G == 1)) memcpy(set->units, system->remark, sizeof set->units);
     set->G = 0;
-    if (told > 0 && told != G) {
-        run_warn(job, "--G %.10g is not the G of %s, which is %.10g", G, job->input, told);
-        return -1;
-    }
-    if (G == 1 || !gravity_take(G, set, &why)) return 0;
-    run_warn(job, "%s: %s", job->input, why.text);
+    if (!bad && (job->plan.G == 1 || !gravity_take(job->plan.G, set, &why))) return 0;
+    run_warn(job, "%s%s%s", bad ? "" : job->input, bad ? "" : ": ", why.text);
     return -1;
 }
 
@@ -243,6 +274,12 @@ static void say_files(run *job)
                 job->plan.form == SNAPSHOT_CSV ? "csv" : "txt");
 }
 
+static void say_units(run *job)
+{
+    if (job->plan.G != 1) run_say(job, "# G = %.10g", job->plan.G);
+    if (job->plan.units[0]) run_say(job, "# units: %s", job->plan.units);
+}
+
 /*
  * Reads or makes the particles, and finds out whether the files of the run may be written.  A file is read first: what
  * is wrong with it is said first.  A model, which may take long, is made last.
@@ -281,8 +318,7 @@ int run_begin(run *job, bodies *set)
     if (!job->one_step) snprintf(steps, sizeof steps, ", steps up to %.6g", plan->dt_max);
     run_say(job, "# %d particles, softening %.6g, time %s to %s, outputs every %.6g%s", set->n, plan->eps,
             run_time_text(job, 0, 10, from), run_time_text(job, span, 10, to), plan->interval, steps);
-    if (plan->G != 1) run_say(job, "# G = %.10g", plan->G);
-    if (set->units[0]) run_say(job, "# units: %s", set->units);
+    say_units(job);
     if (set->parts[0]) run_say(job, "# parts: %s", set->parts);
     say_end(job);
     say_files(job);
@@ -349,6 +385,7 @@ int run_go_on(run *job, double since)
     else
         run_say(job, "# going on at time %s, after %lld block steps, to %s", run_time_text(job, since, 10, at),
                 (long long)job->plan.blocks, run_time_text(job, length_of(job->plan.start, job->plan.end), 10, to));
+    if (job->plan.G != 1) say_units(job);
     say_files(job);
     start_clock(job, since);
     return RUN_OK;

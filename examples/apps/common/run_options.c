@@ -34,6 +34,8 @@ static void list_rules(run *job, rule_list *list)
          0, 0, 0},
         {OPTION_REAL, 0, "G", &job->G, "G", "gravitational constant in the units of FILE (1, or what FILE says)", 0, 0,
          0},
+        {OPTION_TEXT, 0, "units", &job->units, "LIST", "units of FILE, such as msun,pc,km/s or msun,au,yr; cgs; si; nbody",
+         0, 0, 0},
         {OPTION_CHOICE, 'm', "model", &job->model_kind, "NAME",
          "plummer, king, hernquist, uniform, nfw, clumps, mass-ratios; in units of their own: cold-disc, two-clusters, "
          "and galaxies: disc, andromeda",
@@ -87,7 +89,7 @@ static void print_help(const run *job, const rule_list *list)
         "\nFILE has a particle per line: [id] mass x y z vx vy vz, separated by blanks or commas.  Other columns, or\n"
         "another order: name them in the first line, or in a comment such as # x y z vx vy vz mass.  A comment\n"
         "# time 0.25 tells the time.  Two older forms are read, too (docs/programs.md).\n"
-        "G is 1 unless --G, or a comment # G 0.0043, says otherwise.\n");
+        "G is 1 unless --G or --units, or a comment # G 0.0043 or # units Msun pc km/s, says otherwise.\n");
     options_help(list->rule, list->n, stdout);
     printf("\nA number may be a fraction, --eps 1/256, and may be written as 64k, 1M or 1e6.  Ctrl-C stops cleanly and "
            "says\n"
@@ -118,6 +120,17 @@ static int check_source(const run *job, rule_list *list, message *why)
 
 static int is_given(rule_list *list, const char *name) { return options_find(list->rule, list->n, name)->given; }
 
+/* Reads --G and --units, which exclude each other. */
+static int read_units(run *job, rule_list *list, message *why)
+{
+    message wrong = {""};
+    if (is_given(list, "G") && !(job->G > 0)) return complain(why, "--G must be positive");
+    if (is_given(list, "G") && job->units)
+        return complain(why, "--G and --units exclude each other: units tell their G");
+    if (!job->units || !unit_words_read(job->units, &job->system, &wrong)) return 0;
+    return complain(why, "--units: %s", wrong.text);
+}
+
 /* Refuses options of models other than the one that is made, and others without an effect. */
 static int check_models(const run *job, rule_list *list, message *why)
 {
@@ -128,10 +141,11 @@ static int check_models(const run *job, rule_list *list, message *why)
               {"cut", "hernquist", 1U << CLUSTER_HERNQUIST},
               {"toomre", "disc and andromeda", 1U << CLUSTER_DISC | 1U << CLUSTER_ANDROMEDA},
               {"height", "disc", 1U << CLUSTER_DISC}};
-    if (is_given(list, "G") && !(job->G > 0)) return complain(why, "--G must be positive");
+    static const char *const of_files[] = {"G", "units"};
     if (!job->model_given && !job->demo) return 0;
-    if (is_given(list, "G"))
-        return complain(why, "--G has no effect on models, whose units have G = 1; it is for FILE");
+    for (int k = 0; k < 2; k++)
+        if (is_given(list, of_files[k]))
+            return complain(why, "--%s has no effect on models, whose units have G = 1; it is for FILE", of_files[k]);
     for (size_t k = 0; k < sizeof of / sizeof *of; k++)
         if (is_given(list, of[k].option) && !(of[k].kinds >> job->model.kind & 1))
             return complain(why, "--%s has no effect: it is for --model %s, and the model is %s", of[k].option,
@@ -261,7 +275,7 @@ int run_parse(run *job, int argc, char **argv, int *status)
         job->model.masses = (cluster_masses)job->masses;
         job->model.mass_low = job->mass_range[0];
         job->model.mass_high = job->mass_range[1];
-        bad = check_source(job, &list, &why) || check_models(job, &list, &why) || check_files(job, &list, &why) ||
+        bad = check_source(job, &list, &why) || read_units(job, &list, &why) || check_models(job, &list, &why) || check_files(job, &list, &why) ||
               check_numbers(job, &why);
         for (int k = 0; k < job->own_n; k++) job->own[k].given = is_given(&list, job->own[k].name);
     }

@@ -10,7 +10,8 @@
  *           and one particle per line; separated by commas, semicolons, tabs or blanks
  * `#` begins a comment; `# time 0.25` before the particles sets the time, `# G 0.0043` the
  * gravitational constant in the units of the file, `# units TEXT` and `# parts TEXT` the remarks
- * of the set, which are written again.  A comment before the particles that is a line of column names is one, as
+ * of the set, which are written again.  Units in a comment that names quantities, `# m[Msun] x[pc] v[km/s]`, are such
+ * a remark, too: "Msun, pc, km/s".  A comment before the particles that is a line of column names is one, as
  * numpy.savetxt writes it; the file is refused if its lines do not agree.  1.5D-3 and 1.5-100 are numbers (Fortran), of
  * any number of digits.  1,5 is none: a line in which commas separate some numbers and not others is refused.  Ids are
  * whole numbers of 64 bits.

@@ -80,6 +80,56 @@ int snapshot_names_columns(const char *comment)
     return n.count[COLUMN_ID] <= 1;
 }
 
+/* Whether a word is a column or another name of what has a unit. */
+static int is_quantity(const char *word)
+{
+    static const char *const other[] = {"r", "pos", "position", "v", "vel", "velocity", "t", "time"};
+    int found = snapshot_column(word) >= 0;
+    for (size_t k = 0; k < sizeof other / sizeof *other && !found; k++) found = same_name(word, other[k]);
+    return found;
+}
+
+/*
+ * Returns the end of the brackets that begin at `text`, and what is in them.  Round ones hold remarks, too: these have
+ * blanks.  *length 0: no unit.
+ */
+static const char *bracket(const char *text, const char **unit, size_t *length)
+{
+    *unit = text + 1;
+    *length = strcspn(*unit, *text == '(' ? ")" : "]");
+    const char *const end = *unit + *length;
+    if (*text == '(' && memchr(*unit, ' ', *length)) *length = 0;
+    return *end ? end + 1 : end;
+}
+
+/* Adds a unit to a list, unless it is in it. */
+static void add_unit(char units[BODIES_REMARK], const char *unit, size_t length)
+{
+    char term[BODIES_REMARK];
+    snprintf(term, sizeof term, "%.*s", (int)length, unit);
+    const char *const there = strstr(units, term);
+    const size_t used = strlen(units), behind = there ? strcspn(there, ",") : 0;
+    if (there && (there == units || there[-1] == ' ') && behind == strlen(term)) return;
+    snprintf(units + used, BODIES_REMARK - used, "%s%s", used ? ", " : "", term);
+}
+
+int snapshot_named_units(const char *comment, char units[BODIES_REMARK])
+{
+    char word[NAME_ROOM], found[BODIES_REMARK] = "";
+    int only_quantities = 1;
+    for (const char *rest = comment; snapshot_next_name(&rest, word);) only_quantities &= is_quantity(word);
+    if (!only_quantities && !snapshot_names_columns(comment)) return 0;
+    for (const char *at = comment + strcspn(comment, "(["); *at; at += strcspn(at, "([")) {
+        const char *unit;
+        size_t length;
+        at = bracket(at, &unit, &length);
+        if (length) add_unit(found, unit, length);
+    }
+    if (!found[0]) return 0;
+    memcpy(units, found, BODIES_REMARK);
+    return 1;
+}
+
 int snapshot_names_usual(const text_lines *lines)
 {
     char word[NAME_ROOM];

@@ -146,6 +146,7 @@ int snapshot_parse(const char *name, char *text, size_t length, bodies *set, sna
         if (*form == SNAPSHOT_INIT) status = snapshot_parse_init(&lines, set);
         set->G = lines.G;
         memcpy(set->units, lines.units, sizeof set->units);
+        set->units_line = lines.units_number;
         memcpy(set->parts, lines.parts, sizeof set->parts);
     }
     text_free(&lines);

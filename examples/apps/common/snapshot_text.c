@@ -66,6 +66,18 @@ static void read_constant(text_lines *lines, const char *text)
     if (text && !text_real(text, &value) && value > 0) lines->G = value;
 }
 
+/* Reads a comment that tells the units, by a text or with the names of the columns. */
+static void read_units(text_lines *lines, char *comment)
+{
+    const char *text = behind_key(comment, "units");
+    if (!text) text = behind_key(comment, "Units");
+    if (text)
+        snprintf(lines->units, sizeof lines->units, "%s", text);
+    else if (!snapshot_named_units(comment, lines->units))
+        return;
+    lines->units_number = lines->last;
+}
+
 /*
  * Reads the comments that tell the time, G, the units and the components; other comments are skipped.  whole: nothing
  * is before the comment in its line.
@@ -79,7 +91,7 @@ static int read_comment(text_lines *lines, char *comment, int whole)
         lines->names_at = lines->n;
     }
     if (lines->n > 0) return 0;
-    if ((text = behind_key(comment, "units"))) snprintf(lines->units, sizeof lines->units, "%s", text);
+    read_units(lines, comment);
     if ((text = behind_key(comment, "parts"))) snprintf(lines->parts, sizeof lines->parts, "%s", text);
     read_constant(lines, behind_key(comment, "G"));
     text = behind_key(comment, "time");

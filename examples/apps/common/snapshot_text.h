@@ -19,6 +19,7 @@ typedef struct text_lines {
     const char *names;                               /* a comment that names the columns; NULL: none */
     int names_number, names_at;                      /* its line in the file; lines before it that are not empty */
     char units[BODIES_REMARK], parts[BODIES_REMARK]; /* from comments; "" if there are none */
+    int units_number;                                /* the line of the units in the file; 0: none */
     message *about;
 } text_lines;
 
@@ -88,6 +89,12 @@ char *snapshot_next_name(const char **rest, char word[NAME_ROOM]);
  * needs, each once.
  */
 int snapshot_names_columns(const char *comment);
+
+/*
+ * Writes the units of a comment that names nothing but quantities or columns, such as "m[Msun] x[pc] v(km/s)", each
+ * once: "Msun, pc, km/s".  Returns 0, and `units` stays, if it has none.
+ */
+int snapshot_named_units(const char *comment, char units[BODIES_REMARK]);
 
 /* Whether the names of the comment are those of the forms without names, in their order: [id] mass x y z vx vy vz. */
 int snapshot_names_usual(const text_lines *lines);
