@@ -32,7 +32,8 @@ NAVIGATION = [
     ("Get started", ["install.md", "first-force.md", "star-cluster.md", "galaxy.md", "notebook-precision.md",
                      "notebook-tree.md"]),
     ("How to", ["link.md", "choose-precision.md", "choose-tree.md", "integrate.md", "several-gpus.md", "mpi.md", "tune.md",
-                "report.md", "amuse.md", "nbody6.md", "fdps.md", "starsmasher.md", "snapshots.md", "troubles.md"]),
+                "report.md", "amuse.md", "nbody6.md", "fdps.md", "starsmasher.md", "snapshots.md", "units.md",
+                "troubles.md"]),
     ("Reference", ["conventions.md", "settings.md", "grape6.md", "grape5.md", "other-calls.md", "python.md", "tool.md",
                    "programs.md", "clients.md", "versions.md", "reference/index.md"] +
      [f"reference/{h[:-2]}.md" for h in reference.HEADERS] + ["changelog.md"]),

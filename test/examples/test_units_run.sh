@@ -1,5 +1,5 @@
 #!/bin/sh
-# test_units.sh - programs in units of their users: --G, --units and headers that name units.  An orbit of one year in
+# test_units_run.sh - programs in units of their users: --G, --units and headers that name units.  An orbit of one year in
 # three systems, a cluster in Msun, pc and km/s against the same one with G = 1, labels, restarts, refusals.  Prints TAP.
 
 cd "$(dirname "$0")/../.." || exit 1
@@ -12,7 +12,7 @@ forget_settings
 SAPPORO_BACKEND=cpu SAPPORO_PRECISION=dp OMP_NUM_THREADS=1
 export SAPPORO_BACKEND SAPPORO_PRECISION OMP_NUM_THREADS
 root=$PWD
-work=$(mktemp -d "${TMPDIR:-/tmp}/test_units.XXXXXX") || exit 1
+work=$(mktemp -d "${TMPDIR:-/tmp}/test_units_run.XXXXXX") || exit 1
 trap 'rm -rf "$work"' EXIT
 shown="out err"
 cd "$work" || exit 1
