@@ -29,32 +29,32 @@ static void test_known(void **state)
         const char *text;
         double G;
         const char *remark;
-    } known[] = {
-        {"msun,pc,km/s", 4.300917270e-3, "1 Msun, 1 pc, 1 km/s, 0.977792 Myr"},
-        {"Msun kpc km/s", 4.300917270e-6, "1 Msun, 1 kpc, 1 km/s, 977.792 Myr"},
-        {"msun,au,yr", 39.476926409, "1 Msun, 1 au, 4.74047 km/s, 1 yr"},
-        {"msun,pc,myr", 4.498502152e-3, "1 Msun, 1 pc, 0.977792 km/s, 1 Myr"},
-        {"msun,kpc,gyr", 4.498502152e-6, "1 Msun, 1 kpc, 0.977792 km/s, 1 Gyr"},
-        {"msun,au,km/s", 887.1278674, "1 Msun, 1 au, 1 km/s, 4.74047 yr"},
-        {"cgs", 6.67430e-8, "1 g, 1 cm, 1 cm/s, 1 s"},
-        {"SI", 6.67430e-11, "1 kg, 1 m, 1 m/s, 1 s"},
-        {"g,cm,s", 6.67430e-8, "1 g, 1 cm, 1 cm/s, 1 s"},
-        {"kg,m,m/s", 6.67430e-11, "1 kg, 1 m, 1 m/s, 1 s"},
-        {"msun,cm,cm/s", 1.3271244e26, "1 Msun, 1 cm, 1 cm/s, 1 s"},
-        {"nbody", 1, "N-body: G = 1"},
-        {"yr; au; Msun", 39.476926409, "1 Msun, 1 au, 4.74047 km/s, 1 yr"},
-        {"1 Msun, 1 pc, 1 km/s, 0.977792 Myr", 4.300917270e-3, "1 Msun, 1 pc, 1 km/s, 0.977792 Myr"},
-        {"1 Msun, 1 au, 4.74047 km/s, 1 yr", 39.476926409, "1 Msun, 1 au, 4.74047 km/s, 1 yr"},
-        {"Msun, pc, pc/Myr", 4.498502152e-3, "1 Msun, 1 pc, 0.977792 km/s, 1 Myr"},
-        {"1e10 Msun, 1 kpc, 207.386 km/s", 1.0, "1e+10 Msun, 1 kpc, 207.386 km/s, 4.71484 Myr"},
-        {"Msun pc km/s (of the catalogue)", 4.300917270e-3, "1 Msun, 1 pc, 1 km/s, 0.977792 Myr"},
-        {"1e10 Msun, 1 kpc, 207.386 km/s, 4.71483 Myr (G = 1)", 1,
-         "1e10 Msun, 1 kpc, 207.386 km/s, 4.71483 Myr (G = 1)"},
-        {"N-body: G = 1, M = 1, E = -1/4", 1, "N-body: G = 1, M = 1, E = -1/4"},
-        {"G=M=1", 1, "G=M=1"}};
+    } known[] = {{"msun,pc,km/s", 4.300917270e-3, "1 Msun, 1 pc, 1 km/s, 0.977792 Myr"},
+                 {"Msun kpc km/s", 4.300917270e-6, "1 Msun, 1 kpc, 1 km/s, 977.792 Myr"},
+                 {"msun,au,yr", 39.476926409, "1 Msun, 1 au, 4.74047 km/s, 1 yr"},
+                 {"msun,pc,myr", 4.498502152e-3, "1 Msun, 1 pc, 0.977792 km/s, 1 Myr"},
+                 {"msun,kpc,gyr", 4.498502152e-6, "1 Msun, 1 kpc, 0.977792 km/s, 1 Gyr"},
+                 {"msun,au,km/s", 887.1278674, "1 Msun, 1 au, 1 km/s, 4.74047 yr"},
+                 {"cgs", 6.67430e-8, "1 g, 1 cm, 1 cm/s, 1 s"},
+                 {"SI", 6.67430e-11, "1 kg, 1 m, 1 m/s, 1 s"},
+                 {"g,cm,s", 6.67430e-8, "1 g, 1 cm, 1 cm/s, 1 s"},
+                 {"kg,m,m/s", 6.67430e-11, "1 kg, 1 m, 1 m/s, 1 s"},
+                 {"msun,cm,cm/s", 1.3271244e26, "1 Msun, 1 cm, 1 cm/s, 1 s"},
+                 {"nbody", 1, "N-body: G = 1"},
+                 {"yr; au; Msun", 39.476926409, "1 Msun, 1 au, 4.74047 km/s, 1 yr"},
+                 {"1 Msun, 1 pc, 1 km/s, 0.977792 Myr", 4.300917270e-3, "1 Msun, 1 pc, 1 km/s, 0.977792 Myr"},
+                 {"1 Msun, 1 au, 4.74047 km/s, 1 yr", 39.476926409, "1 Msun, 1 au, 4.74047 km/s, 1 yr"},
+                 {"Msun, pc, pc/Myr", 4.498502152e-3, "1 Msun, 1 pc, 0.977792 km/s, 1 Myr"},
+                 {"1e10 Msun, 1 kpc, 207.386 km/s", 1.0, "1e+10 Msun, 1 kpc, 207.386 km/s, 4.71484 Myr"},
+                 {"Msun pc km/s (of the catalogue)", 4.300917270e-3, "1 Msun, 1 pc, 1 km/s, 0.977792 Myr"},
+                 {"1e10 Msun, 1 kpc, 207.386 km/s, 4.71483 Myr (G = 1)", 1,
+                  "1e10 Msun, 1 kpc, 207.386 km/s, 4.71483 Myr (G = 1)"},
+                 {"N-body: G = 1, M = 1, E = -1/4", 1, "N-body: G = 1, M = 1, E = -1/4"},
+                 {"G=M=1", 1, "G=M=1"}};
     for (size_t k = 0; k < sizeof known / sizeof *known; k++) {
         const unit_system found = read_well(known[k].text);
-        if (fabs(found.G / known[k].G - 1) > (k == 16 ? 1e-5 : 2e-9)) print_message("%s: %.12g\n", known[k].text, found.G);
+        if (fabs(found.G / known[k].G - 1) > (k == 16 ? 1e-5 : 2e-9))
+            print_message("%s: %.12g\n", known[k].text, found.G);
         assert_true(fabs(found.G / known[k].G - 1) <= (k == 16 ? 1e-5 : 2e-9));
         assert_string_equal(found.remark, known[k].remark);
     }

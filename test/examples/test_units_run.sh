@@ -40,19 +40,19 @@ orbit() {
     step=$(awk -v t="$time" 'BEGIN { printf "%.17g", 31557600 / t / 4096 }')
     "$root/examples/$program" orbit.txt --units "$units" -s "$(awk -v l="$length" 'BEGIN { printf "%.17g", 1e6 / l }')" -t "$end" \
         -d "$end" --dt-max "$step" -o orbit --overwrite "$@" >out 2>err &&
-        angle orbit.0001.txt "$length" >angle &&
-        awk -v bound="$bound" '{ lag = -8 * atan2(1, 1) * 0.0000188864; d = $1 - lag; exit !(d * d < bound * bound) }' angle
+        angle orbit.0001.txt "$length" >turned &&
+        awk -v bound="$bound" '{ lag = -8 * atan2(1, 1) * 0.0000188864; d = $1 - lag; exit !(d * d < bound * bound) }' turned
     verdict $? "$program: a year in $units"
 }
 for program in hermite4 hermite6 hermite8; do
-    orbit msun,au,yr "$sun" "$au" "$year" $program 1e-8
-    orbit si 1 1 1 $program 1e-8
-    orbit cgs 1e-3 1e-2 1 $program 1e-8
+    orbit msun,au,yr "$sun" "$au" "$year" "$program" 1e-8
+    orbit si 1 1 1 "$program" 1e-8
+    orbit cgs 1e-3 1e-2 1 "$program" 1e-8
 done
 for program in leapfrog_direct leapfrog_tree galaxy; do
-    orbit msun,au,yr "$sun" "$au" "$year" $program 1e-5
-    orbit si 1 1 1 $program 1e-5
-    orbit cgs 1e-3 1e-2 1 $program 1e-5
+    orbit msun,au,yr "$sun" "$au" "$year" "$program" 1e-5
+    orbit si 1 1 1 "$program" 1e-5
+    orbit cgs 1e-3 1e-2 1 "$program" 1e-5
 done
 
 # A cluster with G = 1, and the same one in Msun, pc and km/s, where a mass of 1 is 1000 Msun and a length of 1 is 2 pc.

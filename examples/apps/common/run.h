@@ -73,8 +73,8 @@ typedef struct run {
     int help, version, demo, quiet, overwrite, model_given, dt_given, model_kind, masses, form;
     int stop_after; /* block steps, 0: go on to the end */
     double end, interval, dt_max, eps, mass_range[2];
-    double G;          /* 0: not given */
-    const char *units; /* NULL: not given */
+    double G;           /* 0: not given */
+    const char *units;  /* NULL: not given */
     unit_system system; /* that `units` names */
     cluster_request model;
     /* of the moment */

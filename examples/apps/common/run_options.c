@@ -34,8 +34,8 @@ static void list_rules(run *job, rule_list *list)
          0, 0, 0},
         {OPTION_REAL, 0, "G", &job->G, "G", "gravitational constant in the units of FILE (1, or what FILE says)", 0, 0,
          0},
-        {OPTION_TEXT, 0, "units", &job->units, "LIST", "units of FILE, such as msun,pc,km/s or msun,au,yr; cgs; si; nbody",
-         0, 0, 0},
+        {OPTION_TEXT, 0, "units", &job->units, "LIST",
+         "units of FILE, such as msun,pc,km/s or msun,au,yr; cgs; si; nbody", 0, 0, 0},
         {OPTION_CHOICE, 'm', "model", &job->model_kind, "NAME",
          "plummer, king, hernquist, uniform, nfw, clumps, mass-ratios; in units of their own: cold-disc, two-clusters, "
          "and galaxies: disc, andromeda",
@@ -275,8 +275,8 @@ int run_parse(run *job, int argc, char **argv, int *status)
         job->model.masses = (cluster_masses)job->masses;
         job->model.mass_low = job->mass_range[0];
         job->model.mass_high = job->mass_range[1];
-        bad = check_source(job, &list, &why) || read_units(job, &list, &why) || check_models(job, &list, &why) || check_files(job, &list, &why) ||
-              check_numbers(job, &why);
+        bad = check_source(job, &list, &why) || read_units(job, &list, &why) || check_models(job, &list, &why) ||
+              check_files(job, &list, &why) || check_numbers(job, &why);
         for (int k = 0; k < job->own_n; k++) job->own[k].given = is_given(&list, job->own[k].name);
     }
     if (bad) {

@@ -22,15 +22,25 @@ typedef struct unit_word {
  * Constants: the astronomical unit (IAU 2012, resolution B2); the parsec and the nominal G Msun (IAU 2015, resolutions
  * B2 and B3); the Julian year; G of CODATA 2018, 6.67430e-11 m^3 kg^-1 s^-2, which only masses in kg and g need.
  */
-#define AU 149597870700.0
-#define PC (648000 / 3.14159265358979323846 * AU)
+#define AU   149597870700.0
+#define PC   (648000 / 3.14159265358979323846 * AU)
 #define YEAR 31557600.0
 
-static const unit_word WORD[] = {
-    {"Msun", MASS, 1.3271244e20}, {"kg", MASS, 6.67430e-11}, {"g", MASS, 6.67430e-14}, {"pc", LENGTH, PC},
-    {"kpc", LENGTH, 1e3 * PC},    {"au", LENGTH, AU},        {"m", LENGTH, 1},         {"cm", LENGTH, 1e-2},
-    {"km/s", VELOCITY, 1e3},      {"m/s", VELOCITY, 1},      {"cm/s", VELOCITY, 1e-2}, {"yr", TIME, YEAR},
-    {"Myr", TIME, 1e6 * YEAR},    {"Gyr", TIME, 1e9 * YEAR}, {"s", TIME, 1}};
+static const unit_word WORD[] = {{"Msun", MASS, 1.3271244e20},
+                                 {"kg", MASS, 6.67430e-11},
+                                 {"g", MASS, 6.67430e-14},
+                                 {"pc", LENGTH, PC},
+                                 {"kpc", LENGTH, 1e3 * PC},
+                                 {"au", LENGTH, AU},
+                                 {"m", LENGTH, 1},
+                                 {"cm", LENGTH, 1e-2},
+                                 {"km/s", VELOCITY, 1e3},
+                                 {"m/s", VELOCITY, 1},
+                                 {"cm/s", VELOCITY, 1e-2},
+                                 {"yr", TIME, YEAR},
+                                 {"Myr", TIME, 1e6 * YEAR},
+                                 {"Gyr", TIME, 1e9 * YEAR},
+                                 {"s", TIME, 1}};
 
 enum { WORDS = sizeof WORD / sizeof *WORD };
 

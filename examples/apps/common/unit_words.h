@@ -15,8 +15,9 @@ extern const char UNIT_WORDS[];
 
 /*
  * Reads units of mass, length, and velocity or time, separated by commas or blanks, without regard to case.  A number
- * before a word multiplies it; au/yr names a length and a time.  With velocity and time both must agree.  What is in brackets is skipped.  "cgs", "si"
- * and "nbody" (G = 1) are systems, and so is a text that says G = 1, whose remark is the text.  -1 with a message.
+ * before a word multiplies it; au/yr names a length and a time.  With velocity and time both must agree.  What is in
+ * brackets is skipped.  "cgs", "si" and "nbody" (G = 1) are systems, and so is a text that says G = 1, whose remark is
+ * the text.  -1 with a message.
  */
 int unit_words_read(const char *text, unit_system *system, message *why);
 
