@@ -52,7 +52,8 @@ typedef struct named {
     double factor[QUANTITIES];
 } named;
 
-static double size_of(const named *n, quantity q) { return n->factor[q] * n->word[q]->size; }
+/* 0: nothing of this quantity is named. */
+static double size_of(const named *n, quantity q) { return n->word[q] ? n->factor[q] * n->word[q]->size : 0; }
 
 static int same(const char *word, const char *name)
 {
@@ -153,10 +154,12 @@ static int check_words(const named *n, const char *text, message *why)
 /* Names a derived velocity or time by the word that suits its size. */
 static void name_derived(named *n, quantity q, double size)
 {
-    const char *word = n->word[MASS]->size < 1 ? (n->word[LENGTH]->size < 1 ? "cm/s" : "m/s") : "km/s";
+    const unit_word *const length = n->word[LENGTH];
+    const char *word = length == find("cm") ? "cm/s" : length == find("m") ? "m/s" : "km/s";
     if (q == TIME) word = size >= 1e9 * YEAR ? "Gyr" : size >= 1e5 * YEAR ? "Myr" : size >= 0.1 * YEAR ? "yr" : "s";
     n->word[q] = find(word);
-    n->factor[q] = size / n->word[q]->size;
+    n->factor[q] = 1;
+    n->factor[q] = size / size_of(n, q);
 }
 
 static void set_system(named *n, unit_system *system)
@@ -167,9 +170,12 @@ static void set_system(named *n, unit_system *system)
     system->G = exact == TIME ? size_of(n, MASS) / length * (size / length) * (size / length)
                               : size_of(n, MASS) / length / size / size;
     name_derived(n, exact == TIME ? VELOCITY : TIME, length / size);
-    snprintf(system->remark, sizeof system->remark, "%.6g %s, %.6g %s, %.6g %s, %.6g %s", n->factor[MASS],
-             n->word[MASS]->name, n->factor[LENGTH], n->word[LENGTH]->name, n->factor[VELOCITY],
-             n->word[VELOCITY]->name, n->factor[TIME], n->word[TIME]->name);
+    for (int q = 0; q < QUANTITIES; q++) {
+        const size_t used = strlen(system->remark);
+        if (n->word[q])
+            snprintf(system->remark + used, sizeof system->remark - used, "%s%.6g %s", used ? ", " : "", n->factor[q],
+                     n->word[q]->name);
+    }
 }
 
 int unit_words_read(const char *text, unit_system *system, message *why)
