@@ -203,7 +203,8 @@ static void test_named_units(void **state)
               {"# columns: mass, x, y, z, vx, vy, vz (all of one origin)\n", "", 0},
               {"# mass and x [pc] of a cluster\n", "", 0},
               {"# mass x y z vx vy vz\n", "", 0},
-              {"# Units: Msun pc km/s\n", "Msun pc km/s", 1}};
+              {"# Units: Msun pc km/s\n", "Msun pc km/s", 1},
+              {"# units: Msun pc km/s\n# m[Msun] x[kpc]\n", "Msun pc km/s, Msun, kpc", 2}};
     for (size_t k = 0; k < sizeof of / sizeof *of; k++) {
         char text[512];
         bodies set;

@@ -93,7 +93,9 @@ static void test_refused(void **state)
                  {"0 msun,pc,km/s", "'0' is no unit"},
                  {"G = 0.0043", "is no unit"},
                  {"G = 1.5, M = 1", "is no unit"},
-                 {"cgs,pc", "'cgs' is no unit"}};
+                 {"cgs,pc", "'cgs' is no unit"},
+                 {"1e300 msun,m,m/s", "does not fit into a double"},
+                 {"1e-300 g,pc,km/s", "does not fit into a double"}};
     for (size_t k = 0; k < sizeof wrong / sizeof *wrong; k++) {
         unit_system system;
         message why = {""};

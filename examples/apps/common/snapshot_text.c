@@ -66,15 +66,16 @@ static void read_constant(text_lines *lines, const char *text)
     if (text && !text_real(text, &value) && value > 0) lines->G = value;
 }
 
-/* Reads a comment that tells the units, by a text or with the names of the columns. */
+/* Reads a comment that tells the units, by a text or with the names of the columns.  Units of several are one list. */
 static void read_units(text_lines *lines, char *comment)
 {
+    char named[BODIES_REMARK];
     const char *text = behind_key(comment, "units");
     if (!text) text = behind_key(comment, "Units");
-    if (text)
-        snprintf(lines->units, sizeof lines->units, "%s", text);
-    else if (!snapshot_named_units(comment, lines->units))
-        return;
+    if (!text && snapshot_named_units(comment, named)) text = named;
+    if (!text) return;
+    const size_t used = strlen(lines->units);
+    snprintf(lines->units + used, sizeof lines->units - used, "%s%s", used ? ", " : "", text);
     lines->units_number = lines->last;
 }
 

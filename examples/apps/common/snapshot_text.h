@@ -92,7 +92,7 @@ int snapshot_names_columns(const char *comment);
 
 /*
  * Writes the units of a comment that names nothing but quantities or columns, such as "m[Msun] x[pc] v(km/s)", each
- * once: "Msun, pc, km/s".  Returns 0, and `units` stays, if it has none.
+ * once: "Msun, pc, km/s".  Returns 0 if it has none.
  */
 int snapshot_named_units(const char *comment, char units[BODIES_REMARK]);
 

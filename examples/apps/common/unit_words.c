@@ -190,5 +190,5 @@ int unit_words_read(const char *text, unit_system *system, message *why)
     const char *const words = same(text, "cgs") ? "g cm cm/s" : same(text, "si") ? "kg m m/s" : text;
     if (read_words(words, &n, why) || check_words(&n, text, why)) return -1;
     set_system(&n, system);
-    return 0;
+    return isnormal(system->G) ? 0 : complain(why, "'%.60s': G does not fit into a double", text);
 }

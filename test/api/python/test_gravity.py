@@ -104,3 +104,15 @@ def test_one_is_the_default(name):
     OPENERS[name](1).close()
     with pytest.raises(TypeError):
         OPENERS[name](None)
+
+
+def test_a_saved_run_keeps_its_constant(tmp_path):
+    x, v, mass = plummer(20)
+    with sapporo.Stepper(20, 1 / 32, G=G) as s, sapporo.Stepper(20, 1 / 32, G=G) as again:
+        s.set(x, v, mass)
+        s.advance(1 / 16)
+        s.save(tmp_path / "run")
+        again.restore(tmp_path / "run")
+        assert np.array_equal(again.get().mass, s.get().mass) and again.energy().energy == s.energy().energy
+    with sapporo.Stepper(20, 1 / 32) as other, pytest.raises(sapporo.ArgumentError, match="other options"):
+        other.restore(tmp_path / "run")
