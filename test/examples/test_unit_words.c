@@ -95,6 +95,7 @@ static void test_refused(void **state)
                  {"G = 1.5, M = 1", "is no unit"},
                  {"cgs,pc", "'cgs' is no unit"},
                  {"1e300 msun,m,m/s", "does not fit into a double"},
+                 {"msun,1e280 pc,1e-150 km/s", "does not fit into a double"},
                  {"1e-300 g,pc,km/s", "does not fit into a double"}};
     for (size_t k = 0; k < sizeof wrong / sizeof *wrong; k++) {
         unit_system system;

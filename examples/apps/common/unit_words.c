@@ -190,5 +190,6 @@ int unit_words_read(const char *text, unit_system *system, message *why)
     const char *const words = same(text, "cgs") ? "g cm cm/s" : same(text, "si") ? "kg m m/s" : text;
     if (read_words(words, &n, why) || check_words(&n, text, why)) return -1;
     set_system(&n, system);
-    return isnormal(system->G) ? 0 : complain(why, "'%.60s': G does not fit into a double", text);
+    if (isnormal(system->G) && isnormal(n.factor[VELOCITY]) && isnormal(n.factor[TIME])) return 0;
+    return complain(why, "'%.60s': G, or the unit of velocity or time, does not fit into a double", text);
 }

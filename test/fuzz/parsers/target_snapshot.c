@@ -4,6 +4,7 @@
 #include "targets.h"
 
 #include "snapshot.h"
+#include "unit_words.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -48,6 +49,17 @@ static void check_values(const bodies *set)
     }
 }
 
+/* Units that are known have a G, and the remark that says them means the same. */
+static void check_units(const bodies *set)
+{
+    unit_system first, again;
+    message why;
+    if (unit_words_read(set->units, &first, &why)) return;
+    parser_require(isnormal(first.G) && first.G > 0, "units have a positive G");
+    parser_require(unit_words_read(first.remark, &again, &why) == 0, "the remark of units can be read");
+    parser_require(unit_words_agree(first.G, again.G), "the remark of units has the same G");
+}
+
 static int same(const void *a, const void *b, int n, size_t each) { return memcmp(a, b, (size_t)n * each) == 0; }
 
 static void check_round_trip(const bodies *set, snapshot_form form)
@@ -85,6 +97,7 @@ void parse_snapshot(const unsigned char *bytes, size_t size)
     }
     check_values(&set);
     check_ids(&set);
+    check_units(&set);
     check_round_trip(&set, SNAPSHOT_LINES);
     check_round_trip(&set, SNAPSHOT_CSV);
     bodies_free(&set);
