@@ -14,7 +14,10 @@
  *
  * The arithmetic of the stepper has the same bits on every engine; forces have those of the engine's kind.  Any
  * division of a run into calls of advance, save and restore gives the same bytes on one kind of engine, if it lands at
- * the same times, where the option `landing` is set.  G = 1.
+ * the same times, where the option `landing` is set.
+ *
+ * The gravitational constant is that of the options of the tree.  Masses that a stepper returns are those that it was
+ * given, to one unit in the last place; totals are in their units.
  *
  * A particle whose mass is exactly 0, of either sign, is massless: it feels forces and fields, and exerts no force.
  * Massless particles are not in the tree, nor among the sources of direct sums.  They change no bit of the orbits of
@@ -66,7 +69,10 @@ typedef enum sapporo_step_criterion {
     SAPPORO_STEP_BY_CHANGE = 2          /* step <= eta |a| / |da/dt|, da/dt from the last step */
 } sapporo_step_criterion;
 
-/* Analytic fields.  r: distance from the centre; R: distance from the axis, which is parallel to z. */
+/*
+ * Analytic fields.  r: distance from the centre; R: distance from the axis, which is parallel to z.  The masses are
+ * times the gravitational constant, which does not multiply `strength` again.
+ */
 typedef enum sapporo_field_kind {
     SAPPORO_FIELD_POINT = 1,          /* point of mass `strength` */
     SAPPORO_FIELD_PLUMMER = 2,        /* mass `strength`, length a */
