@@ -66,14 +66,14 @@ awk "BEGIN { $scales }"' /^#/ { next } { printf "%d", $1; printf " %.17g", $2 * 
 grep -v '^#' model.0000.txt >plain.txt
 number() { awk "BEGIN { $scales; printf \"%.17g\", $1 }"; }
 for program in hermite4 galaxy; do
-    "$root/examples/$program" plain.txt -s 0.05 -t 1/2 -d 1/4 --dt-max 1/64 -o one --overwrite >one 2>err &&
+    "$root/examples/$program" plain.txt -s 0.05 -t 1/2 -d 1/4 --dt-max 1/64 -o one --overwrite >told 2>err &&
         "$root/examples/$program" pc.txt --units msun,pc,km/s -s "$(number 'L * 0.05')" -t "$(number 'T / 2')" \
             -d "$(number 'T / 4')" --dt-max "$(number 'T / 64')" -o pc --overwrite >out 2>err &&
         grep -v '^#' one.0002.txt >one.rows && grep -v '^#' pc.0002.txt | paste -d ' ' one.rows - | awk "BEGIN { $scales }"'
             { for (k = 2; k <= 8; k++) { s = k == 2 ? M : k < 6 ? L : V; d = $(k + 8) / s - $k; if (d * d > 1e-20) bad = 1; n++ } }
             END { exit bad || n != 448 }'
     verdict $? "$program: a cluster in Msun, pc, km/s moves as the same one with G = 1"
-    energies=$(awk '!/^#/ { e = $2 } END { print e }' one) && awk -v e="$energies" "BEGIN { $scales }"'
+    energies=$(awk '!/^#/ { e = $2 } END { print e }' told) && awk -v e="$energies" "BEGIN { $scales }"'
         !/^#/ { mine = $2 } END { d = mine / (e * M * V * V) - 1; exit !(d * d < 1e-18) }' out
     verdict $? "$program: energies are in Msun (km/s)^2"
     grep -q '^# G = 0.00430091727$' out && grep -q '^# units: 1 Msun, 1 pc, 1 km/s, 0.977792 Myr$' out &&
