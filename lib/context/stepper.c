@@ -106,10 +106,10 @@ static int is_finite(const void *at, int n, double limit)
     return 1;
 }
 
-/* Whether a mass times the gravitational constant is finite, and not zero unless the mass is. */
-static int is_mass(double mass, double gravity)
+/* Whether a finite mass leaves the range of double, or becomes zero, times the gravitational constant. */
+static int is_lost(double mass, double gravity)
 {
-    return isfinite(mass * gravity) && (mass == 0) == (mass * gravity == 0);
+    return isfinite(mass) && (!isfinite(mass * gravity) || (mass != 0 && mass * gravity == 0));
 }
 
 static int check_numbers(sapporo_stepper *s, const sapporo_stepper_particles *p)
@@ -120,9 +120,11 @@ static int check_numbers(sapporo_stepper *s, const sapporo_stepper_particles *p)
             return fail(s, SAPPORO_ERR_NOT_FINITE, "position of particle %d is not finite, or beyond 1e100", i);
         if (!is_finite(sap_column_at(&p->v, i, 3 * sizeof(double)), 3, most))
             return fail(s, SAPPORO_ERR_NOT_FINITE, "velocity of particle %d is not finite", i);
-        if (!is_mass(sap_column_double(&p->mass, i), s->tree_settings.gravity))
-            return fail(s, SAPPORO_ERR_NOT_FINITE, "mass of particle %d%s is not finite", i,
-                        s->tree_settings.gravity == 1 ? "" : ", times the gravitational constant,");
+        if (!is_finite(sap_column_at(&p->mass, i, sizeof(double)), 1, most))
+            return fail(s, SAPPORO_ERR_NOT_FINITE, "mass of particle %d is not finite", i);
+        if (is_lost(sap_column_double(&p->mass, i), s->tree_settings.gravity))
+            return fail(s, SAPPORO_ERR_NOT_FINITE,
+                        "mass of particle %d times the gravitational constant is beyond the range of double", i);
     }
     return SAPPORO_OK;
 }
