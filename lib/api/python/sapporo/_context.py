@@ -81,9 +81,10 @@ class Context(Owner):
     cpu_isa: "scalar", "sse2", "avx2", "avx512"; None: the widest of this machine
     threads: threads of the CPU engine; 0: OMP_NUM_THREADS, or all cores granted
     root: "full", "fast" (order 2 in sp on CPUs); None: SAPPORO_ROOT, or "full"
+    G: gravitational constant in the units of the particles, from 1e-100 to 1e100: 4.30091e-3 for solar masses, pc and
+        km/s.  It multiplies potentials, accelerations and their derivatives
 
-    G = 1; lengths, masses and times are in any consistent system of units.  Softening is given as the square of the
-    Plummer softening length.  A context is used in `with`, or closed by close().
+    Softening is given as the square of the Plummer softening length.  A context is used in `with`, or closed by close().
 
     Raises ArgumentError, UnsupportedError, DeviceError or OutOfMemoryError if it cannot be opened.
     """
@@ -108,6 +109,7 @@ class Context(Owner):
         cpu_isa: str | None = None,
         threads: int = 0,
         root: str | None = None,
+        G: float = 1.0,
     ) -> None:
         """Opens a context."""
         keep: list[Any] = []
@@ -122,6 +124,7 @@ class Context(Owner):
             preferred_device=preferred_device,
             cpu_isa=cpu_isa,
             threads=threads,
+            G=G,
         )
         super().__init__(options)
         self._order = order or 4

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
-from ._errors import error_of
+from ._errors import ArgumentError, error_of
 from ._native import ffi as _ffi
 
 ffi: Any = _ffi
@@ -71,6 +71,7 @@ def set_device_options(
     preferred_device: int,
     cpu_isa: str | None,
     threads: int,
+    G: float,
 ) -> None:
     """Fills the members that options of contexts and of trees share.  `keep` gets what must live during the call."""
     options.precision = choose("precision", precision, PRECISIONS)
@@ -85,6 +86,9 @@ def set_device_options(
         options.devices, options.ndevices = numbers, len(numbers)
     options.preferred_device = preferred_device
     options.threads = threads
+    if G == 0:  # of C, where it stands for 1
+        raise ArgumentError(f"gravitational_constant is {G:g}; it may be 1e-100 to 1e100")
+    options.gravitational_constant = G
     if cpu_isa is not None:
         keep.append(ffi.new("char[]", c_text(cpu_isa.encode(), "cpu_isa")))
         options.cpu_isa = keep[-1]

@@ -30,10 +30,10 @@ FIELD_KINDS = {"point": 1, "plummer": 2, "hernquist": 3, "nfw": 4, "miyamoto_nag
 
 @dataclass(frozen=True)
 class Field:
-    """An analytic external field, with G = 1.
+    """An analytic external field.
 
     kind: "point", "plummer", "hernquist", "nfw", "miyamoto_nagai" or "logarithmic"
-    strength: mass; of "nfw" 4 pi rho a^3; of "logarithmic" the squared velocity
+    strength: G times the mass; of "nfw" 4 pi G rho a^3; of "logarithmic" the squared velocity
     a, b: lengths; of "logarithmic" the core radius and the flattening
     centre: the axis of flat fields is parallel to z
     """
@@ -159,7 +159,7 @@ class Stepper(Owner):
     fields: sequence of Field
     landing: advance ends at any time that it is asked for, by a shorter last step; steps begin there anew
     eps2, kind, mac, accuracy, order, leaf_size, group_size, group_extent, precision, backend, devices,
-        preferred_device, cpu_isa, threads: as of Tree; with rebuild -1 a group_extent of 0 is measured, too
+        preferred_device, cpu_isa, threads, G: as of Tree; with rebuild -1 a group_extent of 0 is measured, too
 
     The order of calls is set, then any number of advance, get, energy, save.  Raises as Context does.
     """
@@ -200,6 +200,7 @@ class Stepper(Owner):
         preferred_device: int = 0,
         cpu_isa: str | None = None,
         threads: int = 0,
+        G: float = 1.0,
     ) -> None:
         """Makes room for n particles."""
         keep: list[Any] = []
@@ -220,6 +221,7 @@ class Stepper(Owner):
                 "preferred_device": preferred_device,
                 "cpu_isa": cpu_isa,
                 "threads": threads,
+                "G": G,
             },
         )
         array = _fields(fields)

@@ -90,7 +90,7 @@ class Tree(Owner):
     leaf_size, group_size: most particles of a leaf, of a group; 0: the default
     group_extent: groups whose box has a longer diagonal at the build are halved; 0: no limit
     precision: "sp" (pair terms in float, sums in double) or "dp"; None: sp
-    backend, devices, preferred_device, cpu_isa, threads: as of Context
+    backend, devices, preferred_device, cpu_isa, threads, G: as of Context
 
     Arrays are numpy arrays or others in host memory, or arrays in device memory (CuPy, PyTorch, JAX) for a tree on a
     CUDA device: contiguous, of the right type, and all of one call.  Raises as Context does.
@@ -124,6 +124,7 @@ class Tree(Owner):
         preferred_device: int = 0,
         cpu_isa: str | None = None,
         threads: int = 0,
+        G: float = 1.0,
     ) -> None:
         """Makes room for n particles."""
         keep: list[Any] = []
@@ -145,6 +146,7 @@ class Tree(Owner):
                 "preferred_device": preferred_device,
                 "cpu_isa": cpu_isa,
                 "threads": threads,
+                "G": G,
             },
         )
         device = ffi.new("size_t *")
