@@ -43,6 +43,7 @@ def test_neighbour_forces_and_batches_are_multiplied():
             context.set_particles(x, v=v, mass=mass)
             lists = context.force(x, v=v, index=np.arange(100), h2=0.25, lists=True, eps2=0.01).lists
             near.append(context.neighbour_force(np.arange(100), lists, eps2=0.01))
+        with sapporo.Context(order=2, precision="dp", G=constant) as context:
             batch.append(context.force_batch(small))
             with context.begin_batch(small) as begun:
                 assert np.array_equal(begun.result().acc, batch[-1].acc)
@@ -80,7 +81,7 @@ def test_stepper_in_units_of_the_caller(method):
     assert same(two.mass, mass) and same(two.pot, G * one.pot, 1e-12)
     for name in ("kinetic", "potential", "energy"):
         assert getattr(end_two, name) == pytest.approx(G * getattr(end_one, name), rel=1e-12), name
-    assert np.array_equal(two.mass, mass) and start_two.kinetic == pytest.approx(0.5 * np.sum(mass[:, None] * v**2) * G)
+    assert start_two.kinetic == pytest.approx(0.5 * np.sum(mass[:, None] * v**2) * G)
     assert end_two.moment == pytest.approx(end_one.moment, rel=1e-12, abs=1e-14)
 
 

@@ -84,7 +84,8 @@ class Context(Owner):
     G: gravitational constant in the units of the particles, from 1e-100 to 1e100: 4.30091e-3 for solar masses, pc and
         km/s.  It multiplies potentials, accelerations and their derivatives
 
-    Softening is given as the square of the Plummer softening length.  A context is used in `with`, or closed by close().
+    Softening is given as the square of the Plummer softening length.  A context is used in `with`, or closed by
+    close().
 
     Raises ArgumentError, UnsupportedError, DeviceError or OutOfMemoryError if it cannot be opened.
     """
