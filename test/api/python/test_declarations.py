@@ -1,9 +1,11 @@
 """The package declares what the headers of this tree declare, and describes what they describe."""
 
+import contextlib
 import importlib.util
 import inspect
 import re
 from pathlib import Path
+from typing import Literal, get_args, get_origin
 
 import sapporo
 from sapporo._library import ffi, lib
@@ -98,10 +100,31 @@ def test_devices_and_variables():
 def test_what_is_public_has_docstrings_and_hints():
     for name in sapporo.__all__:
         thing = getattr(sapporo, name)
-        assert inspect.getdoc(thing), name
+        assert inspect.getdoc(thing) or get_origin(thing) is Literal, name
         if inspect.isfunction(thing):
             assert "return" in thing.__annotations__, name
     assert Path(sapporo.__file__).with_name("py.typed").exists()
+
+
+def test_types_have_the_words_that_calls_take():
+    from sapporo import _context, _library, _stepper, _tree
+
+    for module, type_, words in (
+        *((_library, name, name.upper() + "S") for name in ("Backend", "Precision", "Root")),
+        (_context, "Pairs", "PAIRS"),
+        (_context, "Softening", "SOFTENINGS"),
+        (_tree, "Kind", "KINDS"),
+        (_tree, "Mac", "CRITERIA"),
+        (_stepper, "Method", "METHODS"),
+        (_stepper, "Scheme", "SCHEMES"),
+        (_stepper, "StepCriterion", "STEP_CRITERIA"),
+        (_stepper, "Moment", "MOMENTS"),
+        (_stepper, "FieldKind", "FIELD_KINDS"),
+    ):
+        assert set(get_args(getattr(module, type_))) == set(getattr(module, words)), type_
+    for isa in get_args(_library.Isa):
+        with contextlib.suppress(sapporo.UnsupportedError), sapporo.Context(cpu_isa=isa) as context:
+            assert isa in context.kind
 
 
 def test_memory_and_threads(context):

@@ -271,3 +271,21 @@ def test_a_stepper_takes_and_gives_arrays_in_device_memory(library, method, requ
         assert (found.mass == mass).all() and (found.level == right.level).all()
         only = there.get(out={"x": out["x"]})
         assert only.v is None and only.acc is None and (to_host(only.x) == right.x).all()
+
+
+@pytest.mark.parametrize("library", ["cupy_arrays", "torch_arrays"])
+@pytest.mark.parametrize("kind", [np.float32, np.float64])
+def test_sums_of_arrays_in_device_memory(library, kind, request):
+    """Trees read and write the arrays themselves; direct sums go through host memory.  Results are where x is."""
+    to_device, to_host = request.getfixturevalue(library)
+    x, _, mass = plummer(3000)
+    x, mass = x.astype(kind), mass.astype(kind)
+    for words in {"theta": 0.5}, {"theta": 0}, {"theta": 0.5, "targets": x[:9] + 1}:
+        for call in sapporo.accelerations, sapporo.potentials:
+            right = call(x, mass, 0.01, backend="cuda", **words)
+            at = {"targets": to_device(words["targets"])} if "targets" in words else {}
+            found = call(to_device(x), to_device(mass), 0.01, backend="cuda", **{**words, **at})
+            assert type(found) is type(to_device(x)) and hasattr(found, "__cuda_array_interface__")
+            assert to_host(found).dtype == kind and (to_host(found) == right).all()
+            every_second = call(to_device(x)[::2], 0.5, 0.01, backend="cuda", **{**words, **at})
+            assert (to_host(every_second) == call(x[::2], 0.5, 0.01, backend="cuda", **words)).all()

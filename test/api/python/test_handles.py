@@ -163,3 +163,39 @@ def test_handles_that_go_while_a_message_is_given_wait(messages):
     assert messages == ["collect"] and is_open(handle) and len(_library._late) == 1
     sapporo.Context().close()
     assert not is_open(handle) and not _library._late
+
+
+def test_objects_say_what_they_are():
+    x, v, mass = plummer(20)
+    with sapporo.Context(precision="dp") as context:
+        context.set_particles(x, v=v, mass=mass)
+        assert repr(context) == f"<sapporo.Context: {context.kind}, n 20, order 4>"
+        assert context.kind.startswith("cpu ") and " dp " in context.kind
+        with context.begin(x[:7], h2=1.0) as job:
+            assert repr(job) == f"<sapporo.Job: {context.kind}, n 7>"
+            force = job.result(lists=True, nearest=True)
+            entries = len(force.lists.entries)
+        assert repr(job) == "<sapporo.Job: closed>"
+        assert repr(force) == "<sapporo.Force: n 7, acc, jerk, pot, nearest, nearest_r2, lists>"
+        assert repr(force.lists) == f"<sapporo.NeighbourLists: n 7, {entries} entries>"
+        assert repr(sapporo.Force({}, True)) == "<sapporo.Force: partial>"
+        assert repr(context.get_particles([0, 1])) == (
+            "<sapporo.Particles: derivative: (2, 8, 3), mass: (2,), time: (2,), eps2: (2,), index: (2,)>"
+        )
+    assert repr(context) == "<sapporo.Context: closed>"
+    with sapporo.Context(order=2, precision="sp") as context:
+        small = sapporo.SmallForce(x[:3], x_j=x, mass_j=1.0)
+        assert repr(small) == "<sapporo.SmallForce: x: (3, 3), x_j: (20, 3), mass_j: 1.0, eps2: 0.0, floor2: 0.0>"
+        with context.begin_batch([small, small]) as batch:
+            assert repr(batch) == f"<sapporo.Batch: {context.kind}, 2 lists, n 6>"
+            assert repr(batch.result()) == "<sapporo.BatchForce: acc: (6, 3), pot: (6,), first: (3,)>"
+    with sapporo.Tree(30, precision="dp") as tree:
+        tree.set(x, mass)
+        tree.build()
+        assert repr(tree) == f"<sapporo.Tree: {tree.kind}, n 20>" and " dp " in tree.kind
+    with sapporo.Stepper(20, 0.25, precision="dp") as stepper:
+        assert repr(stepper) == f"<sapporo.Stepper: {stepper.kind}, n 0, time nan>"
+        stepper.set(x, v, mass)
+        assert repr(stepper) == f"<sapporo.Stepper: {stepper.kind}, n 20, time 0>" and " dp " in stepper.kind
+        assert "x: (20, 3)" in repr(stepper.get()) and "label: (20,)" in repr(stepper.get())
+    assert repr(stepper) == "<sapporo.Stepper: closed>"

@@ -5,6 +5,7 @@ with sapporo.Context() as context:
     force = context.force(x, v=v, index=np.arange(n), eps2=0.01)
     force.acc, force.jerk, force.pot
 
+accelerations, potentials: forces of arrays by one call, by direct sums or a tree.
 Context: forces from direct sums, neighbours, batches of small forces.  Tree: forces from an octree or a kd-tree.
 Stepper: orbits, integrated where forces are computed.
 """
@@ -26,14 +27,16 @@ from ._errors import (
 )
 from ._info import Device, Variable, arith_version, devices, variables, version
 from ._job import Force, Job, NeighbourLists
-from ._library import set_log
+from ._library import Backend, Precision, set_log
 from ._stepper import Field, Orbits, Stepper, StepperStatistics, Totals
+from ._sums import accelerations, potentials
 from ._tree import Seconds, Tree, TreeStatistics
 
 __version__ = version()
 
 __all__ = [
     "ArgumentError",
+    "Backend",
     "Batch",
     "BatchForce",
     "ClosedError",
@@ -52,6 +55,7 @@ __all__ = [
     "OutOfMemoryError",
     "PartialWarning",
     "Particles",
+    "Precision",
     "SapporoError",
     "Seconds",
     "SmallForce",
@@ -63,8 +67,10 @@ __all__ = [
     "TreeStatistics",
     "UnsupportedError",
     "Variable",
+    "accelerations",
     "arith_version",
     "devices",
+    "potentials",
     "set_log",
     "variables",
     "version",

@@ -81,6 +81,16 @@ def indices(value: Any, name: str, n: int | None = None) -> Ints:
     return np.require(array, dtype=np.int32, requirements=["C", "A"])
 
 
+def shown(rows: Any) -> str:
+    """A dataclass of arrays, by their shapes in place of their values."""
+    parts = [
+        f"{name}: {array.shape}" if hasattr(array, "shape") else f"{name}: {array!r}"
+        for name, array in ((name, getattr(rows, name)) for name in rows.__dataclass_fields__)
+        if array is not None
+    ]
+    return f"<sapporo.{type(rows).__name__}: {', '.join(parts)}>"
+
+
 def address(array: Any) -> int:
     """The address of the first value."""
     return int(array.__array_interface__["data"][0])

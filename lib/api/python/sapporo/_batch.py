@@ -9,7 +9,19 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from ._arrays import ArrayLike, Floats, Ints, ScalarOrArray, address, indices, pointer, scalars, set_column, vectors
+from ._arrays import (
+    ArrayLike,
+    Floats,
+    Ints,
+    ScalarOrArray,
+    address,
+    indices,
+    pointer,
+    scalars,
+    set_column,
+    shown,
+    vectors,
+)
 from ._errors import ArgumentError
 from ._job import warn_if_partial
 from ._library import Handle, ffi, lib
@@ -18,7 +30,7 @@ if TYPE_CHECKING:
     from ._context import Context
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class SmallForce:
     """One force of Context.force_batch: ni targets on which nj sources act.
 
@@ -48,8 +60,10 @@ class SmallForce:
     h2_j: ScalarOrArray | None = None
     floor2: float = 0.0
 
+    __repr__ = shown
 
-@dataclass(frozen=True)
+
+@dataclass(frozen=True, repr=False)
 class BatchForce:
     """Results of a batch: rows of all lists, one list behind the other.
 
@@ -61,6 +75,8 @@ class BatchForce:
     pot: Floats
     first: npt.NDArray[np.int64]
     count: Ints | None = None
+
+    __repr__ = shown
 
     def __len__(self) -> int:
         """Number of lists."""
@@ -185,6 +201,9 @@ class Batch(Handle):
         self._context = context
         self._first = first
         self._counts = counts
+
+    def _contents(self) -> str:
+        return f"{self._context.kind}, {len(self._first) - 1} lists, n {self._first[-1]}"
 
     @property
     def done(self) -> bool:

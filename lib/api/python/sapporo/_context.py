@@ -5,20 +5,37 @@ from __future__ import annotations
 import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from ._arrays import ArrayLike, Floats, Ints, ScalarOrArray, host_array, indices, pointer, scalars, set_column, vectors
+from ._arrays import (
+    ArrayLike,
+    Floats,
+    Ints,
+    ScalarOrArray,
+    host_array,
+    indices,
+    pointer,
+    scalars,
+    set_column,
+    shown,
+    vectors,
+)
 from ._batch import Batch, BatchForce, SmallForce, begin_batch, compute_batch
 from ._errors import ArgumentError, NotFiniteError, OutOfMemoryError
 from ._job import NEAREST, SUMS, Force, Job, NeighbourLists, Out, result_struct, warn_if_empty, warn_if_partial
 from ._library import (
     PRECISIONS,
     ROOTS,
+    Backend,
     Calls,
+    Devices,
+    Isa,
     Owner,
+    Precision,
+    Root,
     choose,
     ffi,
     lib,
@@ -26,6 +43,10 @@ from ._library import (
     set_device_options,
     word_of,
 )
+
+Order = Literal[2, 4, 6, 8]
+Pairs = Literal["all", "outside"]
+Softening = Literal["plummer", "spline", "spline-mean"]
 
 DERIVATIVES = ("x", "v", "a", "jerk", "snap", "crackle", "pop", "dpop")
 PAIRS = {"all": 0, "outside": 1}
@@ -44,7 +65,7 @@ class Memory(NamedTuple):
     device: int
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Particles:
     """j-particles that were read back, one row each.
 
@@ -57,6 +78,8 @@ class Particles:
     time: Floats
     eps2: Floats
     index: Ints
+
+    __repr__ = shown
 
     @property
     def x(self) -> Floats:
@@ -102,14 +125,14 @@ class Context(Owner):
     def __init__(
         self,
         *,
-        order: int = 4,
-        precision: str | None = None,
-        backend: str | None = None,
-        devices: Sequence[int] | str | None = None,
+        order: Order = 4,
+        precision: Precision | None = None,
+        backend: Backend | None = None,
+        devices: Devices | None = None,
         preferred_device: int = 0,
-        cpu_isa: str | None = None,
+        cpu_isa: Isa | None = None,
         threads: int = 0,
-        root: str | None = None,
+        root: Root | None = None,
         G: float = 1.0,
     ) -> None:
         """Opens a context."""
@@ -135,7 +158,7 @@ class Context(Owner):
         self._kept: Ints | None = None
 
     def _contents(self) -> str:
-        return f"order {self.order}, {self.kind}, nj {self.nj}"
+        return f"{self.kind}, n {self.nj}, order {self.order}"
 
     # ---- what was chosen
 
@@ -287,13 +310,13 @@ class Context(Owner):
         nj: int | None = None,
         eps2: float = 0.0,
         eps2_i: ScalarOrArray | None = None,
-        pairs: str = "all",
+        pairs: Pairs = "all",
         nearest: bool = False,
         lists: bool = False,
         h2: ScalarOrArray | None = None,
         h2_by_mass: bool = False,
         dtr: ScalarOrArray | None = None,
-        softening: str = "plummer",
+        softening: Softening = "plummer",
     ) -> Job:
         """Starts a force on ni i-particles and returns it; Job.result waits for it.
 
@@ -339,13 +362,13 @@ class Context(Owner):
         nj: int | None = None,
         eps2: float = 0.0,
         eps2_i: ScalarOrArray | None = None,
-        pairs: str = "all",
+        pairs: Pairs = "all",
         nearest: bool = False,
         lists: bool = False,
         h2: ScalarOrArray | None = None,
         h2_by_mass: bool = False,
         dtr: ScalarOrArray | None = None,
-        softening: str = "plummer",
+        softening: Softening = "plummer",
         out: Out = None,
     ) -> Force:
         """The force of the j-particles at addresses 0 .. nj - 1, predicted to `time`, on ni i-particles.

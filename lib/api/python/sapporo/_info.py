@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ._library import BACKENDS, ffi, lib, new, text_of, word_of
+from ._library import BACKENDS, Backend, ffi, lib, new, text_of, word_of
 
 AUDIENCES = {"users": 0, "tests": 1, "others": 2}
 
@@ -52,7 +52,7 @@ def arith_version() -> int:
     return int(lib.sapporo_arith_version())
 
 
-def devices(backend: str | None = None) -> list[Device]:
+def devices(backend: Backend | None = None) -> list[Device]:
     """The devices of a backend ("cuda", "opencl", "cpu"), or of all.  An absent backend has none."""
     from ._library import choose
 

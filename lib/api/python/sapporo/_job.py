@@ -81,6 +81,10 @@ class NeighbourLists(Sequence[Ints]):
         self.first = first
         self.entries = entries
 
+    def __repr__(self) -> str:
+        """How many lists and entries there are."""
+        return f"<sapporo.NeighbourLists: n {len(self)}, {len(self.entries)} entries>"
+
     @classmethod
     def of(cls, lists: Sequence[Any]) -> NeighbourLists:
         """Lists of int32 arrays or sequences of whole numbers."""
@@ -128,6 +132,12 @@ class Force:
         self._rows = rows
         self.partial = partial
         self._lists = lists
+
+    def __repr__(self) -> str:
+        """How many rows there are, and which results."""
+        parts = [f"n {len(row)}" for row in self._rows.values()][:1] + list(self._rows)
+        parts += [name for name, has in (("lists", self._lists is not None), ("partial", self.partial)) if has]
+        return f"<sapporo.Force: {', '.join(parts)}>"
 
     def _row(self, name: str) -> Any:
         if name not in self._rows:
@@ -185,6 +195,9 @@ class Job(Handle):
         super().__init__(handle, lib.sapporo_force_free)
         self._context = context
         self.ni = ni
+
+    def _contents(self) -> str:
+        return f"{self._context.kind}, n {self.ni}"
 
     @property
     def done(self) -> bool:

@@ -8,9 +8,9 @@ import os
 import sys
 import threading
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, Literal, NamedTuple, TypeVar, Union, cast
 
 from ._errors import ArgumentError, error_of
 from ._native import ffi as _ffi
@@ -18,6 +18,12 @@ from ._native import ffi as _ffi
 ffi: Any = _ffi
 lib: Any = ffi.dlopen(str(Path(__file__).with_name("libsapporo" + (".dylib" if sys.platform == "darwin" else ".so"))))
 lib.sapporo_print_errors(0)  # they are raised
+
+Backend = Literal["auto", "cuda", "opencl", "cpu"]
+Precision = Literal["sp", "ds", "dp"]
+Root = Literal["full", "fast"]
+Isa = Literal["scalar", "sse2", "avx2", "avx512"]
+Devices = Union[Sequence[int], Literal["all"]]
 
 BACKENDS = {"auto": 0, "cuda": 1, "opencl": 2, "cpu": 3}
 PRECISIONS = {"sp": 1, "ds": 2, "dp": 3}
@@ -65,11 +71,11 @@ def set_device_options(
     options: Any,
     keep: list[Any],
     *,
-    precision: str | None,
-    backend: str | None,
-    devices: Any,
+    precision: Precision | None,
+    backend: Backend | None,
+    devices: Devices | None,
     preferred_device: int,
-    cpu_isa: str | None,
+    cpu_isa: Isa | None,
     threads: int,
     G: float,
 ) -> None:
@@ -133,6 +139,13 @@ class Handle:
         self._close = close
         self._finalizer = weakref.finalize(self, _release, close, handle, os.getpid())
 
+    def __repr__(self) -> str:
+        """What computes, and what is in it."""
+        return f"<sapporo.{type(self).__name__}: {'closed' if self.closed else self._contents()}>"
+
+    def _contents(self) -> str:
+        raise NotImplementedError
+
     def __enter__(self: H) -> H:
         """The handle itself."""
         return self
@@ -174,13 +187,6 @@ class Owner(Handle):
         check(self._calls.open(*arguments, handle), lambda: text_of(lib.sapporo_last_error(ffi.NULL)))
         super().__init__(handle[0], self._calls.close)
 
-    def __repr__(self) -> str:
-        """What computes, and what is in it."""
-        return f"<sapporo.{type(self).__name__}: {'closed' if self.closed else self._contents()}>"
-
-    def _contents(self) -> str:
-        return self.kind
-
     def _check(self, status: int) -> int:
         return check(status, lambda: text_of(self._calls.last_error(self._handle)))
 
@@ -190,9 +196,9 @@ class Owner(Handle):
         return text_of(self._calls.kind(self._handle))
 
     @property
-    def backend(self) -> str:
+    def backend(self) -> Backend:
         """What computes: "cuda", "opencl" or "cpu"; "auto" of a closed object."""
-        return word_of(self._calls.backend(self._handle), BACKENDS)
+        return cast(Backend, word_of(self._calls.backend(self._handle), BACKENDS))
 
 
 def check(status: int, last_error: Callable[[], str]) -> int:

@@ -6,17 +6,23 @@ import math
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from ._arrays import ArrayLike, Floats, pointer, result_array, scalars, set_column, vectors
+from ._arrays import ArrayLike, Floats, pointer, result_array, scalars, set_column, shown, vectors
 from ._context import Memory
 from ._device import DeviceArray, all_in_device, complete, require
 from ._errors import ArgumentError
 from ._job import Out
-from ._library import Calls, Owner, c_text, choose, ffi, lib, new
-from ._tree import tree_options
+from ._library import Backend, Calls, Devices, Isa, Owner, Precision, c_text, choose, ffi, lib, new
+from ._tree import Kind, Mac, Multipoles, tree_options
+
+Method = Literal["tree", "direct"]
+Scheme = Literal["shared", "block"]
+StepCriterion = Literal["acceleration", "change"]
+Moment = Literal["now", "own"]
+FieldKind = Literal["point", "plummer", "hernquist", "nfw", "miyamoto_nagai", "logarithmic"]
 
 METHODS = {"tree": 1, "direct": 2}
 SCHEMES = {"shared": 1, "block": 2}
@@ -38,14 +44,14 @@ class Field:
     centre: the axis of flat fields is parallel to z
     """
 
-    kind: str
+    kind: FieldKind
     strength: float
     a: float = 0.0
     b: float = 0.0
     centre: tuple[float, float, float] = (0.0, 0.0, 0.0)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Orbits:
     """Particles of a stepper, in order of address.
 
@@ -63,6 +69,8 @@ class Orbits:
     own_time: Any
     level: Any
     label: Any
+
+    __repr__ = shown
 
 
 @dataclass(frozen=True)
@@ -136,7 +144,7 @@ def _host_columns(particles: Any, given: dict[str, Any]) -> list[Any]:
     return list(columns.values())
 
 
-def _set_moment(output: Any, when: str | float) -> None:
+def _set_moment(output: Any, when: Moment | float) -> None:
     if not isinstance(when, str):
         output.when, output.time = lib.SAPPORO_STEP_AT_TIME, when
     elif when in MOMENTS:
@@ -178,27 +186,27 @@ class Stepper(Owner):
         n: int,
         dt: float,
         *,
-        method: str | None = None,
-        scheme: str | None = None,
-        criterion: str | None = None,
+        method: Method | None = None,
+        scheme: Scheme | None = None,
+        criterion: StepCriterion | None = None,
         eta: float | None = None,
         levels: int = 0,
         rebuild: int = 0,
         fields: Sequence[Field] = (),
         landing: bool = False,
         eps2: float = 0.0,
-        kind: str | None = None,
-        mac: str | None = None,
+        kind: Kind | None = None,
+        mac: Mac | None = None,
         accuracy: float | None = None,
-        order: int = 2,
+        order: Multipoles = 2,
         leaf_size: int = 0,
         group_size: int = 0,
         group_extent: float = 0.0,
-        precision: str | None = None,
-        backend: str | None = None,
-        devices: Sequence[int] | str | None = None,
+        precision: Precision | None = None,
+        backend: Backend | None = None,
+        devices: Devices | None = None,
         preferred_device: int = 0,
-        cpu_isa: str | None = None,
+        cpu_isa: Isa | None = None,
         threads: int = 0,
         G: float = 1.0,
     ) -> None:
@@ -246,7 +254,9 @@ class Stepper(Owner):
         self._start: float | None = None  # a time at which all steps end, None: unknown
 
     def _contents(self) -> str:
-        return f"{self.kind}, time {self.time:g}"
+        s = new("sapporo_stepper_statistics")
+        lib.sapporo_stepper_get_statistics(self._handle, s)  # n is 0 after an error, such as that of a lost device
+        return f"{self.kind}, n {s.n}, time {self.time:g}"
 
     @property
     def time(self) -> float:
@@ -321,7 +331,7 @@ class Stepper(Owner):
                 break
         return self.time
 
-    def get(self, when: str | float = "now", *, out: Out = None) -> Orbits:
+    def get(self, when: Moment | float = "now", *, out: Out = None) -> Orbits:
         """The particles: "now" predicted to the present time, "own" each at the end of its own step, or at a time.
 
         A time may be from the present time to dt after it.

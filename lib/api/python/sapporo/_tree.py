@@ -2,18 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
 from ._arrays import ArrayLike, ScalarOrArray, indices, pointer, result_array, scalars, set_column, vectors
-from ._context import SOFTENINGS, Memory
+from ._context import SOFTENINGS, Memory, Softening
 from ._device import DeviceArray, all_in_device, complete, require
 from ._errors import ArgumentError
 from ._job import Force, NeighbourLists, Out, warn_if_empty, warn_if_partial
-from ._library import Calls, Owner, choose, ffi, lib, new, set_device_options, words_of
+from ._library import (
+    Backend,
+    Calls,
+    Devices,
+    Isa,
+    Owner,
+    Precision,
+    choose,
+    ffi,
+    lib,
+    new,
+    set_device_options,
+    words_of,
+)
+
+Kind = Literal["octree", "kdtree"]
+Mac = Literal["opening", "multipole", "acceleration"]
+Multipoles = Literal[1, 2]
 
 KINDS = {"octree": 1, "kdtree": 2}
 CRITERIA = words_of("sapporo_tree_mac", "SAPPORO_MAC_")
@@ -29,7 +45,7 @@ class Seconds(NamedTuple):
 
 
 def tree_options(
-    keep: list[Any], *, kind: str | None, mac: str | None, accuracy: float | None, device: dict[str, Any], **sizes: Any
+    keep: list[Any], *, kind: Kind | None, mac: Mac | None, accuracy: float | None, device: dict[str, Any], **sizes: Any
 ) -> Any:
     """The options of a tree, for trees and steppers.
 
@@ -109,20 +125,20 @@ class Tree(Owner):
         self,
         n: int,
         *,
-        kind: str | None = None,
-        mac: str | None = None,
+        kind: Kind | None = None,
+        mac: Mac | None = None,
         accuracy: float | None = None,
-        order: int = 2,
+        order: Multipoles = 2,
         eps2: float = 0.0,
-        softening: str = "plummer",
+        softening: Softening = "plummer",
         leaf_size: int = 0,
         group_size: int = 0,
         group_extent: float = 0.0,
-        precision: str | None = None,
-        backend: str | None = None,
-        devices: Sequence[int] | str | None = None,
+        precision: Precision | None = None,
+        backend: Backend | None = None,
+        devices: Devices | None = None,
         preferred_device: int = 0,
-        cpu_isa: str | None = None,
+        cpu_isa: Isa | None = None,
         threads: int = 0,
         G: float = 1.0,
     ) -> None:
