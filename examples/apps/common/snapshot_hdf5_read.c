@@ -34,10 +34,9 @@ typedef struct input {
 /* ---- attributes --------------------------------------------------------------------------- */
 
 /* Opens a group or data set inside the file; -1 if it is not there, or behind a link to another file. */
-static hid_t open_object(const input *in, hid_t at, const char *name)
+static hid_t open_object(hid_t at, const char *name)
 {
     H5L_info_t link;
-    (void)in;
     if (H5Lexists(at, name, H5P_DEFAULT) <= 0 || H5Lget_info(at, name, &link, H5P_DEFAULT) < 0) return -1;
     return link.type == H5L_TYPE_HARD || link.type == H5L_TYPE_SOFT ? H5Oopen(at, name, H5P_DEFAULT) : -1;
 }
@@ -58,7 +57,7 @@ static int read_values(hid_t attribute, double *value, int most)
 /* Reads the values of an attribute; returns their number, 0 if there is none, -1 if it has another form. */
 static int get_values(const input *in, const char *group, const char *name, double *value, int most)
 {
-    const hid_t at = open_object(in, in->file, group);
+    const hid_t at = open_object(in->file, group);
     int n = 0;
     if (at < 0) return 0;
     if (H5Aexists(at, name) > 0) {
@@ -80,7 +79,7 @@ static double get_positive(const input *in, const char *group, const char *name)
 /* Reads an attribute of text, "" if there is none, or if it has control characters. */
 static void get_text(const input *in, const char *group, const char *name, char text[BODIES_REMARK])
 {
-    const hid_t at = open_object(in, in->file, group);
+    const hid_t at = open_object(in->file, group);
     memset(text, 0, BODIES_REMARK);
     if (at < 0) return;
     const hid_t attribute = H5Aexists(at, name) > 0 ? H5Aopen(at, name, H5P_DEFAULT) : -1;
@@ -180,13 +179,14 @@ static int read_cgs(const input *in, cgs_units *units)
 {
     static const char *const place[][4] = {
         {"Parameters", "UnitMass_in_g", "UnitLength_in_cm", "UnitVelocity_in_cm_per_s"},
+        {"Units", "UnitMass_in_g", "UnitLength_in_cm", "UnitVelocity_in_cm_per_s"},
         {"Header", "UnitMass_in_g", "UnitLength_in_cm", "UnitVelocity_in_cm_per_s"},
         {"Header", "UnitMass_In_CGS", "UnitLength_In_CGS", "UnitVelocity_In_CGS"}};
     const double time = get_positive(in, "Units", "Unit time in cgs (U_t)");
     *units = (cgs_units){.mass = get_positive(in, "Units", "Unit mass in cgs (U_M)"),
                          .length = get_positive(in, "Units", "Unit length in cgs (U_L)")};
     units->velocity = time > 0 ? units->length / time : 0;
-    for (int k = 0; !(units->mass > 0 && units->velocity > 0) && k < 3; k++)
+    for (int k = 0; !(units->mass > 0 && units->velocity > 0) && k < (int)(sizeof place / sizeof *place); k++)
         *units = (cgs_units){.mass = get_positive(in, place[k][0], place[k][1]),
                              .length = get_positive(in, place[k][0], place[k][2]),
                              .velocity = get_positive(in, place[k][0], place[k][3])};
@@ -264,7 +264,7 @@ static int get_data(const input *in, int type, const char *name, int columns, vo
     char path[PATH_ROOM], group[PATH_ROOM];
     data_name(path, type, name);
     snprintf(group, sizeof group, "PartType%d", type);
-    const hid_t parent = open_object(in, in->file, group), data = parent < 0 ? -1 : open_object(in, parent, name);
+    const hid_t parent = open_object(in->file, group), data = parent < 0 ? -1 : open_object(parent, name);
     if (parent >= 0) H5Oclose(parent);
     if (data < 0) return 0;
     const char *why = H5Iget_type(data) != H5I_DATASET

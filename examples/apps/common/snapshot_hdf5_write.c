@@ -23,8 +23,17 @@ enum {
 /* A file that is made. */
 typedef struct output {
     hid_t file;
-    int failed;
+    int failed, knows_units;
+    cgs_units units;
 } output;
+
+/* A data set of particles. */
+typedef struct column {
+    const char *name;
+    hid_t stored, given;
+    int width;                     /* numbers per particle */
+    double length, velocity, mass; /* powers of its unit */
+} column;
 
 /* ---- attributes --------------------------------------------------------------------------- */
 
@@ -83,6 +92,15 @@ static void end_group(hid_t group)
 
 /* ---- parts of the file -------------------------------------------------------------------- */
 
+/* Writes that there is no cosmology and no periodic box. */
+static void put_cosmology(output *o, hid_t at)
+{
+    put_real(o, at, "BoxSize", 0);
+    put_real(o, at, "Omega0", 0);
+    put_real(o, at, "OmegaLambda", 0);
+    put_real(o, at, "HubbleParam", 1);
+}
+
 static void put_header(output *o, const bodies *set)
 {
     static const char *const flags[] = {"Flag_Sfr",    "Flag_Cooling",  "Flag_StellarAge",
@@ -96,10 +114,7 @@ static void put_header(output *o, const bodies *set)
     put(o, at, "MassTable", H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE, masses, TYPES);
     put_real(o, at, "Time", set->time);
     put_real(o, at, "Redshift", 0);
-    put_real(o, at, "BoxSize", 0); /* not periodic */
-    put_real(o, at, "Omega0", 0);
-    put_real(o, at, "OmegaLambda", 0);
-    put_real(o, at, "HubbleParam", 1);
+    put_cosmology(o, at);
     put_flag(o, at, "NumFilesPerSnapshot", 1);
     put_flag(o, at, "Dimension", 3);
     put_flag(o, at, "Flag_DoublePrecision", 1);
@@ -109,41 +124,62 @@ static void put_header(output *o, const bodies *set)
     end_group(at);
 }
 
-/* Writes the units as SWIFT names them, and as GADGET-4 does; units of N-body have a gravitational constant alone. */
-static void put_units(output *o, const bodies *set)
+/* Writes units as GADGET-4 names them. */
+static void put_gadget_units(output *o, hid_t at, const cgs_units *units)
 {
-    cgs_units units;
+    put_real(o, at, "UnitLength_in_cm", units->length);
+    put_real(o, at, "UnitMass_in_g", units->mass);
+    put_real(o, at, "UnitVelocity_in_cm_per_s", units->velocity);
+}
+
+/* Writes units as SWIFT names them; some readers look for the names of GADGET here, too. */
+static void put_swift_units(output *o, const cgs_units *units)
+{
+    const hid_t at = begin_group(o, "Units");
+    put_array(o, at, "Unit length in cgs (U_L)", units->length);
+    put_array(o, at, "Unit mass in cgs (U_M)", units->mass);
+    put_array(o, at, "Unit time in cgs (U_t)", units->length / units->velocity);
+    put_array(o, at, "Unit current in cgs (U_I)", 1);
+    put_array(o, at, "Unit temperature in cgs (U_T)", 1);
+    put_gadget_units(o, at, units);
+    end_group(at);
+}
+
+/* Writes parameters as GADGET-4 names them, and units where they are known: N-body units have none in cgs. */
+static void put_parameters(output *o, const bodies *set)
+{
     const double G = set->G > 0 ? set->G : 1;
-    const int known = !cgs_units_read(set->units, G, &units);
-    if (!known && !(set->G > 0)) return;
-    const hid_t parameters = begin_group(o, "Parameters");
-    put_real(o, parameters, "GravityConstantInternal", G);
-    put_flag(o, parameters, "ComovingIntegrationOn", 0);
-    if (known) {
-        put_real(o, parameters, "UnitLength_in_cm", units.length);
-        put_real(o, parameters, "UnitMass_in_g", units.mass);
-        put_real(o, parameters, "UnitVelocity_in_cm_per_s", units.velocity);
-    }
-    end_group(parameters);
-    if (!known) return;
-    const hid_t swift = begin_group(o, "Units");
-    put_array(o, swift, "Unit length in cgs (U_L)", units.length);
-    put_array(o, swift, "Unit mass in cgs (U_M)", units.mass);
-    put_array(o, swift, "Unit time in cgs (U_t)", units.length / units.velocity);
-    put_array(o, swift, "Unit current in cgs (U_I)", 1);
-    put_array(o, swift, "Unit temperature in cgs (U_T)", 1);
-    end_group(swift);
+    const hid_t at = begin_group(o, "Parameters");
+    o->knows_units = !cgs_units_read(set->units, G, &o->units);
+    if (o->knows_units || set->G > 0) put_real(o, at, "GravityConstantInternal", G);
+    put_flag(o, at, "ComovingIntegrationOn", 0);
+    put_cosmology(o, at);
+    if (o->knows_units) put_gadget_units(o, at, &o->units);
+    end_group(at);
+    if (o->knows_units) put_swift_units(o, &o->units);
+}
+
+/* Writes the unit of a data set as GADGET-4 does. */
+static void put_unit(output *o, hid_t data, const column *c)
+{
+    const cgs_units *const u = &o->units;
+    put_real(o, data, "a_scaling", 0);
+    put_real(o, data, "h_scaling", 0);
+    put_real(o, data, "length_scaling", c->length);
+    put_real(o, data, "mass_scaling", c->mass);
+    put_real(o, data, "velocity_scaling", c->velocity);
+    put_real(o, data, "to_cgs", c->length > 0 ? u->length : c->mass > 0 ? u->mass : u->velocity);
 }
 
 /* Writes a data set without the time of day: the same set gives the same bytes. */
-static void put_data(output *o, hid_t at, const char *name, hid_t stored, hid_t given, const void *value, int rows,
-                     int columns)
+static void put_data(output *o, hid_t at, const column *c, const void *value, int rows)
 {
-    const hsize_t size[2] = {(hsize_t)rows, (hsize_t)columns};
-    const hid_t space = H5Screate_simple(columns == 1 ? 1 : 2, size, NULL), list = H5Pcreate(H5P_DATASET_CREATE);
+    const hsize_t size[2] = {(hsize_t)rows, (hsize_t)c->width};
+    const hid_t space = H5Screate_simple(c->width == 1 ? 1 : 2, size, NULL), list = H5Pcreate(H5P_DATASET_CREATE);
     H5Pset_obj_track_times(list, 0);
-    const hid_t data = H5Dcreate2(at, name, stored, space, H5P_DEFAULT, list, H5P_DEFAULT);
-    if (data < 0 || H5Dwrite(data, given, H5S_ALL, H5S_ALL, H5P_DEFAULT, value) < 0) o->failed = 1;
+    const hid_t data = H5Dcreate2(at, c->name, c->stored, space, H5P_DEFAULT, list, H5P_DEFAULT);
+    if (data < 0 || H5Dwrite(data, c->given, H5S_ALL, H5S_ALL, H5P_DEFAULT, value) < 0) o->failed = 1;
+    if (o->knows_units && data >= 0 && c->length + c->velocity + c->mass > 0) put_unit(o, data, c);
     if (data >= 0 && H5Dclose(data) < 0) o->failed = 1;
     H5Pclose(list);
     H5Sclose(space);
@@ -154,10 +190,15 @@ static void put_particles(output *o, const bodies *set)
     const hid_t at = begin_group(o, "PartType1");
     int is_signed = 0; /* GADGET-4 and SWIFT have ids without a sign */
     for (int k = 0; k < set->n && !is_signed; k++) is_signed = set->id[k] < 0;
-    put_data(o, at, "Coordinates", H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE, set->x, set->n, 3);
-    put_data(o, at, "Velocities", H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE, set->v, set->n, 3);
-    put_data(o, at, "Masses", H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE, set->mass, set->n, 1);
-    put_data(o, at, "ParticleIDs", is_signed ? H5T_STD_I64LE : H5T_STD_U64LE, H5T_NATIVE_LLONG, set->id, set->n, 1);
+    const hid_t real = H5T_IEEE_F64LE, given = H5T_NATIVE_DOUBLE, whole = is_signed ? H5T_STD_I64LE : H5T_STD_U64LE;
+    const column x = {.name = "Coordinates", .stored = real, .given = given, .width = 3, .length = 1},
+                 v = {.name = "Velocities", .stored = real, .given = given, .width = 3, .velocity = 1},
+                 mass = {.name = "Masses", .stored = real, .given = given, .width = 1, .mass = 1},
+                 id = {.name = "ParticleIDs", .stored = whole, .given = H5T_NATIVE_LLONG, .width = 1};
+    put_data(o, at, &x, set->x, set->n);
+    put_data(o, at, &v, set->v, set->n);
+    put_data(o, at, &mass, set->mass, set->n);
+    put_data(o, at, &id, set->id, set->n);
     end_group(at);
 }
 
@@ -201,7 +242,7 @@ int snapshot_hdf5_write(const char *path, const bodies *set, message *about)
     begin_file(&o, set);
     if (!o.failed) {
         put_header(&o, set);
-        put_units(&o, set);
+        put_parameters(&o, set);
         put_particles(&o, set);
     }
     const void *const bytes = file_bytes(&o, &length);
