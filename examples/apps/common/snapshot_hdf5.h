@@ -21,9 +21,12 @@ int snapshot_hdf5_is(const char *path);
 
 /*
  * Reads a file.  0: `set` holds the particles; their ids may not be unique; `about` is "" or a remark.  -1: `set` is
- * empty, `about` names the file, the data set and the error.
+ * empty, `about` names the file, the data set and the error.  A damaged file is an error, even if it ends libhdf5.
  */
 int snapshot_hdf5_read(const char *path, bodies *set, message *about);
+
+/* The same in this process, which a damaged file can end; only with libhdf5. */
+int snapshot_hdf5_read_here(const char *path, bodies *set, message *about);
 
 /* Writes a file, which appears under its name once it is complete.  Until then it is in memory. */
 int snapshot_hdf5_write(const char *path, const bodies *set, message *about);

@@ -365,7 +365,7 @@ static int read_all(input *in)
     return 0;
 }
 
-int snapshot_hdf5_read(const char *path, bodies *set, message *about)
+int snapshot_hdf5_read_here(const char *path, bodies *set, message *about)
 {
     input in = {.name = path, .set = set, .about = about};
     *set = (bodies){0};
