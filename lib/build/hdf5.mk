@@ -18,8 +18,7 @@ $(HDF5_PROBE): lib/build/hdf5.mk
 	@t=build/probe-hdf5.$$$$; trap 'rm -f '$$t'*' EXIT; \
 	printf '%s\n' '#include <hdf5.h>' 'int main(void) { return !H5_VERSION_GE(1, 8, 16) || H5Pset_fapl_core(H5Pcreate(H5P_FILE_ACCESS), 1, 0) < 0; }' >$$t.c; \
 	try() { $(CC) $(CPPFLAGS) $(CFLAGS) $$1 -o $$t.out $$t.c $(LDFLAGS) $$2 >/dev/null 2>&1; }; \
-	only() { shown=$$1; shift; set -- $$(printf '%s\n' "$$@"); for word; do \
-	    case $$shown$$word in flags-I* | flags-D* | libs-L* | libs-l* | libs-Wl,-rpath* | libs/*.a | libs/*.so) printf ' %s' "$$word" ;; esac; done; }; \
+	only() { for word in $$2; do case $$1$$word in flags-I* | flags-D* | libs-L* | libs-lhdf5 | libs-lhdf5_serial | libs-Wl,-rpath*) printf ' %s' "$$word" ;; esac; done; }; \
 	for way in 'pkg-config --cflags --libs hdf5-serial' 'pkg-config --cflags --libs hdf5' 'h5cc -show' 'echo -lhdf5'; do \
 	    said=$$($$way 2>/dev/null) || continue; \
 	    flags=$$(only flags "$$said" | sed 's/ -I/ -isystem /g'); libs=$$(only libs "$$said"); \

@@ -164,6 +164,8 @@ int snapshot_parse(const char *name, char *text, size_t length, bodies *set, sna
 static int fail_binary(const char *name, const char *text, const char *byte, message *about)
 {
     int line = 1;
+    if (!strncmp(text, "\x89HDF", 4))
+        return complain(about, "%s: this is HDF5, which is read from a file and not from a pipe", name);
     for (; text < byte; text++) line += *text == '\n';
     return complain(about, "%s:%d: this is not a text file", name, line);
 }
