@@ -292,4 +292,14 @@ verdict $? "closed standard input"
 [ $? -eq 2 ] && grep -q 'HDF5' "$work/err"
 verdict $? "standard input: a message"
 
+rm -f "$work"/ours.0002.hdf5
+"$hermite4" --model plummer -n 100 -t 1/4 -o "$work/text" --overwrite >"$work/text.log" 2>"$work/err"
+"$hermite4" --model plummer -n 100 -t 1/4 -o "$work/ours" --format hdf5 --overwrite >"$work/ours.log" 2>"$work/err"
+for run in text ours; do "$python" examples/report "$work/$run.log" --table >"$work/$run.table" 2>"$work/err"; done
+[ "$(wc -l <"$work/ours.table")" -eq 3 ] && cmp "$work/text.table" "$work/ours.table"
+verdict $? "report: the table of a run with HDF5 is that with text"
+for run in text ours; do "$python" examples/frames "$work/$run" --form pgm >"$work/out" 2>"$work/err"; done
+[ -s "$work/ours.0001.pgm" ] && cmp "$work/text.0001.pgm" "$work/ours.0001.pgm"
+verdict $? "frames: pictures of HDF5 are those of text"
+
 exit $((failures > 0))

@@ -17,11 +17,11 @@
 #include <float.h>
 #include <limits.h>
 #include <math.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
-#include <signal.h>
 #include <unistd.h>
 
 enum { DAMAGES = 400, MOST = 1 << 16 };
@@ -265,9 +265,10 @@ static void test_absent(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_round_trip, begin, end), cmocka_unit_test_setup_teardown(test_units, begin, end),
-        cmocka_unit_test_setup_teardown(test_damage, begin, end),     cmocka_unit_test_setup_teardown(test_full, begin, end),
-        cmocka_unit_test_setup_teardown(test_absent, begin, end)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test_setup_teardown(test_round_trip, begin, end),
+                                       cmocka_unit_test_setup_teardown(test_units, begin, end),
+                                       cmocka_unit_test_setup_teardown(test_damage, begin, end),
+                                       cmocka_unit_test_setup_teardown(test_full, begin, end),
+                                       cmocka_unit_test_setup_teardown(test_absent, begin, end)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -60,7 +60,7 @@ static void list_rules(run *job, rule_list *list)
         {OPTION_REAL, 'd', "interval", &job->interval, "DT", "time between outputs (1/4)", 0, 0, 0},
         {OPTION_TEXT, 'o', "output", &job->prefix, "PREFIX", "files are PREFIX.0000.txt ... and PREFIX.restart", 0, 1,
          0},
-        {OPTION_CHOICE, 0, "format", &job->form, "NAME", 
+        {OPTION_CHOICE, 0, "format", &job->form, "NAME",
          snapshot_hdf5_built() ? "form of snapshots: lines, csv or hdf5 (lines); so says PREFIX.hdf5, too"
                                : "form of snapshots: lines or csv (lines); this program was built without hdf5",
          FORMS, 0, 0},

@@ -6,7 +6,7 @@
  * prints nothing, and ends after a time that grows with the size of the file.
  */
 #define _POSIX_C_SOURCE 200809L
-#define _XOPEN_SOURCE 700
+#define _XOPEN_SOURCE   700
 #include "snapshot_hdf5.h"
 
 #include <errno.h>

@@ -15,9 +15,9 @@
 #include <string.h>
 
 enum {
-    TYPES = 6,          /* PartType0 to PartType5 */
-    TYPES_MAX = 16,     /* entries of arrays in the header */
-    PATH_ROOM = 64,     /* of a data set */
+    TYPES = 6,           /* PartType0 to PartType5 */
+    TYPES_MAX = 16,      /* entries of arrays in the header */
+    PATH_ROOM = 64,      /* of a data set */
     RATIO_MOST = 1 << 20 /* bytes of numbers per stored byte: no filter reaches that */
 };
 
@@ -248,9 +248,10 @@ static const char *refuse_form(hid_t data, H5T_class_t wanted, int rows, int col
     const int fits = axes >= 1 && axes <= 2 && H5Sget_simple_extent_dims(space, size, NULL) >= 0;
     H5Tclose(type);
     H5Sclose(space);
-    if (class != wanted) return wanted == H5T_FLOAT ? "its numbers are not float or double" : "its numbers are not whole";
-    if (!fits || size[1] != (hsize_t)columns) return columns == 1 ? "it must have one number per particle"
-                                                                  : "it must have three numbers per particle";
+    if (class != wanted)
+        return wanted == H5T_FLOAT ? "its numbers are not float or double" : "its numbers are not whole";
+    if (!fits || size[1] != (hsize_t)columns)
+        return columns == 1 ? "it must have one number per particle" : "it must have three numbers per particle";
     if (size[0] != (hsize_t)rows) return "its number of particles is not that of Header/NumPart_ThisFile";
     return refuse_storage(data, (double)rows * columns);
 }

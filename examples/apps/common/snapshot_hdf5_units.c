@@ -18,16 +18,25 @@ typedef struct unit {
  * The astronomical unit (IAU 2012, resolution B2), the parsec and the nominal G Msun (IAU 2015, resolutions B2 and B3),
  * the Julian year.
  */
-#define AU 1.49597870700e13
-#define PC (648000 / 3.14159265358979323846 * AU)
+#define AU   1.49597870700e13
+#define PC   (648000 / 3.14159265358979323846 * AU)
 #define YEAR 31557600.0
 
-static const unit UNIT[] = {
-    {"Msun", MASS, 1.3271244e26 / CGS_G, 1e-6}, {"kg", MASS, 1e3, INFINITY},  {"g", MASS, 1, 0},
-    {"kpc", LENGTH, 1e3 * PC, 0.1},             {"pc", LENGTH, PC, 1e-3},     {"au", LENGTH, AU, 1e-3},
-    {"m", LENGTH, 1e2, INFINITY},               {"cm", LENGTH, 1, 0},         {"km/s", VELOCITY, 1e5, 1e-3},
-    {"m/s", VELOCITY, 1e2, INFINITY},           {"cm/s", VELOCITY, 1, 0},     {"Gyr", TIME, 1e9 * YEAR, 0.1},
-    {"Myr", TIME, 1e6 * YEAR, 0.1},             {"yr", TIME, YEAR, 1e-3},     {"s", TIME, 1, 0}};
+static const unit UNIT[] = {{"Msun", MASS, 1.3271244e26 / CGS_G, 1e-6},
+                            {"kg", MASS, 1e3, INFINITY},
+                            {"g", MASS, 1, 0},
+                            {"kpc", LENGTH, 1e3 * PC, 0.1},
+                            {"pc", LENGTH, PC, 1e-3},
+                            {"au", LENGTH, AU, 1e-3},
+                            {"m", LENGTH, 1e2, INFINITY},
+                            {"cm", LENGTH, 1, 0},
+                            {"km/s", VELOCITY, 1e5, 1e-3},
+                            {"m/s", VELOCITY, 1e2, INFINITY},
+                            {"cm/s", VELOCITY, 1, 0},
+                            {"Gyr", TIME, 1e9 * YEAR, 0.1},
+                            {"Myr", TIME, 1e6 * YEAR, 0.1},
+                            {"yr", TIME, YEAR, 1e-3},
+                            {"s", TIME, 1, 0}};
 
 enum { UNITS = sizeof UNIT / sizeof *UNIT };
 
