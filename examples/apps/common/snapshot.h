@@ -42,8 +42,8 @@ int snapshot_read(const char *path, bodies *set, snapshot_form *form, message *a
 int snapshot_parse(const char *name, char *text, size_t length, bodies *set, snapshot_form *form, message *about);
 
 /*
- * Writes all digits, so that a reader gets the same bits.  Only lines, csv and HDF5 can be written.  The file appears under
- * its name once it is complete.
+ * Writes all digits, so that a reader gets the same bits.  Only lines, csv and HDF5 can be written.  The file appears
+ * under its name once it is complete.
  */
 int snapshot_write(const char *path, const bodies *set, snapshot_form form, message *about);
 

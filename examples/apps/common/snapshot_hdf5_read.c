@@ -332,6 +332,7 @@ static int read_type(const input *in, int type)
     const int first = in->first[type];
     double *const mass = in->set->mass + first;
     double(*const x)[3] = in->set->x + first, (*const v)[3] = in->set->v + first;
+    if (!mass || !x || !v) return complain(in->about, "%s: out of memory", in->name);
     if (need_data(in, type, "Coordinates", 3, x) || need_data(in, type, "Velocities", 3, v) ||
         get_masses(in, type, mass) || get_ids(in, type, in->set->id + first))
         return -1;
