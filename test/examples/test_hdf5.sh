@@ -99,6 +99,11 @@ with h5py.File(f"{folder}/gadget.hdf5", "w") as file:
     attrs["UnitVelocity_in_cm_per_s"], attrs["GravityConstantInternal"] = 1e5, 0.0
     attrs["ComovingIntegrationOn"] = 0
     write_rows("gadget", all_particles(file, "f8"))
+# The same with ids from 1 in the order of types, and a G that is not that of the units
+shutil.copy(f"{folder}/gadget.hdf5", f"{folder}/parts.hdf5")
+with h5py.File(f"{folder}/parts.hdf5", "r+") as file:
+    file["PartType4/ParticleIDs"][:] -= np.uint64(2**62)
+    file["Parameters"].attrs["GravityConstantInternal"] = 1.0
 # SWIFT: seven types, arrays of one number, floats, compressed in chunks
 with h5py.File(f"{folder}/swift.hdf5", "w") as file:
     header(file, np.array(COUNT + [0], "i8"), Time=np.array([0.5]), Redshift=np.array([0.0]), Code=np.bytes_("SWIFT"))
@@ -209,6 +214,12 @@ sys.exit(not ((a[:, 1:] == b[:, 1:]).all() and (abs(a[:, 0] - b[:, 0]) <= 2.3e-1
 }
 values gadget '1.0003e+10 Msun, 1 kpc, 1 km/s, 0.977792 Gyr' 43021
 values swift '1 Msun, 1 pc, 1 km/s, 0.977792 Myr' 0.004300
+
+h4 "$work/parts.hdf5" -t 1/2 -o "$work/parts" && grep -q '^# parts gas 8, halo 16, disc 24, stars 32, holes 1$' "$work/parts.0000.txt" &&
+    ! grep -q '^# parts' "$work/gadget.0000.txt"
+verdict $? "types become components where the ids count them"
+! grep -q '^# G\|^# units' "$work/parts.0000.txt"
+verdict $? "a G of 1 with the default units of GADGET-4: no units"
 
 refused no_positions 'no PartType2/Coordinates'
 refused no_velocities 'no PartType4/Velocities'

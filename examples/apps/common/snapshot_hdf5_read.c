@@ -203,10 +203,29 @@ static void read_units(input *in)
     get_text(in, "Header", "sapporo_parts", in->set->parts);
     in->set->G = own;
     if (read_cgs(in, &units)) return;
-    if (!in->set->units[0]) cgs_units_print(&units, in->set->units);
-    if (own > 0) return;
     const double G = cgs_units_constant(&units, swift > 0 ? swift : CGS_G);
-    in->set->G = G > 0 && isfinite(G) ? G : 0;
+    if (!(G > 0) || !isfinite(G)) return;
+    /* A run whose G is its own, such as 1, has no units, though GADGET-4 writes its defaults. */
+    const int agree = own == 0 || fabs(own - G) <= 1e-3 * G;
+    if (agree && !in->set->units[0]) cgs_units_print(&units, in->set->units);
+    if (own == 0) in->set->G = G;
+}
+
+/* Names the types as components if the ids count them in their order, as a remark of components needs it. */
+static void name_parts(const input *in)
+{
+    static const char *const name[TYPES] = {"gas", "halo", "disc", "bulge", "stars", "holes"};
+    char parts[BODIES_REMARK] = "";
+    int found = 0;
+    for (int k = 0; k < TYPES; k++) {
+        const size_t used = strlen(parts);
+        const int first = in->first[k], behind = first + in->count[k];
+        if (in->count[k] == 0) continue;
+        for (int i = first; i < behind; i++)
+            if (in->set->id[i] <= first || in->set->id[i] > behind) return;
+        snprintf(parts + used, sizeof parts - used, "%s%s %d", found++ ? ", " : "", name[k], in->count[k]);
+    }
+    if (found > 1 && !in->set->parts[0]) memcpy(in->set->parts, parts, sizeof parts);
 }
 
 /* ---- data sets ---------------------------------------------------------------------------- */
@@ -364,6 +383,7 @@ static int read_all(input *in)
 {
     if (read_counts(in) || refuse_others(in) || read_masses(in) || read_particles(in) || read_time(in)) return -1;
     read_units(in);
+    name_parts(in);
     return 0;
 }
 
