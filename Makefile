@@ -104,11 +104,12 @@ SCALAR_FLAGS := $(if $(KERNEL_OPTIMISE),-O1) \
 isa   = $(if $(filter %_avx512.c,$1),$(AVX512_FLAGS),$(if $(filter %_avx2.c,$1),$(AVX2_FLAGS)))
 # The CPU engine outside of its kernels: loops over three axes, which -O2 of gcc does not unroll.
 own   = $(if $(filter lib/cpu/%,$1),$(KERNEL_OPTIMISE)) $(if $(filter %_scalar.c,$1),$(SCALAR_FLAGS),$(if $(filter %/reference.c,$1),$(REFERENCE_FLAGS))) \
-        $(if $(filter examples/apps/%,$1),$(FLAGS_apps)) $(if $(filter test/mpi/% test/fuzz/ranks/% test/fuzz/planted/ranks.c lib/mpi/% $(MPI_APPS),$1),$(filter -I%,$(MPI_ID))) $(if $(filter test/fuzz/ranks/%,$1),-Itest/mpi)
+        $(if $(filter examples/apps/%,$1),$(FLAGS_apps)) $(if $(filter $(HDF5_SOURCES),$1),$(HDF5_DEFINED)) $(if $(filter test/mpi/% test/fuzz/ranks/% test/fuzz/planted/ranks.c lib/mpi/% $(MPI_APPS),$1),$(filter -I%,$(MPI_ID))) $(if $(filter test/fuzz/ranks/%,$1),-Itest/mpi)
 flags = $(COMMON) $(FLAGS_$(firstword $(subst /, ,$1))) $(isa) $(own)
 
 LINK_FLAGS = $(call safe,$(CFLAGS)) $(SANITIZE_FLAGS) $(LDFLAGS)
 LIBS      := $(LIB_DL) -lpthread -lm
+comma     := ,
 
 ifeq ($(SYSTEM),Darwin)
 SO_FILE = lib$1.$(VERSION).dylib
@@ -162,6 +163,7 @@ built         = $(patsubst %.c,examples/%,$(patsubst %.f90,examples/%_f90,$(notd
 objects      = $(patsubst %.c,$(B)/%.o,$1)
 include cpu_sse/instances.mk
 include lib/mpi/mpi.mk
+include lib/build/hdf5.mk
 # Objects that take longest come first.
 LIB_OBJECTS := $(INSTANCE_OBJECTS) $(call objects,$(LIB_SOURCES)) $(B)/lib/embedded_cuda.o $(B)/lib/embedded_opencl.o
 DOORS       := sapporo6th nbody6pp_gpu nbody6_gpu nbody7_gpu sphgrav_sapporo $(MPI_LIBRARY)
@@ -266,7 +268,7 @@ $(B)/examples/libcommon.a: $(call objects,$(COMMON_PARTS) $(COMMON_BASE))
 	@mkdir -p $(@D) && rm -f $@
 	$(Q)$(AR) qcs $@ $^
 
-link_program    = $(CC) $(LINK_FLAGS) -o $@ $(filter %.o %.a,$^) -L$(B)/lib -lsapporo $(RPATH) $(LIBS)
+link_program    = $(CC) $(LINK_FLAGS) -o $@ $(filter %.o %.a,$^) -L$(B)/lib -lsapporo $(RPATH) $(if $(filter %/libcommon.a,$^),$(HDF5_LINKED)) $(LIBS)
 
 $(EXAMPLES:%.c=$(B)/%): %: %.o | $(SAPPORO_LINKED)
 	$(call say,LINK,$(@:$(B)/%=%))
@@ -343,7 +345,6 @@ define newline
 
 
 endef
-comma := ,
 
 clean:
 	rm -rf build
@@ -374,5 +375,6 @@ help:
 	@echo 'make cuda-budget         records what registers the GPU kernels take'
 	@echo 'make digest              records the bits of results on this machine (docs/contributing.md)'
 	@echo 'SANITIZE=                address,undefined or thread; OPENMP=0: tests without OpenMP'
+	@echo 'HDF5=0                   sample programs without snapshots in HDF5; HDF5=1: an error if there is no libhdf5'
 	@echo 'FAULTS=1                 driver calls that fail on demand, to test clients (docs/contributing.md)'
 	@echo 'WERROR=1                 all warnings, as errors; V=1 shows the commands'

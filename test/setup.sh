@@ -1,7 +1,7 @@
 #!/bin/sh
 # Installs what `make check` needs and this machine lacks, on Debian and its kin.
 #
-#   setup.sh            libcmocka, gfortran, OpenCL for CPUs (PoCL); with CI=true also compilers, linters, MPI, a browser,
+#   setup.sh            libcmocka, gfortran, libhdf5, OpenCL for CPUs (PoCL); with CI=true also compilers, linters, MPI, a browser,
 #                       and Python modules from PyPI, in the virtual environment build/venv
 #
 # Elsewhere, or without the right to install, it says what is missing and goes
@@ -42,6 +42,7 @@ python_modules() {
         echo "missing, so that test_python may be skipped: the Python modules of $list"
     fi
 }
+finds_hdf5() { ls /usr/include/hdf5.h || ls /usr/include/hdf5/serial/hdf5.h || has_header hdf5.h; }
 finds_browser() { command -v chromium-headless-shell || command -v chromium || command -v google-chrome; }
 
 if [ "${CI:-}" = true ]; then
@@ -72,6 +73,7 @@ fi
 want ocl-icd-libopencl1 "the OpenCL engine" finds_opencl
 want pocl-opencl-icd "an OpenCL device" has_vendor
 want libcmocka-dev "the tests in C" has_header cmocka.h
+want libhdf5-dev "snapshots in HDF5" finds_hdf5
 want gfortran "the Fortran example" command -v "${FC:-gfortran}"
 if [ -z "$missing" ]; then
     python_modules

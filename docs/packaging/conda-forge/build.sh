@@ -4,7 +4,7 @@ set -eu
 
 # Kernels are optimised as without a package.  conda's flags name a processor; kernels add the flags of each path.
 # conda-forge builds for CPUs here: a package with GPU kernels is one more variant, with its cuda-nvcc and FULL=1.
-settings=(PREFIX="$PREFIX" KERNEL_OPTIMISE=-O3 CUDA=0 MPI=0)
+settings=(PREFIX="$PREFIX" KERNEL_OPTIMISE=-O3 CUDA=0 MPI=0 HDF5=0)
 make -j"${CPU_COUNT:-1}" all "${settings[@]}"
 make install "${settings[@]}"
 

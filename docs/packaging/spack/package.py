@@ -27,7 +27,7 @@ class Libsapporo(MakefilePackage, CudaPackage):
 
     def settings(self):
         """What make is told; the same for building and installing."""
-        settings = [f"PREFIX={self.prefix}", "MPI=0"]
+        settings = [f"PREFIX={self.prefix}", "MPI=0", "HDF5=0"]
         if self.spec.satisfies("+cuda"):
             settings += ["CUDA=1", f"NVCC={self.spec['cuda'].prefix.bin.nvcc}"]
             archs = [arch for arch in self.spec.variants["cuda_arch"].value if arch != "none"]

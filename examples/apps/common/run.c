@@ -6,6 +6,7 @@
 #include "atomic_file.h"
 #include "gravity.h"
 #include "interrupt.h"
+#include "snapshot_hdf5.h"
 #include "standard_output.h"
 
 #include <math.h>
@@ -247,6 +248,10 @@ static int check_writing(run *job)
     char path[RUN_PATH];
     message why = {""};
     if (!job->plan.files) return 0;
+    if (job->plan.form == SNAPSHOT_HDF5 && !snapshot_hdf5_built()) {
+        run_warn(job, "%s goes on with snapshots in HDF5, and this program was built without", job->restart);
+        return -1;
+    }
     if (!run_path(job, path, ".restart", &why) && !atomic_check(path, &why)) return 0;
     run_warn(job, "%s", why.text);
     return -1;
@@ -271,7 +276,7 @@ static void say_files(run *job)
 {
     if (job->plan.files)
         run_say(job, "# snapshots of %s: %s.0000.%s and so on", job->program, job->prefix,
-                job->plan.form == SNAPSHOT_CSV ? "csv" : "txt");
+                snapshot_form_ending((snapshot_form)job->plan.form));
 }
 
 static void say_units(run *job)
@@ -306,7 +311,7 @@ int run_begin(run *job, bodies *set)
     plan->end = given ? job->end : plan->start + span;
     plan->interval = job->interval;
     plan->eps = job->eps;
-    plan->form = job->form ? SNAPSHOT_CSV : SNAPSHOT_LINES;
+    plan->form = SNAPSHOT_LINES + job->form; /* in the order of --format */
     memcpy(plan->units, set->units, sizeof plan->units);
     memcpy(plan->parts, set->parts, sizeof plan->parts);
     describe_engine(plan->engine);
@@ -451,7 +456,7 @@ int run_output(run *job, const bodies *set, const double *pot)
     job->since_told = (double)plan->done * plan->interval;
     if (plan->files) {
         snprintf(ending, sizeof ending, ".%04lld.%s", (long long)plan->done,
-                 plan->form == SNAPSHOT_CSV ? "csv" : "txt");
+                 snapshot_form_ending((snapshot_form)plan->form));
         if (run_path(job, path, ending, &why) || write_snapshot(job, path, set, &why)) {
             run_warn(job, "%s", why.text);
             return -1;

@@ -4,6 +4,7 @@
 #include "galaxy.h"
 #include "number.h"
 #include "run.h"
+#include "snapshot_hdf5.h"
 
 #include <sapporo.h>
 #include <stdlib.h>
@@ -12,7 +13,7 @@
 static const char *const MODELS[] = {"plummer", "king",      "hernquist", "uniform",      "nfw",         "clumps",
                                      "disc",    "andromeda", "cold-disc", "two-clusters", "mass-ratios", NULL};
 static const char *const MASSES[] = {"equal", "salpeter", NULL};
-static const char *const FORMS[] = {"lines", "csv", NULL};
+static const char *const FORMS[] = {"lines", "csv", "hdf5", NULL};
 
 enum { RULES_MAX = 48 };
 
@@ -61,7 +62,10 @@ static void list_rules(run *job, rule_list *list)
         {OPTION_REAL, 'd', "interval", &job->interval, "DT", "time between outputs (1/4)", 0, 0, 0},
         {OPTION_TEXT, 'o', "output", &job->prefix, "PREFIX", "files are PREFIX.0000.txt ... and PREFIX.restart", 0, 1,
          0},
-        {OPTION_CHOICE, 0, "format", &job->form, "NAME", "form of snapshots: lines or csv (lines)", FORMS, 0, 0},
+        {OPTION_CHOICE, 0, "format", &job->form, "NAME",
+         snapshot_hdf5_built() ? "form of snapshots: lines, csv or hdf5 (lines); so says PREFIX.hdf5, too"
+                               : "form of snapshots: lines or csv (lines); this program was built without hdf5",
+         FORMS, 0, 0},
         {OPTION_FLAG, 0, "overwrite", &job->overwrite, 0, "begin anew although PREFIX.restart is there", 0, 0, 0},
         {OPTION_TEXT, 'r', "restart", &job->restart, "FILE", "go on from a restart file", 0, 1, 0},
         {OPTION_COUNT, 0, "stop-after", &job->stop_after, "B", "stop after B block steps, as Ctrl-C would", 0, 1, 0},
@@ -89,7 +93,10 @@ static void print_help(const run *job, const rule_list *list)
         "\nFILE has a particle per line: [id] mass x y z vx vy vz, separated by blanks or commas.  Other columns, or\n"
         "another order: name them in the first line, or in a comment such as # x y z vx vy vz mass.  A comment\n"
         "# time 0.25 tells the time.  Two older forms are read, too (docs/programs.md).\n"
-        "G is 1 unless --G or --units, or a comment # G 0.0043 or # units Msun pc km/s, says otherwise.\n");
+        "%s"
+        "G is 1 unless --G or --units, or a comment # G 0.0043 or # units Msun pc km/s, says otherwise.\n",
+        snapshot_hdf5_built() ? "HDF5 in the layout of GADGET-4 and SWIFT is read, too.\n"
+                              : "This program was built without HDF5.\n");
     options_help(list->rule, list->n, stdout);
     printf("\nA number may be a fraction, --eps 1/256, and may be written as 64k, 1M or 1e6.  Ctrl-C stops cleanly and "
            "says\n"
@@ -161,6 +168,8 @@ static int check_files(const run *job, rule_list *list, message *why)
     for (int k = 0; !job->plan.files && k < 2; k++)
         if (is_given(list, of_files[k]))
             return complain(why, "--%s has no effect: --demo writes no files without -o", of_files[k]);
+    if (job->form == SNAPSHOT_HDF5 - SNAPSHOT_LINES && !snapshot_hdf5_built())
+        return complain(why, "--format hdf5: this program was built without HDF5");
     return 0;
 }
 
@@ -231,6 +240,19 @@ static void prefix_of_restart(run *job)
     job->prefix = job->prefix_room;
 }
 
+/* A prefix that ends in .hdf5 chooses the form; snapshots of PREFIX.hdf5 are PREFIX.0000.hdf5 and so on. */
+static void form_of_prefix(run *job, rule_list *list)
+{
+    static const char ending[] = ".hdf5";
+    const size_t length = job->prefix ? strlen(job->prefix) : 0, tail = sizeof ending - 1;
+    if (job->restart || is_given(list, "format") || length <= tail) return;
+    if (strcmp(job->prefix + length - tail, ending) != 0 || length - tail >= sizeof job->prefix_room) return;
+    job->form = SNAPSHOT_HDF5 - SNAPSHOT_LINES;
+    memcpy(job->prefix_room, job->prefix, length - tail);
+    job->prefix_room[length - tail] = 0;
+    job->prefix = job->prefix_room;
+}
+
 /* Sets what the options leave open, in the units of the Andromeda model. */
 static void take_times_of_galaxy(run *job, rule_list *list)
 {
@@ -275,6 +297,7 @@ int run_parse(run *job, int argc, char **argv, int *status)
         job->model.masses = (cluster_masses)job->masses;
         job->model.mass_low = job->mass_range[0];
         job->model.mass_high = job->mass_range[1];
+        form_of_prefix(job, &list);
         bad = check_source(job, &list, &why) || read_units(job, &list, &why) || check_models(job, &list, &why) ||
               check_files(job, &list, &why) || check_numbers(job, &why);
         for (int k = 0; k < job->own_n; k++) job->own[k].given = is_given(&list, job->own[k].name);

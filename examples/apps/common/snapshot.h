@@ -1,7 +1,7 @@
 /*
- * snapshot.h - reads and writes particles as text.
+ * snapshot.h - reads and writes particles as text, or as HDF5 (snapshot_hdf5.h).
  *
- * Four forms can be read; the first lines of a file tell its form:
+ * Four forms of text can be read; the first lines of a file tell its form:
  *   init    time; N; then for each particle its index, mass, position, velocity, each on a line of its own
  *   pl      N; dimension (3); time; N masses; N positions; N velocities, each on a line of its own
  *   lines   one particle per line: [id] mass x y z vx vy vz; before them, on lines of their own, may be
@@ -25,10 +25,12 @@
 #include <stddef.h>
 #include <stdio.h>
 
-typedef enum snapshot_form { SNAPSHOT_INIT, SNAPSHOT_PL, SNAPSHOT_LINES, SNAPSHOT_CSV } snapshot_form;
+typedef enum snapshot_form { SNAPSHOT_INIT, SNAPSHOT_PL, SNAPSHOT_LINES, SNAPSHOT_CSV, SNAPSHOT_HDF5 } snapshot_form;
 
-/* "init", "pl", "lines", "csv" */
+/* "init", "pl", "lines", "csv", "hdf5" */
 const char *snapshot_form_name(snapshot_form form);
+/* Returns the ending of names of files: "txt", "csv", "hdf5". */
+const char *snapshot_form_ending(snapshot_form form);
 
 /*
  * Reads a file ("-": standard input).  0: `set` holds the particles (the caller frees it), `about` is "" or a remark
@@ -41,12 +43,12 @@ int snapshot_read(const char *path, bodies *set, snapshot_form *form, message *a
 int snapshot_parse(const char *name, char *text, size_t length, bodies *set, snapshot_form *form, message *about);
 
 /*
- * Writes all digits, so that a reader gets the same bits.  Only lines and csv can be written.  The file appears under
- * its name once it is complete.
+ * Writes all digits, so that a reader gets the same bits.  Only lines, csv and HDF5 can be written.  The file appears
+ * under its name once it is complete.
  */
 int snapshot_write(const char *path, const bodies *set, snapshot_form form, message *about);
 
-/* Writes the same text to a stream, whose errors show in ferror.  -1: the form can only be read. */
+/* Writes the same text to a stream, whose errors show in ferror.  -1: the form is HDF5, or can only be read. */
 int snapshot_print(FILE *stream, const bodies *set, snapshot_form form);
 
 #endif

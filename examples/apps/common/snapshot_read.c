@@ -1,4 +1,5 @@
 /* snapshot_read.c - reads a file, finds its form, and makes the ids unique. */
+#include "snapshot_hdf5.h"
 #include "snapshot_text.h"
 
 #include <errno.h>
@@ -8,8 +9,13 @@
 
 const char *snapshot_form_name(snapshot_form form)
 {
-    static const char *const name[] = {"init", "pl", "lines", "csv"};
+    static const char *const name[] = {"init", "pl", "lines", "csv", "hdf5"};
     return name[form];
+}
+
+const char *snapshot_form_ending(snapshot_form form)
+{
+    return form == SNAPSHOT_HDF5 ? "hdf5" : form == SNAPSHOT_CSV ? "csv" : "txt";
 }
 
 static int words(const text_lines *lines, int k) { return k < lines->n ? text_words(lines->line[k].text) : 0; }
@@ -159,6 +165,8 @@ int snapshot_parse(const char *name, char *text, size_t length, bodies *set, sna
 static int fail_binary(const char *name, const char *text, const char *byte, message *about)
 {
     int line = 1;
+    if (!strncmp(text, "\x89HDF", 4))
+        return complain(about, "%s: this is HDF5, which is read from a file and not from a pipe", name);
     for (; text < byte; text++) line += *text == '\n';
     return complain(about, "%s:%d: this is not a text file", name, line);
 }
@@ -187,6 +195,15 @@ static int take_in(FILE *stream, const char *name, char **text, size_t *length, 
     return ferror(stream) ? complain(about, "%s: %s", name, strerror(errno)) : 0;
 }
 
+static int read_hdf5(const char *path, bodies *set, snapshot_form *form, message *about)
+{
+    *form = SNAPSHOT_HDF5;
+    if (snapshot_hdf5_read(path, set, about)) return -1;
+    if (!make_ids_unique(path, set, about)) return 0;
+    bodies_free(set);
+    return -1;
+}
+
 int snapshot_read(const char *path, bodies *set, snapshot_form *form, message *about)
 {
     const int from_pipe = !strcmp(path, "-");
@@ -194,6 +211,7 @@ int snapshot_read(const char *path, bodies *set, snapshot_form *form, message *a
     size_t length;
     char *text;
     memset(set, 0, sizeof *set);
+    if (!from_pipe && snapshot_hdf5_is(path)) return read_hdf5(path, set, form, about);
     FILE *stream = from_pipe ? stdin : fopen(path, "rb");
     if (!stream) return complain(about, "%s: %s", name, strerror(errno));
     int status = take_in(stream, name, &text, &length, about);

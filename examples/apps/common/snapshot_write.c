@@ -7,6 +7,7 @@
 #include "atomic_file.h"
 #include "parallel.h"
 #include "snapshot.h"
+#include "snapshot_hdf5.h"
 
 #include <stdlib.h>
 
@@ -92,6 +93,7 @@ int snapshot_print(FILE *stream, const bodies *set, snapshot_form form)
 int snapshot_write(const char *path, const bodies *set, snapshot_form form, message *about)
 {
     atomic_file file;
+    if (form == SNAPSHOT_HDF5) return snapshot_hdf5_write(path, set, about);
     if (form != SNAPSHOT_LINES && form != SNAPSHOT_CSV)
         return complain(about, "%s: the form %s can only be read", path, snapshot_form_name(form));
     if (atomic_open(&file, path, about)) return -1;

@@ -108,14 +108,14 @@ def test_blocks_of_the_snapshots_page_read_and_write(tmp_path, monkeypatch):
     assert Path("cluster.txt").read_text().startswith("# time 0\n# mass x y z vx vy vz\n")
     assert (np.loadtxt("cluster.txt") == names["table"]).all() and names["table"].shape == (2, 7)
     h5py = pytest.importorskip("h5py")
-    with h5py.File("snapshot.hdf5", "w") as file:
+    with h5py.File("cluster.0000.hdf5", "w") as file:
+        file.create_group("Header").attrs["Time"] = 0.75
         for name, values in ("Masses", [7.0]), ("Coordinates", [[1.0, 2, 3]]), ("Velocities", [[4.0, 5, 6]]):
-            file["PartType4/" + name] = values
+            file["PartType1/" + name] = values
     for block in hdf5:
         exec(block, names)
-    assert names["table"].tolist() == [[7, 1, 2, 3, 4, 5, 6]]
-    with h5py.File("cluster.hdf5") as file:
-        assert file["PartType4/ParticleIDs"][:].tolist() == [1, 2] and file["PartType4/Velocities"][1, 2] == 6
+    assert names["time"] == 0.75 and names["x"].tolist() == [[1, 2, 3]]
+    assert names["mass"].tolist() == [7] and names["v"].tolist() == [[4, 5, 6]]
 
 
 def test_the_page_names_all_that_is_public():
