@@ -79,10 +79,14 @@ static void look(sapporo_tree_kind kind, const struct particles_of_rank *m, int 
         mean += s[f].work / (FORCES - 2);
     }
     if (!tests && rank == 0) printf("| %s | %d | %d | %.2f | %.2f | %.2f |\n", name, n, ranks, s[1].work, mean, worst);
-    if (tests) report(!bad && s[1].work <= 1.1, "%s, second force: interactions are %.3f of the mean", name, s[1].work);
-    /* runs that do not begin at whole groups give octrees 1.06, runs that end within small cells kd-trees 1.14 */
-    const double most = kind == SAPPORO_TREE_KDTREE ? 1.08 : 1.05;
-    if (tests) report(!bad && worst <= most, "%s, later forces: interactions are %.3f of the mean", name, worst);
+    const int kd = kind == SAPPORO_TREE_KDTREE;
+    if (tests)
+        report(!bad && s[1].work <= (kd ? 1.15 : 1.1), "%s, second force: interactions are %.3f of the mean", name,
+               s[1].work);
+    /* runs that do not begin at whole groups give octrees 1.06, planes in the middle of boxes give kd-trees 2.45 */
+    if (tests)
+        report(!bad && worst <= (kd ? 1.15 : 1.05), "%s, later forces: interactions are %.3f of the mean", name, worst);
+    if (tests && kd) report(!bad && mean <= 1.09, "%s, mean of later forces: %.3f", name, mean);
     if (tests) report(!bad && particles <= 3, "%s: particles are %.3f of the mean", name, particles);
     sapporo_mpi_tree_destroy(t);
     rows_free(&r);

@@ -31,20 +31,22 @@ int sap_cpu_tree_cut_runs(int first, int n, int most, struct sap_cpu_group *grou
 }
 
 /*
- * Where nodes may share groups.  A part of a whole ends a group behind each of the largest nodes that are small
- * (physics/tree_split.h): their particles, and so the members and interactions of their groups, are the same wherever
- * the whole is divided, but for nodes at the ends of the part.
+ * Where nodes may share groups.  A part of a whole ends a group behind each of the largest nodes with fewer than UNIT
+ * particles: members and interactions of its groups are then the same wherever the whole is divided, but in nodes at
+ * the ends of the part.  Smaller nodes would leave small groups, whose forces have larger errors than those of one
+ * tree.
  */
+enum { UNIT = 4 * SAP_SPLIT_LARGE };
 struct unit {
-    int end;  /* of the particles of the present small node */
+    int end;  /* of the particles of the present node with fewer than UNIT */
     int room; /* groups that have memory; 0: all nodes may share groups */
 };
 
-/* Whether groups from node k on begin anew: k is behind the present small node, and their number stays in the room. */
+/* Whether groups from node k on begin anew: k is behind the present unit, and their number stays in the room. */
 static int begins_unit(const struct sap_kd_builder *b, int k, int n, int most, int groups, struct unit *u)
 {
     const struct sap_kd_node *const node = &b->node[k];
-    if (node->first < u->end || (node->count >= SAP_SPLIT_LARGE && node->size > 1)) return 0;
+    if (node->first < u->end || (node->count >= UNIT && node->size > 1)) return 0;
     u->end = node->first + node->count;
     return groups + 2 * ((n - node->first) / most) + 2 < u->room; /* of groups that follow, two have more than `most` */
 }
