@@ -212,7 +212,7 @@ sys.exit(not ((a[:, 1:] == b[:, 1:]).all() and (abs(a[:, 0] - b[:, 0]) <= 2.3e-1
         grep -q 'the 8 particles of gas are read as stars' "$work/err"
     verdict $? "$1: all numbers, time, units, G"
 }
-values gadget '1.0003e+10 Msun, 1 kpc, 1 km/s, 0.977792 Gyr' 43021
+values gadget '1.0003e+10 Msun, 1 kpc, 1 km/s, 977.792 Myr' 43021
 values swift '1 Msun, 1 pc, 1 km/s, 0.977792 Myr' 0.004300
 
 h4 "$work/parts.hdf5" -t 1/2 -o "$work/parts" && grep -q '^# parts gas 8, halo 16, disc 24, stars 32, holes 1$' "$work/parts.0000.txt" &&
