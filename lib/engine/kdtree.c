@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/team.h"
-#include "physics/scalars.h"
+#include "physics/ops_scalar.h"
 #include "physics/tree_split.h"
 #include "sapporo.h"
 
@@ -178,62 +178,19 @@ static int is_large(const struct kd_frame *f, int leaf_size)
     return f->count >= SAP_SPLIT_LARGE && f->count > leaf_size && side > 0;
 }
 
-/* Where a large node is split. */
-struct cut {
-    int axis, signs;             /* signs: the second child has the particles of negative mass */
-    double plane;                /* low particles are below */
-    const struct sap_cube *cube; /* NULL: the plane; else low particles are in cells below this one */
-    sap_cell_number cell;
-};
-
-static sap_cell_number cell_at(const struct sap_cube *cube, int axis, double x)
-{
-    return sap_key_cell(cube->gaps.any ? sap_gaps_map(&cube->gaps, axis, x) : x, cube->low[axis], cube->cells);
-}
-
 /*
- * Chooses the largest cells of a cube that tell the corners of a box apart, of equal ones on the first axis; returns 0
- * if the box is in one smallest cell.
+ * Moves the particles of a large node to its children, in their order; returns the number of the first child.  signs:
+ * the second child has the particles of negative mass.
  */
-static int cut_between_cells(const struct sap_cube *cube, const double *low, const double *high, struct cut *cut)
-{
-    sap_cell_number most = 0;
-    for (int k = 0; k < 3; k++) {
-        const sap_cell_number top = cell_at(cube, k, high[k]), differ = cell_at(cube, k, low[k]) ^ top;
-        if (differ <= most || (differ ^ most) < most) continue; /* as many bits */
-        sap_cell_number below = differ;                         /* the bits of the cells of a child */
-        for (int bits = 1; bits < SAP_KEY_LEVELS; bits *= 2) below |= below >> bits;
-        most = differ;
-        *cut = (struct cut){.axis = k, .cube = cube, .cell = top & ~(below >> 1)};
-    }
-    return most > 0;
-}
-
-static struct cut cut_of(const struct sap_kd_builder *b, const struct kd_frame *f)
-{
-    struct cut cut = {.signs = b->signs && f->level == 0};
-    double side;
-    if (b->cube && !cut.signs && cut_between_cells(b->cube, f->low, f->high, &cut)) return cut;
-    cut.axis = sap_split_axis(f->low, f->high, &side);
-    cut.plane = sap_split_plane(f->low[cut.axis], f->high[cut.axis]);
-    return cut;
-}
-
-static int is_low(const struct cut *cut, double x)
-{
-    return cut->cube ? cell_at(cut->cube, cut->axis, x) < cut->cell : x < cut->plane;
-}
-
-/* Moves the particles of a large node to its children, in their order; returns the number of the first child. */
-static int partition(struct sap_kd_point *p, struct sap_kd_point *spare, int n, const struct cut *cut, int high,
-                     struct kd_frame *child)
+static int partition(struct sap_kd_point *p, struct sap_kd_point *spare, int n, int axis, double plane, int high,
+                     int signs, struct kd_frame *child)
 {
     double low[2][3], upper[2][3];
     int front = 0, back = 0;
     for (int c = 0; c < TWO; c++) sap_split_empty(low[c], upper[c]);
     for (int k = 0; k < n; k++) {
         const struct sap_kd_point one = p[k];
-        const int second = cut->signs ? one.is_negative : is_low(cut, one.x[cut->axis]) == high;
+        const int second = signs ? one.is_negative : (one.x[axis] < plane) == high;
         sap_split_widen(low[second], upper[second], one.x);
         if (second)
             spare[back++] = one;
@@ -253,16 +210,16 @@ static void split_large(struct sap_kd_builder *b, const struct sap_kd_large *nod
     const struct kd_frame *const f = &node->frame;
     struct sap_kd_point *const p = b->point + f->first, *const spare = b->spare + f->first;
     struct kd_frame child[2];
+    double side;
+    const int axis = sap_split_axis(f->low, f->high, &side);
     if (is_deep(f)) {
-        double side;
-        const int axis = sap_split_axis(f->low, f->high, &side);
         sort(p, spare, f->count, axis);
         split_sorted(f, axis, f->count / 2, p, spare, child);
     } else {
-        const struct cut cut = cut_of(b, f);
-        const int high = high_first(f, cut.axis), n = partition(p, spare, f->count, &cut, high, child);
-        const double plane = cut.cube ? child[!high].low[cut.axis] : cut.plane;
-        place_children(f, cut.axis, plane, n, child);
+        const double plane = sap_split_plane(f->low[axis], f->high[axis]);
+        const int signs = b->signs && f->level == 0;
+        const int n = partition(p, spare, f->count, axis, plane, high_first(f, axis), signs, child);
+        place_children(f, axis, plane, n, child);
     }
     for (int c = 0; c < TWO; c++) b->large[node->child + c] = (struct sap_kd_large){.frame = child[c]};
 }
@@ -509,7 +466,6 @@ int sap_kd_build(struct sap_kd_builder *b, const struct sap_kd_input *in, struct
     struct small_phase s = {b, in->leaf_size};
     out->nodes = out->levels = out->level_first[0] = b->larges = b->nodes = 0;
     b->signs = in->signs;
-    b->cube = in->cube;
     if (in->n == 0) return SAPPORO_OK;
     sap_team_for(threads, in->n, sap_team_chunk(in->n, threads, PARTICLES), read_some, &r);
     int status = split_all_large(b, in, threads);

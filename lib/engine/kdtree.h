@@ -1,20 +1,16 @@
 /*
  * kdtree.h - builds the nodes of a kd-tree with the volume-mass heuristic in host memory, for the CPU engine.  Devices
- * make the same nodes (lib/gpu/tree/gpu_kdtree.c), but for parts of a whole.
+ * make the same nodes (lib/gpu/tree/gpu_kdtree.c).
  *
- * The rules are in physics/tree_split.h.  Large nodes of a part of a whole are split between the cells of the whole's
- * cube instead: nodes within a cell of which the part has all particles are then the same in any part.
- *
- * The build has the three phases of Kofler et al. 2014: large nodes level by level; small nodes, each subtree by one
- * thread; then sizes of subtrees from the leaves up and depth-first order from the root down.  At last, cells for the
- * walk are made of the depth-first array.  Results do not depend on the threads.
+ * The rules are in physics/tree_split.h.  The build has the three phases of Kofler et al. 2014: large nodes level by
+ * level; small nodes, each subtree by one thread; then sizes of subtrees from the leaves up and depth-first order from
+ * the root down.  At last, cells for the walk are made of the depth-first array.  Results do not depend on the threads.
  */
 #ifndef SAP_KDTREE_H
 #define SAP_KDTREE_H
 
 #include <stddef.h>
 
-#include "engine/cube.h"
 #include "engine/tree_nodes.h"
 
 /* A particle under construction; weight: |m| in units of the sum of all. */
@@ -39,7 +35,6 @@ struct sap_kd_builder {
     struct sap_kd_node *small;          /* [2 room] subtrees of small nodes */
     struct sap_kd_large *large;         /* large nodes, and the roots of small subtrees */
     int larges, large_room, signs;      /* signs: of the input */
-    const struct sap_cube *cube;        /* during a build */
     struct sap_kd_node *node;           /* depth-first array */
     int nodes, node_room;
 };
@@ -49,10 +44,9 @@ struct sap_kd_input {
     int n;
     const double *x, *mass;
     size_t x_stride, mass_stride;
-    double mass_unit;            /* factor of masses that makes the sum of |m| at most 1 */
-    int signs;                   /* masses have both signs: a large root is divided by them */
-    const double *low, *high;    /* [3] box of all particles */
-    const struct sap_cube *cube; /* of a part of a whole: its cube; else NULL */
+    double mass_unit;         /* factor of masses that makes the sum of |m| at most 1 */
+    int signs;                /* masses have both signs: a large root is divided by them */
+    const double *low, *high; /* [3] box of all particles */
     int leaf_size;
     int levels; /* levels of nodes that make one cell for the walk: 3: up to eight children, 1: two children */
 };

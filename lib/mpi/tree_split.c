@@ -11,9 +11,6 @@
  * groups.  A second search therefore moves each boundary to the nearest particle whose number along the whole curve is
  * a multiple of the group size.  Groups then have the same members whatever the division, so the interactions of the
  * last force foretell those of the next one.
- *
- * Groups of a kd-tree are nodes between cells of the curve, and have the same members unless a boundary lies in such a
- * cell.  Boundaries of kd-trees are therefore those of the largest cells that weigh little.
  */
 #include <string.h>
 
@@ -30,10 +27,7 @@ enum {
 };
 /* The mean number of groups of a rank from which on boundaries do not divide a group; of fewer, a group is too much. */
 enum { WHOLE_GROUPS = 16 };
-/*
- * A part of a rank's share of the weight, as 1 / MOVED: by so much a boundary between groups may change the weight
- * below it, and so much may cells weigh in which no boundary of a kd-tree lies.
- */
+/* The part of a rank's share of the weight by which that may change the weight below a boundary, as 1 / MOVED. */
 enum { MOVED = 16 };
 enum { PARTS = 16, A_PART = 65536 }; /* parts of the particles for threads, at most, and particles of a part */
 
@@ -47,8 +41,8 @@ struct spot {
 struct division {
     const sapporo_mpi_tree *h;
     const struct sap_bodies *bodies;
-    uint64_t mean, each; /* interactions of a particle, and weight of a rank: their means */
-    int counts;          /* 1: each particle weighs 1 */
+    uint64_t mean;
+    int counts; /* 1: each particle weighs 1 */
     int n, parts, boundaries, *to;
     uint64_t *mine, *all;  /* [boundaries][DIGIT] weights of the cells below each boundary's prefix */
     uint64_t *before;      /* [boundaries] weight of all particles with keys below */
@@ -122,15 +116,17 @@ static int find_bucket(const struct division *d, int i)
 }
 
 /*
- * The weight of a particle: its interactions in the forces that are known, but at least 5/8 of the mean, for what a
- * particle costs besides.  So no rank gets more than 2.6 times the mean number of particles, and what whole groups or
- * cells add.
+ * The weight of a particle.  In an octree, whose groups keep their members: its interactions in the forces that are
+ * known, but at least 5/8 of the mean, for what a particle costs besides; so no rank gets more than 2.6 times the mean
+ * number of particles, and what whole groups add.  In a kd-tree, whose groups are others after each division: twice its
+ * interactions, and the mean once; so no rank gets more than three times the mean number, and one.
  */
 static uint64_t weight_of(const struct division *d, int i)
 {
     enum { UNIT = 8, LEAST = 5 };
     const uint64_t mean = d->mean, work = d->h->work[i] >= 0 ? (uint64_t)d->h->work[i] : mean;
     if (d->counts) return 1;
+    if (d->h->settings.kind == SAPPORO_TREE_KDTREE) return 2 * work + mean;
     return UNIT * work > LEAST * mean ? UNIT * work : LEAST * mean;
 }
 
@@ -243,19 +239,6 @@ static void weigh_member_cells(struct division *d, int shift)
             memcpy(d->mine + (size_t)b * DIGIT, d->mine + (size_t)(b - 1) * DIGIT, DIGIT * sizeof *d->mine);
 }
 
-/*
- * Moves the share of a boundary of a kd-tree to the nearest end of a cell that weighs little, in which it ends; returns
- * 1 if that is the upper one.  No digit that follows moves the boundary into the cell.
- */
-static int leaves_cell(const struct division *d, int b, uint64_t weight)
-{
-    if (d->h->settings.kind != SAPPORO_TREE_KDTREE || weight == 0 || weight > d->each / MOVED) return 0;
-    const int upper = 2 * (d->share[b] - d->before[b]) > weight;
-    if (upper) d->before[b] += weight;
-    d->share[b] = d->before[b];
-    return upper;
-}
-
 /* Adds a digit to each boundary: of the cell in which its share of the weight ends. */
 static void add_digits(const struct division *d, int shift)
 {
@@ -263,16 +246,14 @@ static void add_digits(const struct division *d, int shift)
         int c = 0;
         while (c < DIGIT - 1 && d->before[b] + d->all[b * DIGIT + c] <= d->share[b])
             d->before[b] += d->all[b * DIGIT + c++];
-        c += leaves_cell(d, b, d->all[b * DIGIT + c]);
         d->boundary[b] += (sap_key)c << shift;
     }
 }
 
 /* Gives each rank the same share of a weight. */
-static void share_alike(struct division *d, uint64_t total)
+static void share_alike(const struct division *d, uint64_t total)
 {
     const uint64_t ranks = (uint64_t)d->boundaries + 1, part = total / ranks, rest = total % ranks;
-    d->each = part;
     for (int b = 0; b < d->boundaries; b++) {
         const uint64_t rank = (uint64_t)b + 1;
         d->share[b] = part * rank + rest * rank / ranks;

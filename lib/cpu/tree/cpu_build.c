@@ -149,7 +149,6 @@ static int make_kdtree(struct sap_cpu_tree *t, const struct given_look *look, st
                                     .signs = look->signs,
                                     .low = look->box.low,
                                     .high = look->box.high,
-                                    .cube = t->is_part ? &t->whole.cube : NULL,
                                     .leaf_size = t->settings.leaf_size,
                                     .levels = t->settings.walk == SAPPORO_WALK_STACKLESS ? 1 : 3};
     return sap_kd_build(&t->builder.kd, &in, made, threads);

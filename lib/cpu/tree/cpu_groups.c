@@ -5,7 +5,6 @@
 #include "base/team.h"
 #include "cpu/tree/cpu_tree.h"
 #include "engine/tree_options.h"
-#include "physics/tree_split.h"
 
 /* ---- which particles -------------------------------------------------------------- */
 
@@ -31,44 +30,18 @@ int sap_cpu_tree_cut_runs(int first, int n, int most, struct sap_cpu_group *grou
 }
 
 /*
- * Where nodes may share groups.  A part of a whole ends a group behind each of the largest nodes with fewer than UNIT
- * particles: members and interactions of its groups are then the same wherever the whole is divided, but in nodes at
- * the ends of the part.  Smaller nodes would leave small groups, whose forces have larger errors than those of one
- * tree.
- */
-enum { UNIT = 4 * SAP_SPLIT_LARGE };
-struct unit {
-    int end;  /* of the particles of the present node with fewer than UNIT */
-    int room; /* groups that have memory; 0: all nodes may share groups */
-};
-
-/* Whether groups from node k on begin anew: k is behind the present unit, and their number stays in the room. */
-static int begins_unit(const struct sap_kd_builder *b, int k, int n, int most, int groups, struct unit *u)
-{
-    const struct sap_kd_node *const node = &b->node[k];
-    if (node->first < u->end || (node->count >= UNIT && node->size > 1)) return 0;
-    u->end = node->first + node->count;
-    return groups + 2 * ((n - node->first) / most) + 2 < u->room; /* of groups that follow, two have more than `most` */
-}
-
-/*
  * Cuts a kd-tree: each of the largest nodes with at most `most` particles is in one group, and nodes that follow each
  * other share a group while they fit.  Bounds of such groups are smaller than those of runs of equal length, which cut
  * nodes in two, so forces need fewer interactions (docs/tree.md).
  */
-static int cut_nodes(const struct sap_cpu_tree *t, int most, struct sap_cpu_group *group)
+static int cut_nodes(const struct sap_kd_builder *b, int most, struct sap_cpu_group *group)
 {
-    const struct sap_kd_builder *const b = &t->builder.kd;
-    struct sap_tree_settings undivided = t->settings;
-    undivided.splits = 0;
-    struct unit unit = {.room = t->is_part ? (int)sap_tree_groups_most(&undivided, t->own.n) : 0};
-    int groups = 0, before = 0; /* before: groups that take no more particles */
+    int groups = 0;
     for (int k = 0; k < b->nodes;) {
         const struct sap_kd_node *const node = &b->node[k];
         const int leaf = node->size == 1;
-        if (begins_unit(b, k, t->own.n, most, groups, &unit)) before = groups;
         if (node->count <= most)
-            groups = before + add_particles(group + before, groups - before, node->first, node->count, most);
+            groups = add_particles(group, groups, node->first, node->count, most);
         else if (leaf)
             groups += sap_cpu_tree_cut_runs(node->first, node->count, most, group + groups);
         k += leaf || node->count <= most ? node->size : 1;
@@ -138,7 +111,7 @@ static int divide_groups(struct sap_cpu_tree *t, int groups, int threads)
 void sap_cpu_tree_cut_groups(struct sap_cpu_tree *t, int threads)
 {
     const int most = sap_tree_group_most(&t->settings), kd = t->settings.kind == SAPPORO_TREE_KDTREE;
-    int groups = kd ? cut_nodes(t, most, t->group) : cut_curve(t, most, t->group);
+    int groups = kd ? cut_nodes(&t->builder.kd, most, t->group) : cut_curve(t, most, t->group);
     if (t->settings.group_extent > 0) groups = divide_groups(t, groups, threads);
     for (int g = 0; g < groups; g++)
         for (int k = 0; k < t->group[g].count; k++) t->group_of[t->group[g].first + k] = g;
