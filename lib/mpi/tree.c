@@ -65,7 +65,7 @@ static int read_options(sapporo_mpi_tree *h, const sapporo_mpi_tree_options *giv
         return bad_option(h, SAPPORO_ERR_UNSUPPORTED, "softening must be Plummer's (0) for trees over ranks");
     if (!sap_gravity(h->options.gravitational_constant, &h->gravity))
         return bad_option(h, SAPPORO_ERR_ARGUMENT, "gravitational_constant: " SAP_GRAVITY_RANGE);
-    h->options.gravitational_constant = 1; /* the own tree gets masses that have been multiplied */
+    if (!sap_mpi_tree_is_alone(h)) h->options.gravitational_constant = 1; /* it gets masses that have been multiplied */
     return copy_pointed(h);
 }
 

@@ -362,7 +362,9 @@ static struct {
 
 static sapporo_job job_of(int n)
 {
-    return (sapporo_job){.ni = n,
+    static sapporo context = {.settings = {.gravity = 1}};
+    return (sapporo_job){.context = &context,
+                         .ni = n,
                          .room = LARGE,
                          .vectors = VECTORS,
                          .x = room.x,
