@@ -110,7 +110,12 @@ static void add_unit(char units[BODIES_REMARK], const char *unit, size_t length)
     const char *const there = strstr(units, term);
     const size_t used = strlen(units), behind = there ? strcspn(there, ",") : 0;
     if (there && (there == units || there[-1] == ' ') && behind == strlen(term)) return;
-    snprintf(units + used, BODIES_REMARK - used, "%s%s", used ? ", " : "", term);
+    const size_t at = used ? used + 2 : 0, room = at < BODIES_REMARK - 1 ? BODIES_REMARK - 1 - at : 0;
+    const size_t n = strlen(term) < room ? strlen(term) : room;
+    if (room == 0) return;
+    memcpy(units + used, ", ", at - used);
+    memcpy(units + at, term, n);
+    units[at + n] = '\0';
 }
 
 int snapshot_named_units(const char *comment, char units[BODIES_REMARK])
