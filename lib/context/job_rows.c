@@ -265,17 +265,24 @@ static int first_not_finite(const sapporo_job *j, int from, int to, const struct
     return -1;
 }
 
-/* Divides results, written to the caller, by the units of the job, and multiplies them by the gravitational constant.
- */
-static void unscale_block(const sapporo_job *j, int first, int n, const sapporo_result *r)
+/* Divides n numbers by units and multiplies them by the gravitational constant; returns whether any is not finite. */
+static int unscale(double *x, size_t n, int exponent, double gravity)
+{
+    sap_scale_sums(x, n, -exponent, gravity);
+    return any_carry(x, n, if_not_finite);
+}
+
+/* The same for results that were written to the caller. */
+static int unscale_block(const sapporo_job *j, int first, int n, const sapporo_result *r)
 {
     const struct sap_units *const u = &j->units;
     const double gravity = j->context->settings.gravity;
     double(*const rows[])[3] = {r->acc, r->jerk, r->snap, r->crackle};
-    if (r->pot) sap_scale_sums(r->pot + first, (size_t)n, -sap_units_potential(u), gravity);
+    int unusual = r->pot && unscale(r->pot + first, (size_t)n, sap_units_potential(u), gravity);
     for (int k = 0; k < j->vectors; k++)
-        if (rows[k]) sap_scale_sums(rows[k][first], 3 * (size_t)n, -sap_units_field(u, k), gravity);
+        unusual |= rows[k] && unscale(rows[k][first], 3 * (size_t)n, sap_units_field(u, k), gravity);
     if (r->nearest_r2) sap_scale(r->nearest_r2 + first, (size_t)n, -sap_units_square(u));
+    return unusual;
 }
 
 /* Writes rows first .. first + n - 1; returns whether any sum is not finite. */
@@ -294,12 +301,11 @@ static int write_block(const sapporo_job *j, int first, int n, const sapporo_res
     }
     if (r->nearest) memcpy(r->nearest + first, out->nearest + first, (size_t)n * sizeof *r->nearest);
     if (r->nearest_r2) memcpy(r->nearest_r2 + first, out->nearest_r2 + first, (size_t)n * sizeof *r->nearest_r2);
-    const int plain = are_plain(j);
-    if (!plain) unscale_block(j, first, n, r);
+    const int unusual = !are_plain(j) && unscale_block(j, first, n, r);
     if (j->nbad > 0)
         for (int i = first; i < first + n; i++)
             if (j->bad[i]) write_bad_row(r, i);
-    return carried(carry) || (!plain && first_not_finite(j, first, first + n, out) >= 0);
+    return carried(carry) || unusual;
 }
 
 static int write_rows(const sapporo_job *j, int from, int to, const sapporo_result *r,

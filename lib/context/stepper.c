@@ -249,7 +249,8 @@ static int give_all(sapporo_stepper *s, const sapporo_stepper_output *o)
     if (!status) status = give(s, o, SAP_STEP_A, o->acc);
     if (!status) status = give(s, o, SAP_STEP_POT, o->pot);
     if (!status) status = give(s, o, SAP_STEP_MASS, o->mass);
-    for (int k = 0; k < s->n && !status && o->mass; k++) o->mass[k] /= s->tree_settings.gravity;
+    const double gravity = s->tree_settings.gravity;
+    for (int k = 0; k < s->n && !status && o->mass && gravity != 1; k++) o->mass[k] /= gravity;
     if (!status) status = give_levels(s, o);
     if (status) return sap_stepper_failed(s, status, "outputs");
     if (o->label) memcpy(o->label, s->label, (size_t)s->n * sizeof *o->label);

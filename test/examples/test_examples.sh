@@ -157,18 +157,21 @@ for stars in 2 256; do
 done
 fails "leapfrog_g5.c" ./program
 
+# place(k, n) in awk: puts particle k of n into x[k, 1] to x[k, 3], by the formula of the heads of files; returns its radius
+plummer='function place(k, n,   r, z, f) {
+    r = 1 / sqrt(((k + 0.5) / n)^(-2 / 3) - 1)
+    z = (k + 0.5) * 0.61803398875; z = 2 * (z - int(z)) - 1
+    f = (k + 0.5) * 0.75487766625; f = 2 * atan2(0, -1) * (f - int(f))
+    x[k, 1] = r * sqrt(1 - z * z) * cos(f); x[k, 2] = r * sqrt(1 - z * z) * sin(f); x[k, 3] = r * z
+    return r
+}'
+
 # Particles by the formula of the file's head; the direct sum on particle n/2 by awk.  The error of its acceleration by
 # a tree with an opening angle of 0.5 is below a hundredth, that of its potential below a thousandth.
 compiled tree_force.c
 verdict $? "tree_force.c compiles alone"
-runs ./program 2000 && tail -n 1 "$work/out" | awk -v n=2000 '{
-        pi = atan2(0, -1)
-        for (k = 0; k < n; k++) {
-            r = 1 / sqrt(((k + 0.5) / n)^(-2 / 3) - 1)
-            z = (k + 0.5) * 0.61803398875; z = 2 * (z - int(z)) - 1
-            f = (k + 0.5) * 0.75487766625; f = 2 * pi * (f - int(f))
-            x[k, 1] = r * sqrt(1 - z * z) * cos(f); x[k, 2] = r * sqrt(1 - z * z) * sin(f); x[k, 3] = r * z
-        }
+runs ./program 2000 && tail -n 1 "$work/out" | awk -v n=2000 "$plummer"' {
+        for (k = 0; k < n; k++) place(k, n)
         for (j = 0; j < n; j++) if (j != n / 2) {
             r2 = 1e-4
             for (i = 1; i < 4; i++) r2 += (x[j, i] - x[n / 2, i])^2
@@ -192,16 +195,12 @@ verdict $? "tree_force.c: wrong use"
 # in four units of time; and the same lines where another stepper goes on from a file.
 compiled integrate.c
 verdict $? "integrate.c compiles alone"
-runs ./program 500 && awk -v n=500 '
+runs ./program 500 && awk -v n=500 "$plummer"'
     NR == 1 { told = $4 + 0 }
     /^time/ { lines++; bad += !($7 + 0 < 1e-3 && $7 + 0 > -1e-3) }
     END {
-        pi = atan2(0, -1)
         for (k = 0; k < n; k++) {
-            r = 1 / sqrt(((k + 0.5) / n)^(-2 / 3) - 1)
-            z = (k + 0.5) * 0.61803398875; z = 2 * (z - int(z)) - 1
-            f = (k + 0.5) * 0.75487766625; f = 2 * pi * (f - int(f))
-            x[k, 1] = r * sqrt(1 - z * z) * cos(f); x[k, 2] = r * sqrt(1 - z * z) * sin(f); x[k, 3] = r * z
+            r = place(k, n)
             e += r * r / (1 + r * r)^1.5 / (2 * n)
             for (j = 0; j < k; j++) {
                 r2 = 0.0025

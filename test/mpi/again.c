@@ -194,15 +194,23 @@ static void test_few_and_choice(void)
     model_free(&m);
 }
 
+/* Moves the first particles of a model away, and writes accelerations of this rank's: small ones, which make them dear.
+ */
+static struct particles_of_rank pick_dear(struct model *m, int dear, double *a)
+{
+    for (int i = 0; i < dear; i++) m->x[i][0] += 300;
+    const struct particles_of_rank mine = model_pick(m, IN_TURN);
+    for (int i = 0; i < mine.n; i++) a[i] = mine.number[i] < dear ? 1e-30 : 1e30;
+    return mine;
+}
+
 /* Particles that are dear, since small accelerations are given for them, and three times as many that are cheap. */
 static void test_division(sapporo_tree_kind kind)
 {
     enum { MANY = 12000, DEAR = MANY / 4 };
     struct model m = clusters(MANY);
     double *const a = calloc(MANY, sizeof *a);
-    for (int i = 0; i < DEAR; i++) m.x[i][0] += 300;
-    struct particles_of_rank mine = model_pick(&m, IN_TURN);
-    for (int i = 0; i < mine.n; i++) a[i] = mine.number[i] < DEAR ? 1e-30 : 1e30;
+    struct particles_of_rank mine = pick_dear(&m, DEAR, a);
     sapporo_tree_particles columns = columns_of(&mine.model, mine.n);
     columns.a = (sapporo_column){a, 0};
     const sapporo_tree_options o = options_of(kind, SAPPORO_MAC_ACCELERATION, SAPPORO_SP);
@@ -230,9 +238,7 @@ static void test_even_division(void)
     enum { MANY = 16384, GROUP = 64, DEAR = 7 * GROUP };
     struct model m = clusters(MANY);
     double *const a = calloc(MANY, sizeof *a);
-    for (int i = 0; i < DEAR; i++) m.x[i][0] += 300;
-    struct particles_of_rank mine = model_pick(&m, IN_TURN);
-    for (int i = 0; i < mine.n; i++) a[i] = mine.number[i] < DEAR ? 1e-30 : 1e30;
+    struct particles_of_rank mine = pick_dear(&m, DEAR, a);
     sapporo_tree_particles columns = columns_of(&mine.model, mine.n);
     columns.a = (sapporo_column){a, 0};
     sapporo_tree_options o = options_of(SAPPORO_TREE_OCTREE, SAPPORO_MAC_ACCELERATION, SAPPORO_SP);

@@ -54,13 +54,8 @@ echo "not reached"' >"$work/shared.sh"
 } >"$work/log"
 none "common.sh: the least of several runs, and the row"
 
-title="docs/measured-clients.md has the rows of docs/data/clients.csv (clients.py --write)"
-if command -v python3 >/dev/null 2>&1; then
-    python3 docs/figures/clients.py --check >"$work/log" 2>&1
-    verdict $? "$title"
-else
-    skipped "$title" "python3 is missing"
-fi
+python_checks "docs/measured-clients.md has the rows of docs/data/clients.csv (clients.py --write)" \
+    docs/figures/clients.py --check
 
 # The model for codes that have none: total mass, virial ratio.
 printf '#!/bin/sh\n. %s/test/clients/common.sh\nplummer 500\n' "$PWD" >"$work/model.sh"

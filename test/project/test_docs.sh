@@ -227,21 +227,11 @@ else
     skipped "$title" "python3 is missing"
 fi
 
-title="the data of docs/data are whole, and pages have the tables that they make (measurements.py --write)"
-if command -v python3 >/dev/null 2>&1; then
-    python3 docs/figures/measurements.py --check >"$work/log" 2>&1
-    verdict $? "$title"
-else
-    skipped "$title" "python3 is missing"
-fi
+python_checks "the data of docs/data are whole, and pages have the tables that they make (measurements.py --write)" \
+    docs/figures/measurements.py --check
 
-title="docs/tree.md, tree-errors.md and choose-tree.md have the errors and the drift that were recorded (tree_errors.py --write)"
-if command -v python3 >/dev/null 2>&1; then
-    python3 docs/figures/tree_errors.py --check >"$work/log" 2>&1
-    verdict $? "$title"
-else
-    skipped "$title" "python3 is missing"
-fi
+python_checks "docs/tree.md, tree-errors.md and choose-tree.md have the errors and the drift that were recorded (tree_errors.py --write)" \
+    docs/figures/tree_errors.py --check
 
 # ---- lengths
 

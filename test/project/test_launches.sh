@@ -88,20 +88,18 @@ done
 
 # ---- a launch that differs from its row
 
-# compiles ARGUMENTS: whether a launch of tree_keys with these arguments does
-compiles() {
-    cat >"$work/launch.c" <<END
-#include "gpu/tree/gpu_kernels.h"
-int f(const struct sap_gpu_session *s, const struct sap_gpu_tree_kernels *k, struct sap_primitives *p, struct sap_mem *m,
-      struct sap_gpu_tree t, struct sap_gpu_walk w);
-int f(const struct sap_gpu_session *s, const struct sap_gpu_tree_kernels *k, struct sap_primitives *p, struct sap_mem *m,
-      struct sap_gpu_tree t, struct sap_gpu_walk w)
-{
-    return (void)k, (void)p, (void)m, (void)t, (void)w, sap_launch_tree_keys($1);
-}
-END
+# compiles_call HEADER PARAMETERS CALL: whether a function with these parameters that makes the call does
+compiles_call() {
+    printf '#include "%s"\nint f(%s);\nint f(%s) { return %s; }\n' "$1" "$2" "$2" "$3" >"$work/launch.c"
     # shellcheck disable=SC2086 # CC may have arguments
     $cc -std=c11 -Wall -Werror -Iinclude -Ilib -fsyntax-only "$work/launch.c" >"$work/log" 2>&1
+}
+
+# compiles ARGUMENTS: whether a launch of tree_keys with these arguments does
+compiles() {
+    compiles_call gpu/tree/gpu_kernels.h "const struct sap_gpu_session *s, const struct sap_gpu_tree_kernels *k,
+        struct sap_primitives *p, struct sap_mem *m, struct sap_gpu_tree t, struct sap_gpu_walk w" \
+        "(void)k, (void)p, (void)m, (void)t, (void)w, sap_launch_tree_keys($1)"
 }
 
 compiles 's, k, 1, m, m, t, 2'
@@ -121,18 +119,9 @@ END
 
 # compiles_sums ARGUMENTS: whether a launch of the kernel that predicts does
 compiles_sums() {
-    cat >"$work/launch.c" <<END
-#include "gpu/gpu_direct_launch.h"
-int f(const struct sap_gpu_grid *g, const struct sap_gpu_kernels *k, struct sap_mem *m, struct sap_gpu_force f,
-      struct sap_gpu_batch b);
-int f(const struct sap_gpu_grid *g, const struct sap_gpu_kernels *k, struct sap_mem *m, struct sap_gpu_force f,
-      struct sap_gpu_batch b)
-{
-    return (void)g, (void)k, (void)m, (void)f, (void)b, sap_direct_predict($1);
-}
-END
-    # shellcheck disable=SC2086 # CC may have arguments
-    $cc -std=c11 -Wall -Werror -Iinclude -Ilib -fsyntax-only "$work/launch.c" >"$work/log" 2>&1
+    compiles_call gpu/gpu_direct_launch.h "const struct sap_gpu_grid *g, const struct sap_gpu_kernels *k, struct sap_mem *m,
+        struct sap_gpu_force f, struct sap_gpu_batch b" \
+        "(void)g, (void)k, (void)m, (void)f, (void)b, sap_direct_predict($1)"
 }
 
 compiles_sums 'g, k->predict, m, m, f'

@@ -39,3 +39,15 @@ none() { [ ! -s "$work/log" ]; verdict $? "$1"; }
 
 # skipped TITLE REASON
 skipped() { echo "ok - $1 # SKIP $2"; }
+
+# python_checks TITLE SCRIPT ARGUMENT...: a test that passes if a program in Python does
+python_checks() {
+    tap_title=$1
+    shift
+    if command -v python3 >/dev/null 2>&1; then
+        python3 "$@" >"$work/log" 2>&1
+        verdict $? "$tap_title"
+    else
+        skipped "$tap_title" "python3 is missing"
+    fi
+}
