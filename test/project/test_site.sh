@@ -58,14 +58,12 @@ fi
 
 # ---- figures
 
-if command -v python3 >/dev/null 2>&1; then
-    python3 docs/figures/data.py >"$work/log" 2>&1
-    verdict $? "data of figures say machine, date, commit; figures of pages are the same; figures were drawn from the data"
-    python3 docs/figures/kinds.py --check >"$work/log" 2>&1
-    verdict $? "the tables of octrees and kd-trees in docs/tree-errors.md are those of the recorded data"
-    python3 docs/figures/gothic.py check >"$work/log" 2>&1
-    verdict $? "table 3 of docs/gothic.md is that of the recorded data"
-    python3 -c '
+python_checks "data of figures say machine, date, commit; figures of pages are the same; figures were drawn from the data" \
+    docs/figures/data.py
+python_checks "the tables of octrees and kd-trees in docs/tree-errors.md are those of the recorded data" \
+    docs/figures/kinds.py --check
+python_checks "table 3 of docs/gothic.md is that of the recorded data" docs/figures/gothic.py check
+python_checks "times that were disturbed are not drawn, and a figure that its page has not is found" -c '
 import sys
 sys.path.insert(0, "docs/figures")
 import data
@@ -79,9 +77,8 @@ table = data.Table("t", {"page": "docs/measurements.md", "section": "One NVIDIA 
     {"low": 2.7e10, "high": 2.9e10, "case": "N = 1,024", "quote": "2.8e10 to 2.9e10"},
     {"low": 2.8e10, "high": 2.9e10, "case": "N = 4,096", "quote": "2.8e10 to 2.9e10"}])
 assert len(list(data.check_quotes(table))) == 2, list(data.check_quotes(table))
-' >"$work/log" 2>&1
-    verdict $? "times that were disturbed are not drawn, and a figure that its page has not is found"
-    cat >"$work/bad.csv" <<TEXT
+'
+cat >"$work/bad.csv" <<TEXT
 # title: A machine
 # machine: of a test
 # note: Sums: a note
@@ -96,7 +93,7 @@ Sums: words,,,,fast,,,s
 Sums: date,,,yesterday,1,,,s
 Sums: commit,,some,,1,,,s
 TEXT
-    python3 -c '
+python_checks "faults of recorded measurements, and tables that pages lack, are found; summaries have two digits" -c '
 import sys
 sys.path.insert(0, "docs/figures")
 import measurements as m
@@ -113,17 +110,12 @@ assert any("no page has the table unused" in f for f in faults) and any("no tabl
 row = {"median": "2.55", "least": "", "unit": "ms"}
 assert [m.measured(dict(row, median=v)) for v in ("2.55", "23 to 25", "262", "6974")] == ["2.6 ms", "23 to 25 ms", "260 ms", "7,000 ms"]
 assert m.measured({"median": "103098", "least": "", "unit": "us"}) == "100 ms" and m.grouped("6974") == "6,974"
-' "$work" >"$work/log" 2>&1
-    verdict $? "faults of recorded measurements, and tables that pages lack, are found; summaries have two digits"
-else
-    skipped "data of figures" "python3 is missing"
-fi
+' "$work"
 
 # ---- formulas
 
-if command -v python3 >/dev/null 2>&1; then
-    # shellcheck disable=SC2016 # no expansion wanted
-    python3 -c '
+# shellcheck disable=SC2016 # no expansion wanted
+python_checks "formulas stay as they are, and the style sheet that draws them has its fonts inside" -c '
 import sys
 sys.path.insert(0, "docs/site")
 import pages
@@ -134,17 +126,11 @@ assert site("so:\n\n" + formula + "\n\nand") == "so:\n\n" + formula + "\n\nand"
 assert site("```sh\n$$\n```\n[a](b.md)") == "```sh\n$$\n```\na (`b.md`)", site("```sh\n$$\n```\n[a](b.md)")
 sheet = pages.with_fonts("docs/site/assets/katex/katex.min.css")
 assert sheet.count("@font-face") == sheet.count("data:font/woff2") == 9 and "url(fonts" not in sheet, sheet[:300]
-' >"$work/log" 2>&1
-    verdict $? "formulas stay as they are, and the style sheet that draws them has its fonts inside"
-else
-    skipped "formulas" "python3 is missing"
-fi
+'
 
 # ---- notebooks
 
-title="notebooks become pages, with all cells, texts and figures that they store"
-if command -v python3 >/dev/null 2>&1; then
-    python3 -B - "$work/notebooks" >"$work/log" 2>&1 <<'END'
+python_checks "notebooks become pages, with all cells, texts and figures that they store" -B - "$work/notebooks" <<'END'
 import glob, json, os, sys
 sys.path.insert(0, "docs/site")
 import notebooks, pages
@@ -169,10 +155,6 @@ for path in found:
     assert site[path] == f"notebook-{name}.md" and pages.link_target("docs/python.md", f"notebooks/{name}.ipynb", site) == site[path]
     assert pages.link_target(path, "../numerics.md", site) == "numerics.md"
 END
-    verdict $? "$title"
-else
-    skipped "$title" "python3 is missing"
-fi
 
 # ---- commands of pages
 
