@@ -32,7 +32,7 @@ struct sap_targets {
 /* When a context last read all particles to choose its units, and for which force. */
 struct sap_looked {
     int valid; /* 0: never, or the particles have changed much since */
-    int nj, farthest, size, pace;
+    int nj, farthest, fastest, size, pace;
     double common, most;        /* as in sap_targets */
     int targets[2], by_targets; /* exponents of their coordinates and velocities, and whether these have decided */
     double faint;

@@ -273,6 +273,7 @@ static void look(sapporo *c, int nj, const struct sap_targets *targets)
     c->looked = (struct sap_looked){.valid = 1,
                                     .nj = nj,
                                     .farthest = s.derivative[0].most,
+                                    .fastest = sap_spread_fastest(&s),
                                     .common = targets->common,
                                     .most = targets->most,
                                     .targets = {of_targets[0], of_targets[1]},
@@ -341,11 +342,22 @@ static void copy_particle(const struct sap_units *u, const struct sap_jparticle 
     sap_fp_leave(callers);
 }
 
+/* A particle that is much faster than all that units were chosen for may need others. */
+static void note_fast(sapporo *c, const struct sap_jparticle *p)
+{
+    for (int k = 1; k < SAP_DERIVATIVES_MOST; k++)
+        for (int axis = 0; axis < 3 && p->derivative[k]; axis++) {
+            const int rate = sap_exponent_of_rate(sap_exponent(p->derivative[k][axis]), c->looked.size, k);
+            if (rate > c->looked.fastest + SAP_UNITS_STEP / 4) c->looked.valid = 0;
+        }
+}
+
 const struct sap_jparticle *sap_context_in_units(sapporo *c, const struct sap_jparticle *p, struct sap_jparticle *own,
                                                  double (*to)[3])
 {
     if (sap_units_are_plain(&c->units)) return p;
     if (fits(&c->units, p)) {
+        note_fast(c, p);
         copy_particle(&c->units, p, own, to);
         return own;
     }

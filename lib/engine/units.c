@@ -248,10 +248,25 @@ static int over(int a, int b) { return a >= 0 ? (a + b - 1) / b : -(-a / b); }
 static int rate_of(const struct sap_spread *s, int size, int order)
 {
     int rate = SAP_UNITS_NONE;
-    for (int k = 1; k < order / 2; k++)
-        if (s->pace[k] != SAP_UNITS_NONE) rate = larger(rate, over(s->pace[k] - size, k));
+    for (int k = 1; k < order / 2; k++) rate = larger(rate, sap_exponent_of_rate(s->pace[k], size, k));
     return rate;
 }
+
+int sap_exponent_of_rate(int exponent, int size, int k)
+{
+    return exponent == SAP_UNITS_NONE ? exponent : over(exponent - size, k);
+}
+
+int sap_spread_fastest(const struct sap_spread *s)
+{
+    int rate = SAP_UNITS_NONE;
+    for (int k = 1; k < SAPPORO_DERIVATIVES; k++)
+        rate = larger(rate, sap_exponent_of_rate(s->derivative[k].most, s->size, k));
+    return rate;
+}
+
+/* The rate up to which particles stay as they are: terms have products of as many derivatives as the order has. */
+static int highest_rate(int order) { return order == 4 ? 45 : 30; }
 
 static int is_within(int exponent, int least, int most)
 {
@@ -269,8 +284,7 @@ static int is_plain_at(const struct sap_spread *s, int size)
 int sap_spread_is_plain(const struct sap_spread *s, int order)
 {
     /* of two very different halves, the one that fits stays as it is, and the other one is told of */
-    const int fast = order == 4 ? 45 : 30;     /* terms have products of as many as the order has */
-    const int slow = order == 4 ? -90 : -fast; /* a jerk has velocities, a snap their squares */
+    const int fast = highest_rate(order), slow = order == 4 ? -90 : -fast; /* a jerk has velocities, a snap squares */
     return (is_plain_at(s, s->size) || is_plain_at(s, s->inner)) && is_within(rate_of(s, 0, order), slow, fast);
 }
 
@@ -290,6 +304,18 @@ static int mass_unit(const struct sap_spread *s, int size)
     const int light = -100 + 3 * larger(size, 0) + (s->heavy - s->light);
     const int wanted = larger(best, light < most ? light : most);
     return on_grid(wanted - s->heavy);
+}
+
+/*
+ * Returns the exponent for times, where most particles move at this rate: near it, or above if the fastest need it, as
+ * long as most keep their digits.
+ */
+static int time_unit(const struct sap_spread *s, int rate, int order)
+{
+    const int room = order == 4 ? 90 : order == 6 ? 60 : 40; /* a snap has squares of velocities, a crackle cubes */
+    const int most = on_grid(rate + room), fast = sap_spread_fastest(s) - highest_rate(order);
+    const int wanted = larger(on_grid(rate), SAP_UNITS_STEP * over(fast, SAP_UNITS_STEP));
+    return wanted < most ? wanted : most;
 }
 
 static int holds(const struct sap_span *s, int exponent, int limit)
@@ -313,7 +339,7 @@ struct sap_units sap_spread_units(const struct sap_spread *s, int order)
     const int size = s->size, rate = rate_of(s, size, order);
     u.length = on_grid(-size);
     if (s->heavy != SAP_UNITS_NONE) u.mass = mass_unit(s, size + u.length);
-    if (order > 2 && is_within(rate, -400, 400) && rate != SAP_UNITS_NONE) u.time = on_grid(rate);
+    if (order > 2 && is_within(rate, -400, 400) && rate != SAP_UNITS_NONE) u.time = time_unit(s, rate, order);
     return sap_spread_fits_double(s, &u) ? u : (struct sap_units){0, 0, 0};
 }
 

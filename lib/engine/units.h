@@ -148,6 +148,12 @@ int sap_spread_is_plain(const struct sap_spread *s, int order);
  */
 struct sap_units sap_spread_units(const struct sap_spread *s, int order);
 
+/* The exponent of the rate that derivative k of this exponent gives to a particle at that size of places. */
+int sap_exponent_of_rate(int exponent, int size, int k);
+
+/* The same of the fastest particle, by all derivatives that it is predicted with; SAP_UNITS_NONE: all are at rest. */
+int sap_spread_fastest(const struct sap_spread *s);
+
 /* Whether double holds all numbers in these units, with all their digits. */
 int sap_spread_fits_double(const struct sap_spread *s, const struct sap_units *u);
 

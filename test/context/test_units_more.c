@@ -486,6 +486,99 @@ static void fast_targets(void **state)
     }
 }
 
+/* Sources on the axes that move a little, but the last much faster: by its velocity, or by a high derivative. */
+enum { STILL = 40 };
+struct still {
+    double d[STILL][SAPPORO_DERIVATIVES][3], mass[STILL];
+};
+
+static struct still *new_still(double slow, int high)
+{
+    static const double speed[] = {0, 1e4, 0, 1e12, 0, 1e15, 0, 1e18};
+    struct still *const s = zeroed(1, sizeof *s);
+    for (int j = 0; j < STILL; j++) {
+        s->d[j][0][j % 3] = j;
+        s->mass[j] = 1 + j % 2;
+        s->d[j][1][j % 2] = slow * (j % 5 - 1);
+    }
+    s->d[STILL - 1][high][0] = speed[high];
+    return s;
+}
+
+/* Stores the sources from `first` on. */
+static void store_still(sapporo *c, const struct still *s, int first)
+{
+    sapporo_particles some = {.size = sizeof some, .mass = {s->mass + first, 0}};
+    for (int k = 0; k < SAPPORO_DERIVATIVES; k++) some.derivative[k] = (sapporo_column){s->d[first][k], sizeof s->d[0]};
+    assert_int_equal(sapporo_set_particles(c, first, STILL - first, &some), SAPPORO_OK);
+}
+
+/* Positions and velocities of sources at time t. */
+static void predict_still(const struct still *s, double t, double (*x)[3], double (*v)[3])
+{
+    for (int j = 0; j < STILL; j++)
+        for (int axis = 0; axis < 3; axis++) {
+            long double term = 1, sum[2] = {0};
+            for (int k = 0; k < SAPPORO_DERIVATIVES; k++, term *= (long double)t / k) {
+                sum[0] += s->d[j][k][axis] * term;
+                sum[1] += k + 1 < SAPPORO_DERIVATIVES ? s->d[j][k + 1][axis] * term : 0;
+            }
+            x[j][axis] = (double)sum[0];
+            v[j][axis] = (double)sum[1];
+        }
+}
+
+/* Stores the sources, the fast one last if `late`, and compares the jerk on the first row, which is no source. */
+static void check_still(const char *name, sapporo *c, struct still *s, int high, int late)
+{
+    const double t = 0.25;
+    const sapporo_request request = {.size = sizeof request, .nj = STILL, .ni = 1, .x = {s->d[0][0], 0}};
+    double x[STILL][3], v[STILL][3], *const fast = &s->d[STILL - 1][high][0], speed = *fast;
+    long double want[3];
+    struct rows r;
+    assert_int_equal(sapporo_set_time(c, t), SAPPORO_OK);
+    if (late) {
+        *fast = 0;
+        store_still(c, s, 1);
+        force(c, &request, &r, 1);
+        *fast = speed;
+    }
+    store_still(c, s, late ? STILL - 1 : 1);
+    force(c, &request, &r, 1);
+    predict_still(s, t, x, v);
+    const long double size = jerk_there(x, v, s->mass, STILL, s->d[0][2], want);
+    for (int a = 0; a < 3; a++)
+        if (!(fabsl(r.jerk[0][a] - want[a]) <= 1e-6 * size))
+            fail_msg("%s, late %d: jerk %g, should be %Lg", name, late, r.jerk[0][a], want[a]);
+}
+
+/*
+ * Sources at rest or nearly so do not have the unit of times to themselves where another is much faster, be it there
+ * when units are chosen or stored later.
+ */
+static void fast_source(void **state)
+{
+    static const double slow[] = {1e-20, 1e-15, 1e-30};
+    (void)state;
+    for (int run = 0; run < 3 * 3 * 3 * 4; run++) {
+        const int order = 4 + 2 * (run % 3), high = run / 3 % 2 ? 1 : order == 4 ? 3 : order - 1, late = run / 6 % 2;
+        const sapporo_precision precision = SAPPORO_SP + run / 12 % 3;
+        const sapporo_options options = {
+            .size = sizeof options, .order = order, .precision = precision, .backend = SAPPORO_BACKEND_CPU};
+        if (order > 4 && precision == SAPPORO_SP) continue;
+        if (order > 6 && precision == SAPPORO_DS && slow[run / 36] < 1e-25) continue; /* crackles span too much */
+        struct still *const s = new_still(slow[run / 36], high);
+        char name[80];
+        sapporo *c;
+        snprintf(name, sizeof name, "order %d, precision %d, slow %g, derivative %d", order, precision, slow[run / 36],
+                 high);
+        assert_int_equal(sapporo_open(&options, &c), SAPPORO_OK);
+        check_still(name, c, s, high, late);
+        sapporo_close(c);
+        free(s);
+    }
+}
+
 /* Masses that span what single precision holds are right; beyond, one warning names the remedy. */
 static void spans_of_masses(void **state)
 {
@@ -620,6 +713,7 @@ int main(void)
         cmocka_unit_test(batches),       cmocka_unit_test(neighbours),      cmocka_unit_test(regular_forces),
         cmocka_unit_test(spline_forces), cmocka_unit_test(reading),         cmocka_unit_test(beyond_nj),
         cmocka_unit_test(mixed),         cmocka_unit_test(spans_of_masses), cmocka_unit_test(large_softening),
-        cmocka_unit_test(faint_force),   cmocka_unit_test(fast_targets),    cmocka_unit_test(after_clearing)};
+        cmocka_unit_test(faint_force),   cmocka_unit_test(fast_targets),    cmocka_unit_test(fast_source),
+        cmocka_unit_test(after_clearing)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
