@@ -1,6 +1,7 @@
 /*
  * test_galaxy.c - models of galaxies: masses, forces, Toomre's Q, and an equilibrium that lasts.
  */
+#define _POSIX_C_SOURCE 200809L /* setenv */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -109,6 +110,28 @@ static void test_requests(void **state)
     request.kind = CLUSTER_DISC;
     request.height = 0;
     refused(request, "height");
+}
+
+/* Blocks of particles have random numbers of their own, so that threads make the same galaxy. */
+static void test_threads(void **state)
+{
+    enum { N = 5000, RUNS = 4 };
+    static const char *const threads[RUNS] = {"1", "2", "3", "64"};
+    (void)state;
+    cluster_request request = cluster_default();
+    bodies set[RUNS];
+    message why;
+    request.kind = CLUSTER_ANDROMEDA;
+    request.n = N;
+    for (int r = 0; r < RUNS; r++) {
+        setenv("OMP_NUM_THREADS", threads[r], 1);
+        assert_int_equal(cluster_make(&request, &set[r], &why), 0);
+        assert_memory_equal(set[r].x, set[0].x, N * sizeof *set->x);
+        assert_memory_equal(set[r].v, set[0].v, N * sizeof *set->v);
+    }
+    unsetenv("OMP_NUM_THREADS");
+    for (int k = 1; k < N; k++) assert_memory_not_equal(set[0].x[k], set[0].x[k - 1], sizeof *set->x);
+    for (int r = 0; r < RUNS; r++) bodies_free(&set[r]);
 }
 
 /* ---- spheres ---- */
@@ -417,10 +440,10 @@ static void test_equilibrium(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_numbers),         cmocka_unit_test(test_requests),
-        cmocka_unit_test(test_hernquist_alone), cmocka_unit_test(test_disc_force),
-        cmocka_unit_test(test_disc_structure),  cmocka_unit_test(test_disc_model),
-        cmocka_unit_test(test_equilibrium),
+        cmocka_unit_test(test_numbers),    cmocka_unit_test(test_requests),
+        cmocka_unit_test(test_threads),    cmocka_unit_test(test_hernquist_alone),
+        cmocka_unit_test(test_disc_force), cmocka_unit_test(test_disc_structure),
+        cmocka_unit_test(test_disc_model), cmocka_unit_test(test_equilibrium),
     };
     return cmocka_run_group_tests_name("galaxy", tests, NULL, NULL);
 }

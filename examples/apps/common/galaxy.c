@@ -3,6 +3,7 @@
  */
 #include "galaxy.h"
 #include "disc.h"
+#include "parallel.h"
 
 #include <stdlib.h>
 
@@ -41,13 +42,44 @@ void galaxy_count(const galaxy_shape *shape, int n, int count[GALAXY_SPHERES + 1
     count[0] += left;
 }
 
-static void place(bodies *set, const int count[GALAXY_SPHERES + 1], const spheres *tables, const disc *flat,
-                  rng *source)
+/* Particles that are placed by several threads: blocks of BLOCK, each with random numbers of its own. */
+enum { BLOCK = 1024 };
+typedef struct placing {
+    bodies *set;
+    const int *count;
+    const spheres *tables;
+    const disc *flat;
+    uint64_t seed;
+    int threads;
+} placing;
+
+/* Component of particle k; GALAXY_SPHERES: the disc. */
+static int component_of(const int count[GALAXY_SPHERES + 1], int k)
 {
-    int k = 0;
-    for (int c = 0; c < GALAXY_SPHERES; c++)
-        for (int m = 0; m < count[c]; m++, k++) spheres_particle(tables, c, source, set->x[k], set->v[k]);
-    for (; k < set->n; k++) disc_particle(flat, source, set->x[k], set->v[k]);
+    int c = 0;
+    while (c < GALAXY_SPHERES && k >= count[c]) k -= count[c++];
+    return c;
+}
+
+static void place_block(const placing *of, int block)
+{
+    rng own;
+    const bodies *const set = of->set;
+    const int from = block * BLOCK, end = set->n - from < BLOCK ? set->n : from + BLOCK;
+    rng_seed(&own, of->seed, (uint64_t)block);
+    for (int k = from; k < end; k++) {
+        const int c = component_of(of->count, k);
+        if (c < GALAXY_SPHERES)
+            spheres_particle(of->tables, c, &own, set->x[k], set->v[k]);
+        else
+            disc_particle(of->flat, &own, set->x[k], set->v[k]);
+    }
+}
+
+static void place_share(void *argument, int share)
+{
+    const placing *const of = argument;
+    for (int block = share; block <= (of->set->n - 1) / BLOCK; block += of->threads) place_block(of, block);
 }
 
 /*
@@ -73,7 +105,8 @@ int galaxy_make(bodies *set, const galaxy_shape *shape, rng *source)
     if (flat) {
         galaxy_count(shape, set->n, count);
         for (int k = 0; k < set->n; k++) set->mass[k] = total_mass(shape) / set->n;
-        place(set, count, tables, flat, source);
+        placing of = {set, count, tables, flat, rng_next(source), parallel_threads()};
+        parallel_run(of.threads, place_share, &of);
         stop(set);
     }
     const int status = flat ? 0 : -1;

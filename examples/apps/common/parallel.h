@@ -1,6 +1,6 @@
 /*
- * parallel.h - work of the programs themselves on several threads: text of snapshots, exact sums.  Forces have the
- * library's own threads.
+ * parallel.h - work of the programs themselves on several threads: text of snapshots, galaxies, exact sums.  Forces
+ * have the library's own threads.
  */
 #ifndef COMMON_PARALLEL_H
 #define COMMON_PARALLEL_H
