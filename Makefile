@@ -33,6 +33,7 @@ endif
 FFLAGS   ?= -O2
 SANITIZE ?=
 OPENMP   ?= $(if $(findstring thread,$(SANITIZE)),0,1)
+THREADS  ?= own
 WERROR   ?= 0
 FAULTS   ?= 0
 V        ?= 0
@@ -81,16 +82,29 @@ FAULTS_DEFINED := -DSAP_FAULTS=1 -fPIC
 FAULTS_SOURCE  := test/support/faulty_driver.c test/support/faulty_environment.c
 endif
 
+# Threads of the library: its own, or those of the compiler's OpenMP run time, of which a client with OpenMP has one set.
+ifeq ($(THREADS),openmp)
+OTHER_TEAM := lib/base/team.c
+TEAM_FLAGS := -fopenmp
+ifeq ($(OPENMP_FLAGS)$(filter $(NO_COMPILER),$(MAKECMDGOALS)),)
+$(error THREADS=openmp: $(CC) has no OpenMP)
+endif
+else
+ifneq ($(THREADS),own)
+$(error THREADS is own or openmp, not '$(THREADS)')
+endif
+OTHER_TEAM := lib/base/team_openmp.c
+endif
+
 COMMON := -std=c11 $(WARNINGS) $(call safe,$(CFLAGS)) $(ARITHMETIC) $(SANITIZE_FLAGS) \
           $(FAULTS_DEFINED) -Iinclude $(CPPFLAGS)
 FLAGS_lib      := -Ilib -Icpu_sse $(PATHS_DEFINED) -fPIC -fvisibility=hidden
 FLAGS_cpu_sse  := $(FLAGS_lib) $(KERNEL_OPTIMISE) $(KERNEL_FLAGS)
 # Small examples get what a user's own program gets.
 FLAGS_examples :=
-FLAGS_apps     := -Iexamples/apps/common -Ilib
-# Only tests use OpenMP, as clients do.  Without it its pragmas are known to be unknown.
-FLAGS_test     := -Ilib -Icpu_sse $(PATHS_DEFINED) $(FLAGS_apps) -Itest/support \
-                  $(or $(OPENMP_FLAGS),-Wno-unknown-pragmas)
+# Programs and tests use OpenMP, as clients do.  Without it its pragmas are known to be unknown.
+FLAGS_apps     := -Iexamples/apps/common -Ilib $(or $(OPENMP_FLAGS),-Wno-unknown-pragmas)
+FLAGS_test     := -Ilib -Icpu_sse $(PATHS_DEFINED) $(FLAGS_apps) -Itest/support
 
 # The reference of the tests is most of their time: it is always optimised, and sanitizers look at what it calls alone.
 REFERENCE_FLAGS := $(if $(SANITIZE),-O2 -fno-sanitize=all)
@@ -103,11 +117,11 @@ SCALAR_FLAGS := $(if $(KERNEL_OPTIMISE),-O1) \
 
 isa   = $(if $(filter %_avx512.c,$1),$(AVX512_FLAGS),$(if $(filter %_avx2.c,$1),$(AVX2_FLAGS)))
 # The CPU engine outside of its kernels: loops over three axes, which -O2 of gcc does not unroll.
-own   = $(if $(filter lib/cpu/%,$1),$(KERNEL_OPTIMISE)) $(if $(filter %_scalar.c,$1),$(SCALAR_FLAGS),$(if $(filter %/reference.c,$1),$(REFERENCE_FLAGS))) \
+own   = $(if $(filter lib/base/team_openmp.c,$1),-fopenmp) $(if $(filter lib/cpu/%,$1),$(KERNEL_OPTIMISE)) $(if $(filter %_scalar.c,$1),$(SCALAR_FLAGS),$(if $(filter %/reference.c,$1),$(REFERENCE_FLAGS))) \
         $(if $(filter examples/apps/%,$1),$(FLAGS_apps)) $(if $(filter $(HDF5_SOURCES),$1),$(HDF5_DEFINED)) $(if $(filter test/mpi/% test/fuzz/ranks/% test/fuzz/planted/ranks.c lib/mpi/% $(MPI_APPS),$1),$(filter -I%,$(MPI_ID))) $(if $(filter test/fuzz/ranks/%,$1),-Itest/mpi)
 flags = $(COMMON) $(FLAGS_$(firstword $(subst /, ,$1))) $(isa) $(own)
 
-LINK_FLAGS = $(call safe,$(CFLAGS)) $(SANITIZE_FLAGS) $(LDFLAGS)
+LINK_FLAGS = $(call safe,$(CFLAGS)) $(SANITIZE_FLAGS) $(TEAM_FLAGS) $(LDFLAGS)
 LIBS      := $(LIB_DL) -lpthread -lm
 comma     := ,
 
@@ -138,7 +152,7 @@ BESIDE :=
 endif
 
 B := build/$(call hash,$(CC) $(CC_ID) $(COMMON) $(FLAGS_cpu_sse) $(SCALAR_FLAGS) $(REFERENCE_FLAGS) $(AVX2_FLAGS) $(AVX512_FLAGS) $(LDFLAGS) $(FC) $(FFLAGS) \
-     $(CUDA_DIR) $(OPENMP_FLAGS)$(if $(RPATH),, no search path))
+     $(CUDA_DIR) $(OPENMP_FLAGS) $(TEAM_FLAGS)$(if $(RPATH),, no search path))
 
 # ---- sources: new files are picked up by their place ---------------------------------------
 
@@ -146,7 +160,7 @@ B := build/$(call hash,$(CC) $(CC_ID) $(COMMON) $(FLAGS_cpu_sse) $(SCALAR_FLAGS)
 BESIDE_SOURCES := $(wildcard lib/api/nbody6/*.c lib/api/sixth/*.c lib/api/sphgrav/*.c)
 MPI_SOURCES    := $(sort $(wildcard lib/mpi/*.c))
 MPI_APPS       := examples/apps/galaxy_mpi.c examples/apps/hermite4_mpi.c
-LIB_SOURCES  := $(sort $(filter-out $(BESIDE_SOURCES) $(MPI_SOURCES),$(wildcard lib/*.c lib/*/*.c lib/*/*/*.c)) \
+LIB_SOURCES  := $(sort $(filter-out $(BESIDE_SOURCES) $(MPI_SOURCES) $(OTHER_TEAM),$(wildcard lib/*.c lib/*/*.c lib/*/*/*.c)) \
                 $(filter-out %_instance.c,$(wildcard cpu_sse/*.c))) $(FAULTS_SOURCE)
 # Small examples are single files; larger programs share the parts in examples/apps/common.  Built programs of both
 # lie in examples/, without the suffix.
@@ -268,7 +282,7 @@ $(B)/examples/libcommon.a: $(call objects,$(COMMON_PARTS) $(COMMON_BASE))
 	@mkdir -p $(@D) && rm -f $@
 	$(Q)$(AR) qcs $@ $^
 
-link_program    = $(CC) $(LINK_FLAGS) -o $@ $(filter %.o %.a,$^) -L$(B)/lib -lsapporo $(RPATH) $(if $(filter %/libcommon.a,$^),$(HDF5_LINKED)) $(LIBS)
+link_program    = $(CC) $(LINK_FLAGS) $(if $(filter %/libcommon.a,$^),$(OPENMP_FLAGS)) -o $@ $(filter %.o %.a,$^) -L$(B)/lib -lsapporo $(RPATH) $(if $(filter %/libcommon.a,$^),$(HDF5_LINKED)) $(LIBS)
 
 $(EXAMPLES:%.c=$(B)/%): %: %.o | $(SAPPORO_LINKED)
 	$(call say,LINK,$(@:$(B)/%=%))
@@ -374,7 +388,8 @@ help:
 	@echo 'CUDA=0, CUDA_ARCHS=ends  no GPU kernels; only for the oldest and newest GPUs (docs/building.md)'
 	@echo 'make cuda-budget         records what registers the GPU kernels take'
 	@echo 'make digest              records the bits of results on this machine (docs/contributing.md)'
-	@echo 'SANITIZE=                address,undefined or thread; OPENMP=0: tests without OpenMP'
+	@echo 'SANITIZE=                address,undefined or thread; OPENMP=0: programs and tests without OpenMP'
+	@echo 'THREADS=openmp           threads of the OpenMP run time in place of the library'"'"'s own (docs/building.md)'
 	@echo 'HDF5=0                   sample programs without snapshots in HDF5; HDF5=1: an error if there is no libhdf5'
 	@echo 'FAULTS=1                 driver calls that fail on demand, to test clients (docs/contributing.md)'
 	@echo 'WERROR=1                 all warnings, as errors; V=1 shows the commands'

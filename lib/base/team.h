@@ -6,8 +6,8 @@
  * in chunks (sap_items_take).  So a worker that comes late finds no work, and the caller waits only for workers that
  * have begun.  If threads cannot be created, or several regions share the workers, fewer threads compute.
  *
- * Workers block all signals.  Workers and caller compute in a clean floating-point environment.
- * docs/internals.md ("Locks and threads") says why the library does not use OpenMP.
+ * Workers block all signals.  Workers and caller compute in a clean floating-point environment.  With THREADS=openmp
+ * regions run on the compiler's OpenMP run time (team_openmp.c); docs/internals.md ("The team") says why not by default.
  */
 #ifndef SAP_TEAM_H
 #define SAP_TEAM_H
@@ -31,7 +31,7 @@ typedef void sap_team_work(void *argument, int thread);
  */
 void sap_team_run(int threads, sap_team_work *work, void *argument);
 
-/* 1 in a thread that is inside a region. */
+/* 1 in a thread that is inside a region, or that may begin none. */
 int sap_team_inside(void);
 
 /* The numbers 0 .. n-1, which threads take in chunks: each thread takes the next chunk when it has finished one. */
@@ -63,6 +63,9 @@ typedef void sap_team_range(void *argument, ptrdiff_t from, ptrdiff_t to);
  * thread there is a single chunk.
  */
 void sap_team_for(int threads, ptrdiff_t n, ptrdiff_t chunk, sap_team_range *range, void *argument);
+
+/* Whether regions run on the OpenMP run time of the compiler. */
+int sap_team_is_openmp(void);
 
 /* ---- for process.c and tests ---- */
 

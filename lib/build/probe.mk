@@ -2,7 +2,7 @@
 #
 #   CC_ID          what the compiler calls itself
 #   NO_SLP         gcc only: the vectoriser that miscompiles hi/lo splits is off
-#   OPENMP_FLAGS   -fopenmp, if it compiles and links (for tests); LIB_DL: -ldl, if there is such a library
+#   OPENMP_FLAGS   -fopenmp, if it compiles and links (for programs and tests); LIB_DL: -ldl, if there is such a library
 #   AVX2_FLAGS, AVX512_FLAGS, PATHS_DEFINED, ISA_MISSING: x86-64 paths, and the sources that cannot be built
 #
 # Sanitizers look at scalar and AVX-512, or at scalar and AVX2 where the processor has no AVX-512: SSE2 and AVX2 differ
@@ -39,4 +39,5 @@ $(PROBE): lib/build/probe.mk
 	    else echo 'ISA_MISSING += %_avx512.c'; fi; \
 	else echo 'ISA_MISSING := %_sse2.c %_avx2.c %_avx512.c'; fi; \
 	} >$$t.mk && mv -f $$t.mk $@
+OPENMP_FLAGS := # of the compiler, not of the environment
 include $(PROBE)

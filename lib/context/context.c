@@ -10,6 +10,7 @@
 #include "base/log.h"
 #include "base/static_program.h"
 #include "base/structs.h"
+#include "base/team.h"
 #include "context/call.h"
 #include "context/context_private.h"
 #include "context/object.h"
@@ -60,7 +61,8 @@ static int open_parts(sapporo *c, const sapporo_options *options)
 {
     int status = sap_settings_read(&c->settings, options, &c->notes);
     const char *const file = sap_library_file();
-    sap_log(SAPPORO_LOG_INFO, "libsapporo %s, from %s", SAPPORO_VERSION, file[0] ? file : "the program");
+    sap_log(SAPPORO_LOG_INFO, "libsapporo %s, from %s%s", SAPPORO_VERSION, file[0] ? file : "the program",
+            sap_team_is_openmp() ? ", with the threads of OpenMP" : "");
     return status ? status : sap_context_open_engine(c);
 }
 

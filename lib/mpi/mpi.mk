@@ -63,4 +63,4 @@ $(B)/examples/galaxy_mpi: $(GALAXY_PARTS)
 $(B)/examples/hermite4_mpi $(B)/examples/galaxy_mpi: $(B)/examples/%: $(B)/examples/apps/%.o $(B)/examples/libcommon.a | \
     $(foreach l,sapporo sapporo_mpi,$(B)/lib/$(call SO_NAME,$l) $(B)/lib/$(call SO_LINK,$l))
 	$(call say,LINK,$(@:$(B)/%=%))
-	$(Q)$(mpicc) $(LINK_FLAGS) -o $@ $(filter %.o,$^) $(filter %.a,$^) -L$(B)/lib -lsapporo_mpi -lsapporo $(RPATH) $(HDF5_LINKED) $(LIBS)
+	$(Q)$(mpicc) $(LINK_FLAGS) $(OPENMP_FLAGS) -o $@ $(filter %.o,$^) $(filter %.a,$^) -L$(B)/lib -lsapporo_mpi -lsapporo $(RPATH) $(HDF5_LINKED) $(LIBS)

@@ -19,6 +19,7 @@
 
 #include <pthread.h>
 #include <sched.h>
+#include <stdio.h>
 #include <string.h>
 #if defined(__SSE2__)
 #include <immintrin.h>
@@ -338,6 +339,10 @@ CHILD_TEST(real_time, "no real-time scheduling is allowed")
 
 int main(int argc, char **argv)
 {
+    if (sap_team_is_openmp()) {
+        puts("threads are those of OpenMP: test_team_openmp.sh");
+        return 77;
+    }
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_every_item),      cmocka_unit_test(test_ranges),
         cmocka_unit_test(test_nested),          cmocka_unit_test(test_concurrent),

@@ -20,6 +20,7 @@
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
 
@@ -372,6 +373,10 @@ CHILD_TEST(exits, "")
 
 int main(void)
 {
+    if (sap_team_is_openmp()) {
+        puts("threads are those of OpenMP: test_team_openmp.sh");
+        return 77;
+    }
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_same_bits),     cmocka_unit_test(test_no_threads),
         cmocka_unit_test(test_process_limit), cmocka_unit_test(test_memory_limit),

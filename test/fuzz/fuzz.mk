@@ -21,7 +21,7 @@ $(B)/test/fuzz/fuzz_calls.so: $(B)/test/fuzz/execute.o | $(SAPPORO_LINKED) $(FUZ
 
 $(FUZZER): $(FUZZER_OBJECTS) $(B)/examples/libcommon.a | $(B)/test/fuzz/fuzz_calls.so
 	$(call say,LINK,test/fuzz/fuzz)
-	$(Q)$(CC) -rdynamic $(LINK_FLAGS) -o $@ $^ $(LIBS)
+	$(Q)$(CC) -rdynamic $(LINK_FLAGS) $(OPENMP_FLAGS) -o $@ $^ $(LIBS)
 
 include test/fuzz/steppers/steppers.mk
 include test/fuzz/ranks/ranks.mk

@@ -2,7 +2,6 @@
 #define _GNU_SOURCE /* sched_getaffinity */
 #include "parallel.h"
 
-#include <pthread.h>
 #include <sched.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -24,30 +23,8 @@ int parallel_threads(void)
     return threads < 1 ? 1 : threads > PARALLEL_MOST ? PARALLEL_MOST : (int)threads;
 }
 
-typedef struct worker {
-    pthread_t thread;
-    int share, started;
-    void (*work)(void *argument, int share);
-    void *argument;
-} worker;
-
-static void *do_share(void *argument)
-{
-    const worker *w = argument;
-    w->work(w->argument, w->share);
-    return NULL;
-}
-
 void parallel_run(int shares, void (*work)(void *argument, int share), void *argument)
 {
-    worker all[PARALLEL_MOST];
-    for (int s = 0; s < shares && s < PARALLEL_MOST; s++) {
-        all[s] = (worker){.share = s, .work = work, .argument = argument};
-        all[s].started = s > 0 && pthread_create(&all[s].thread, NULL, do_share, &all[s]) == 0;
-    }
-    for (int s = 0; s < shares; s++)
-        if (s < PARALLEL_MOST && all[s].started)
-            pthread_join(all[s].thread, NULL);
-        else
-            work(argument, s);
+#pragma omp parallel for num_threads(shares) schedule(static, 1)
+    for (int share = 0; share < shares; share++) work(argument, share);
 }

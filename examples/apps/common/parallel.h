@@ -11,8 +11,8 @@ enum { PARALLEL_MOST = 64 }; /* threads */
 int parallel_threads(void);
 
 /*
- * Calls work(argument, share) for each share 0 ... shares - 1, each in a thread of its own, and waits for all.  The
- * caller's thread takes the first share, and shares whose thread cannot be started.
+ * Calls work(argument, share) for each share 0 ... shares - 1, each in a thread of OpenMP, and waits for all.  Without
+ * OpenMP one thread does all shares.
  */
 void parallel_run(int shares, void (*work)(void *argument, int share), void *argument);
 

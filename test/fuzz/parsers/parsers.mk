@@ -13,7 +13,7 @@
 PARSER_TARGETS := snapshot restart option tune config cache environment number
 PARSER_SOURCES := $(sort $(wildcard test/fuzz/parsers/target_*.c)) \
                   $(addprefix lib/,variables.c $(addprefix base/,environment.c variable_table.c variable_check.c file.c log.c saving.c \
-                  structs.c clock.c process.c static_program.c team.c cores.c) $(addprefix engine/,config.c options.c tune.c) api/g6/npipes.c \
+                  structs.c clock.c process.c static_program.c team.c team_ranges.c cores.c) $(addprefix engine/,config.c options.c tune.c) api/g6/npipes.c \
                   driver/opencl/opencl_cache.c) $(sort $(wildcard examples/apps/common/snapshot*.c)) \
                   $(addprefix examples/apps/common/,message.c bodies.c atomic_file.c number.c nearest_name.c parallel.c restart.c options.c unit_words.c)
 
