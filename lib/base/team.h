@@ -7,7 +7,8 @@
  * have begun.  If threads cannot be created, or several regions share the workers, fewer threads compute.
  *
  * Workers block all signals.  Workers and caller compute in a clean floating-point environment.  With THREADS=openmp
- * regions run on the compiler's OpenMP run time (team_openmp.c); docs/internals.md ("The team") says why not by default.
+ * regions run on the compiler's OpenMP run time (team_openmp.c); docs/internals.md ("The team") says why not by
+ * default.
  */
 #ifndef SAP_TEAM_H
 #define SAP_TEAM_H

@@ -562,7 +562,7 @@ static void fast_source(void **state)
     (void)state;
     for (int run = 0; run < 3 * 3 * 3 * 4; run++) {
         const int order = 4 + 2 * (run % 3), high = run / 3 % 2 ? 1 : order == 4 ? 3 : order - 1, late = run / 6 % 2;
-        const sapporo_precision precision = SAPPORO_SP + run / 12 % 3;
+        const sapporo_precision precision = (sapporo_precision)((int)SAPPORO_SP + run / 12 % 3);
         const sapporo_options options = {
             .size = sizeof options, .order = order, .precision = precision, .backend = SAPPORO_BACKEND_CPU};
         if (order > 4 && precision == SAPPORO_SP) continue;
