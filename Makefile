@@ -85,8 +85,8 @@ endif
 # Threads of the library: its own, or those of the compiler's OpenMP run time, of which a client with OpenMP has one set.
 ifeq ($(THREADS),openmp)
 OTHER_TEAM := lib/base/team.c
-TEAM_FLAGS := -fopenmp
-ifeq ($(OPENMP_FLAGS)$(filter $(NO_COMPILER),$(MAKECMDGOALS)),)
+TEAM_FLAGS := $(OPENMP_FLAGS)
+ifeq ($(TEAM_FLAGS)$(filter $(NO_COMPILER),$(MAKECMDGOALS)),)
 $(error THREADS=openmp: $(CC) has no OpenMP)
 endif
 else
@@ -117,7 +117,7 @@ SCALAR_FLAGS := $(if $(KERNEL_OPTIMISE),-O1) \
 
 isa   = $(if $(filter %_avx512.c,$1),$(AVX512_FLAGS),$(if $(filter %_avx2.c,$1),$(AVX2_FLAGS)))
 # The CPU engine outside of its kernels: loops over three axes, which -O2 of gcc does not unroll.
-own   = $(if $(filter lib/base/team_openmp.c,$1),-fopenmp) $(if $(filter lib/cpu/%,$1),$(KERNEL_OPTIMISE)) $(if $(filter %_scalar.c,$1),$(SCALAR_FLAGS),$(if $(filter %/reference.c,$1),$(REFERENCE_FLAGS))) \
+own   = $(if $(filter lib/base/team_openmp.c,$1),$(TEAM_FLAGS)) $(if $(filter lib/cpu/%,$1),$(KERNEL_OPTIMISE)) $(if $(filter %_scalar.c,$1),$(SCALAR_FLAGS),$(if $(filter %/reference.c,$1),$(REFERENCE_FLAGS))) \
         $(if $(filter examples/apps/%,$1),$(FLAGS_apps)) $(if $(filter $(HDF5_SOURCES),$1),$(HDF5_DEFINED)) $(if $(filter test/mpi/% test/fuzz/ranks/% test/fuzz/planted/ranks.c lib/mpi/% $(MPI_APPS),$1),$(filter -I%,$(MPI_ID))) $(if $(filter test/fuzz/ranks/%,$1),-Itest/mpi)
 flags = $(COMMON) $(FLAGS_$(firstword $(subst /, ,$1))) $(isa) $(own)
 

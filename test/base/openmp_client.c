@@ -7,15 +7,11 @@
 #define _POSIX_C_SOURCE 200809L
 #include "base/team.h"
 #include "base/threads.h"
+#include "child.h"
 #include "sapporo.h"
 
 #include <omp.h>
-#include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 enum { N = 6000, ROWS = 2000 };
 struct rows {
@@ -108,26 +104,17 @@ static int turns(void)
     return wrong + (sum != 50 * 4950);
 }
 
-static int in_child(int threads)
-{
-    int status = 0;
-    const pid_t child = fork();
-    if (child < 0) return 1;
-    if (child == 0) {
-        alarm(60);
-        _exit(differs(threads) + differs(threads));
-    }
-    return waitpid(child, &status, 0) != child || !WIFEXITED(status) || WEXITSTATUS(status) != 0;
-}
+static int by_three(void) { return differs(3) + differs(3); }
+static int by_one(void) { return differs(1); }
 
 /* A child computes, whether regions ran before the fork or not: the library's, or the client's. */
 static int after_fork(void)
 {
-    int wrong = in_child(3), sum = 0;
+    int wrong = run_in_child(by_three) != 0, sum = 0;
 #pragma omp parallel for num_threads(2) reduction(+ : sum)
     for (int j = 0; j < 100; j++) sum += j;
-    wrong += in_child(3) + differs(3);
-    return wrong + in_child(3) + in_child(1) + differs(4) + (sum != 4950);
+    wrong += (run_in_child(by_three) != 0) + differs(3);
+    return wrong + (run_in_child(by_three) != 0) + (run_in_child(by_one) != 0) + differs(4) + (sum != 4950);
 }
 
 /* OMP_THREAD_LIMIT=2 bounds a region. */
