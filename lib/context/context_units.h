@@ -15,7 +15,7 @@ void sap_context_take_units(sapporo *context, int nj, struct sap_targets targets
  * Whether particles surely fit into single precision as they are (units_glance.c).  *faint: about the potential of
  * forces that the precision loses.
  */
-int sap_context_glance(const sapporo *context, int nj, double eps2, double *faint);
+int sap_context_glance(const sapporo *context, int nj, const struct sap_targets *targets, double *faint);
 
 /* Whether a few of the particles, with this squared softening, fit into single precision as they are; always in dp. */
 int sap_context_seems_plain(const sapporo *context, double eps2);

@@ -294,7 +294,7 @@ void sap_context_take_units(sapporo *c, int nj, struct sap_targets targets, int 
         return;
     }
     const int plain_before = !c->wide && sap_units_are_plain(&c->units);
-    if (plain_before && (sap_context_glance(c, nj, targets.most, &c->faint) || seem_plain(c, nj, &targets, &c->faint)))
+    if (plain_before && (sap_context_glance(c, nj, &targets, &c->faint) || seem_plain(c, nj, &targets, &c->faint)))
         return;
     sap_context_settle(c);
     if (is_known(c, nj, &targets)) {

@@ -7,6 +7,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/structs.h"
 #include "context/context_units.h"
 
 enum { GLANCES = 4, VECTORS = SAPPORO_DERIVATIVES / 2, ONE = 1023 }; /* ONE: the biased exponent of 1 */
@@ -16,6 +17,12 @@ struct glance {
     unsigned vector[VECTORS], heaviest, lightest;
     double whole; /* sum of masses */
 };
+
+/* Returns number k of GLANCES numbers that are spread over 0 .. n-1. */
+static inline int place_of_glance(int k, int n)
+{
+    return n <= GLANCES ? k : (int)((2 * k + 1) * (int64_t)n / (2 * GLANCES));
+}
 
 static inline unsigned exponent_of(double x)
 {
@@ -55,10 +62,21 @@ static inline int see_stored(const sapporo *c, int vectors, int address, struct 
 
 static inline int is_about(unsigned e, int below, int above) { return (int)e >= ONE - below && (int)e <= ONE + above; }
 
+/* Adds velocities of a few targets: beside sources at rest they alone make the jerk. */
+static void see_targets(struct glance *g, const struct sap_targets *targets)
+{
+    for (int k = 0; targets->v && targets->v->base && k < GLANCES && k < targets->ni; k++) {
+        double v[3];
+        memcpy(v, sap_column_at(targets->v, place_of_glance(k, targets->ni), sizeof v), sizeof v);
+        see_vector(&g->vector[1], v, 1);
+    }
+}
+
 /* Whether all is well inside the limits of sap_spread_is_plain. */
-static int is_plain(const struct glance *g, int vectors)
+static int is_plain(struct glance *g, int vectors, const struct sap_targets *targets)
 {
     if (!is_about(g->vector[0], 8, 8)) return 0;
+    if (vectors > 1 && !g->vector[1]) see_targets(g, targets);
     for (int k = 1; k < vectors; k++)
         if (g->vector[k] && !is_about(g->vector[k], 28, 28)) return 0;
     return is_about(g->heaviest, 36, 36) && is_about(g->lightest, 90, 90);
@@ -73,17 +91,17 @@ static double power_of_two(int exponent)
     return x;
 }
 
-int sap_context_glance(const sapporo *c, int nj, double eps2, double *faint)
+int sap_context_glance(const sapporo *c, int nj, const struct sap_targets *targets, double *faint)
 {
     const int vectors = c->settings.order / 2, end = nj < c->host.upper ? nj : c->host.upper;
-    const int soft = (int)exponent_of(eps2) <= ONE + 16 && (int)exponent_of(c->host.soft) <= ONE + 16;
+    const int soft = (int)exponent_of(targets->most) <= ONE + 16 && (int)exponent_of(c->host.soft) <= ONE + 16;
     *faint = 0;
     if (!soft || end == 0) return 0;
     for (int waiting = 0; waiting < (c->nstaged > 0 ? 2 : 1); waiting++) {
         struct glance g = {.lightest = 2 * ONE};
         const int n = waiting ? c->nstaged : end, looks = n < GLANCES ? n : GLANCES;
         for (int k = 0; k < looks; k++) {
-            const int at = n <= GLANCES ? k : (int)((2 * k + 1) * (int64_t)n / (2 * GLANCES));
+            const int at = place_of_glance(k, n);
             if (!waiting) {
                 if (!see_stored(c, vectors, at, &g)) return 0;
                 continue;
@@ -92,7 +110,7 @@ int sap_context_glance(const sapporo *c, int nj, double eps2, double *faint)
             for (int d = 0; d < vectors; d++) see_vector(&g.vector[d], p->derivative[d], 1);
             see_mass(&g, p->mass);
         }
-        if (!is_plain(&g, vectors)) return 0;
+        if (!is_plain(&g, vectors, targets)) return 0;
         /* about sap_faint_potential */
         const double most = g.whole / looks * nj * power_of_two((-126 - ((int)g.heaviest - ONE)) / 3 - 1);
         *faint = *faint > 0 && *faint < most ? *faint : most;
