@@ -138,7 +138,7 @@ SO_NAME = lib$1.so.$(MAJOR)
 SO_LINK = lib$1.so
 # Sanitizer run times are found when the program starts: no -z defs then.  A library that was loaded stays in memory
 # (nodelete): threads sleep in its code, and nothing is lost when a program loads and closes it again and again.
-SHARED  = -shared -Wl,-soname,$(call SO_NAME,$1) -Wl,-Bsymbolic-functions -Wl,--version-script=lib/build/sapporo.map \
+SHARED  = -shared -Wl,-soname,$(call SO_NAME,$1) $(LINKER_TAKES) -Wl,--version-script=lib/build/sapporo.map \
           $(if $(SANITIZE),,-Wl,-z,defs) -Wl,--as-needed -Wl,-z,noexecstack \
           -Wl,-z,nodelete
 RPATH  := -Wl,-rpath,'$$ORIGIN/../lib'

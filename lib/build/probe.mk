@@ -25,6 +25,9 @@ $(PROBE): lib/build/probe.mk
 	try '' 'int main(void) { int clang = 1; return __clang__ - clang; }' || \
 	    { try -fno-tree-slp-vectorize 'int main(void) { return 0; }' && echo 'NO_SLP := -fno-tree-slp-vectorize'; }; \
 	try '' 'int main(void) { return 0; }' -ldl && echo 'LIB_DL := -ldl'; \
+	for o in -Bsymbolic-functions --undefined-version; do \
+	    try '' 'int main(void) { return 0; }' -Wl,$$o && echo "LINKER_TAKES += -Wl,$$o"; \
+	done; \
 	[ '$(OPENMP)' = 1 ] && try -fopenmp '#include <omp.h>@int main(void) { return omp_get_max_threads() < 1; }' && \
 	    echo 'OPENMP_FLAGS := -fopenmp'; \
 	if try '' 'int main(void) { return __x86_64__ - 1; }'; then \

@@ -47,7 +47,10 @@ struct sap_step_rule {
 #ifdef SAP_HAVE_OPERATIONS
 
 /* Returns the length of a step of a level. */
-SAP_INLINE D sap_step_length(D dt, int level) { return dt * ((D)(SAP_STEP_TICKS >> level) * (1.0 / SAP_STEP_TICKS)); }
+SAP_INLINE D sap_step_length(D dt, int level)
+{
+    return dt * ((D)(SAP_STEP_TICKS >> level) * (1.0 / (D)SAP_STEP_TICKS));
+}
 
 /* Returns the ticks since the last own time of a particle: before it steps at `tick`, or, with `done`, afterwards. */
 SAP_INLINE int sap_step_behind(int tick, int level, int done)
@@ -60,7 +63,7 @@ SAP_INLINE int sap_step_behind(int tick, int level, int done)
 SAP_INLINE D sap_step_span(const struct sap_step *s, int level, int done)
 {
     const int lands = s->rest > 0.0;
-    const D span = s->dt * ((D)sap_step_behind(s->tick, level, done || lands) * (1.0 / SAP_STEP_TICKS));
+    const D span = s->dt * ((D)sap_step_behind(s->tick, level, done || lands) * (1.0 / (D)SAP_STEP_TICKS));
     return lands ? span + s->rest : span;
 }
 

