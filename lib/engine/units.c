@@ -313,8 +313,9 @@ static int mass_unit(const struct sap_spread *s, int size)
 static int time_unit(const struct sap_spread *s, int rate, int order)
 {
     const int room = order == 4 ? 90 : order == 6 ? 60 : 40; /* a snap has squares of velocities, a crackle cubes */
-    const int most = on_grid(rate + room), fast = sap_spread_fastest(s) - highest_rate(order);
-    const int wanted = larger(on_grid(rate), SAP_UNITS_STEP * over(fast, SAP_UNITS_STEP));
+    const int most = on_grid(rate + room), near = on_grid(rate), fastest = sap_spread_fastest(s);
+    if (fastest == SAP_UNITS_NONE) return near; /* sources at rest: the rate is that of targets */
+    const int wanted = larger(near, SAP_UNITS_STEP * over(fastest - highest_rate(order), SAP_UNITS_STEP));
     return wanted < most ? wanted : most;
 }
 
