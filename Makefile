@@ -237,12 +237,12 @@ OBJECTS_yebisug6 := $(LIB_OBJECTS) $(call objects,lib/api/sixth/sixth.c lib/api/
 # Front doors that are libraries of their own, on libsapporo, which lies beside them.
 OBJECTS_sapporo6th := $(call objects,lib/api/sixth/sixth.c lib/api/sixth/api_sixth.c)
 NBODY6_PARTS       := lib/api/nbody6/device.c lib/api/nbody6/radii.c lib/api/nbody6/regular.c lib/api/nbody6/potential.c lib/api/nbody6/irregular.c lib/api/nbody6/waiting.c \
-                      lib/base/environment.c
+                      lib/base/environment.c lib/variables.c
 OBJECTS_nbody6pp_gpu := $(call objects,$(NBODY6_PARTS) lib/api/nbody6/api_nbody6pp.c)
 OBJECTS_nbody6_gpu   := $(call objects,$(NBODY6_PARTS) lib/api/nbody6/api_nbody6.c lib/api/nbody6/usual_nbody6.c)
 OBJECTS_nbody7_gpu   := $(call objects,$(NBODY6_PARTS) lib/api/nbody6/api_nbody6.c lib/api/nbody6/usual_nbody7.c)
 OBJECTS_sphgrav_sapporo := $(call objects,lib/api/sphgrav/sphgrav.c lib/api/sphgrav/sphgrav_kernel.c lib/api/sphgrav/sphgrav_tree.c \
-                           lib/base/environment.c)
+                           lib/base/environment.c lib/variables.c)
 SAPPORO_LINKED     := $(B)/lib/$(call SO_NAME,sapporo) $(B)/lib/$(call SO_LINK,sapporo)
 $(foreach l,$(DOORS),$(B)/lib/$(call SO_FILE,$l)): | $(SAPPORO_LINKED)
 $(foreach l,$(DOORS),$(eval ON_$l := -L$(B)/lib -lsapporo $(BESIDE)))

@@ -3,7 +3,7 @@
  *
  * Readers (base/environment.h), `sapporo info`, the tables of docs/settings.md and the tests take names, words, ranges
  * and defaults from this table.  Files of lib/ name rows as &sap_variables[SAP_VAR_...]; libraries beside libsapporo,
- * which hides the table, ask for rows by sapporo_variable_row (context/settings.h).
+ * which hides the table, contain a copy of it.
  */
 #ifndef SAP_VARIABLES_H
 #define SAP_VARIABLES_H

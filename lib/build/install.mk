@@ -9,6 +9,8 @@ INCLUDEDIR ?= $(PREFIX)/include
 BINDIR     ?= $(PREFIX)/bin
 DOCDIR     ?= $(PREFIX)/share/doc/sapporo
 MANDIR     ?= $(PREFIX)/share/man
+BASHDIR    ?= $(PREFIX)/share/bash-completion/completions
+ZSHDIR     ?= $(PREFIX)/share/zsh/site-functions
 INSTALL    ?= install
 
 empty :=
@@ -17,13 +19,13 @@ space := $(empty) $(empty)
 # Names of folders go through make, the shell and sed, so what one of them would misread is refused.
 ifneq ($(filter install uninstall,$(MAKECMDGOALS)),)
 refuse_folder = $(error $1='$($1)' $2.  Nothing was done.  Name a folder without blanks and quotes, such as PREFIX=/opt/nbody)
-$(foreach v,PREFIX DESTDIR LIBDIR INCLUDEDIR BINDIR DOCDIR MANDIR,\
+$(foreach v,PREFIX DESTDIR LIBDIR INCLUDEDIR BINDIR DOCDIR MANDIR BASHDIR ZSHDIR,\
     $(foreach c,' " | & \ ;,$(if $(findstring $c,$($v)),$(call refuse_folder,$v,contains $c)))\
     $(if $(findstring $(space),$($v)),$(call refuse_folder,$v,contains a blank))\
     $(if $(filter ~%,$($v)),$(call refuse_folder,$v,begins with ~ which the shell did not replace: write $$HOME)))
 # A relative PREFIX is a folder of the folder in which make runs.
 override PREFIX := $(abspath $(PREFIX))
-$(foreach v,LIBDIR INCLUDEDIR BINDIR DOCDIR MANDIR,\
+$(foreach v,LIBDIR INCLUDEDIR BINDIR DOCDIR MANDIR BASHDIR ZSHDIR,\
     $(if $(filter-out /%,$($v)),$(call refuse_folder,$v,is relative: write the whole path)))
 endif
 
@@ -39,7 +41,7 @@ COMPAT      := $(notdir $(wildcard include/compat/*.h))
 INSTALLED = $(foreach l,$(LIBRARIES),$(addprefix $(LIBDIR)/,lib$l.a $(call SO_FILE,$l) $(call SO_NAME,$l) \
             $(call SO_LINK,$l))) $(LIBDIR)/$(call SO_LINK,pg5) $(LIBDIR)/libpg5.a $(HEADERS:%=$(INCLUDEDIR)/%) \
             $(COMPAT:%=$(COMPAT_DIR)/%) $(PC_FILES:%=$(PC_DIR)/%) $(CMAKE_FILES:%=$(CMAKE_DIR)/%) $(BINDIR)/sapporo \
-            $(foreach n,$(MANUALS),$(MANDIR)/man$n/sapporo.$n)
+            $(foreach n,$(MANUALS),$(MANDIR)/man$n/sapporo.$n) $(BASHDIR)/sapporo $(ZSHDIR)/_sapporo
 
 # Documents lie under DOCDIR as in the clone, so that their links work.
 DOCUMENTS  := LICENSE README.md CHANGELOG.md CITATION.cff $(wildcard docs/*.md docs/figures/*.svg docs/figures/*.png docs/figures/*.webp docs/notebooks/*.ipynb examples/*.c examples/*.cc examples/*.f90 examples/*.py)
@@ -58,6 +60,12 @@ MANUALS     := 1 7
 $(B)/package/sapporo.%: $(B)/examples/sapporo $(B)/lib/$(call SO_NAME,sapporo)
 	@mkdir -p $(@D)
 	$(Q)LD_LIBRARY_PATH='$(B)/lib' $< --man $* >$@
+
+# So it does the files by which shells complete its command lines.
+SHELLS      := bash zsh
+$(B)/package/completion.%: $(B)/examples/sapporo $(B)/lib/$(call SO_NAME,sapporo)
+	@mkdir -p $(@D)
+	$(Q)LD_LIBRARY_PATH='$(B)/lib' $< --completion $* >$@
 
 # A folder as seen from the prefix, and the way back up to it; absolute folders outside the prefix stay as they are.
 under_prefix = $(patsubst $(PREFIX)/%,$${prefix}/%,$1)
@@ -100,9 +108,9 @@ substitute = sed -e 's|@VERSION@|$(VERSION)|g' -e 's|@PREFIX@|$(PREFIX)|g' \
 ldconfig = @[ -n '$(DESTDIR)' ] || [ "$$(id -u)" != 0 ] || ldconfig 2>/dev/null || :
 
 .PHONY: install uninstall
-install: all $(TOOL_BUILT) $(MANUALS:%=$(B)/package/sapporo.%)
+install: all $(TOOL_BUILT) $(MANUALS:%=$(B)/package/sapporo.%) $(SHELLS:%=$(B)/package/completion.%)
 	@mkdir -p $(foreach d,$(LIBDIR) $(PC_DIR) $(CMAKE_DIR) $(INCLUDEDIR) $(if $(COMPAT),$(COMPAT_DIR)) $(BINDIR) \
-	    $(MANUALS:%=$(MANDIR)/man%) $(DOC_DIRS:%=$(DOCDIR)/%),'$(DESTDIR)$d')
+	    $(MANUALS:%=$(MANDIR)/man%) $(BASHDIR) $(ZSHDIR) $(DOC_DIRS:%=$(DOCDIR)/%),'$(DESTDIR)$d')
 	@$(keep_others)
 	$(Q)$(INSTALL) -m 644 $(HEADERS:%=include/%) '$(DESTDIR)$(INCLUDEDIR)'
 	$(Q)$(if $(COMPAT),$(INSTALL) -m 644 $(COMPAT:%=include/compat/%) '$(DESTDIR)$(COMPAT_DIR)',:)
@@ -119,6 +127,8 @@ install: all $(TOOL_BUILT) $(MANUALS:%=$(B)/package/sapporo.%)
 	$(Q)$(INSTALL) -m 644 $(CMAKE_FILES:%=$(B)/package/%) '$(DESTDIR)$(CMAKE_DIR)'
 	$(Q)$(INSTALL) -m 755 $(TOOL_BUILT) '$(DESTDIR)$(BINDIR)/sapporo'
 	$(Q)$(foreach n,$(MANUALS),$(INSTALL) -m 644 $(B)/package/sapporo.$n '$(DESTDIR)$(MANDIR)/man$n' &&) :
+	$(Q)$(INSTALL) -m 644 $(B)/package/completion.bash '$(DESTDIR)$(BASHDIR)/sapporo'
+	$(Q)$(INSTALL) -m 644 $(B)/package/completion.zsh '$(DESTDIR)$(ZSHDIR)/_sapporo'
 	$(Q)$(foreach d,./ $(DOC_DIRS:%=%/),$(INSTALL) -m 644 \
 	    $(foreach f,$(DOCUMENTS),$(if $(filter $d,$(dir $f)),$f)) '$(DESTDIR)$(DOCDIR)/$d' &&) :
 	@printf '  INST %s\n' $(INSTALLED:%='$(DESTDIR)%') '$(DESTDIR)$(DOCDIR)/'

@@ -7,12 +7,12 @@
 #include "context/call.h"
 #include "context/context_private.h"
 
-int sapporo_partial_begin(sapporo *context, const sapporo_request *request, int all, sapporo_job **job)
+int sap_partial_begin(sapporo *context, const sapporo_request *request, int all, sapporo_job **job)
 {
     return sap_job_begin(context, request, all, SAP_EXTRA_ACCUM, job);
 }
 
-int sapporo_whole_begin(sapporo *context, const sapporo_request *request, int all, sapporo_job **job)
+int sap_whole_begin(sapporo *context, const sapporo_request *request, int all, sapporo_job **job)
 {
     return sap_job_begin(context, request, all, 0, job);
 }
@@ -86,7 +86,7 @@ static int deliver(sapporo *c, sapporo_job *j, int nearest, char *rows, size_t p
     return j->nbad ? SAPPORO_PARTIAL : SAPPORO_OK;
 }
 
-int sapporo_partial_end(sapporo_job *job, int nearest, void *rows, size_t pitch, struct sap_partial *partial)
+int sap_partial_end(sapporo_job *job, int nearest, void *rows, size_t pitch, struct sap_partial *partial)
 {
     struct sap_public_call call;
     sapporo_job *const j = sap_call_begin(&call, SAP_HANDLE_JOB, job);

@@ -10,7 +10,7 @@ static int threads_for(int threads, int n)
     return sap_threads_now(most < wanted ? most : wanted);
 }
 
-void sapporo_partial_loop(int threads, int n, sap_team_range *range, void *argument)
+void sap_partial_loop(int threads, int n, sap_team_range *range, void *argument)
 {
     enum { AT_ONCE = 256 }; /* numbers that a thread takes at a time at least */
     const int used = threads_for(threads, n);
@@ -32,7 +32,7 @@ static void do_parts(void *argument, ptrdiff_t from, ptrdiff_t to)
                 (int)(l->n * (long long)(k + 1) / l->parts));
 }
 
-void sapporo_partial_parts(int threads, int n, int parts, sap_partial_part *work, void *argument)
+void sap_partial_parts(int threads, int n, int parts, sap_partial_part *work, void *argument)
 {
     struct part_loop l = {n, parts, work, argument};
     sap_team_for(threads_for(threads, n), parts, 1, do_parts, &l);

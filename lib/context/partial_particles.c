@@ -13,7 +13,7 @@ static size_t row_doubles(const sapporo *c)
     return 3 * (size_t)row_terms(c) + sizeof(struct sap_partial_tail) / sizeof(double);
 }
 
-int sapporo_partial_keep_engine(sapporo *context)
+int sap_partial_keep_engine(sapporo *context)
 {
     struct sap_public_call call;
     sapporo *const c = sap_call_look(&call, SAP_HANDLE_CONTEXT, context);
@@ -22,7 +22,7 @@ int sapporo_partial_keep_engine(sapporo *context)
     return sap_call_end(&call, SAPPORO_OK);
 }
 
-int sapporo_partial_first_lost(sapporo *context, int nj)
+int sap_partial_first_lost(sapporo *context, int nj)
 {
     struct sap_public_call call;
     sapporo *const c = sap_call_look(&call, SAP_HANDLE_CONTEXT, context);
@@ -52,7 +52,7 @@ static void read_row(const sapporo *c, int address, double *row)
     memcpy((char *)row + bytes, &tail, sizeof tail);
 }
 
-int sapporo_partial_read(sapporo *context, int first, int n, double *rows)
+int sap_partial_read(sapporo *context, int first, int n, double *rows)
 {
     struct sap_public_call call;
     sapporo *const c = sap_call_begin(&call, SAP_HANDLE_CONTEXT, context);
@@ -74,7 +74,7 @@ static int store_row(sapporo *c, int address, const double *row)
     return sap_particle_put_known(c, address, &p);
 }
 
-int sapporo_partial_store(sapporo *context, int first, int n, const double *rows)
+int sap_partial_store(sapporo *context, int first, int n, const double *rows)
 {
     struct sap_public_call call;
     sapporo *const c = sap_call_begin(&call, SAP_HANDLE_CONTEXT, context);

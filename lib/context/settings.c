@@ -1,12 +1,11 @@
 /* settings.c - reads environment variables for interfaces, and describes all variables to clients. */
-#include "context/settings.h"
-
 #include <stdio.h>
 
 #include "base/environment.h"
 #include "base/structs.h"
 #include "context/context.h"
 #include "engine/options.h"
+#include "variables.h"
 
 int sap_context_method(void)
 {
@@ -26,8 +25,6 @@ sapporo_precision sap_context_precision(sapporo_precision of_interface)
 {
     return sap_settings_precision_is_set() ? SAPPORO_PRECISION_DEFAULT : of_interface;
 }
-
-const struct sap_variable_row *sapporo_variable_row(enum sap_variable variable) { return &sap_variables[variable]; }
 
 static void describe(const struct sap_variable_row *row, sapporo_variable *out)
 {

@@ -52,8 +52,8 @@ int sapporo_stepper_create(const sapporo_stepper_options *options, int n, sappor
     return create(options, n, NULL, stepper);
 }
 
-int sapporo_stepper_part_create(const sapporo_stepper_options *options, int n, const struct sap_stepper_whole *whole,
-                                sapporo_stepper **stepper)
+int sap_stepper_part_create(const sapporo_stepper_options *options, int n, const struct sap_stepper_whole *whole,
+                            sapporo_stepper **stepper)
 {
     return create(options, n, whole, stepper);
 }

@@ -5,8 +5,7 @@
  * counts the particles of all parts, and its forces come from functions of the whole.  These functions are collective:
  * all parts call them in the same order, and each returns the same status to all parts.
  *
- * libsapporo_mpi uses this interface, which the shared library exports.  It is not public: libsapporo_mpi refuses to
- * work with a libsapporo of another version.
+ * libsapporo_mpi calls these functions by the table of internals.h.
  */
 #ifndef SAP_CONTEXT_STEPPER_PART_H
 #define SAP_CONTEXT_STEPPER_PART_H
@@ -67,20 +66,20 @@ struct sap_stepper_whole {
  * Creates a stepper of at most n >= 0 particles that is a part of a whole, as sapporo_stepper_create does; *whole is
  * copied.  With SAPPORO_REBUILD_TIMED the sums of the times of all parts decide; groups keep their extent.
  */
-SAPPORO_API int sapporo_stepper_part_create(const sapporo_stepper_options *options, int n,
-                                            const struct sap_stepper_whole *whole, sapporo_stepper **stepper);
+int sap_stepper_part_create(const sapporo_stepper_options *options, int n, const struct sap_stepper_whole *whole,
+                            sapporo_stepper **stepper);
 
 /* Local.  Tells what is saved of a part.  SAPPORO_ERR_ARGUMENT: it has not been set; its options are told. */
-SAPPORO_API int sapporo_stepper_part_saved(sapporo_stepper *stepper, struct sap_stepper_saved *saved);
+int sap_stepper_part_saved(sapporo_stepper *stepper, struct sap_stepper_saved *saved);
 
 /* Local.  Copies a column of all particles of a part. */
-SAPPORO_API int sapporo_stepper_part_read(sapporo_stepper *stepper, int column, void *to);
+int sap_stepper_part_read(sapporo_stepper *stepper, int column, void *to);
 
 /*
  * Collective.  Takes the particles of saved columns, builds the tree at the positions of its last build, and goes on
  * where the run was.  After a failure there are no particles.
  */
-SAPPORO_API int sapporo_stepper_part_restore(sapporo_stepper *stepper, const struct sap_stepper_saved *saved,
-                                             const void *const *column);
+int sap_stepper_part_restore(sapporo_stepper *stepper, const struct sap_stepper_saved *saved,
+                             const void *const *column);
 
 #endif

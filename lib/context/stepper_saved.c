@@ -71,7 +71,7 @@ int sap_stepper_take_saved(sapporo_stepper *s, int n, const struct sap_stepper_c
 
 /* ---- parts ---------------------------------------------------------------------------------- */
 
-int sapporo_stepper_part_saved(sapporo_stepper *stepper, struct sap_stepper_saved *saved)
+int sap_stepper_part_saved(sapporo_stepper *stepper, struct sap_stepper_saved *saved)
 {
     struct sap_public_call call;
     sapporo_stepper *const s = sap_call_look(&call, SAP_HANDLE_STEPPER, stepper);
@@ -86,7 +86,7 @@ int sapporo_stepper_part_saved(sapporo_stepper *stepper, struct sap_stepper_save
     return ready ? SAPPORO_OK : SAPPORO_ERR_ARGUMENT;
 }
 
-int sapporo_stepper_part_read(sapporo_stepper *stepper, int column, void *to)
+int sap_stepper_part_read(sapporo_stepper *stepper, int column, void *to)
 {
     struct sap_public_call call;
     sapporo_stepper *const s = sap_call_begin(&call, SAP_HANDLE_STEPPER, stepper);
@@ -100,8 +100,7 @@ int sapporo_stepper_part_read(sapporo_stepper *stepper, int column, void *to)
     return sap_call_end(&call, status);
 }
 
-int sapporo_stepper_part_restore(sapporo_stepper *stepper, const struct sap_stepper_saved *saved,
-                                 const void *const *column)
+int sap_stepper_part_restore(sapporo_stepper *stepper, const struct sap_stepper_saved *saved, const void *const *column)
 {
     struct sap_public_call call;
     sapporo_stepper *const s = sap_call_begin(&call, SAP_HANDLE_STEPPER, stepper);

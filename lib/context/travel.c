@@ -23,7 +23,7 @@ static int end(struct sap_public_call *call, sapporo *c, int status)
     return sap_call_end(call, status);
 }
 
-int sapporo_travel_device(sapporo *context, struct sap_travel_device *device)
+int sap_travel_device(sapporo *context, struct sap_travel_device *device)
 {
     struct sap_public_call call;
     sapporo *const c = sap_call_look(&call, SAP_HANDLE_CONTEXT, context);
@@ -34,14 +34,14 @@ int sapporo_travel_device(sapporo *context, struct sap_travel_device *device)
     return sap_call_end(&call, SAPPORO_OK);
 }
 
-int sapporo_travel_enter(sapporo *context)
+int sap_travel_enter(sapporo *context)
 {
     struct sap_public_call call;
     sapporo *const c = begin(&call, context);
     return end(&call, c, c ? c->engine->travel->enter(c->devices) : SAPPORO_ERR_CLOSED);
 }
 
-void sapporo_travel_leave(sapporo *context)
+void sap_travel_leave(sapporo *context)
 {
     struct sap_public_call call;
     sapporo *const c = begin(&call, context);
@@ -49,7 +49,7 @@ void sapporo_travel_leave(sapporo *context)
     sap_call_leave(&call);
 }
 
-int sapporo_travel_facts(sapporo *context, double eps2, struct sap_travel_facts *facts)
+int sap_travel_facts(sapporo *context, double eps2, struct sap_travel_facts *facts)
 {
     struct sap_public_call call;
     sapporo *const c = sap_call_begin(&call, SAP_HANDLE_CONTEXT, context);
@@ -65,14 +65,14 @@ int sapporo_travel_facts(sapporo *context, double eps2, struct sap_travel_facts 
 
 /* -------------------------------------------------------------------- hold */
 
-int sapporo_travel_hold(sapporo *context, size_t bytes, void **address)
+int sap_travel_hold(sapporo *context, size_t bytes, void **address)
 {
     struct sap_public_call call;
     sapporo *const c = begin(&call, context);
     return end(&call, c, c ? c->engine->travel->hold(c->store, bytes, address) : SAPPORO_ERR_CLOSED);
 }
 
-void *sapporo_travel_stream(sapporo *context)
+void *sap_travel_stream(sapporo *context)
 {
     struct sap_public_call call;
     sapporo *const c = begin(&call, context);
@@ -81,14 +81,14 @@ void *sapporo_travel_stream(sapporo *context)
     return stream;
 }
 
-int sapporo_travel_write(sapporo *context, const void *from, size_t bytes)
+int sap_travel_write(sapporo *context, const void *from, size_t bytes)
 {
     struct sap_public_call call;
     sapporo *const c = begin(&call, context);
     return end(&call, c, c ? c->engine->travel->write(c->store, from, bytes) : SAPPORO_ERR_CLOSED);
 }
 
-int sapporo_travel_read(sapporo *context, void *to, size_t bytes)
+int sap_travel_read(sapporo *context, void *to, size_t bytes)
 {
     struct sap_public_call call;
     sapporo *const c = begin(&call, context);
@@ -118,7 +118,7 @@ static int pack_between(sapporo *from, sapporo *c, int at, const struct sap_trav
     return failed ? sap_engine_failed(from, from->store, failed, "particles for other processes") : SAPPORO_OK;
 }
 
-int sapporo_travel_pack(sapporo *from, sapporo *context, int at, const struct sap_travel_part *part)
+int sap_travel_pack(sapporo *from, sapporo *context, int at, const struct sap_travel_part *part)
 {
     struct sap_public_call call, of_hold;
     sapporo *const source = begin(&call, from);
@@ -131,7 +131,7 @@ int sapporo_travel_pack(sapporo *from, sapporo *context, int at, const struct sa
     return sap_call_end(&call, status);
 }
 
-int sapporo_travel_packed(sapporo *context)
+int sap_travel_packed(sapporo *context)
 {
     struct sap_public_call call;
     sapporo *const c = begin(&call, context);
@@ -140,21 +140,21 @@ int sapporo_travel_packed(sapporo *context)
 
 /* --------------------------------------------------------------- transfers */
 
-int sapporo_travel_started(sapporo *context)
+int sap_travel_started(sapporo *context)
 {
     struct sap_public_call call;
     sapporo *const c = begin(&call, context);
     return end(&call, c, c ? c->engine->travel->started(c->store) : SAPPORO_ERR_CLOSED);
 }
 
-int sapporo_travel_state(sapporo *context)
+int sap_travel_state(sapporo *context)
 {
     struct sap_public_call call;
     sapporo *const c = begin(&call, context);
     return end(&call, c, c ? c->engine->travel->state(c->store) : SAPPORO_ERR_CLOSED);
 }
 
-int sapporo_travel_take(sapporo *context, const int *number, int n, int nj, const struct sap_travel_facts *facts)
+int sap_travel_take(sapporo *context, const int *number, int n, int nj, const struct sap_travel_facts *facts)
 {
     struct sap_public_call call;
     sapporo *const c = begin(&call, context);

@@ -2,7 +2,7 @@
  * answer.h - the sums of one i-particle from some of the j-particles: merged with those of the other j-particles, and
  * rounded.
  *
- * An answer is one accumulator per sum, in the order of sapporo_partial_end, and behind them a sap_partial_near if
+ * An answer is one accumulator per sum, in the order of sap_partial_end, and behind them a sap_partial_near if
  * nearest neighbours are wanted.  Addresses of nearest neighbours in merged answers count over all ranks.
  */
 #ifndef SAP_MPI_ANSWER_H

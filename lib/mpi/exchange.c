@@ -4,7 +4,7 @@
 #include <limits.h>
 #include <string.h>
 
-#include "context/partial.h"
+#include "context/internals.h"
 
 /* ------------------------------------------------------------------ routes */
 
@@ -121,9 +121,9 @@ int sap_route_sort(struct sap_route *r, int ranks, int n, const int *to, int thr
     int *const at = sap_room_reserve(&r->parts, (size_t)parts * (size_t)ranks * sizeof *at);
     struct rank_sorting s = {.to = to, .ranks = ranks, .at = at, .order = r->order};
     if (!at || !r->order) return SAPPORO_ERR_MEMORY;
-    sapporo_partial_parts(threads, n, parts, count_part, &s);
+    sapporo_internals()->partial_parts(threads, n, parts, count_part, &s);
     add_parts(&s, parts, r);
-    sapporo_partial_parts(threads, n, parts, order_part, &s);
+    sapporo_internals()->partial_parts(threads, n, parts, order_part, &s);
     return SAPPORO_OK;
 }
 

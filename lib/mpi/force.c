@@ -12,8 +12,7 @@
 #include <string.h>
 
 #include "base/structs.h"
-#include "context/partial.h"
-#include "context/travel.h"
+#include "context/internals.h"
 #include "engine/softening.h"
 #include "mpi/answer.h"
 #include "mpi/blocks.h"
@@ -59,9 +58,10 @@ static int check_lost(sapporo_mpi *h, int nj)
             &h->link, SAPPORO_ERR_MEMORY,
             "sapporo_mpi_force_begin: there was no memory for particles: forces fail until they are set "
             "again, or all addresses are emptied");
-    if (h->lost && sapporo_partial_first_lost(h->context, INT_MAX) < 0) h->lost = 0;
+    if (h->lost && sapporo_internals()->partial_first_lost(h->context, INT_MAX) < 0) h->lost = 0;
     if (!h->lost) return SAPPORO_OK;
-    const int address = sapporo_partial_first_lost(h->context, sap_block_count(nj, h->link.rank, h->link.size));
+    const int address =
+        sapporo_internals()->partial_first_lost(h->context, sap_block_count(nj, h->link.rank, h->link.size));
     if (address < 0) return SAPPORO_OK;
     return sap_link_fail(&h->link, SAPPORO_ERR_MEMORY,
                          "sapporo_mpi_force_begin: the j-particle at address %d could not be stored: forces fail until "
@@ -124,7 +124,7 @@ static int compare_requests(sapporo_mpi *h, int status, const sapporo_request *r
     struct sap_travel_facts facts = {.terms = 1};
     const int own = status ? 0 : sap_block_count(r->nj, h->link.rank, h->link.size);
     h->by_host = 0;
-    if (sap_transport_of(h, r->nj)->on_device) (void)sapporo_travel_facts(h->context, r->eps2, &facts);
+    if (sap_transport_of(h, r->nj)->on_device) (void)sapporo_internals()->travel_facts(h->context, r->eps2, &facts);
     double field[REQUEST_FIELDS] = {[NI] = r->ni,
                                     [NJ] = r->nj,
                                     [EPS2] = r->eps2,
@@ -234,7 +234,7 @@ static int make_job(sapporo_mpi *h, const sapporo_request *r)
     j->kept = j->rows + h->link.size;
     learn(h, j, r->nj);
     struct target_rows t = {h, r, j->target};
-    sapporo_partial_loop(sapporo_get_threads(h->context), r->ni, write_targets, &t);
+    sapporo_internals()->partial_loop(sapporo_get_threads(h->context), r->ni, write_targets, &t);
     return SAPPORO_OK;
 }
 

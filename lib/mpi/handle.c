@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "base/structs.h"
-#include "context/partial.h"
+#include "context/internals.h"
 #include "engine/units.h"
 #include "mpi/blocks.h"
 #include "mpi/node.h"
@@ -143,7 +143,7 @@ static int keep_context_options(sapporo_mpi *h, const sapporo_options *o)
 static int prepare(sapporo_mpi *h, const sapporo_mpi_options *given, struct all_options *o)
 {
     struct sap_link *const link = &h->link;
-    if (strcmp(sapporo_version(), SAPPORO_VERSION) != 0)
+    if (!sap_internals_fit())
         return sap_link_fail(link, SAPPORO_ERR_UNSUPPORTED,
                              "libsapporo_mpi %s needs a libsapporo of its version, not %s", SAPPORO_VERSION,
                              sapporo_version());
@@ -224,7 +224,7 @@ static int open_context(sapporo_mpi *h)
     if (!h->context_options.preferred_device) h->context_options.preferred_device = number;
     status = sapporo_open(&h->context_options, &h->context);
     if (status) status = sap_link_note(&h->link, status, sapporo_last_error(NULL));
-    if (!status) (void)sapporo_partial_keep_engine(h->context);
+    if (!status) (void)sapporo_internals()->partial_keep_engine(h->context);
     return sap_link_agree(&h->link, status);
 }
 

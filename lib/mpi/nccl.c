@@ -11,7 +11,7 @@
 
 #include "base/environment.h"
 #include "base/static_program.h"
-#include "context/travel.h"
+#include "context/internals.h"
 
 /*
  * What we need of NCCL's interface, from its documentation.  The library is not needed to build ours.  The struct of
@@ -262,14 +262,14 @@ static int open_on_device(struct sap_nccl *n, struct sap_link *l, struct sap_ncc
 int sap_nccl_open(struct sap_link *l, sapporo *context, struct sap_nccl **opened)
 {
     struct sap_nccl *const n = make_object(l->size);
-    int status = n ? sapporo_travel_enter(context)
+    int status = n ? sapporo_internals()->travel_enter(context)
                    : sap_link_fail(l, SAPPORO_ERR_MEMORY, "sapporo_mpi_open: out of memory for NCCL");
     const int entered = n && !status;
     if (n && status) (void)sap_link_note(l, status, sapporo_last_error(context));
     *opened = NULL;
     status = sap_link_agree(l, status);
     if (!status) status = open_on_device(n, l, opened);
-    if (entered) sapporo_travel_leave(context);
+    if (entered) sapporo_internals()->travel_leave(context);
     if (!*opened) free_object(n);
     return status;
 }
@@ -317,12 +317,12 @@ static int exchange_all(const struct sap_nccl *n, const struct sap_link *l, cons
 int sap_nccl_post(struct sap_nccl *n, struct sap_link *l, struct sap_cargo *c)
 {
     if (n->failed) return sap_link_note(l, n->failed, n->why);
-    void *const s = sapporo_travel_stream(c->context);
-    int status = sapporo_travel_enter(c->context);
+    void *const s = sapporo_internals()->travel_stream(c->context);
+    int status = sapporo_internals()->travel_enter(c->context);
     if (status) return fail(n, l, status, "its device", sapporo_last_error(c->context));
     status = settle(n, l, exchange_all(n, l, c, s), "ncclGroupEnd");
-    sapporo_travel_leave(c->context);
-    if (!status && sapporo_travel_started(c->context))
+    sapporo_internals()->travel_leave(c->context);
+    if (!status && sapporo_internals()->travel_started(c->context))
         return fail(n, l, SAPPORO_ERR_DEVICE, "its stream", sapporo_last_error(c->context));
     c->requests = !status;
     return status;
@@ -335,7 +335,7 @@ int sap_nccl_wait(struct sap_nccl *n, struct sap_link *l, struct sap_cargo *c)
     if (!c->requests || status) return status;
     c->requests = 0;
     for (unsigned tries = 0; !status; tries++) {
-        const int state = sapporo_travel_state(c->context);
+        const int state = sapporo_internals()->travel_state(c->context);
         if (state < 0) return fail(n, l, state, "its stream", sapporo_last_error(c->context));
         status = look(n, l, start, "transfers", &busy); /* transfers that failed are done, too */
         if (state == SAP_TRAVEL_DONE) break;

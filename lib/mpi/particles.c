@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/structs.h"
-#include "context/partial.h"
+#include "context/internals.h"
 #include "mpi/blocks.h"
 #include "mpi/handle.h"
 #include "mpi/kept.h"
@@ -134,7 +134,7 @@ static int refuse(sapporo_mpi *h, const struct packing *p, int bad)
 static int sort(sapporo_mpi *h, int n, struct packing *packing)
 {
     const int threads = sapporo_get_threads(h->context);
-    sapporo_partial_loop(threads, n, find_some_keepers, packing);
+    sapporo_internals()->partial_loop(threads, n, find_some_keepers, packing);
     const int bad = atomic_load(&packing->bad);
     if (bad < n) return refuse(h, packing, bad);
     return sap_route_sort(&h->parcel.route, h->link.size, n, packing->keeper, threads) ? no_memory(h, n) : SAPPORO_OK;
@@ -149,7 +149,7 @@ static int pack(sapporo_mpi *h, int n, const int *address, const sapporo_particl
     packing.out = sap_room_array(&p->outs, (size_t)n + 1, record_bytes(h));
     const int bad = !packing.keeper || !packing.out || sap_route_reserve(&p->route, h->link.size);
     const int status = bad ? no_memory(h, n) : sort(h, n, &packing);
-    if (!status) sapporo_partial_loop(sapporo_get_threads(h->context), n, write_some, &packing);
+    if (!status) sapporo_internals()->partial_loop(sapporo_get_threads(h->context), n, write_some, &packing);
     free(packing.keeper);
     sap_route_drop_order(&p->route); /* its memory is wanted for the records that come */
     return status;

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/fpenv.h"
-#include "context/partial.h"
+#include "context/internals.h"
 #include "mpi/answer.h"
 #include "mpi/blocks.h"
 #include "mpi/room.h"
@@ -58,7 +58,7 @@ static int open_contexts(sapporo_mpi *h)
         sapporo **const c = &h->share->half[k].context;
         const int status = sapporo_open(&h->context_options, c);
         if (status) return sap_link_note(&h->link, status, sapporo_last_error(NULL));
-        (void)sapporo_partial_keep_engine(*c);
+        (void)sapporo_internals()->partial_keep_engine(*c);
         h->share->half[k].cargo.context = *c;
     }
     return SAPPORO_OK;
@@ -267,7 +267,9 @@ static void read_own(sapporo_mpi *h, int part, const struct sap_cargo *c)
     const int end = part_block(h, part + 1);
     for (int k = part_block(h, part); k < end; k++)
         if (block_keeper(h, k) == h->link.rank)
-            fail(h, sapporo_partial_read(h->context, block_inner(h, k), block_length(h, k), block_row(h, part, c, k)),
+            fail(h,
+                 sapporo_internals()->partial_read(h->context, block_inner(h, k), block_length(h, k),
+                                                   block_row(h, part, c, k)),
                  h->context);
 }
 
@@ -285,7 +287,7 @@ static void pack_own(sapporo_mpi *h, int part, const struct sap_cargo *c)
         if (p.n == 0) p.first = block_inner(h, k);
         p.n += block_length(h, k);
     }
-    fail(h, sapporo_travel_pack(h->context, c->context, c->first[h->link.rank], &p), h->context);
+    fail(h, sapporo_internals()->travel_pack(h->context, c->context, c->first[h->link.rank], &p), h->context);
 }
 
 /* Collective.  Starts to send a part.  After an error, too: other ranks wait for this rank's particles. */
@@ -316,8 +318,8 @@ static int store_rows(sapporo_mpi *h, int part)
     const int first = part_block(h, part), end = part_block(h, part + 1);
     int status = has_holes(h, part) ? sapporo_clear_particles(f->context) : SAPPORO_OK;
     for (int k = first; k < end && !status; k++)
-        status = sapporo_partial_store(f->context, (k - first) * SAP_BLOCK, block_length(h, k),
-                                       block_row(h, part, &f->cargo, k));
+        status = sapporo_internals()->partial_store(f->context, (k - first) * SAP_BLOCK, block_length(h, k),
+                                                    block_row(h, part, &f->cargo, k));
     return status;
 }
 
@@ -333,7 +335,7 @@ static int take_superpackets(sapporo_mpi *h, int part)
         for (int u = 0; u < n; u++) number[at + u] = (k - first) * in_block + u;
         units += n;
     }
-    return sapporo_travel_take(f->context, number, units, part_length(h, part), &h->facts);
+    return sapporo_internals()->travel_take(f->context, number, units, part_length(h, part), &h->facts);
 }
 
 /* Stores a part that has arrived. */
@@ -378,7 +380,10 @@ static void start_step(sapporo_mpi *h, int step)
     if (h->share->failed) return;
     sapporo_job **const job = &h->share->job[step % 2];
     const int asked = h->job->asked, one = h->share->parts == 1;
-    fail(h, one ? sapporo_whole_begin(c, &r, asked, job) : sapporo_partial_begin(c, &r, asked, job), c);
+    fail(h,
+         one ? sapporo_internals()->whole_begin(c, &r, asked, job)
+             : sapporo_internals()->partial_begin(c, &r, asked, job),
+         c);
 }
 
 /* The rows of a result from row `first` on. */
@@ -446,12 +451,12 @@ static int finish_part(sapporo_mpi *h, int step, int ni, const sapporo_result *r
     const int part = part_of(h, step), slab = slab_of(h, step), first = sap_slab_first(h->job, h->job->ni, slab);
     struct sap_partial partial;
     const int status =
-        sapporo_partial_end(s->job[step % 2], h->job->nearest, s->sums.at, sap_answer_bytes(h), &partial);
+        sapporo_internals()->partial_end(s->job[step % 2], h->job->nearest, s->sums.at, sap_answer_bytes(h), &partial);
     if (status < 0) return status;
     memcpy(s->scale, partial.scale, sizeof s->scale);
     struct merge m = {h, part, first, ni, result};
     const sap_fpenv caller = sap_fp_enter();
-    sapporo_partial_loop(sapporo_get_threads(h->context), slab_rows(h, slab), merge_some, &m);
+    sapporo_internals()->partial_loop(sapporo_get_threads(h->context), slab_rows(h, slab), merge_some, &m);
     sap_fp_leave(caller);
     return status;
 }

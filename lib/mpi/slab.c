@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/fpenv.h"
-#include "context/partial.h"
+#include "context/internals.h"
 #include "mpi/answer.h"
 #include "mpi/blocks.h"
 
@@ -131,7 +131,7 @@ int sap_slab_compute(sapporo_mpi *h, int number)
     const int status = sap_link_wait(&h->link, &g->request);
     if (status) return status;
     const sapporo_request request = sap_slab_request(h, g->target, g->rows, h->job->nj);
-    fail_slab(h, sapporo_partial_begin(h->context, &request, h->job->asked, &h->slab->job[number % 2]));
+    fail_slab(h, sapporo_internals()->partial_begin(h->context, &request, h->job->asked, &h->slab->job[number % 2]));
     return SAPPORO_OK;
 }
 
@@ -148,7 +148,8 @@ void sap_slab_collect(sapporo_mpi *h, int number)
     sapporo_job **const job = &s->job[number % 2];
     struct sap_partial partial;
     const int status =
-        s->failed ? s->failed : sapporo_partial_end(*job, h->job->nearest, s->out, sap_answer_bytes(h), &partial);
+        s->failed ? s->failed
+                  : sapporo_internals()->partial_end(*job, h->job->nearest, s->out, sap_answer_bytes(h), &partial);
     if (status < 0) {
         fail_slab(h, status);
         spoil(h, number);
@@ -222,7 +223,7 @@ int sap_slab_finish(sapporo_mpi *h, int number, int ni, const sapporo_result *re
     struct finish f = {h, g, first, result};
     const int rows = ni - first < own ? ni - first : own;
     const sap_fpenv caller = sap_fp_enter();
-    if (rows > 0) sapporo_partial_loop(sapporo_get_threads(h->context), rows, write_some, &f);
+    if (rows > 0) sapporo_internals()->partial_loop(sapporo_get_threads(h->context), rows, write_some, &f);
     sap_fp_leave(caller);
     return SAPPORO_OK;
 }

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/structs.h"
+#include "context/internals.h"
 #include "engine/units.h"
 #include "mpi/handle.h"
 #include "mpi/tree.h"
@@ -110,7 +111,7 @@ static int reserve(sapporo_mpi_stepper *h, int n)
 /* What one rank can do alone: options, and memory. */
 static int prepare(sapporo_mpi_stepper *h, const sapporo_mpi_stepper_options *given, int n)
 {
-    if (strcmp(sapporo_version(), SAPPORO_VERSION) != 0)
+    if (!sap_internals_fit())
         return bad_option(h, SAPPORO_ERR_UNSUPPORTED, "libsapporo_mpi needs a libsapporo of its version");
     const int status = read_options(h, given);
     if (status) return status;
@@ -165,7 +166,7 @@ static int open_forces(sapporo_mpi_stepper *h)
 static int create_part(sapporo_mpi_stepper *h)
 {
     const struct sap_stepper_whole whole = sap_mpi_stepper_whole(h);
-    int status = sapporo_stepper_part_create(&h->options, h->room, &whole, &h->stepper);
+    int status = sapporo_internals()->stepper_part_create(&h->options, h->room, &whole, &h->stepper);
     if (status) (void)sap_link_note(&h->link, status, sapporo_last_error(NULL));
     return sap_link_agree(&h->link, status);
 }

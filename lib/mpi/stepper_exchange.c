@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "context/internals.h"
 #include "mpi/exchange.h"
 #include "mpi/stepper_saved.h"
 #include "mpi/tree.h"
@@ -31,7 +32,7 @@ static int no_memory(sapporo_mpi_stepper *h, int n)
 static int prepare(sapporo_mpi_stepper *h, struct departure *d)
 {
     if (!d) return no_memory(h, h->n);
-    const int status = sapporo_stepper_part_saved(h->stepper, &d->part);
+    const int status = sapporo_internals()->stepper_part_saved(h->stepper, &d->part);
     if (status) return sap_link_fail(&h->link, status, "%s: the stepper has no particles: set them first", h->call);
     const size_t room = (size_t)d->part.n + 1;
     d->n = d->part.n;
@@ -48,7 +49,7 @@ static int read_column(sapporo_mpi_stepper *h, struct departure *d, int k, void 
     const size_t room = (size_t)d->n + 1;
     char *const mass = d->out + room * WIDEST, *const by_slot = mass + room * WIDEST;
     const int status = k > (int)SAP_STEP_COLUMNS ? sap_saved_read_tree(h, k, d->n, mass, by_slot, to)
-                                                 : sapporo_stepper_part_read(h->stepper, k, to);
+                                                 : sapporo_internals()->stepper_part_read(h->stepper, k, to);
     return status ? sap_link_note(&h->link, status, sapporo_stepper_last_error(h->stepper)) : SAPPORO_OK;
 }
 

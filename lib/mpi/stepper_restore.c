@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/saving.h"
+#include "context/internals.h"
 #include "mpi/stepper_saved.h"
 #include "mpi/tree.h"
 
@@ -316,7 +317,7 @@ int sap_saved_take(sapporo_mpi_stepper *h, struct sap_stepper_saved *part, struc
     if (status) h->built = 0; /* the tree may know numbers of other particles */
     if (status) return status;
     if (divided && walks) tree->walker = c->walker;
-    status = sapporo_stepper_part_restore(h->stepper, part, c->at);
+    status = sapporo_internals()->stepper_part_restore(h->stepper, part, c->at);
     if (tree) tree->walker = NULL;
     if (divided && !status) tree->worked = worked;
     return sap_mpi_stepper_end(h, status);
@@ -363,7 +364,8 @@ static void free_load(const sapporo_mpi_stepper *h, struct load *l)
 static int prepare(sapporo_mpi_stepper *h, struct load *l, const char *path)
 {
     if (!l) return sap_link_fail(&h->link, SAPPORO_ERR_MEMORY, "%s: out of memory", h->call);
-    (void)sapporo_stepper_part_saved(h->stepper, &l->part); /* a stepper that has not been set knows its options */
+    /* A stepper that has not been set knows its options. */
+    (void)sapporo_internals()->stepper_part_saved(h->stepper, &l->part);
     return h->link.rank == 0 ? open_file(h, l, path) : SAPPORO_OK;
 }
 

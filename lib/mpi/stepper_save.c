@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/saving.h"
+#include "context/internals.h"
 #include "mpi/stepper_saved.h"
 #include "mpi/tree.h"
 
@@ -89,7 +90,7 @@ static int open_file(sapporo_mpi_stepper *h, struct save *s, const char *path)
 /* What a rank does alone before others take part. */
 static int prepare(sapporo_mpi_stepper *h, struct save *s, const char *path)
 {
-    int status = s ? sapporo_stepper_part_saved(h->stepper, &s->part) : (int)SAPPORO_ERR_MEMORY;
+    int status = s ? sapporo_internals()->stepper_part_saved(h->stepper, &s->part) : (int)SAPPORO_ERR_MEMORY;
     if (s && status)
         return sap_link_fail(&h->link, status, "%s: the stepper has no particles: set them first", h->call);
     if (status || reserve(h, s))
@@ -104,7 +105,7 @@ int sap_saved_read_tree(sapporo_mpi_stepper *h, int column, int n, void *mass, v
 {
     const sapporo_mpi_tree *const tree = sap_saved_tree(h);
     const size_t width = column == SAP_SAVED_WORK ? sizeof *tree->work : sizeof(int);
-    const int status = sapporo_stepper_part_read(h->stepper, SAP_STEP_MASS, mass);
+    const int status = sapporo_internals()->stepper_part_read(h->stepper, SAP_STEP_MASS, mass);
     if (status || !tree) return status;
     if (column == SAP_SAVED_WORK)
         memcpy(by_slot, tree->work, (size_t)n * width);
@@ -126,8 +127,8 @@ static int read_of_tree(sapporo_mpi_stepper *h, struct save *s, int k)
 
 static int read_column(sapporo_mpi_stepper *h, struct save *s, int k)
 {
-    const int status =
-        k > (int)SAP_STEP_COLUMNS ? read_of_tree(h, s, k) : sapporo_stepper_part_read(h->stepper, k, s->column);
+    const int status = k > (int)SAP_STEP_COLUMNS ? read_of_tree(h, s, k)
+                                                 : sapporo_internals()->stepper_part_read(h->stepper, k, s->column);
     return status ? sap_link_note(&h->link, status, sapporo_stepper_last_error(h->stepper)) : SAPPORO_OK;
 }
 

@@ -10,9 +10,10 @@
 #include <string.h>
 
 #include "base/environment.h"
-#include "context/settings.h"
+#include "context/internals.h"
 #include "mpi/nccl.h"
 #include "physics/arithmetic.h"
+#include "variables.h"
 
 /* ------------------------------------------------------------------- cargo */
 
@@ -71,7 +72,7 @@ static void free_host(struct sap_cargo *c) { sap_room_free(&c->room); }
 static int allocate_device(sapporo_mpi *h, struct sap_cargo *c, size_t units)
 {
     void *address;
-    const int status = sapporo_travel_hold(c->context, units * c->unit, &address);
+    const int status = sapporo_internals()->travel_hold(c->context, units * c->unit, &address);
     c->at = address;
     return status ? sap_link_note(&h->link, status, sapporo_last_error(c->context)) : SAPPORO_OK;
 }
@@ -83,7 +84,8 @@ static void free_device(struct sap_cargo *c) { c->at = NULL; }
 static int post_device(sapporo_mpi *h, struct sap_cargo *c)
 {
     const struct sap_link *const l = &h->link;
-    const int failed = sapporo_travel_packed(c->context); /* the other ranks wait for the messages all the same */
+    const int failed =
+        sapporo_internals()->travel_packed(c->context); /* the other ranks wait for the messages all the same */
     int code = MPI_SUCCESS;
     c->requests = 0;
     for (int k = 0; k < l->size && !code; k++) {
@@ -192,7 +194,7 @@ static void describe_place(sapporo_mpi *h, sapporo_mpi_transport asked, struct s
 {
     struct sap_travel_device device;
     memset(p, 0, sizeof *p);
-    (void)sapporo_travel_device(h->context, &device);
+    (void)sapporo_internals()->travel_device(h->context, &device);
     name_node(p->node);
     (void)snprintf(p->device, sizeof p->device, "%s", device.text);
     (void)snprintf(p->uuid, sizeof p->uuid, "%s", device.uuid);
@@ -262,7 +264,7 @@ static int load_trial(sapporo_mpi *h, struct sap_cargo *c, char *bytes)
     int status = allocate_device(h, c, (size_t)h->link.size + 1);
     memset(bytes, 0, all);
     for (size_t k = 0; k < c->unit; k++) bytes[all + k] = trial_byte(h->link.rank, k);
-    if (!status) status = sapporo_travel_write(h->context, bytes, all + c->unit);
+    if (!status) status = sapporo_internals()->travel_write(h->context, bytes, all + c->unit);
     for (int r = 0; r < h->link.size; r++) c->count[r] = 1, c->first[r] = r;
     c->own = c->at + all;
     return status ? sap_link_note(&h->link, status, sapporo_last_error(h->context)) : SAPPORO_OK;
@@ -271,7 +273,7 @@ static int load_trial(sapporo_mpi *h, struct sap_cargo *c, char *bytes)
 /* Fails if other bytes have arrived than were sent. */
 static int check_trial(sapporo_mpi *h, const struct sap_cargo *c, char *bytes, const char *name)
 {
-    const int status = sapporo_travel_read(h->context, bytes, (size_t)h->link.size * c->unit);
+    const int status = sapporo_internals()->travel_read(h->context, bytes, (size_t)h->link.size * c->unit);
     if (status) return sap_link_note(&h->link, status, sapporo_last_error(h->context));
     for (int r = 0; r < h->link.size; r++)
         for (size_t k = 0; k < c->unit; k++)
@@ -394,7 +396,7 @@ int sap_transport_read(struct sap_link *l, sapporo_mpi_transport asked, sapporo_
         return sap_link_fail(l, SAPPORO_ERR_ARGUMENT, "sapporo_mpi_open: transport is %d: it must be 0 to %d",
                              (int)asked, SAPPORO_MPI_TRANSPORT_NCCL);
     if (asked != SAPPORO_MPI_TRANSPORT_AUTO) return SAPPORO_OK;
-    if (sap_env_word(sapporo_variable_row(SAP_VAR_MPI_TRANSPORT), &word, wrong) == SAP_READ_BAD)
+    if (sap_env_word(&sap_variables[SAP_VAR_MPI_TRANSPORT], &word, wrong) == SAP_READ_BAD)
         return sap_link_fail(l, SAPPORO_ERR_ARGUMENT, "%s", wrong);
     if (word) *transport = (sapporo_mpi_transport)word->value;
     return SAPPORO_OK;

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/structs.h"
+#include "context/internals.h"
 #include "engine/units.h"
 #include "mpi/node.h"
 
@@ -82,7 +83,7 @@ static double timeout_of(const sapporo_mpi_tree_options *given)
 /* What one rank can do alone: options, and a tree without particles. */
 static int prepare(sapporo_mpi_tree *h, const sapporo_mpi_tree_options *given)
 {
-    if (strcmp(sapporo_version(), SAPPORO_VERSION) != 0)
+    if (!sap_internals_fit())
         return bad_option(h, SAPPORO_ERR_UNSUPPORTED, "libsapporo_mpi needs a libsapporo of its version");
     int status = read_options(h, given);
     if (status) return status;
@@ -91,8 +92,8 @@ static int prepare(sapporo_mpi_tree *h, const sapporo_mpi_tree_options *given)
         return sap_mpi_tree_no_memory(h, 0);
     status = sapporo_tree_create(&h->options, 0, &h->tree);
     if (status) return sap_link_note(&h->link, status, sapporo_last_error(NULL));
-    h->selects = sapporo_tree_part_selects(h->tree);
-    return sapporo_tree_part_settings(h->tree, &h->settings);
+    h->selects = sapporo_internals()->tree_part_selects(h->tree);
+    return sapporo_internals()->tree_part_settings(h->tree, &h->settings);
 }
 
 /* Fails if the ranks have different options. */

@@ -10,7 +10,7 @@
 #include "base/clock.h"
 #include "base/fpenv.h"
 #include "base/structs.h"
-#include "context/partial.h"
+#include "context/internals.h"
 #include "engine/tree_limits.h"
 #include "mpi/tree.h"
 
@@ -56,7 +56,7 @@ static void check_some_bodies(void *argument, ptrdiff_t from, ptrdiff_t to)
 static int check_bodies(sapporo_mpi_tree *h, const struct sap_bodies *bodies)
 {
     struct checking c = {.bodies = bodies, .bad = bodies->n};
-    sapporo_partial_loop(h->options.threads, bodies->n, check_some_bodies, &c);
+    sapporo_internals()->partial_loop(h->options.threads, bodies->n, check_some_bodies, &c);
     const int bad = atomic_load(&c.bad);
     if (bad == bodies->n) return SAPPORO_OK;
     const char *const what = what_is_wrong(bodies, bad);
@@ -172,7 +172,7 @@ static void take_some_sizes(void *argument, ptrdiff_t from, ptrdiff_t to)
 static int take_sizes(sapporo_mpi_tree *h, const sapporo_tree_particles *p, double *to, int refreshes)
 {
     struct size_rows r = {.h = h, .a = &p->a, .to = to, .refreshes = refreshes, .bad = p->n};
-    sapporo_partial_loop(h->options.threads, p->n, take_some_sizes, &r);
+    sapporo_internals()->partial_loop(h->options.threads, p->n, take_some_sizes, &r);
     const int bad = atomic_load(&r.bad);
     if (bad == p->n) return SAPPORO_OK;
     return sap_link_fail(&h->link, SAPPORO_ERR_NOT_FINITE, "%s: acceleration of particle %d is not finite", h->call,

@@ -1,7 +1,7 @@
 /* tree_exchange.c - sends particles to their owners, the ranks that compute their forces. */
 #include <limits.h>
 
-#include "context/partial.h"
+#include "context/internals.h"
 #include "mpi/tree.h"
 
 /* Makes room for the particles that this rank walks. */
@@ -55,7 +55,7 @@ static void pack(const sapporo_mpi_tree *h, const struct sap_bodies *bodies, dou
     const int me = h->link.rank;
     struct body_packing p = {.order = r->order, .bodies = bodies, .out = out, .mine = h->mine, .first = r->sent_at[me]};
     p.end = p.first + r->sent[me], p.at = r->got_at[me];
-    sapporo_partial_loop(h->options.threads, r->n, pack_some, &p);
+    sapporo_internals()->partial_loop(h->options.threads, r->n, pack_some, &p);
 }
 
 /*
@@ -111,7 +111,7 @@ int sap_mpi_tree_send(sapporo_mpi_tree *h, const struct sap_bodies *bodies, cons
     int status = sap_link_agree(&h->link, bad ? sap_mpi_tree_no_memory(h, h->given) : SAPPORO_OK);
     if (!status) status = announce(h);
     if (!status) status = send(h, bodies);
-    if (!status) sapporo_partial_loop(h->options.threads, h->route.arrived, take_some_sizes, h);
+    if (!status) sapporo_internals()->partial_loop(h->options.threads, h->route.arrived, take_some_sizes, h);
     return status;
 }
 
@@ -120,6 +120,6 @@ int sap_mpi_tree_send_again(sapporo_mpi_tree *h, const struct sap_bodies *bodies
     int status = reserve_out(h) ? SAPPORO_OK : sap_mpi_tree_no_memory(h, h->route.n);
     status = sap_link_agree(&h->link, status);
     if (!status) status = send(h, bodies);
-    if (!status) sapporo_partial_loop(h->options.threads, h->route.arrived, take_some_known_sizes, h);
+    if (!status) sapporo_internals()->partial_loop(h->options.threads, h->route.arrived, take_some_known_sizes, h);
     return status;
 }

@@ -8,7 +8,7 @@
 
 #include "base/clock.h"
 #include "base/fpenv.h"
-#include "context/partial.h"
+#include "context/internals.h"
 #include "engine/tree_macs.h"
 #include "mpi/tree.h"
 
@@ -88,9 +88,9 @@ static int walk(sapporo_mpi_tree *h, int imported, int keeps, const struct sap_a
     const double start = sap_clock_seconds();
     to->n = active->route->arrived;
     if (to->n == 0) return SAPPORO_OK;
-    int status =
-        sapporo_tree_part_walk(h->tree, &pass, keeps ? NULL : to->acc, keeps ? NULL : to->pot, keeps ? NULL : to->work);
-    if (!status) status = sapporo_tree_part_walked(h->tree, &particles, &cells);
+    int status = sapporo_internals()->tree_part_walk(h->tree, &pass, keeps ? NULL : to->acc, keeps ? NULL : to->pot,
+                                                     keeps ? NULL : to->work);
+    if (!status) status = sapporo_internals()->tree_part_walked(h->tree, &particles, &cells);
     if (status) return sap_link_note(&h->link, status, sapporo_tree_last_error(h->tree));
     h->done.particle_particle += particles;
     h->done.particle_cell += cells;
@@ -104,7 +104,7 @@ static int import(sapporo_mpi_tree *h, struct sap_travel *t)
     struct sap_tree_halo halo;
     int status = sap_halo_join(&t->in, h->link.size, (const int(*)[2])t->got, h->options.threads, &t->memory, &halo);
     if (status) return sap_mpi_tree_no_memory(h, h->route.arrived);
-    if (halo.nodes > 0) status = sapporo_tree_part_import(h->tree, &halo);
+    if (halo.nodes > 0) status = sapporo_internals()->tree_part_import(h->tree, &halo);
     return status ? sap_link_note(&h->link, status, sapporo_tree_last_error(h->tree)) : SAPPORO_OK;
 }
 
@@ -126,7 +126,7 @@ static int add_imported(sapporo_mpi_tree *h, struct sap_travel *t, const struct 
     if (t->in.nodes == 0 || f->sum.n == 0) return SAPPORO_OK;
     int status = import(h, t);
     if (!status) status = walk(h, 1, 0, active, a, h->selects ? &f->sum : &f->more);
-    if (!status && !h->selects) sapporo_partial_loop(h->options.threads, f->sum.n, add_some_rows, f);
+    if (!status && !h->selects) sapporo_internals()->partial_loop(h->options.threads, f->sum.n, add_some_rows, f);
     return status;
 }
 
@@ -203,7 +203,7 @@ static void count_some_unknown(void *argument, ptrdiff_t from, ptrdiff_t to)
 static int count_unknown(struct force *f)
 {
     if (is_by_acceleration(f->h))
-        sapporo_partial_loop(f->h->options.threads, f->h->route.arrived, count_some_unknown, f);
+        sapporo_internals()->partial_loop(f->h->options.threads, f->h->route.arrived, count_some_unknown, f);
     return atomic_load(&f->mine_unknown);
 }
 
@@ -221,7 +221,7 @@ static int find_sizes(sapporo_mpi_tree *h, struct force *f)
     if (f->unknown == 0) return SAPPORO_OK;
     sap_active_choose_all(h, &all);
     const int status = pass(h, &all, NULL, f);
-    if (!status) sapporo_partial_loop(h->options.threads, h->route.arrived, take_some_unknown, f);
+    if (!status) sapporo_internals()->partial_loop(h->options.threads, h->route.arrived, take_some_unknown, f);
     return status;
 }
 
@@ -253,7 +253,7 @@ static int answer(sapporo_mpi_tree *h, struct force *f)
     const struct sap_route back = sap_route_back(f->active.route);
     struct sap_wire wire = {.out = f->out, .in = f->in, .each = sizeof *f->in, .own_stays = 1};
     if (sap_mpi_tree_is_alone(h)) return SAPPORO_OK;
-    sapporo_partial_loop(h->options.threads, back.n - back.sent[h->link.rank], answer_some, f);
+    sapporo_internals()->partial_loop(h->options.threads, back.n - back.sent[h->link.rank], answer_some, f);
     return sap_exchange(&h->link, &back, &wire);
 }
 
@@ -312,9 +312,9 @@ static void deliver(sapporo_mpi_tree *h, struct force *f)
     const int threads = h->options.threads;
     if (!h->worked) memset(h->work, 0, (size_t)h->given * sizeof *h->work);
     h->worked = 1;
-    sapporo_partial_loop(threads, f->active.route->n, take_some_answers, f);
-    if (is_by_acceleration(h)) sapporo_partial_loop(threads, f->active.route->arrived, keep_some_sizes, f);
-    if (!f->wish->all) sapporo_partial_loop(threads, f->wish->ni, deliver_some, f);
+    sapporo_internals()->partial_loop(threads, f->active.route->n, take_some_answers, f);
+    if (is_by_acceleration(h)) sapporo_internals()->partial_loop(threads, f->active.route->arrived, keep_some_sizes, f);
+    if (!f->wish->all) sapporo_internals()->partial_loop(threads, f->wish->ni, deliver_some, f);
 }
 
 /* Keeps what a force cost. */

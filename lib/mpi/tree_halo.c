@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "context/partial.h"
+#include "context/internals.h"
 
 enum { EIGHT = 8 };
 enum { PARTS = 64 }; /* of the regions, for threads */
@@ -141,7 +141,7 @@ void sap_halo_tell_regions(const struct sap_halo_nodes *s, double accuracy, cons
     struct telling t = {s, targets, accuracy, region};
     memset(region, 0, (size_t)room * sizeof *region);
     for (int r = 0; r < room; r++) region[r].strictness = -1;
-    sapporo_partial_parts(targets->threads, s->n, PARTS, tell_part, &t);
+    sapporo_internals()->partial_parts(targets->threads, s->n, PARTS, tell_part, &t);
 }
 
 int sap_halo_has_targets(const struct sap_halo_region *region, int room)
@@ -346,7 +346,7 @@ static void copy_halos(const struct sap_halo *from, int ranks, const int (*count
     struct halo_copying c = {.from = from->node, .root = roots, .rest = roots + halos, .to = to};
     for (int r = 0; r < ranks; r++) {
         if (count[r][0] == 0) continue;
-        sapporo_partial_loop(threads, count[r][0], copy_some_nodes, &c);
+        sapporo_internals()->partial_loop(threads, count[r][0], copy_some_nodes, &c);
         c.from += count[r][0];
         c.root++;
         c.rest += count[r][0] - 1;

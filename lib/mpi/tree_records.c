@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "context/partial.h"
+#include "context/internals.h"
 #include "mpi/tree.h"
 
 enum { RECORD_MOST = 1 << 20 }; /* bytes of a record, at most: what ranks send is counted in records */
@@ -94,10 +94,10 @@ static int exchange(sapporo_mpi_tree *h, struct records *r)
     const struct sap_route *const p = &h->route;
     const int threads = h->options.threads;
     struct sap_wire wire = {.out = r->out, .in = r->in, .each = r->stride, .own_stays = 1};
-    sapporo_partial_loop(threads, p->n, pack_some, r);
+    sapporo_internals()->partial_loop(threads, p->n, pack_some, r);
     const int status = sap_exchange(&h->link, p, &wire);
     if (status) return status;
-    sapporo_partial_loop(threads, p->arrived - p->got[h->link.rank], unpack_some, r);
+    sapporo_internals()->partial_loop(threads, p->arrived - p->got[h->link.rank], unpack_some, r);
     double *const size = h->size;
     int64_t *const work = h->work;
     h->size = r->size, h->work = r->work;

@@ -5,7 +5,7 @@
 
 #include "base/fpenv.h"
 #include "base/structs.h"
-#include "context/partial.h"
+#include "context/internals.h"
 #include "engine/tree_limits.h"
 #include "mpi/tree.h"
 #include "physics/scalars.h"
@@ -68,7 +68,7 @@ static int build_ahead(sapporo_mpi_tree *h, const sapporo_tree_particles *p, dou
 {
     sapporo_tree_particles later = *p;
     struct rank_ahead l = {h, p, lead};
-    sapporo_partial_loop(h->options.threads, p->n, look_ahead, &l);
+    sapporo_internals()->partial_loop(h->options.threads, p->n, look_ahead, &l);
     h->past[1] = -1;
     later.x = (sapporo_column){h->past_x[1], 0};
     const int status = sap_mpi_tree_build_anew(h, &later, lead);

@@ -14,7 +14,7 @@
  */
 #include <string.h>
 
-#include "context/partial.h"
+#include "context/internals.h"
 #include "mpi/tree.h"
 #include "physics/scalars.h"
 
@@ -144,7 +144,7 @@ static void weigh_part(void *argument, int part, int from, int to)
 
 static void weigh_buckets(struct division *d)
 {
-    sapporo_partial_parts(d->h->options.threads, d->n, d->parts, weigh_part, d);
+    sapporo_internals()->partial_parts(d->h->options.threads, d->n, d->parts, weigh_part, d);
     d->bucket[0] = 0;
     for (int b = 0; b < BUCKETS; b++) {
         d->bucket[b + 1] = d->bucket[b];
@@ -167,7 +167,7 @@ static void count_members(struct division *d)
 {
     memset(d->marked, 0, BUCKETS);
     for (int b = 0; b < d->boundaries; b++) d->marked[bucket_of(d->boundary[b])] = 1;
-    sapporo_partial_parts(d->h->options.threads, d->n, d->parts, count_part, d);
+    sapporo_internals()->partial_parts(d->h->options.threads, d->n, d->parts, count_part, d);
     d->members = 0;
     for (int part = 0; part < d->parts; part++) {
         const int here = d->at[part];
@@ -190,7 +190,7 @@ static int take_members(sapporo_mpi_tree *h, struct division *d)
     count_members(d);
     const int bad = reserve_members(h, d), status = sap_link_agree(&h->link, bad ? sap_mpi_tree_no_memory(h, d->n) : 0);
     if (bad || status) return status ? status : bad;
-    sapporo_partial_parts(h->options.threads, d->n, d->parts, take_part, d);
+    sapporo_internals()->partial_parts(h->options.threads, d->n, d->parts, take_part, d);
     return SAPPORO_OK;
 }
 
@@ -316,7 +316,7 @@ static void write_some_ranks(void *argument, ptrdiff_t from, ptrdiff_t to)
 static void write_ranks(struct division *d)
 {
     count_boundaries(d);
-    sapporo_partial_loop(d->h->options.threads, d->n, write_some_ranks, d);
+    sapporo_internals()->partial_loop(d->h->options.threads, d->n, write_some_ranks, d);
 }
 
 /* Collective.  Finds the weight of the particles of each rank, d->all. */

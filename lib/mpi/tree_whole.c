@@ -2,7 +2,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "context/partial.h"
+#include "context/internals.h"
 #include "engine/tree_macs.h"
 #include "mpi/tree.h"
 #include "physics/scalars.h"
@@ -71,7 +71,7 @@ static void look_at_part(void *argument, int part, int from, int to)
 static struct report report_of(struct body_looking *l)
 {
     struct report mine = {.n = l->bodies->n};
-    sapporo_partial_parts(l->h->options.threads, l->bodies->n, PARTS + 1, look_at_part, l);
+    sapporo_internals()->partial_parts(l->h->options.threads, l->bodies->n, PARTS + 1, look_at_part, l);
     mine.cell = l->sums;
     for (int part = 0; part < PARTS; part++) {
         for (int c = 0; c < 3; c++) {
@@ -193,7 +193,7 @@ static void take_report(sapporo_mpi_tree *h, const struct report *all, const str
     memcpy(h->whole.low, all->cell.low, sizeof h->whole.low);
     memcpy(h->whole.high, all->cell.high, sizeof h->whole.high);
     h->whole.weight = all->cell.weight;
-    h->whole.pull = needs_pull(h) ? sapporo_tree_part_pull(axis, s->members, all->cell.weight) : 1;
+    h->whole.pull = needs_pull(h) ? sapporo_internals()->tree_part_pull(axis, s->members, all->cell.weight) : 1;
     h->done.total = (long long)all->n;
 }
 

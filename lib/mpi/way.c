@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "context/partial.h"
+#include "context/internals.h"
 #include "mpi/answer.h"
 #include "mpi/blocks.h"
 #include "mpi/share.h"
@@ -189,11 +189,11 @@ static int time_force(sapporo_mpi *h, struct sample *s, int ni, int nj, int sums
     for (int k = 0; k < TRIES && !status; k++) {
         const double start = MPI_Wtime();
         /* in the precision of large forces */
-        status = sums ? sapporo_partial_begin(s->context, &r, SAP_FEW_J, &job)
-                      : sapporo_whole_begin(s->context, &r, SAP_FEW_J, &job);
+        status = sums ? sapporo_internals()->partial_begin(s->context, &r, SAP_FEW_J, &job)
+                      : sapporo_internals()->whole_begin(s->context, &r, SAP_FEW_J, &job);
         if (!status && !sums) status = sapporo_force_end(job, ni, &none);
-        if (!status && sums) status = sapporo_partial_end(job, 0, s->sums, sap_answer_bytes(h), &partial);
-        if (!status && sums) sapporo_partial_loop(sapporo_get_threads(s->context), ni, merge_rows, &m);
+        if (!status && sums) status = sapporo_internals()->partial_end(job, 0, s->sums, sap_answer_bytes(h), &partial);
+        if (!status && sums) sapporo_internals()->partial_loop(sapporo_get_threads(s->context), ni, merge_rows, &m);
         sapporo_force_free(job);
         *best = fmin(*best, MPI_Wtime() - start);
     }
@@ -232,12 +232,12 @@ static int time_forces(sapporo_mpi *h, struct sample *s, sapporo_mpi_costs *c)
 /* Shortest time per particle of storing the sample and reading it. */
 static int time_store(struct sample *s, double *best)
 {
-    int status = sapporo_partial_store(s->context, 0, NJ, s->rows); /* touches the memory */
+    int status = sapporo_internals()->partial_store(s->context, 0, NJ, s->rows); /* touches the memory */
     *best = INFINITY;
     for (int k = 0; k < TRIES && !status; k++) {
         const double start = MPI_Wtime();
-        status = sapporo_partial_store(s->context, 0, NJ, s->rows);
-        if (!status) status = sapporo_partial_read(s->context, 0, NJ, s->rows);
+        status = sapporo_internals()->partial_store(s->context, 0, NJ, s->rows);
+        if (!status) status = sapporo_internals()->partial_read(s->context, 0, NJ, s->rows);
         *best = fmin(*best, (MPI_Wtime() - start) / NJ);
     }
     return status;
@@ -253,15 +253,15 @@ static int time_travel(sapporo_mpi *h, const struct sample *s, double *best)
     void *hold;
     sapporo *const to = sap_share_scratch(h, 1);
     if (units > UNITS_MOST) return SAPPORO_OK; /* then the host's time counts */
-    int status = sapporo_travel_hold(to, (size_t)units * h->unit_bytes, &hold);
+    int status = sapporo_internals()->travel_hold(to, (size_t)units * h->unit_bytes, &hold);
     for (int k = 0; k < units; k++) number[k] = k;
-    if (!status) status = sapporo_travel_pack(s->context, to, 0, &part); /* uploads the sample */
+    if (!status) status = sapporo_internals()->travel_pack(s->context, to, 0, &part); /* uploads the sample */
     *best = INFINITY;
     for (int k = 0; k < TRIES && !status; k++) {
         const double start = MPI_Wtime();
-        status = sapporo_travel_pack(s->context, to, 0, &part);
-        if (!status) status = sapporo_travel_take(to, number, units, NJ, &facts);
-        if (!status) status = sapporo_travel_packed(to);
+        status = sapporo_internals()->travel_pack(s->context, to, 0, &part);
+        if (!status) status = sapporo_internals()->travel_take(to, number, units, NJ, &facts);
+        if (!status) status = sapporo_internals()->travel_packed(to);
         *best = fmin(*best, (MPI_Wtime() - start) / NJ);
     }
     return status ? sap_link_note(&h->link, status, sapporo_last_error(to)) : SAPPORO_OK;

@@ -20,11 +20,20 @@ allowed="^($dialect|sapporo_[a-z0-9_]+)\$"
 
 # ---- shared libraries
 
+# The functions of public headers; beside them one function for libsapporo_mpi (lib/context/internals.h).
+{
+    sed -n 's/^SAPPORO_API .*[ *]\(sapporo_[a-z0-9_]*\)(.*/\1/p' include/*.h
+    echo sapporo_internals
+} | sort -u >"$work/declared"
+
 for name in sapporo g6; do
     so=lib/lib$name.so
     nm -D --defined-only $so | awk '{ sub(/@.*/, "", $NF); print $NF }' | sort >"$work/$name"
     grep -Ev "$allowed" "$work/$name" >"$work/log"
     none "lib$name.so exports only its interfaces"
+
+    grep '^sapporo_' "$work/$name" | sort - "$work/declared" "$work/declared" | uniq -u >"$work/log"
+    none "lib$name.so: public headers declare what begins with sapporo_"
 
     missing=
     for f in g6_open g6_npipes g6_set_j_particle g6calc_firsthalf g6calc_lasthalf2 g6_get_neighbour_list get_device_count; do

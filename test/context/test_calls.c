@@ -67,10 +67,7 @@ static void steppers(void **state)
 }
 
 /* x, v, mass and time of a particle that the context keeps in other units. */
-static void read_row(void *context, double *to)
-{
-    assert_int_equal(sapporo_partial_read(context, 0, 1, to), SAPPORO_OK);
-}
+static void read_row(void *context, double *to) { assert_int_equal(sap_partial_read(context, 0, 1, to), SAPPORO_OK); }
 
 static void read_particle(void *context, double *to)
 {

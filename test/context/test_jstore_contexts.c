@@ -293,20 +293,20 @@ static void rows_of_others(void **state)
         fill_with_gaps(from, scales[k / 4]);
         take_units(from);
         for (size_t d = 0; d < sizeof rows / sizeof *row; d++) row[d] = NAN;
-        assert_int_equal(sapporo_partial_read(from, 0, COPIED, row), SAPPORO_OK);
+        assert_int_equal(sap_partial_read(from, 0, COPIED, row), SAPPORO_OK);
         const int all = COPIED * doubles[k % 4];
         assert_true(!isnan(row[all - 2]) && isnan(row[all])); /* all rows, and nothing behind them */
-        assert_int_equal(sapporo_partial_store(to, 0, 10, row), SAPPORO_OK);
-        assert_int_equal(sapporo_partial_store(to, 10, COPIED - 10, row + 10 * doubles[k % 4]), SAPPORO_OK);
+        assert_int_equal(sap_partial_store(to, 0, 10, row), SAPPORO_OK);
+        assert_int_equal(sap_partial_store(to, 10, COPIED - 10, row + 10 * doubles[k % 4]), SAPPORO_OK);
         assert_int_equal(sapporo_set_time(from, 0.75), SAPPORO_OK);
         assert_int_equal(sapporo_set_time(to, 0.75), SAPPORO_OK);
         read_the_same(from, to, COPIED);
-        assert_int_equal(sapporo_partial_first_lost(to, COPIED), -1);
+        assert_int_equal(sap_partial_first_lost(to, COPIED), -1);
         sap_context_lose(sap_context_of(to), 5, 3);
-        assert_int_equal(sapporo_partial_first_lost(to, 5), -1);
-        assert_int_equal(sapporo_partial_first_lost(to, COPIED), 5);
-        assert_int_equal(sapporo_partial_store(to, 5, 3, row + 5 * doubles[k % 4]), SAPPORO_OK);
-        assert_int_equal(sapporo_partial_first_lost(to, COPIED), 6); /* the row of a gap stores nothing */
+        assert_int_equal(sap_partial_first_lost(to, 5), -1);
+        assert_int_equal(sap_partial_first_lost(to, COPIED), 5);
+        assert_int_equal(sap_partial_store(to, 5, 3, row + 5 * doubles[k % 4]), SAPPORO_OK);
+        assert_int_equal(sap_partial_first_lost(to, COPIED), 6); /* the row of a gap stores nothing */
         sapporo_close(from);
         sapporo_close(to);
     }

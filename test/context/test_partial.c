@@ -77,7 +77,7 @@ static sapporo_job *begin(sapporo *c, int nj)
                                .eps2 = eps2,
                                .want = SAPPORO_WANT_NEAREST};
     sapporo_job *job = NULL;
-    if (sapporo_partial_begin(c, &r, N, &job)) fail_msg("%s", sapporo_last_error(c));
+    if (sap_partial_begin(c, &r, N, &job)) fail_msg("%s", sapporo_last_error(c));
     return job;
 }
 
@@ -86,7 +86,7 @@ static int compute(sapporo *c, int nj, int nearest, struct row *row, struct sap_
 {
     sapporo_job *const job = begin(c, nj);
     memset(row, FILLED, NI * sizeof *row);
-    const int status = sapporo_partial_end(job, nearest, row, sizeof *row, partial);
+    const int status = sap_partial_end(job, nearest, row, sizeof *row, partial);
     sapporo_force_free(job);
     return status;
 }
@@ -254,10 +254,10 @@ static void failures(void **state)
     make_targets(0);
     sapporo *const c = context_of(4, SAPPORO_SP, 0, N);
     memset(row, FILLED, sizeof row);
-    assert_int_equal(sapporo_partial_end(NULL, 0, row, sizeof *row, &partial), SAPPORO_ERR_ARGUMENT);
+    assert_int_equal(sap_partial_end(NULL, 0, row, sizeof *row, &partial), SAPPORO_ERR_ARGUMENT);
     sapporo_job *const job = begin(c, N);
     sapporo_force_free(job);
-    assert_int_equal(sapporo_partial_end(job, 0, row, sizeof *row, &partial), SAPPORO_ERR_CLOSED);
+    assert_int_equal(sap_partial_end(job, 0, row, sizeof *row, &partial), SAPPORO_ERR_CLOSED);
     for (int i = 0; i < NI; i++) expect_end(&row[i], 0, 0);
     sapporo_close(c);
 }

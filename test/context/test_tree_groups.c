@@ -167,7 +167,7 @@ static double diagonal(const bodies *b, const struct sap_tree_structure *s, int 
 static struct sap_tree_structure groups_of(sapporo_tree *t, int n)
 {
     struct sap_tree_structure s = {.nodes = 0};
-    assert_int_equal(sapporo_tree_part_structure(t, &s), SAPPORO_OK);
+    assert_int_equal(sap_tree_part_structure(t, &s), SAPPORO_OK);
     const size_t nodes = (size_t)s.nodes + 1;
     s.first = zeroed(nodes, sizeof *s.first);
     s.count = zeroed(nodes, sizeof *s.count);
@@ -181,7 +181,7 @@ static struct sap_tree_structure groups_of(sapporo_tree *t, int n)
     s.q = zeroed(nodes, sizeof *s.q);
     s.address = zeroed((size_t)n + 1, sizeof *s.address);
     s.group = zeroed((size_t)n + 1, sizeof *s.group);
-    assert_int_equal(sapporo_tree_part_structure(t, &s), SAPPORO_OK);
+    assert_int_equal(sap_tree_part_structure(t, &s), SAPPORO_OK);
     return s;
 }
 

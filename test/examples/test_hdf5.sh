@@ -303,6 +303,39 @@ verdict $? "closed standard input"
 [ $? -eq 2 ] && grep -q 'HDF5' "$work/err"
 verdict $? "standard input: a message"
 
+# ---- galaxy writes them by a thread of its own
+
+# disc ARGUMENT...: runs galaxy, output in $work/out, messages in $work/err
+disc() { examples/galaxy "$@" >"$work/out" 2>"$work/err"; }
+model='--model disc -n 500 --dt-max 1/16 -d 1/8'
+# shellcheck disable=SC2086 # words
+disc $model -t 1/2 -o "$work/disc" && disc $model -t 1/2 -o "$work/behind.hdf5" && [ "$(echo "$work"/behind.*.hdf5 | wc -w)" -eq 5 ]
+same=$?
+for k in 0 1 2 3 4; do
+    h4 "$work/disc.000$k.txt" -t "$k/8" -o "$work/again.hdf5" --overwrite && cmp "$work/again.0000.hdf5" "$work/behind.000$k.hdf5" >>"$work/out" || same=1
+done
+verdict $same "galaxy: snapshots have the bits of its text, each one those of its time"
+cp "$work/behind.0004.hdf5" "$work/kept.hdf5"
+rm "$work/behind.0004.hdf5" # as if the run had been killed
+disc --restart "$work/behind.restart" && cmp "$work/kept.hdf5" "$work/behind.0004.hdf5"
+verdict $? "galaxy: a restart writes the snapshot that a run could not end"
+rm "$work"/behind.000*
+disc --restart "$work/behind.restart" -t 5/8 && [ "$(cd "$work" && echo behind.000*)" = "behind.0004.hdf5 behind.0005.hdf5" ]
+verdict $? "galaxy: it writes no other one"
+mkdir "$work/full.0002.hdf5" "$work/last.0002.hdf5" # a write fails here
+# shellcheck disable=SC2086 # words
+disc $model -t 1/2 -o "$work/full.hdf5"
+[ $? -eq 1 ] && [ "$(grep -c 'cannot write .*full.0002.hdf5: Is a directory' "$work/err")" -eq 1 ] && [ ! -e "$work/full.0003.hdf5" ]
+verdict $? "galaxy: a write that failed is told at the next output, and ends the run"
+# shellcheck disable=SC2086 # words
+disc $model -t 1/4 -o "$work/last.hdf5"
+[ $? -eq 1 ] && grep -q 'cannot write .*last.0002.hdf5' "$work/err" && ! grep -q '# done' "$work/out"
+verdict $? "galaxy: or at the end"
+rmdir "$work/full.0002.hdf5"
+disc --restart "$work/full.restart" && disc --restart "$work/behind.restart" -t 5/8 && cmp "$work/kept.hdf5" "$work/full.0004.hdf5" &&
+    [ "$(cd "$work" && echo full.*hdf5*)" = "full.0000.hdf5 full.0001.hdf5 full.0002.hdf5 full.0003.hdf5 full.0004.hdf5" ]
+verdict $? "galaxy: a run goes on from there, and lacks no snapshot"
+
 rm -f "$work"/ours.0002.hdf5
 "$hermite4" --model plummer -n 100 -t 1/4 -o "$work/text" --overwrite >"$work/text.log" 2>"$work/err"
 "$hermite4" --model plummer -n 100 -t 1/4 -o "$work/ours" --format hdf5 --overwrite >"$work/ours.log" 2>"$work/err"

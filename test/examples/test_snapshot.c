@@ -216,6 +216,64 @@ static void test_named_units(void **state)
     }
 }
 
+/* Tables as mcluster, AMUSE (csv, txt) and PeTar write them. */
+#define AMUSE_DEFAULT                                                                                                  \
+    "1000.0 * m * s**-1,1000.0 * m * s**-1,1000.0 * m * s**-1,"                                                        \
+    "3.08567758128e+16 * m,3.08567758128e+16 * m,3.08567758128e+16 * m\n"
+#define AMUSE0 "0.25,0,0.1,0.2,0.3,1,2,3\n"
+#define AMUSE1 "0.75,0,0,-0.5,1e10,-4,5e-3,6\n"
+
+static void test_tables_of_others(void **state)
+{
+    (void)state;
+    static const struct {
+        double time;
+        snapshot_form form;
+        const char *units;
+        int line;
+        const char *text;
+    } of[] = {
+        {0, SNAPSHOT_LINES, "Msun, pc, km/s", 1,
+         "#Mass_[Msun]\tx_[pc]\t\t\ty_[pc]\t\t\tz_[pc]\t\t\tvx_[km/s]\t\tvy_[km/s]\t\tvz_[km/s]\n" ROW0 ROW1},
+        /* with stellar evolution: another mass, the metallicity Z, magnitudes, several tabs between numbers */
+        {0, SNAPSHOT_CSV, "Msun, pc, km/s", 1,
+         "#Mass_[Msun]\tx_[pc]\t\ty_[pc]\tz_[pc]\tvx_[km/s]\tvy_[km/s]\tvz_[km/s]\tMass(t=0)_[Msun]\tkw\tR_[Rsun]\tZ\t"
+         "V_[mag]\tB-V_[mag]\td(B-V)\n"
+         "0.25\t1\t2\t3\t.1\t.2\t.3\t0.2\t\t1\t0.1\t0.02\t9\t1\t0\n"
+         "0.75\t-4\t5e-3\t6\t0\t-.5\t1e10\t0.8\t\t1\t0.1\t0.02\t9\t1\t0\n"},
+        {0, SNAPSHOT_LINES, "MSun, parsec, kms", 3,
+         "#mass,x,y,z,vx,vy,vz\n#(1.98892e+30 * system.get('S.I.').base('mass')),"
+         "b('length'),b('length'),b('length'),b('length'),b('length'),b('length')\n"
+         "#MSun,parsec,parsec,parsec,kms,kms,kms\n0.25,1,2,3,0.1,0.2,0.3\n0.75,-4,5e-3,6,0,-0.5,1e10\n"},
+        {0, SNAPSHOT_CSV, "1.98892e+30 kg, 1000.0 m/s, 3.08567758128e+16 m", 2,
+         "#mass,radius,vx,vy,vz,x,y,z\n#1.98892e+30 * kg,695500000.0 * m," AMUSE_DEFAULT AMUSE0 AMUSE1},
+        {0, SNAPSHOT_CSV, "MSun, parsec/Myr, parsec", 2,
+         "#mass radius vx vy vz x y z\n#MSun RSun parsec / Myr parsec / Myr parsec / Myr parsec parsec parsec\n"
+         "0.25 0 0.1 0.2 0.3 1 2 3\n0.75 0 0 -0.5 1e10 -4 5e-3 6\n"},
+        {0, SNAPSHOT_LINES, "N-body: G = 1", 2,
+         "#mass,x,y,z,vx,vy,vz\n#mass,length,length,length,length * time**-1,length * time**-1,length * time**-1\n"
+         "0.25,1,2,3,0.1,0.2,0.3\n0.75,-4,5e-3,6,0,-0.5,1e10\n"},
+        {0, SNAPSHOT_LINES, "MJupiter, au, au/day", 2, /* runs refuse what they do not know */
+         "#mass,x,y,z,vx,vy,vz\n#MJupiter,au,au,au,au / day,au / day,au / day\n" ROW0 ROW1},
+        {0, SNAPSHOT_LINES, "MSun, length, length/time", 2,
+         "#mass,x,y,z,vx,vy,vz\n#MSun,length,length,length,length / time,length / time,length / time\n" ROW0 ROW1},
+        {0, SNAPSHOT_LINES, "MSun, m**2, kms", 2, "#mass x y z vx vy vz\n#MSun m**2 m**2 m**2 kms kms kms\n" ROW0 ROW1},
+        {0, SNAPSHOT_LINES, "", 0, "# mass x y z vx vy vz\n# stars of the cluster in its centre\n" ROW0 ROW1},
+        {0, SNAPSHOT_LINES, "", 0, "# mass x y z vx vy vz\n# kg and pc\n" ROW0 ROW1},
+        {0.5, SNAPSHOT_LINES, "", 0, "4 2 0.5\n.25 1 2 3 .1 .2 .3 0 0.5 17\n.75 -4 5e-3 6 0 -.5 1e10 0 0.5 4\n"},
+        {0.5, SNAPSHOT_LINES, "", 0,
+         "0 2 0.5 1 2 3 4 5 6\n.25 1 2 3 .1 .2 .3 0 0.5 17\n.75 -4 5e-3 6 0 -.5 1e10 0 0.5 4\n"},
+    };
+    for (size_t k = 0; k < sizeof of / sizeof *of; k++) {
+        bodies set;
+        parse_well(of[k].text, of[k].form, &set);
+        check_pair(&set, of[k].time, 1, 2);
+        assert_string_equal(set.units, of[k].units);
+        assert_int_equal(set.units_line, of[k].line);
+        bodies_free(&set);
+    }
+}
+
 static void test_repeated_ids(void **state)
 {
     (void)state;
@@ -298,6 +356,11 @@ static const fault FAULTS[] = {
     {"1 0 0 0 0 0 0 0 0\n", "file:1:", "9 words"},
     {"1 0 0 0 0 0\n", "file:1:", "6 words"},
     {"2 0.5\n\n1 0 0 0 0 0\n", "file:3:", "6 words"},
+    /* tables of others */
+    {"#AMUSE CSV: 1.0\n#KEY IN COLUMN: -1\n1 0 0 0 0 0 0\n", "file:1:", "amuse-txt is not read"},
+    {"0 2 late\n1 0 0 0 0 0 0 0 0\n1 1 0 0 0 0 0 0 0\n", "file:1:", "'late' is not a finite number (time)"},
+    {"0 2 0\n1 0 0 0 0 0 0 0 0\n1 1 0 0 0 0 0 0\n", "file:3:", "9 columns expected, 8 found"},
+    {"0 3 0\n1 0 0 0 0 0 0 0 0\n1 1 0 0 0 0 0 0 0\n", "file:2:", "9 words"},
     /* csv */
     {"id,mass,x,y,z,vx,vy\n1,1,0,0,0,0,0\n", "file:1:", "no column is named vz"},
     {"m,mass,x,y,z,vx,vy,vz\n1,1,0,0,0,0,0,0\n", "file:1:", "two columns for mass"},
@@ -585,6 +648,7 @@ int main(void)
         cmocka_unit_test(test_init_that_looks_like_pl),
         cmocka_unit_test(test_remarks),
         cmocka_unit_test(test_named_units),
+        cmocka_unit_test(test_tables_of_others),
         cmocka_unit_test(test_repeated_ids),
         cmocka_unit_test(test_faults),
         cmocka_unit_test(test_long_numbers),

@@ -87,6 +87,43 @@ expect 2 bench --json=yes
 expect 2 check --n 10
 expect 2 check --isa mmx
 
+# ---- completion by shells: the options of the help, their words, lists of words
+expect 2 --completion
+expect 2 --completion fish
+contains err "takes bash or zsh, not 'fish'"
+expect 0 --completion zsh
+cp "$work/out" "$work/zsh"
+expect 0 --completion bash
+cp "$work/out" "$work/bash"
+for command in info check bench tune; do
+    "$tool" $command --help | grep -oE '^  --[a-z0-9-]+' | tr -d ' ' | sort >"$work/options"
+    sed -n "/^    $command)/,/;;/p" "$work/zsh" | grep -oE "'(\(- \*\))?--[a-z0-9-]+" | sed 's/.*--/--/' | sort >"$work/zsh_options"
+    cmp -s "$work/options" "$work/zsh_options" || fail "completion of zsh and the help have other options of $command"
+done
+if command -v bash >/dev/null 2>&1; then
+    # offers EXPECTED WORD...: what bash offers for the last word of a command line, as it divides it
+    offers() {
+        wanted=$1
+        shift
+        # shellcheck disable=SC2016 # for the other shell
+        got=$(bash -c '. "$0" && COMP_WORDS=("$@") COMP_CWORD=$(($# - 1)) && _sapporo && echo "${COMPREPLY[@]}"' "$work/bash" "$@")
+        [ "$got" = "$wanted" ] || fail "bash offers '$got' for '$*', not '$wanted'"
+    }
+    offers '--help --version info check bench tune' sapporo ''
+    offers 'check' sapporo ch
+    for command in info check bench tune; do
+        offers "$("$tool" $command --help | grep -oE '^  --[a-z0-9-]+' | tr -d ' ' | paste -sd ' ' -)" sapporo $command --
+    done
+    offers 'sp ds dp' sapporo check --precision ''
+    offers 'cuda cpu' sapporo check --backend = c
+    offers 'opencl' sapporo tune --backend o
+    offers 'sp,ds sp,dp' sapporo bench --precision = sp,d
+    offers '' sapporo bench --n 1
+    offers '' sapporo tune --output x
+    offers '--json' sapporo info --j
+fi
+if command -v zsh >/dev/null 2>&1; then zsh -n "$work/zsh" || fail 'zsh cannot read its completion'; fi
+
 # Whole numbers as people write them; too large ones are told apart.
 expect 0 check --backend cpu --precision ds --n 1k
 contains out 'models of 1000 stars'

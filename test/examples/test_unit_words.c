@@ -50,6 +50,9 @@ static void test_known(void **state)
                  {"1e10 Msun, 1 kpc, 207.386 km/s, 4.71483 Myr (G = 1)", 1,
                   "1e10 Msun, 1 kpc, 207.386 km/s, 4.71483 Myr (G = 1)"},
                  {"N-body: G = 1, M = 1, E = -1/4", 1, "N-body: G = 1, M = 1, E = -1/4"},
+                 {"MSun, parsec, kms", 4.300917270e-3, "1 Msun, 1 pc, 1 km/s, 0.977792 Myr"},
+                 {"1.98892e+30 kg, 1000.0 m/s, 3.08567758128e+16 m", 4.302020677e-3,
+                  "1.98892e+30 kg, 3.08568e+16 m, 1000 m/s, 0.977792 Myr"},
                  {"G=M=1", 1, "G=M=1"}};
     for (size_t k = 0; k < sizeof known / sizeof *known; k++) {
         const unit_system found = read_well(known[k].text);
@@ -106,6 +109,14 @@ static void test_refused(void **state)
     }
 }
 
+static void test_know(void **state)
+{
+    (void)state;
+    assert_true(unit_words_know("MSun") && unit_words_know("parsec") && unit_words_know("au/yr"));
+    assert_false(unit_words_know("mass") || unit_words_know("yr/au") || unit_words_know("a_long_name_of_a_unit/yr"));
+    assert_false(unit_words_know("") || unit_words_know("/") || unit_words_know("pc/"));
+}
+
 static void test_agree(void **state)
 {
     (void)state;
@@ -116,6 +127,7 @@ static void test_agree(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_known), cmocka_unit_test(test_remarks_read_back),
-                                       cmocka_unit_test(test_refused), cmocka_unit_test(test_agree)};
+                                       cmocka_unit_test(test_refused), cmocka_unit_test(test_know),
+                                       cmocka_unit_test(test_agree)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -109,12 +109,14 @@ for program in $programs; do
     says 2 "named.txt:1: the units 'Msun, pc, km/s' have G = 0.004300917.*--units si says 6.67" "$program" named.txt --units si
     says 2 'units have no effect on models\|--units has no effect on models' "$program" --model plummer --units si
 done
+{ echo '#mass,x,y,z,vx,vy,vz' && echo '#MJupiter,au,au,au,au / yr,au / yr,au / yr' && awk '{ print $2, $3, $4, $5, $6, $7, $8 }' pc.txt; } >jupiter.txt
+says 2 "jupiter.txt:2: 'MJupiter' is no unit known here" hermite4 jupiter.txt
 says 2 'short.txt:1: .*no unit of velocity or time' hermite4 short.txt
 says 2 'two.txt:1: there are two units of length' hermite4 two.txt
 says 2 'named.txt:1: .*--G says 2' hermite4 named.txt --G 2
 says 2 "both.txt:2: the units 'kg m s' have G = .* but a comment says G = 0.0043" hermite4 both.txt
 says 2 'exclude each other' hermite4 pc.txt --G 1 --units nbody
-says 2 "'parsec' is no unit known here" hermite4 pc.txt --units msun,parsec,km/s
+says 2 "'furlong' is no unit known here" hermite4 pc.txt --units msun,furlong,km/s
 says 2 'is not the G of wanted.txt' hermite4 wanted.txt --G 0.0043
 says 2 'units si have G = .* not the G of wanted.txt' hermite4 wanted.txt --units si
 "$root/examples/hermite4" unknown.txt --G 2 -s 0.1 -t 0 -o none >out 2>err && grep -q '^# units Msun pc furlong$' none.0000.txt

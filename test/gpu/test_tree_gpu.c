@@ -96,7 +96,7 @@ static sapporo_tree *planted(sapporo_backend on, sapporo_tree_options options, c
 static struct sap_tree_structure nodes_of(sapporo_tree *t)
 {
     struct sap_tree_structure s = {.nodes = 0};
-    assert_int_equal(sapporo_tree_part_structure(t, &s), SAPPORO_OK);
+    assert_int_equal(sap_tree_part_structure(t, &s), SAPPORO_OK);
     const size_t n = (size_t)s.nodes + 1;
     s.first = calloc(n, sizeof *s.first);
     s.count = calloc(n, sizeof *s.count);
@@ -110,7 +110,7 @@ static struct sap_tree_structure nodes_of(sapporo_tree *t)
     s.q = calloc(n, sizeof *s.q);
     s.address = calloc((size_t)s.n + 1, sizeof *s.address);
     s.group = calloc((size_t)s.n + 1, sizeof *s.group);
-    assert_int_equal(sapporo_tree_part_structure(t, &s), SAPPORO_OK);
+    assert_int_equal(sap_tree_part_structure(t, &s), SAPPORO_OK);
     return s;
 }
 

@@ -116,7 +116,7 @@ while read -r program rest; do
         subcommand=
         case $program:$rest in *sapporo:[a-z]*) subcommand=${rest%% *} ;; esac
         for option in $(echo "${rest%%&&*}" | grep -oE '(^| )--[a-z0-9-]+'); do
-            case $option in --help | --version | --man) continue ;; esac
+            case $option in --help | --version | --man | --completion) continue ;; esac
             help "$program" "$subcommand" | grep -qE "(^|[ ,])$option( |\$)" || echo "$program has no option $option: $program $rest"
         done
         ;;

@@ -35,7 +35,7 @@ for f in lib/libsapporo.a lib/libsapporo.so "lib/libsapporo.so.${version%%.*}" "
     lib/pkgconfig/g6lib.pc lib/cmake/sapporo/sapporoConfig.cmake lib/cmake/sapporo/sapporoConfigVersion.cmake bin/sapporo \
     share/doc/sapporo/LICENSE share/doc/sapporo/README.md share/doc/sapporo/docs/conventions.md share/doc/sapporo/docs/figures/tree_direct.svg \
     share/doc/sapporo/docs/figures/cluster.png share/doc/sapporo/docs/star-cluster.md \
-    share/man/man1/sapporo.1 share/man/man7/sapporo.7 share/doc/sapporo/examples/first_force.c share/doc/sapporo/examples/first_force.cc share/doc/sapporo/examples/first_force.f90; do
+    share/man/man1/sapporo.1 share/man/man7/sapporo.7 share/bash-completion/completions/sapporo share/zsh/site-functions/_sapporo share/doc/sapporo/examples/first_force.c share/doc/sapporo/examples/first_force.cc share/doc/sapporo/examples/first_force.f90; do
     [ -f "$prefix/$f" ] || missing="$missing $f"
 done
 for f in include/compat/*.h; do
@@ -305,13 +305,13 @@ rm -rf "$relative"
 # ---- staged, with folders of another layout
 
 stage=$work/stage
-layout="PREFIX=/opt/s LIBDIR=/opt/s/lib/machine INCLUDEDIR=/opt/s/include/nbody BINDIR=/opt/s/bin/machine DOCDIR=/opt/s/doc MANDIR=/opt/s/man DESTDIR=$stage"
+layout="PREFIX=/opt/s LIBDIR=/opt/s/lib/machine INCLUDEDIR=/opt/s/include/nbody BINDIR=/opt/s/bin/machine DOCDIR=/opt/s/doc MANDIR=/opt/s/man BASHDIR=/opt/s/bash ZSHDIR=/opt/s/zsh DESTDIR=$stage"
 # shellcheck disable=SC2086 # a list of words
 build install $layout
 status=$?
 if [ -e "$stage/opt/s/lib/machine/libsapporo.so" ] && [ -e "$stage/opt/s/include/nbody/sapporo.h" ]; then :; else status=1; fi
 if [ -x "$stage/opt/s/bin/machine/sapporo" ] && [ -e "$stage/opt/s/doc/LICENSE" ]; then :; else status=1; fi
-left "$stage" | grep -v '^./opt/s/lib/machine/\|^./opt/s/include/nbody/\|^./opt/s/bin/machine/\|^./opt/s/doc/\|^./opt/s/man/' >>"$work/log" && status=1
+left "$stage" | grep -v '^./opt/s/lib/machine/\|^./opt/s/include/nbody/\|^./opt/s/bin/machine/\|^./opt/s/doc/\|^./opt/s/man/\|^./opt/s/bash/sapporo$\|^./opt/s/zsh/_sapporo$' >>"$work/log" && status=1
 grep -r "$stage" "$stage" >>"$work/log" 2>&1 && status=1
 verdict $status "make install DESTDIR= LIBDIR= INCLUDEDIR="
 

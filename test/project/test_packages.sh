@@ -38,7 +38,7 @@ none "names of Debian packages have the number of the soname, $major"
 
 # What `make install` installs in the folders that debian/rules names, against the patterns of the packages.
 stage=$work/stage
-settings=$(sed -n '/^SETTINGS = /,/[^\\]$/p' $debian/rules | tr -d '\\\n' | grep -oE '(PREFIX|LIBDIR|DOCDIR|MPI)=[^ ]*' | sed 's/.(DEB_HOST_MULTIARCH)/machine/')
+settings=$(sed -n '/^SETTINGS = /,/[^\\]$/p' $debian/rules | tr -d '\\\n' | grep -oE '(PREFIX|LIBDIR|DOCDIR|ZSHDIR|MPI)=[^ ]*' | sed 's/.(DEB_HOST_MULTIARCH)/machine/')
 variables=$(printf '%s\n' "${MAKEFLAGS:-}" | sed 's/ -j[0-9]*//; s/ --jobserver-[a-z]*=[^ ]*//g')
 # shellcheck disable=SC2086 # a list of words
 env -u MAKELEVEL -u MFLAGS MAKEFLAGS="$variables" "$make" install DESTDIR="$stage" $settings >"$work/made" 2>&1 ||

@@ -7,6 +7,7 @@
 #include "gravity.h"
 #include "interrupt.h"
 #include "snapshot_hdf5.h"
+#include "snapshot_writer.h"
 #include "standard_output.h"
 
 #include <math.h>
@@ -427,41 +428,80 @@ static void print_line(run *job, double since)
             progress_span(progress_elapsed(&job->bar), elapsed), progress_span(progress_left(&job->bar, since), left));
 }
 
+int run_wait(run *job)
+{
+    message why = {""};
+    if (!snapshot_writer_wait(job->writer, &why)) return 0;
+    run_warn(job, "%s", why.text);
+    return -1;
+}
+
+/* Makes the name of the snapshot of output `number`. */
+static int snapshot_path(const run *job, int64_t number, char path[RUN_PATH], message *why)
+{
+    char ending[32];
+    snprintf(ending, sizeof ending, ".%04lld.%s", (long long)number,
+             snapshot_form_ending((snapshot_form)job->plan.form));
+    return run_path(job, path, ending, why);
+}
+
+static int write_or_begin(run *job, const char *path, const bodies *set, message *why)
+{
+    const snapshot_form form = (snapshot_form)job->plan.form;
+    return job->writes_behind && form == SNAPSHOT_HDF5 ? snapshot_writer_begin(&job->writer, path, set, form, why)
+                                                       : snapshot_write(path, set, form, why);
+}
+
 /* Writes a snapshot with the remarks of the run, which the integrator's own set may lack after a restart. */
-static int write_snapshot(const run *job, const char *path, const bodies *set, message *why)
+static int write_snapshot(run *job, const char *path, const bodies *set, message *why)
 {
     bodies whole = *set;
     memcpy(whole.units, job->plan.units, sizeof whole.units);
     memcpy(whole.parts, job->plan.parts, sizeof whole.parts);
-    if (job->plan.G == 1) return snapshot_write(path, &whole, (snapshot_form)job->plan.form, why);
+    if (job->plan.G == 1) return write_or_begin(job, path, &whole, why);
     whole.G = job->plan.G;
     whole.mass = malloc((size_t)set->n * sizeof *whole.mass);
     if (!whole.mass) return complain(why, "out of memory for %d masses", set->n);
     gravity_give(whole.G, set, whole.mass);
-    const int status = snapshot_write(path, &whole, (snapshot_form)job->plan.form, why);
+    const int status = write_or_begin(job, path, &whole, why);
     free(whole.mass);
     return status;
 }
 
+/* Writes the snapshot of output `number`, or begins to, after the one before.  -1 after a message. */
+static int write_output(run *job, int64_t number, const bodies *set)
+{
+    char path[RUN_PATH];
+    message why = {""};
+    if (!job->plan.files) return 0;
+    if (run_wait(job)) return -1;
+    if (!snapshot_path(job, number, path, &why) && !write_snapshot(job, path, set, &why)) return 0;
+    run_warn(job, "%s", why.text);
+    return -1;
+}
+
+int run_lacks_snapshot(const run *job, double since)
+{
+    const run_plan *plan = &job->plan;
+    char path[RUN_PATH];
+    message why;
+    if (!job->writes_behind || !plan->files || plan->form != SNAPSHOT_HDF5 || plan->done < 1) return 0;
+    if (fabs(since - (double)(plan->done - 1) * plan->interval) > plan->dt_max / (1 << 24)) return 0;
+    return !snapshot_path(job, plan->done - 1, path, &why) && access(path, F_OK) != 0;
+}
+
+int run_rewrite(run *job, const bodies *set) { return write_output(job, job->plan.done - 1, set); }
+
 int run_output(run *job, const bodies *set, const double *pot)
 {
     run_plan *plan = &job->plan;
-    message why = {""};
-    char path[RUN_PATH], ending[32];
     job->now = plan->last = gravity_report(plan->G, report_make(set, pot));
     if (plan->done == 0) plan->first = job->now;
     print_line(job, (double)plan->done * plan->interval);
     job->blocks_told = plan->blocks;
     job->next_told = BLOCKS_UNTOLD;
     job->since_told = (double)plan->done * plan->interval;
-    if (plan->files) {
-        snprintf(ending, sizeof ending, ".%04lld.%s", (long long)plan->done,
-                 snapshot_form_ending((snapshot_form)plan->form));
-        if (run_path(job, path, ending, &why) || write_snapshot(job, path, set, &why)) {
-            run_warn(job, "%s", why.text);
-            return -1;
-        }
-    }
+    if (write_output(job, plan->done, set)) return -1;
     plan->done++;
     return 0;
 }
@@ -552,5 +592,6 @@ int run_finish(run *job)
 int run_end(run *job, int status)
 {
     progress_wipe(&job->bar);
+    snapshot_writer_free(&job->writer);
     return standard_output_end(job->program, status, RUN_FAILED);
 }

@@ -86,6 +86,8 @@ typedef struct run {
     double since_told;              /* the time at which blocks_told were counted */
     int is_slow;                    /* 1: run_step has returned 1 */
     int lines;                      /* printed so far */
+    int writes_behind;              /* 1: a thread of its own writes snapshots in HDF5, until run_wait */
+    struct snapshot_writer *writer; /* of the latest one; NULL: none */
 } run;
 
 /* Reads the command line.  RUN_OK: go on; *status is the exit status if the return value is not 0. */
@@ -140,8 +142,19 @@ int run_read_rebuild(run *job, const char *text, int64_t *rebuild);
  * between outputs: then the integrator warns of the star that causes it.
  */
 int run_step(run *job, double since);
-/* Makes an output of the present state: prints its line and writes the snapshot.  -1: a file could not be written. */
+/*
+ * Makes an output of the present state: prints its line and writes the snapshot, or begins to if the run writes behind.
+ * -1: a file could not be written, this one or the one before.
+ */
 int run_output(run *job, const bodies *set, const double *pot);
+/* Waits until the latest snapshot is written.  -1: it could not be. */
+int run_wait(run *job);
+/*
+ * Returns 1 if the latest output was at this time and its snapshot is not there: the run was killed, or the disk was
+ * full, while it was written behind.  run_rewrite writes it; -1: it could not.
+ */
+int run_lacks_snapshot(const run *job, double since);
+int run_rewrite(run *job, const bodies *set);
 /* Draws the image PREFIX.0000.pgm of the present output, before run_output; pixels 0: none.  -1: it was not written. */
 int run_draw(run *job, const bodies *set, const image_view *view);
 /* Makes the name of a file of the run, PREFIX and an ending.  -1: it is too long. */

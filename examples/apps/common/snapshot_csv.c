@@ -4,8 +4,11 @@
 #include "snapshot_text.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+enum { PETAR_LEAST = 9 }; /* columns; the forms without names have 7 or 8 */
 
 typedef struct layout {
     char separator;    /* ' ' stands for any number of blanks */
@@ -95,12 +98,12 @@ static int read_names(const text_lines *lines, layout *csv)
 /* Reads the names in a comment; particles begin in line *headers. */
 static int read_comment_names(const text_lines *lines, layout *csv, int *headers)
 {
-    char word[NAME_ROOM];
-    int fields, only_known;
+    column_names list = {.rest = lines->names};
+    int fields, only_known, column;
     if (snapshot_names_fit(lines, headers, &fields, &only_known)) return -1;
-    begin_layout(csv, find_separator(lines->line[*headers].text));
-    for (const char *rest = lines->names; snapshot_next_name(&rest, word);) {
-        const int column = snapshot_column(word);
+    const char separator = find_separator(lines->line[*headers].text);
+    begin_layout(csv, separator == '\t' ? ' ' : separator); /* several tabs are one, as in the comment */
+    while (snapshot_next_column(&list, &column)) {
         if (column < 0 && only_known) continue;
         if (add_field(csv, column)) return fail_twice(lines, lines->names_number, column);
     }
@@ -176,4 +179,30 @@ int snapshot_parse_named(const text_lines *lines, bodies *set)
     int headers = 0;
     if (read_comment_names(lines, &csv, &headers) || read_rows(lines, &csv, headers, set)) return -1;
     return snapshot_read_headers(lines, headers, set->n, set);
+}
+
+int snapshot_is_petar(const text_lines *lines)
+{
+    char header[256], *word[TOKENS_MAX];
+    int value[2];
+    if (lines->n < 2 || text_words(lines->line[1].text) < PETAR_LEAST) return 0;
+    snprintf(header, sizeof header, "%s", lines->line[0].text);
+    const int words = text_cut(header, word);
+    if (words != 3 && words != 9) return 0;
+    for (int k = 0; k < 2; k++)
+        if (text_integer(word[k], &value[k])) return 0;
+    return value[1] == lines->n - 1;
+}
+
+int snapshot_parse_petar(const text_lines *lines, bodies *set)
+{
+    char *word[TOKENS_MAX];
+    layout table;
+    begin_layout(&table, ' ');
+    table.fields = text_words(lines->line[1].text);
+    for (int c = COLUMN_MASS; c < COLUMNS; c++) table.from[c] = c - COLUMN_MASS;
+    if (read_rows(lines, &table, 1, set)) return -1;
+    (void)text_cut(lines->line[0].text, word);
+    if (!text_real(word[2], &set->time)) return 0;
+    return text_fail(lines, 0, "'%.40s' is not a finite number (time)", word[2]);
 }

@@ -30,26 +30,55 @@ int snapshot_column(const char *name)
 
 const char *snapshot_column_name(int column) { return NAME[column]; }
 
+/* Returns what is behind the bracket that begins at `text`. */
+static const char *behind_bracket(const char *text)
+{
+    text += strcspn(text, *text == '(' ? ")" : "]");
+    return *text ? text + 1 : text;
+}
+
 /* Skips separators and what is in brackets, such as a unit. */
 static const char *skip(const char *text)
 {
     for (;;) {
         text += strspn(text, BETWEEN);
         if (*text != '(' && *text != '[') return text;
-        text += strcspn(text, *text == '(' ? ")" : "]");
-        if (*text) text++;
+        text = behind_bracket(text);
+    }
+}
+
+/* Returns the end of the name at `text`.  A bracket before an underscore belongs to the name: Mass(t=0)_[Msun]. */
+static const char *end_of_name(const char *text)
+{
+    for (;;) {
+        text += strcspn(text, " \t,;|:=\"'([");
+        if (*text != '(' || *behind_bracket(text) != '_') return text;
+        text = behind_bracket(text);
     }
 }
 
 char *snapshot_next_name(const char **rest, char word[NAME_ROOM])
 {
-    const char *const text = skip(*rest);
-    const size_t length = strcspn(text, " \t,;|:=\"'([");
-    const size_t kept = length < NAME_ROOM ? length : NAME_ROOM - 1; /* names are shorter */
+    const char *const text = skip(*rest), *const end = end_of_name(text);
+    size_t length = (size_t)(end - text);
+    if (length > 1 && *end == '[' && text[length - 1] == '_') length--; /* x_[pc] */
+    const size_t kept = length < NAME_ROOM ? length : NAME_ROOM - 1;    /* names are shorter */
     memcpy(word, text, kept);
     word[kept] = 0;
-    *rest = text + length;
+    *rest = end;
     return length ? word : NULL;
+}
+
+int snapshot_next_column(column_names *list, int *column)
+{
+    char word[NAME_ROOM];
+    if (!snapshot_next_name(&list->rest, word)) return 0;
+    *column = snapshot_column(word);
+    if (*column < 0) return 1;
+    char *const first = &list->first[*column];
+    if (!*first) *first = word[0];
+    if (*first != word[0]) *column = -1;
+    return 1;
 }
 
 /* What a comment says. */
@@ -60,10 +89,10 @@ typedef struct names {
 
 static void count_names(const char *comment, names *n)
 {
-    char word[NAME_ROOM];
+    column_names list = {.rest = comment};
+    int column;
     memset(n, 0, sizeof *n);
-    for (const char *rest = comment; snapshot_next_name(&rest, word); n->words++) {
-        const int column = snapshot_column(word);
+    for (; snapshot_next_column(&list, &column); n->words++) {
         if (column < 0) continue;
         n->known++;
         n->count[column]++;
@@ -102,20 +131,29 @@ static const char *bracket(const char *text, const char **unit, size_t *length)
     return *end ? end + 1 : end;
 }
 
-/* Adds a unit to a list, unless it is in it. */
-static void add_unit(char units[BODIES_REMARK], const char *unit, size_t length)
+void snapshot_add_unit(char units[BODIES_REMARK], const char *unit, size_t length)
 {
-    char term[BODIES_REMARK];
-    snprintf(term, sizeof term, "%.*s", (int)length, unit);
-    const char *const there = strstr(units, term);
-    const size_t used = strlen(units), behind = there ? strcspn(there, ",") : 0;
-    if (there && (there == units || there[-1] == ' ') && behind == strlen(term)) return;
-    const size_t at = used ? used + 2 : 0, room = at < BODIES_REMARK - 1 ? BODIES_REMARK - 1 - at : 0;
-    const size_t n = strlen(term) < room ? strlen(term) : room;
-    if (room == 0) return;
-    memcpy(units + used, ", ", at - used);
-    memcpy(units + at, term, n);
-    units[at + n] = '\0';
+    for (const char *at = units; *at; at += strcspn(at, ","), at += strspn(at, ", "))
+        if (strcspn(at, ",") == length && !strncmp(at, unit, length)) return;
+    const size_t used = strlen(units);
+    snprintf(units + used, BODIES_REMARK - used, "%s%.*s", used ? ", " : "", (int)length, unit);
+}
+
+/* Adds the units in brackets behind names of columns, or of all quantities, or in front of all names. */
+static void add_units(const char *comment, int of_all, char units[BODIES_REMARK])
+{
+    column_names list = {.rest = comment};
+    int column = 0;
+    for (;;) {
+        list.rest += strspn(list.rest, BETWEEN);
+        if (*list.rest == '(' || *list.rest == '[') {
+            const char *unit;
+            size_t length;
+            list.rest = bracket(list.rest, &unit, &length);
+            if ((of_all || column >= 0) && length) snapshot_add_unit(units, unit, length);
+        } else if (!snapshot_next_column(&list, &column))
+            return;
+    }
 }
 
 int snapshot_named_units(const char *comment, char units[BODIES_REMARK])
@@ -123,13 +161,7 @@ int snapshot_named_units(const char *comment, char units[BODIES_REMARK])
     char word[NAME_ROOM], found[BODIES_REMARK] = "";
     int only_quantities = 1;
     for (const char *rest = comment; snapshot_next_name(&rest, word);) only_quantities &= is_quantity(word);
-    if (!only_quantities && !snapshot_names_columns(comment)) return 0;
-    for (const char *at = comment + strcspn(comment, "(["); *at; at += strcspn(at, "([")) {
-        const char *unit;
-        size_t length;
-        at = bracket(at, &unit, &length);
-        if (length) add_unit(found, unit, length);
-    }
+    if (only_quantities || snapshot_names_columns(comment)) add_units(comment, only_quantities, found);
     if (!found[0]) return 0;
     memcpy(units, found, BODIES_REMARK);
     return 1;
@@ -137,10 +169,9 @@ int snapshot_named_units(const char *comment, char units[BODIES_REMARK])
 
 int snapshot_names_usual(const text_lines *lines)
 {
-    char word[NAME_ROOM];
-    int next = -1;
-    for (const char *rest = lines->names; snapshot_next_name(&rest, word);) {
-        const int column = snapshot_column(word);
+    column_names list = {.rest = lines->names};
+    int next = -1, column;
+    while (snapshot_next_column(&list, &column)) {
         if (column < 0) continue;
         if (next < 0 && column > COLUMN_MASS) return 0;
         if (next >= 0 && column != next) return 0;

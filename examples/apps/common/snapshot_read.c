@@ -79,9 +79,9 @@ static int recognise_named(const text_lines *lines, snapshot_form *form, int *he
 /* Fails if a comment names all columns in another order than the forms that have one number per line. */
 static int names_other_order(const text_lines *lines)
 {
-    char word[NAME_ROOM];
-    int known = 0;
-    for (const char *rest = lines->names; snapshot_next_name(&rest, word);) known += snapshot_column(word) >= 0;
+    column_names list = {.rest = lines->names};
+    int known = 0, column;
+    while (snapshot_next_column(&list, &column)) known += column >= 0;
     if (known < 7 || snapshot_names_usual(lines)) return 0;
     complain(lines->about, "%s:%d: this comment names columns in another order than id mass x y z vx vy vz",
              lines->name, lines->names_number);
@@ -98,7 +98,7 @@ static int recognise(const text_lines *lines, snapshot_form *form, int *headers)
     *headers = headers_of_lines(lines);
     if (lines->names && (*headers >= 0 || has_rows(lines))) return recognise_named(lines, form, headers);
     *form = SNAPSHOT_LINES;
-    if (*headers >= 0) return 0;
+    if (*headers >= 0 || snapshot_is_petar(lines)) return 0;
     if (lines->names && names_other_order(lines)) return -1;
     int singles = 0;
     while (words(lines, singles) == 1) singles++;
@@ -147,7 +147,8 @@ int snapshot_parse(const char *name, char *text, size_t length, bodies *set, sna
         if (*form == SNAPSHOT_CSV)
             status = text_begins_with_real(lines.line[0].text) ? snapshot_parse_named(&lines, set)
                                                                : snapshot_parse_csv(&lines, set);
-        if (*form == SNAPSHOT_LINES) status = snapshot_parse_lines(&lines, headers, set);
+        if (*form == SNAPSHOT_LINES)
+            status = headers >= 0 ? snapshot_parse_lines(&lines, headers, set) : snapshot_parse_petar(&lines, set);
         if (*form == SNAPSHOT_PL) status = snapshot_parse_pl(&lines, set);
         if (*form == SNAPSHOT_INIT) status = snapshot_parse_init(&lines, set);
         set->G = lines.G;

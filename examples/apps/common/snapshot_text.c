@@ -73,6 +73,8 @@ static void read_units(text_lines *lines, char *comment)
     const char *text = behind_key(comment, "units");
     if (!text) text = behind_key(comment, "Units");
     if (!text && snapshot_named_units(comment, named)) text = named;
+    if (!text && lines->names && lines->last > lines->names_number && snapshot_unit_line(lines->names, comment, named))
+        text = named;
     if (!text) return;
     const size_t used = strlen(lines->units);
     snprintf(lines->units + used, sizeof lines->units - used, "%s%s", used ? ", " : "", text);
@@ -95,6 +97,9 @@ static int read_comment(text_lines *lines, char *comment, int whole)
     read_units(lines, comment);
     if ((text = behind_key(comment, "parts"))) snprintf(lines->parts, sizeof lines->parts, "%s", text);
     read_constant(lines, behind_key(comment, "G"));
+    if (behind_key(comment, "AMUSE CSV"))
+        return complain(lines->about, "%s:%d: the form amuse-txt is not read: let AMUSE write csv", lines->name,
+                        lines->last);
     text = behind_key(comment, "time");
     return text ? read_time(lines, text) : 0;
 }

@@ -67,6 +67,9 @@ int snapshot_parse_pl(const text_lines *lines, bodies *set);
 /* Parses the form with one particle per line, after `headers` lines. */
 int snapshot_parse_lines(const text_lines *lines, int headers, bodies *set);
 int snapshot_parse_csv(const text_lines *lines, bodies *set);
+/* PeTar's form: file id, N and time in the first line; columns from mass to vz, and others behind them. */
+int snapshot_is_petar(const text_lines *lines);
+int snapshot_parse_petar(const text_lines *lines, bodies *set);
 
 /* Takes the number of particles and the time from the lines before the particles. */
 int snapshot_read_headers(const text_lines *lines, int headers, int particles, bodies *set);
@@ -84,6 +87,18 @@ const char *snapshot_column_name(int column);
 enum { NAME_ROOM = 16 };
 char *snapshot_next_name(const char **rest, char word[NAME_ROOM]);
 
+/* The names of a comment that are left. */
+typedef struct column_names {
+    const char *rest;
+    char first[COLUMNS]; /* how the name of each column begins; 0: not yet named */
+} column_names;
+
+/*
+ * Reads the next name of a comment; *column is -1 if it is none of ours.  Of z and Z (metallicity) the first is ours.
+ * Returns 0 at the end.
+ */
+int snapshot_next_column(column_names *list, int *column);
+
 /*
  * Whether a comment names the columns: it has nothing but names of columns, at least three, or all that a particle
  * needs, each once.
@@ -95,6 +110,15 @@ int snapshot_names_columns(const char *comment);
  * once: "Msun, pc, km/s".  Returns 0 if it has none.
  */
 int snapshot_named_units(const char *comment, char units[BODIES_REMARK]);
+
+/* Adds a unit to a list, unless it is in it. */
+void snapshot_add_unit(char units[BODIES_REMARK], const char *unit, size_t length);
+
+/*
+ * Writes the units of our columns from the comment below `names`, as AMUSE writes it: one unit per name.  Returns 0 if
+ * it is another comment.
+ */
+int snapshot_unit_line(const char *names, const char *comment, char units[BODIES_REMARK]);
 
 /* Whether the names of the comment are those of the forms without names, in their order: [id] mass x y z vx vy vz. */
 int snapshot_names_usual(const text_lines *lines);

@@ -166,7 +166,9 @@ static int go_on(stepping *s)
     if (status) return status;
     const int bad = read_particles(s, &file);
     restart_free(&file);
-    return bad ? RUN_USAGE : run_go_on(s->job, since(s));
+    const int gone_on = bad ? RUN_USAGE : run_go_on(s->job, since(s));
+    if (gone_on || !run_lacks_snapshot(s->job, since(s))) return gone_on;
+    return get(s) || run_rewrite(s->job, &s->body) ? RUN_FAILED : RUN_OK;
 }
 
 /* ---- the run ---------------------------------------------------------------------------------------------- */
@@ -266,13 +268,16 @@ static int finish(stepping *s)
     return run_finish(s->job);
 }
 
+/* Goes on to the end, or until a signal, and waits for the last snapshot. */
 static int integrate(stepping *s)
 {
     run *const job = s->job;
     for (;;) {
         if (!is_before(s, next_output(s)) && job->plan.done <= job->plan.outputs && output(s)) return RUN_FAILED;
-        if (job->plan.done > job->plan.outputs) return finish(s);
-        if (run_must_stop(job)) return save(s, 1) ? RUN_FAILED : run_stopped(job, since(s));
+        const int at_end = job->plan.done > job->plan.outputs, stops = !at_end && run_must_stop(job);
+        if ((at_end || stops) && run_wait(job)) return RUN_FAILED;
+        if (at_end) return finish(s);
+        if (stops) return save(s, 1) ? RUN_FAILED : run_stopped(job, since(s));
         if (advance(s)) return RUN_FAILED;
     }
 }
@@ -289,8 +294,10 @@ static int check_film(const stepping *s)
 int stepping_run(stepping *s)
 {
     int status = check_film(s);
+    s->job->writes_behind = 1;
     if (!status) status = s->job->restart ? go_on(s) : begin(s);
     if (!status) status = integrate(s);
+    if (run_wait(s->job)) status = RUN_FAILED; /* after another failure */
     sapporo_stepper_destroy(s->stepper);
     free(s->pot);
     bodies_free(&s->body);

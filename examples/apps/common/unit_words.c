@@ -64,9 +64,29 @@ static int same(const char *word, const char *name)
 
 static const unit_word *find(const char *word)
 {
+    if (same(word, "parsec")) word = "pc"; /* as AMUSE has them */
+    if (same(word, "kms")) word = "km/s";
     for (int k = 0; k < WORDS; k++)
         if (same(word, WORD[k].name)) return &WORD[k];
     return NULL;
+}
+
+/* Finds a length and a time in a word such as au/yr; returns 0 if it is none. */
+static int find_both(const char *word, const unit_word **length, const unit_word **time)
+{
+    char first[16];
+    const char *const slash = strchr(word, '/');
+    if (!slash || slash - word >= (int)sizeof first) return 0;
+    snprintf(first, sizeof first, "%.*s", (int)(slash - word), word);
+    *length = find(first);
+    *time = find(slash + 1);
+    return *length && *time && (*length)->of == LENGTH && (*time)->of == TIME;
+}
+
+int unit_words_know(const char *word)
+{
+    const unit_word *length, *time;
+    return find(word) || find_both(word, &length, &time);
 }
 
 /* Whether a text says G = 1, also as G = M = 1. */
@@ -95,18 +115,11 @@ static int add_unit(named *n, const unit_word *unit, double factor, message *why
 }
 
 /* Adds the units of a word, which may be a length / a time. */
-static int add_word(named *n, char *word, double factor, message *why)
+static int add_word(named *n, const char *word, double factor, message *why)
 {
-    const unit_word *const unit = find(word), *length = NULL, *time = NULL;
+    const unit_word *const unit = find(word), *length, *time;
     if (unit) return add_unit(n, unit, factor, why);
-    char *const slash = strchr(word, '/');
-    if (slash) {
-        *slash = 0;
-        length = find(word);
-        time = find(slash + 1);
-        *slash = '/';
-    }
-    if (!length || !time || length->of != LENGTH || time->of != TIME || factor != 1)
+    if (!find_both(word, &length, &time) || factor != 1)
         return complain(why, "'%.40s' is no unit known here (%s)", word, UNIT_WORDS);
     return add_unit(n, length, 1, why) || add_unit(n, time, 1, why) ? -1 : 0;
 }

@@ -21,6 +21,9 @@ extern const char UNIT_WORDS[];
  */
 int unit_words_read(const char *text, unit_system *system, message *why);
 
+/* Whether a word names a unit, or a length / a time. */
+int unit_words_know(const char *word);
+
 /* Whether two gravitational constants mean the same units: they may be rounded to 3 digits. */
 int unit_words_agree(double a, double b);
 

@@ -8,6 +8,7 @@
  *
  * It uses the public interfaces only (sapporo.h, sapporo_g6.h), so each part also shows how they are called.
  */
+#include "completion.h"
 #include "manual.h"
 #include "nearest_name.h"
 #include "standard_output.h"
@@ -32,7 +33,8 @@ static void print_help(FILE *file)
 {
     fprintf(file, "usage: sapporo COMMAND [options]\n\ncommands:\n");
     for (int k = 0; k < NCOMMANDS; k++) fprintf(file, "  %-8s %s\n", COMMANDS[k].name, COMMANDS[k].summary);
-    fprintf(file, "\nsapporo COMMAND --help lists the options of a command; sapporo --version the version.\n");
+    fprintf(file, "\nsapporo COMMAND --help lists the options of a command; sapporo --version the version.\n"
+                  "sapporo --completion bash and zsh write the files by which shells complete command lines.\n");
 }
 
 /* Prints a manual page: sapporo(1), whose sections the subcommands print themselves, or sapporo(7). */
@@ -57,6 +59,27 @@ static int print_manual(const char *number)
     return STATUS_OK;
 }
 
+/* Prints the file by which a shell completes command lines; the subcommands print their own options. */
+static int print_completion(char *name)
+{
+    char completion[] = "--completion";
+    const completion_shell shell = completion_shell_of(name);
+    if (shell == COMPLETION_NONE) {
+        fprintf(stderr, "sapporo: --completion takes bash or zsh, not '%s'\n", name);
+        return STATUS_USAGE;
+    }
+    completion_begin(shell);
+    for (int k = 0; k < NCOMMANDS; k++) completion_word(shell, COMMANDS[k].name, COMMANDS[k].summary);
+    completion_middle(shell);
+    for (int k = 0; k < NCOMMANDS; k++) {
+        char command[16];
+        snprintf(command, sizeof command, "%s", COMMANDS[k].name);
+        COMMANDS[k].run(3, (char *[]){command, completion, name, NULL});
+    }
+    completion_end(shell);
+    return STATUS_OK;
+}
+
 static int run_command(int argc, char **argv)
 {
     if (argc < 2) {
@@ -72,6 +95,7 @@ static int run_command(int argc, char **argv)
         return STATUS_OK;
     }
     if (strcmp(argv[1], "--man") == 0) return print_manual(argc > 2 ? argv[2] : "1");
+    if (strcmp(argv[1], "--completion") == 0) return print_completion(argc > 2 ? argv[2] : (char[]){"nothing"});
     for (int k = 0; k < NCOMMANDS; k++)
         if (strcmp(argv[1], COMMANDS[k].name) == 0) return COMMANDS[k].run(argc - 1, argv + 1);
     const char *nearest = NULL;

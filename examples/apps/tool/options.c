@@ -2,6 +2,7 @@
  * options.c - reads a command line by a table.
  */
 #include "options.h"
+#include "completion.h"
 #include "manual.h"
 #include "nearest_name.h"
 #include "number.h"
@@ -214,6 +215,11 @@ int options_parse(const char *summary, const option_spec *table, int argc, char 
         }
         if (strcmp(argv[k], "--man") == 0) {
             manual_command(command, summary, table);
+            return 1;
+        }
+        if (strcmp(argv[k], "--completion") == 0 && k + 1 < argc &&
+            completion_shell_of(argv[k + 1]) != COMPLETION_NONE) {
+            completion_command(completion_shell_of(argv[k + 1]), command, table);
             return 1;
         }
         const char *value = NULL;

@@ -41,8 +41,9 @@ typedef struct option_spec {
 } option_spec;
 
 /*
- * Reads the arguments after the subcommand's name, argv[0].  Returns 0 to go on, 1 if the help (--help) or the section
- * of the manual page (--man) was asked for and printed, -1 after an error, which has been printed to stderr.
+ * Reads the arguments after the subcommand's name, argv[0].  Returns 0 to go on, 1 if the help (--help), the section of
+ * the manual page (--man) or the part of a completion (--completion SHELL) was asked for and printed, -1 after an
+ * error, which has been printed to stderr.
  */
 int options_parse(const char *summary, const option_spec *table, int argc, char **argv);
 

@@ -3,7 +3,7 @@
 #include "api/nbody6/nbody6.h"
 
 #include "base/environment.h"
-#include "context/settings.h"
+#include "variables.h"
 
 #include <stdarg.h>
 #include <stdatomic.h>
@@ -18,9 +18,8 @@ static int list_applies(void)
     const struct sap_word *backend = NULL;
     const char *text;
     char wrong[SAP_WRONG_ROOM];
-    (void)sap_env_word(sapporo_variable_row(SAP_VAR_BACKEND), &backend, wrong);
-    if (sap_env_text(sapporo_variable_row(SAP_VAR_DEVICES), &text) > 0 ||
-        (backend && backend->value == SAPPORO_BACKEND_CPU))
+    (void)sap_env_word(&sap_variables[SAP_VAR_BACKEND], &backend, wrong);
+    if (sap_env_text(&sap_variables[SAP_VAR_DEVICES], &text) > 0 || (backend && backend->value == SAPPORO_BACKEND_CPU))
         return 0;
     return sapporo_device_count(SAPPORO_BACKEND_CUDA) + sapporo_device_count(SAPPORO_BACKEND_OPENCL) > 0;
 }
@@ -32,7 +31,7 @@ static int check_method(void)
     static atomic_flag told = ATOMIC_FLAG_INIT;
     const struct sap_word *method = NULL;
     char wrong[SAP_WRONG_ROOM];
-    const int bad = sap_env_word(sapporo_variable_row(SAP_VAR_METHOD), &method, wrong) == SAP_READ_BAD;
+    const int bad = sap_env_word(&sap_variables[SAP_VAR_METHOD], &method, wrong) == SAP_READ_BAD;
     if (bad) sapporo_log(SAPPORO_LOG_ERROR, wrong);
     if (method != NULL && method->value > 0 && !atomic_flag_test_and_set(&told))
         sapporo_log(SAPPORO_LOG_WARNING, "SAPPORO_METHOD=tree: NBODY6 forces are summed directly");
@@ -48,8 +47,7 @@ static int take_list(sapporo_options *options, int *device, int rank)
     char wrong[SAP_WRONG_ROOM];
     int n = 0;
     if (options->backend == SAPPORO_BACKEND_CPU) return 1;
-    const enum sap_reading reading =
-        sap_env_list(sapporo_variable_row(SAP_VAR_GPU_LIST), device, DEVICES_MAX, &n, wrong);
+    const enum sap_reading reading = sap_env_list(&sap_variables[SAP_VAR_GPU_LIST], device, DEVICES_MAX, &n, wrong);
     if (reading == SAP_READ_UNSET || !list_applies()) return 1;
     if (reading == SAP_READ_BAD) {
         sapporo_log(SAPPORO_LOG_ERROR, wrong);

@@ -10,7 +10,7 @@
 #include "base/environment.h"
 #include "base/fpenv.h"
 #include "base/lock.h"
-#include "context/settings.h"
+#include "variables.h"
 
 /* The context is kept between calls, because opening it takes longer than the potential of a small cluster. */
 static sapporo *kept;
@@ -22,7 +22,7 @@ static int is_open(int rank)
     if (!kept) {
         const char *text;
         const sapporo_precision precision =
-            sap_env_text(sapporo_variable_row(SAP_VAR_PRECISION), &text) > 0 ? SAPPORO_PRECISION_DEFAULT : SAPPORO_DP;
+            sap_env_text(&sap_variables[SAP_VAR_PRECISION], &text) > 0 ? SAPPORO_PRECISION_DEFAULT : SAPPORO_DP;
         kept = sap_nbody6_context(SAPPORO_BACKEND_AUTO, 2, precision, rank);
     }
     return kept != NULL;

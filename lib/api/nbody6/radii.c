@@ -10,7 +10,7 @@
 
 #include "api/nbody6/nbody6.h"
 #include "base/environment.h"
-#include "context/settings.h"
+#include "variables.h"
 
 enum {
     TRIALS = 16, /* forces per opening by which the kind may be decided; as many may be looked at for the warning */
@@ -75,7 +75,7 @@ void sap_radii_open(enum sap_radii usual)
 {
     const struct sap_word *set = NULL;
     char wrong[SAP_WRONG_ROOM]; /* a bad value makes the opening of the context fail, with this message */
-    if (usual != SAP_RADII_OF_CALL) (void)sap_env_word(sapporo_variable_row(SAP_VAR_NBODY6_RADII), &set, wrong);
+    if (usual != SAP_RADII_OF_CALL) (void)sap_env_word(&sap_variables[SAP_VAR_NBODY6_RADII], &set, wrong);
     radii.kind = set ? (enum sap_radii)set->value : usual;
     radii.trials = radii.kind == SAP_RADII_AUTO ? TRIALS : 0;
     radii.looks = radii.kind == SAP_RADII_OF_CALL ? 0 : TRIALS;

@@ -6,13 +6,13 @@
 #include <stdlib.h>
 
 #include "base/environment.h"
-#include "context/settings.h"
+#include "variables.h"
 
 int sap_sphgrav_by_tree(void)
 {
     const struct sap_word *method = NULL;
     char wrong[SAP_WRONG_ROOM];
-    if (sap_env_word(sapporo_variable_row(SAP_VAR_METHOD), &method, wrong) == SAP_READ_BAD) {
+    if (sap_env_word(&sap_variables[SAP_VAR_METHOD], &method, wrong) == SAP_READ_BAD) {
         sapporo_log(SAPPORO_LOG_ERROR, wrong);
         return -1;
     }
@@ -35,9 +35,9 @@ static int read_variables(sapporo_tree_options *o)
     const struct sap_word *kind = NULL, *mac = NULL;
     double accuracy = 0;
     char wrong[SAP_WRONG_ROOM];
-    if (sap_env_word(sapporo_variable_row(SAP_VAR_TREE_KIND), &kind, wrong) == SAP_READ_BAD ||
-        sap_env_word(sapporo_variable_row(SAP_VAR_TREE_MAC), &mac, wrong) == SAP_READ_BAD ||
-        sap_env_real(sapporo_variable_row(SAP_VAR_TREE_ACCURACY), &accuracy, wrong) == SAP_READ_BAD) {
+    if (sap_env_word(&sap_variables[SAP_VAR_TREE_KIND], &kind, wrong) == SAP_READ_BAD ||
+        sap_env_word(&sap_variables[SAP_VAR_TREE_MAC], &mac, wrong) == SAP_READ_BAD ||
+        sap_env_real(&sap_variables[SAP_VAR_TREE_ACCURACY], &accuracy, wrong) == SAP_READ_BAD) {
         sapporo_log(SAPPORO_LOG_ERROR, wrong);
         return 0;
     }

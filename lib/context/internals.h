@@ -1,0 +1,47 @@
+/*
+ * internals.h - the functions of libsapporo that libsapporo_mpi calls and no public header declares, as one table.
+ *
+ * The shared library hides the functions themselves.  libsapporo_mpi refuses to work with a libsapporo of another
+ * version, or with another table.  A row of SAP_INTERNALS is the name of a function without its sap_.
+ */
+#ifndef SAP_CONTEXT_INTERNALS_H
+#define SAP_CONTEXT_INTERNALS_H
+
+#include <stddef.h>
+#include <string.h>
+
+#include "context/partial.h"
+#include "context/stepper_part.h"
+#include "context/travel.h"
+#include "context/tree_part.h"
+
+/* clang-format off */
+#define SAP_INTERNALS(ROW) \
+    ROW(partial_begin) ROW(partial_end) ROW(partial_first_lost) ROW(partial_keep_engine) ROW(partial_loop) \
+    ROW(partial_parts) ROW(partial_read) ROW(partial_store) ROW(whole_begin) \
+    ROW(stepper_part_create) ROW(stepper_part_read) ROW(stepper_part_restore) ROW(stepper_part_saved) \
+    ROW(travel_device) ROW(travel_enter) ROW(travel_facts) ROW(travel_hold) ROW(travel_leave) ROW(travel_pack) \
+    ROW(travel_packed) ROW(travel_read) ROW(travel_started) ROW(travel_state) ROW(travel_stream) ROW(travel_take) \
+    ROW(travel_write) \
+    ROW(tree_part_import) ROW(tree_part_join) ROW(tree_part_pull) ROW(tree_part_regions) ROW(tree_part_select) \
+    ROW(tree_part_selected) ROW(tree_part_selects) ROW(tree_part_settings) ROW(tree_part_structure) \
+    ROW(tree_part_walk) ROW(tree_part_walked)
+/* clang-format on */
+
+struct sap_internals {
+    size_t size; /* of this struct */
+#define SAP_INTERNALS_MEMBER(name) __typeof__(sap_##name) *name;
+    SAP_INTERNALS(SAP_INTERNALS_MEMBER)
+#undef SAP_INTERNALS_MEMBER
+};
+
+/* The table; static storage. */
+SAPPORO_API const struct sap_internals *sapporo_internals(void);
+
+/* Returns 1 if libsapporo has the version and the table with which the calling library was compiled. */
+static inline int sap_internals_fit(void)
+{
+    return strcmp(sapporo_version(), SAPPORO_VERSION) == 0 && sapporo_internals()->size == sizeof(struct sap_internals);
+}
+
+#endif
