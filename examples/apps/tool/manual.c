@@ -161,7 +161,7 @@ static void interfaces(void)
          "the library's own interface, trees, integration: `-lsapporo`; Fortran: the module in sapporo.f90"},
         {"sapporo_mpi.h", "forces over MPI ranks: `-lsapporo_mpi`; Fortran: the module in sapporo_mpi.f90"},
         {"sapporo_g6.h", "GRAPE-6: `-lsapporo`, or `-lg6` with 48 pipes"},
-        {"sapporo_g5.h", "GRAPE-5: `-lsapporo` or `-lpg5`"},
+        {"sapporo_g5.h", "GRAPE-5: `-lsapporo` or `-lpg5`; Phantom-GRAPE with SYMMETRIC: `-lpg5_symmetric`"},
         {"sapporo_nbody6.h", "NBODY6, NBODY7 and NBODY6++GPU: `-lnbody6_gpu`, `-lnbody7_gpu`, `-lnbody6pp_gpu`"},
         {"sapporo_hermite6.h", "sixth-order codes: `-lsapporo6th`, `-lyebisug6`"},
         {"sapporo_sphgrav.h", "StarSmasher: `-lsphgrav_sapporo`"},
