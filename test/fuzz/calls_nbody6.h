@@ -1,5 +1,6 @@
 /*
- * calls_nbody6.h - the calls of the libraries whose names collide: those of NBODY6, and that of the sixth order.
+ * calls_nbody6.h - the calls of libraries beside libsapporo: those of NBODY6, of the sixth order, and those that pass
+ * all particles at once.
  *
  * Each library is loaded apart from the others, and its calls are taken by name.
  */
@@ -231,6 +232,26 @@ static inline int sixth_force(int ni, int nj, int b)
     struct batch *const t = &batch[b];
     call(ni, nj, t->index, t->x, t->v, t->a, t->h2, t->eps2, out.acc, out.jerk, out.snap, out.crackle, out.pot,
          out.nearest, out.r2);
+    return 0;
+}
+
+/* ---- all particles at once ---- */
+
+/* A function of libcunbody1 by its name: all have the same arguments. */
+static inline int cunbody(const char *name, int nj, int ni, int b, double eps2, double (*x)[3], double *m)
+{
+    void (*call)(double(*)[3], double *, double(*)[3], double, double(*)[3], int, int);
+    *(void **)&call = library_call("cunbody1", name);
+    call(x, m, batch[b].x, eps2, out.acc, ni, nj);
+    return 0;
+}
+
+static inline int harp(int nj, int ni, int b, double eps2, double (*x)[3], double *m)
+{
+    LIBRARY_CALL("harp3", "accel_by_harp3_separate_noopen_",
+                 void (*)(const int *, double(*)[3], const int *, double(*)[3], double *, double(*)[3], double *,
+                          const double *));
+    call(&ni, batch[b].x, &nj, x, m, out.acc, out.pot, &eps2);
     return 0;
 }
 

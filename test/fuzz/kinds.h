@@ -75,6 +75,12 @@
     CALL(SIXTH_GET, rc = sixth_get(I(0)))                                                                              \
     CALL(SIXTH_FORCE, rc = sixth_force(I(0), I(1), I(2)))
 
+#define KINDS_ONECALL(CALL)                                                                                            \
+    CALL(CUNBODY, rc = cunbody("cunbody1_force", I(0), I(1), I(2), D(0), V(0), R(1)))                                  \
+    CALL(CUNBODY_BEGIN, rc = cunbody("cunbody1_force_begin", I(0), I(1), I(2), D(0), V(0), R(1)))                      \
+    CALL(CUNBODY_END, rc = cunbody("cunbody1_force_end", I(0), I(1), I(2), D(0), V(0), R(1)))                          \
+    CALL(HARP, rc = harp(I(0), I(1), I(2), D(0), V(0), R(1)))
+
 #define KINDS_TREE(CALL)                                                                                               \
     CALL(TREE_CREATE, rc = tree_create(I(0), I(1), I(8), I(2), I(3), I(4), I(5), I(6), I(7), I(9), D(0), D(1)))        \
     CALL(TREE_DESTROY, rc = tree_destroy(I(0)))                                                                        \
@@ -110,7 +116,8 @@
     CALL(G5_XEPS, rc = g5_calculate_force_on_xeps(batch[I(2)].x, batch[I(2)].eps2, out.acc, out.pot, I(1)))
 
 #define KINDS(CALL)                                                                                                    \
-    KINDS_G5(CALL) KINDS_G6(CALL) KINDS_NATIVE(CALL) KINDS_TREE(CALL) KINDS_NBODY6(CALL) KINDS_SIXTH(CALL)
+    KINDS_G5(CALL)                                                                                                     \
+    KINDS_G6(CALL) KINDS_NATIVE(CALL) KINDS_TREE(CALL) KINDS_NBODY6(CALL) KINDS_SIXTH(CALL) KINDS_ONECALL(CALL)
 
 #define KIND_NAME(name, ...) OP_##name,
 enum kind { KINDS(KIND_NAME) OP_KINDS };

@@ -163,6 +163,8 @@ static void interfaces(void)
         {"sapporo_g6.h", "GRAPE-6: `-lsapporo`, or `-lg6` with 48 pipes"},
         {"sapporo_g5.h", "GRAPE-5: `-lsapporo` or `-lpg5`; Phantom-GRAPE with SYMMETRIC: `-lpg5_symmetric`"},
         {"sapporo_nbody6.h", "NBODY6, NBODY7 and NBODY6++GPU: `-lnbody6_gpu`, `-lnbody7_gpu`, `-lnbody6pp_gpu`"},
+        {"sapporo_cunbody1.h", "CUNBODY-1: `-lcunbody1`"},
+        {"sapporo_harp3.h", "HARP-3: `-lharp3`"},
         {"sapporo_hermite6.h", "sixth-order codes: `-lsapporo6th`, `-lyebisug6`"},
         {"sapporo_sphgrav.h", "StarSmasher: `-lsphgrav_sapporo`"},
         {"sapporo_fdps.hpp", "FDPS, in C++: `-lsapporo`"},
