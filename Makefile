@@ -182,7 +182,7 @@ include lib/mpi/mpi.mk
 include lib/build/hdf5.mk
 # Objects that take longest come first.
 LIB_OBJECTS := $(INSTANCE_OBJECTS) $(call objects,$(LIB_SOURCES)) $(B)/lib/embedded_cuda.o $(B)/lib/embedded_opencl.o
-DOORS       := sapporo6th nbody6pp_gpu nbody6_gpu nbody7_gpu sphgrav_sapporo cunbody1 harp3 $(MPI_LIBRARY)
+DOORS       := sapporo6th nbody6pp_gpu nbody6_gpu nbody7_gpu nbody6_2010_gpu sphgrav_sapporo cunbody1 harp3 $(MPI_LIBRARY)
 LIBRARIES   := sapporo g6 pg5_symmetric yebisug6 $(DOORS)
 PROGRAMS    := $(call built,$(EXAMPLES) $(APPS) $(FORTRAN)) $(if $(TOOL),examples/sapporo) $(if $(MPI_ID),$(call built,$(MPI_APPS)))
 PUBLISHED   := $(foreach l,$(LIBRARIES),lib/$(call SO_FILE,$l) lib/lib$l.a) $(PROGRAMS)
@@ -244,8 +244,10 @@ OBJECTS_sapporo6th := $(call objects,lib/api/sixth/sixth.c lib/api/sixth/api_six
 NBODY6_PARTS       := lib/api/nbody6/device.c lib/api/nbody6/radii.c lib/api/nbody6/regular.c lib/api/nbody6/potential.c lib/api/nbody6/irregular.c lib/api/nbody6/waiting.c \
                       lib/base/environment.c
 OBJECTS_nbody6pp_gpu := $(call objects,$(NBODY6_PARTS) lib/api/nbody6/api_nbody6pp.c)
-OBJECTS_nbody6_gpu   := $(call objects,$(NBODY6_PARTS) lib/api/nbody6/api_nbody6.c lib/api/nbody6/usual_nbody6.c)
-OBJECTS_nbody7_gpu   := $(call objects,$(NBODY6_PARTS) lib/api/nbody6/api_nbody6.c lib/api/nbody6/usual_nbody7.c)
+OBJECTS_nbody6_gpu   := $(call objects,$(NBODY6_PARTS) lib/api/nbody6/api_nbody6.c lib/api/nbody6/regf_nbody6.c lib/api/nbody6/usual_nbody6.c)
+OBJECTS_nbody7_gpu   := $(call objects,$(NBODY6_PARTS) lib/api/nbody6/api_nbody6.c lib/api/nbody6/regf_nbody6.c lib/api/nbody6/usual_nbody7.c)
+OBJECTS_nbody6_2010_gpu := $(call objects,$(NBODY6_PARTS) lib/api/nbody6/api_nbody6.c lib/api/nbody6/regf_nbody6_2010.c \
+                           lib/api/nbody6/usual_nbody6_2010.c)
 OBJECTS_sphgrav_sapporo := $(call objects,lib/api/sphgrav/sphgrav.c lib/api/sphgrav/sphgrav_kernel.c lib/api/sphgrav/sphgrav_tree.c \
                            lib/base/environment.c)
 OBJECTS_cunbody1 := $(call objects,lib/api/onecall/onecall.c lib/api/onecall/api_cunbody1.c)

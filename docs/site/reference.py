@@ -111,7 +111,7 @@ def declared(text):
 def conditions_at(line, conditions):
     """The conditions of the preprocessor behind a line with one of its commands."""
     if re.match(r"#\s*if", line):
-        named = re.match(r"#\s*if defined\((SAPPORO_(?:YEBISU|NBODY6_AARSETH|G5_SYMMETRIC))\)", line)
+        named = re.match(r"#\s*if defined\((SAPPORO_(?:YEBISU|NBODY6_AARSETH|NBODY6_2010|G5_SYMMETRIC))\)", line)
         return conditions + [named.group(1) + " defined" if named else ""]
     if re.match(r"#\s*el", line) and conditions:
         other = conditions[-1].replace(" not defined", " defined").replace(" defined", " not defined")

@@ -82,7 +82,7 @@ sed -n 's/^SAPPORO_API void \([a-z0-9_]*\)(.*/\1/p' include/sapporo_nbody6.h | s
 for name in sphgrav cunbody1 harp3; do
     sed -n 's/^SAPPORO_API [a-z]* \([a-z0-9_]*\)(.*/\1/p' include/sapporo_$name.h | sort -u >"$work/$name.h"
 done
-for name in pg5_symmetric sapporo6th yebisug6 nbody6pp_gpu nbody6_gpu nbody7_gpu sphgrav_sapporo cunbody1 harp3; do
+for name in pg5_symmetric sapporo6th yebisug6 nbody6pp_gpu nbody6_gpu nbody7_gpu nbody6_2010_gpu sphgrav_sapporo cunbody1 harp3; do
     so=lib/lib$name.so
     least=7
     case $name in
