@@ -157,10 +157,12 @@ B := build/$(call hash,$(CC) $(CC_ID) $(COMMON) $(FLAGS_cpu_sse) $(SCALAR_FLAGS)
 # ---- sources: new files are picked up by their place ---------------------------------------
 
 # Interfaces that are libraries of their own, on libsapporo.
-BESIDE_SOURCES := $(wildcard lib/api/nbody6/*.c lib/api/sixth/*.c lib/api/sphgrav/*.c)
+BESIDE_SOURCES := $(wildcard lib/api/nbody6/*.c lib/api/sixth/*.c lib/api/sphgrav/*.c lib/api/onecall/*.c)
+# In place of g5_plain*.c, in libpg5_symmetric.
+SYMMETRIC_SOURCES := $(wildcard lib/api/g5/g5_symmetric*.c)
 MPI_SOURCES    := $(sort $(wildcard lib/mpi/*.c))
 MPI_APPS       := examples/apps/galaxy_mpi.c examples/apps/hermite4_mpi.c
-LIB_SOURCES  := $(sort $(filter-out $(BESIDE_SOURCES) $(MPI_SOURCES) $(OTHER_TEAM),$(wildcard lib/*.c lib/*/*.c lib/*/*/*.c)) \
+LIB_SOURCES  := $(sort $(filter-out $(BESIDE_SOURCES) $(SYMMETRIC_SOURCES) $(MPI_SOURCES) $(OTHER_TEAM),$(wildcard lib/*.c lib/*/*.c lib/*/*/*.c)) \
                 $(filter-out %_instance.c,$(wildcard cpu_sse/*.c))) $(FAULTS_SOURCE)
 # Small examples are single files; larger programs share the parts in examples/apps/common.  Built programs of both
 # lie in examples/, without the suffix.
@@ -180,8 +182,8 @@ include lib/mpi/mpi.mk
 include lib/build/hdf5.mk
 # Objects that take longest come first.
 LIB_OBJECTS := $(INSTANCE_OBJECTS) $(call objects,$(LIB_SOURCES)) $(B)/lib/embedded_cuda.o $(B)/lib/embedded_opencl.o
-DOORS       := sapporo6th nbody6pp_gpu nbody6_gpu nbody7_gpu sphgrav_sapporo $(MPI_LIBRARY)
-LIBRARIES   := sapporo g6 yebisug6 $(DOORS)
+DOORS       := sapporo6th nbody6pp_gpu nbody6_gpu nbody7_gpu nbody6_2010_gpu sphgrav_sapporo cunbody1 harp3 $(MPI_LIBRARY)
+LIBRARIES   := sapporo g6 pg5_symmetric yebisug6 $(DOORS)
 PROGRAMS    := $(call built,$(EXAMPLES) $(APPS) $(FORTRAN)) $(if $(TOOL),examples/sapporo) $(if $(MPI_ID),$(call built,$(MPI_APPS)))
 PUBLISHED   := $(foreach l,$(LIBRARIES),lib/$(call SO_FILE,$l) lib/lib$l.a) $(PROGRAMS)
 LINKS       := $(foreach l,$(LIBRARIES),lib/$(call SO_NAME,$l) lib/$(call SO_LINK,$l)) lib/$(call SO_LINK,pg5) lib/libpg5.a
@@ -231,6 +233,9 @@ include kernels_ocl/opencl.mk
 
 OBJECTS_sapporo := $(LIB_OBJECTS)
 OBJECTS_g6      := $(LIB_OBJECTS:%/npipes.o=%/npipes_48.o)
+# Phantom-GRAPE has a call with one argument more under a name of its other library, so this one contains all of libsapporo.
+OBJECTS_pg5_symmetric := $(LIB_OBJECTS:%/g5_plain.o=%/g5_symmetric.o)
+OBJECTS_pg5_symmetric := $(OBJECTS_pg5_symmetric:%/g5_plain_fortran.o=%/g5_symmetric_fortran.o)
 # Codes link libyebisug6 for GRAPE-6 calls alone, and take its static library apart: it contains all of libsapporo.
 OBJECTS_yebisug6 := $(LIB_OBJECTS) $(call objects,lib/api/sixth/sixth.c lib/api/sixth/api_yebisu.c lib/api/sixth/api_yebisu_cxx.c)
 
@@ -239,10 +244,14 @@ OBJECTS_sapporo6th := $(call objects,lib/api/sixth/sixth.c lib/api/sixth/api_six
 NBODY6_PARTS       := lib/api/nbody6/device.c lib/api/nbody6/radii.c lib/api/nbody6/regular.c lib/api/nbody6/potential.c lib/api/nbody6/irregular.c lib/api/nbody6/waiting.c \
                       lib/base/environment.c lib/variables.c
 OBJECTS_nbody6pp_gpu := $(call objects,$(NBODY6_PARTS) lib/api/nbody6/api_nbody6pp.c)
-OBJECTS_nbody6_gpu   := $(call objects,$(NBODY6_PARTS) lib/api/nbody6/api_nbody6.c lib/api/nbody6/usual_nbody6.c)
-OBJECTS_nbody7_gpu   := $(call objects,$(NBODY6_PARTS) lib/api/nbody6/api_nbody6.c lib/api/nbody6/usual_nbody7.c)
+OBJECTS_nbody6_gpu   := $(call objects,$(NBODY6_PARTS) lib/api/nbody6/api_nbody6.c lib/api/nbody6/regf_nbody6.c lib/api/nbody6/usual_nbody6.c)
+OBJECTS_nbody7_gpu   := $(call objects,$(NBODY6_PARTS) lib/api/nbody6/api_nbody6.c lib/api/nbody6/regf_nbody6.c lib/api/nbody6/usual_nbody7.c)
+OBJECTS_nbody6_2010_gpu := $(call objects,$(NBODY6_PARTS) lib/api/nbody6/api_nbody6.c lib/api/nbody6/regf_nbody6_2010.c \
+                           lib/api/nbody6/usual_nbody6_2010.c)
 OBJECTS_sphgrav_sapporo := $(call objects,lib/api/sphgrav/sphgrav.c lib/api/sphgrav/sphgrav_kernel.c lib/api/sphgrav/sphgrav_tree.c \
                            lib/base/environment.c lib/variables.c)
+OBJECTS_cunbody1 := $(call objects,lib/api/onecall/onecall.c lib/api/onecall/api_cunbody1.c)
+OBJECTS_harp3    := $(call objects,lib/api/onecall/onecall.c lib/api/onecall/api_harp3.c)
 SAPPORO_LINKED     := $(B)/lib/$(call SO_NAME,sapporo) $(B)/lib/$(call SO_LINK,sapporo)
 $(foreach l,$(DOORS),$(B)/lib/$(call SO_FILE,$l)): | $(SAPPORO_LINKED)
 $(foreach l,$(DOORS),$(eval ON_$l := -L$(B)/lib -lsapporo $(BESIDE)))
@@ -334,7 +343,7 @@ settings: examples/sapporo lib/$(call SO_NAME,sapporo)
 
 # For editors, and for clang-tidy in test/lint.sh.
 NO_MPI_SOURCES   = $(if $(MPI_ID),,test/mpi/% test/fuzz/ranks/% test/fuzz/planted/ranks.c)
-DATABASE_SOURCES = $(LIB_SOURCES) $(BESIDE_SOURCES) $(if $(MPI_ID),$(MPI_SOURCES) $(MPI_APPS)) $(TOOL) $(COMMON_PARTS) $(APPS) $(EXAMPLES) \
+DATABASE_SOURCES = $(LIB_SOURCES) $(BESIDE_SOURCES) $(SYMMETRIC_SOURCES) $(if $(MPI_ID),$(MPI_SOURCES) $(MPI_APPS)) $(TOOL) $(COMMON_PARTS) $(APPS) $(EXAMPLES) \
                    $(filter-out $(NO_MPI_SOURCES),$(wildcard test/*.c test/*/*.c test/*/*/*.c))
 database_entry = {"directory": "$(CURDIR)", "file": "$1", "command": "$(subst ",\",$(CC) $(call flags,$1) \
     -DSAP_NPIPES=16384 -c $1)"}$(if $(filter $1,$(lastword $(DATABASE_SOURCES))),,$(comma))

@@ -23,6 +23,10 @@
  *   - A name that ends in 0 acts on the other memory of a device.  Each of its particles has a squared softening epsj2,
  *     and R2 = |r|^2 + eps2_i + eps2_j.  Both memories have the same number of particles.
  *
+ * With SAPPORO_G5_SYMMETRIC defined, the header is that of libpg5_symmetric, for codes of Phantom-GRAPE built with
+ * SYMMETRIC.  There g5_set_xmj has one argument more, and all forces come from the other memory.  The loads without a
+ * softening are missing.
+ *
  * Functions return 0, or -1 with a message if they failed.  Functions that deliver forces return 1 if some i-particles
  * were not finite: the rows of these are NaN, the others right.  After a failure all rows are NaN.  Forces that include
  * j-particles which could not be loaded fail until these are loaded again.  Older libraries return nothing, so clients
@@ -127,6 +131,11 @@ SAPPORO_API int g5_set_cutoff_table(double (*force)(double), double force_range,
 SAPPORO_API int g5_set_n(int n);
 SAPPORO_API int g5_set_nMC(int devid, int n);
 
+#if defined(SAPPORO_G5_SYMMETRIC)
+/* What Phantom-GRAPE built with SYMMETRIC has under this name: the same as g5_set_xmj0. */
+SAPPORO_API int g5_set_xmj(int adr, int nj, double xj[][3], double mj[], double epsj2[]);
+SAPPORO_API int g5_set_xmjMC(int devid, int adr, int nj, double xj[][3], double mj[], double epsj2[]);
+#else
 /*
  * Loads sources adr to adr+nj-1 from the same elements of xj and mj (array index = address).  Other sources stay.
  * Returns 0; -1: a bad argument, no memory, or a value that is not finite (stored all the same).
@@ -148,6 +157,7 @@ SAPPORO_API int g5_set_xjMC(int devid, int adr, int nj, double xj[][3]);
 /* Loads masses alone; positions stay.  The rules are those of g5_set_xj. */
 SAPPORO_API int g5_set_mj(int adr, int nj, double mj[]);
 SAPPORO_API int g5_set_mjMC(int devid, int adr, int nj, double mj[]);
+#endif
 
 /*
  * Loads sources of the other memory, each with the square epsj2 of its softening length.  Returns as g5_set_xmj; -1
@@ -155,6 +165,9 @@ SAPPORO_API int g5_set_mjMC(int devid, int adr, int nj, double mj[]);
  */
 SAPPORO_API int g5_set_xmj0(int adr, int nj, double xj[][3], double mj[], double epsj2[]);
 SAPPORO_API int g5_set_xmjMC0(int devid, int adr, int nj, double xj[][3], double mj[], double epsj2[]);
+
+/* ASURA's name of g5_set_xmj0. */
+SAPPORO_API int g5_set_xmeps2j(int adr, int nj, double xj[][3], double mj[], double epsj2[]);
 
 /* ---- forces in steps: i-particles, run, get ---- */
 
@@ -188,6 +201,12 @@ SAPPORO_API int g5_set_ipMC(int devid, int ni, double xi[][3], double eps[], dou
 SAPPORO_API int g5_set_xi0(int ni, double xi[][3], double eps2[]);
 SAPPORO_API int g5_set_xiMC0(int devid, int ni, double xi[][3], double eps2[]);
 
+#if defined(SAPPORO_G5_SYMMETRIC)
+/* What Phantom-GRAPE built with SYMMETRIC has for g5_set_xi0. */
+SAPPORO_API int g5_set_xei(int ni, double xi[][3], double eps2[]);
+SAPPORO_API int g5_set_xeiMC(int devid, int ni, double xi[][3], double eps2[]);
+#endif
+
 /*
  * Starts the force of the sources, as they are stored now, on the i-particles that were set.  Returns 0; -1: the force
  * failed, and g5_get_force writes NaN.
@@ -198,6 +217,9 @@ SAPPORO_API int g5_runMC(int devid);
 /* Starts the force of the sources of the other memory, as g5_run does. */
 SAPPORO_API int g5_run0(void);
 SAPPORO_API int g5_runMC0(int devid);
+
+/* ASURA's name of g5_run0; the softening is that of g5_set_eps. */
+SAPPORO_API int g5_run_symmetrized_softening(void);
 
 /*
  * Waits for the force that was started last and writes its first ni rows to a and p; may be repeated.  Returns 0; 1:
@@ -223,6 +245,15 @@ SAPPORO_API int g5_calculate_force_on_xMC(int devid, double x[][3], double a[][3
  */
 SAPPORO_API int g5_calculate_force_on_x0(double x[][3], double a[][3], double p[], int ni, double eps2[]);
 SAPPORO_API int g5_calculate_force_on_xMC0(int devid, double x[][3], double a[][3], double p[], int ni, double eps2[]);
+
+/* ASURA's call of g5_calculate_force_on_x0, with softening lengths eps, not squares.  They are the second argument. */
+SAPPORO_API int g5_calculate_force_on_xeps(double x[][3], double eps[], double a[][3], double p[], int ni);
+
+#if defined(SAPPORO_G5_SYMMETRIC)
+/* What Phantom-GRAPE built with SYMMETRIC has for g5_calculate_force_on_x0; eps2 is the second array. */
+SAPPORO_API int g5_calculate_force_on_xe(double x[][3], double eps2[], double a[][3], double p[], int ni);
+SAPPORO_API int g5_calculate_force_on_xeMC(int devid, double x[][3], double eps2[], double a[][3], double p[], int ni);
+#endif
 
 #ifdef __cplusplus
 }

@@ -1,10 +1,12 @@
 /*
  * sapporo_nbody6.h - the GPU interfaces of NBODY6: that of NBODY6++GPU, as libnbody6pp_gpu offers it, and, with
  * SAPPORO_NBODY6_AARSETH defined, that of Aarseth's NBODY6 and NBODY7, as libnbody6_gpu and libnbody7_gpu offer it.
+ * With SAPPORO_NBODY6_2010 defined, it is that of libnbody6_2010_gpu, for versions of NBODY6 until 2010: the same, but
+ * for gpunb_regf_ without dtr.
  *
- * Link -lnbody6pp_gpu -lsapporo, -lnbody6_gpu -lsapporo, or -lnbody7_gpu -lsapporo.  Both generations use the same
- * names with different arguments, so a program links one of them.  All names are Fortran's: a trailing underscore,
- * every argument by reference, arrays contiguous (x(3,n) in Fortran).  docs/nbody6.md says how to build the codes.
+ * Link -lsapporo behind one of these libraries: all generations use the same names with different arguments.  All names
+ * are Fortran's: a trailing underscore, every argument by reference, arrays contiguous (x(3,n) in Fortran).
+ * docs/nbody6.md says how to build the codes.
  *
  * Formulas, with r = x_j - x_i, v = v_j - v_i, G = 1, any consistent units and no softening:
  *
@@ -26,6 +28,10 @@
 #define SAPPORO_NBODY6_H
 
 #include "sapporo.h"
+
+#if defined(SAPPORO_NBODY6_2010) && !defined(SAPPORO_NBODY6_AARSETH)
+#define SAPPORO_NBODY6_AARSETH 1
+#endif
 
 #ifdef __cplusplus
 extern "C" {
@@ -80,10 +86,18 @@ SAPPORO_API void gpunb_send_(const int *nj, const double mj[], const double xj[]
  *
  * In libnbody7_gpu all radii are weighted by mass.  In libnbody6_gpu the lists of the first call after gpunb_open_
  * decide (docs/nbody6.md).  SAPPORO_NBODY6_RADII, `plain` or `mass`, decides for both.
+ *
+ * In libnbody6_2010_gpu there is no dtr: it counts as 0.  Radii are plain there, unless the variable says otherwise.
  */
+#if defined(SAPPORO_NBODY6_2010)
+SAPPORO_API void gpunb_regf_(const int *ni, const double h2[], const double xi[][3], const double vi[][3],
+                             double acc[][3], double jrk[][3], double pot[], const int *lmax, const int *nnbmax,
+                             int *list);
+#else
 SAPPORO_API void gpunb_regf_(const int *ni, const double h2[], const double dtr[], const double xi[][3],
                              const double vi[][3], double acc[][3], double jrk[][3], double pot[], const int *lmax,
                              const int *nnbmax, int *list);
+#endif
 #else
 /*
  * Computes regular forces on ni i-particles, any number, at positions xi with velocities vi.  h2 are squared radii of

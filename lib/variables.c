@@ -159,14 +159,14 @@ const struct sap_variable_row sap_variables[SAP_VARIABLES] = {
                           .usual = "",
                           .about = "Devices for NBODY6's calls alone, where `SAPPORO_DEVICES` is not set; any other "
                                    "text makes these calls fail"},
-    [SAP_VAR_NBODY6_RADII] = {.name = "SAPPORO_NBODY6_RADII",
-                              .type = SAP_TYPE_WORD,
-                              .bad = SAP_BAD_OPEN,
-                              .words =
-                                  WORDS({"auto", SAP_RADII_AUTO}, {"plain", SAP_RADII_PLAIN}, {"mass", SAP_RADII_MASS}),
-                              .usual = "`auto` in `libnbody6_gpu`, `mass` in `libnbody7_gpu`",
-                              .about = "Squared neighbour radii of these libraries: h2 (`plain`), or h2 times the mass "
-                                       "of the neighbour (`mass`); `auto`: the lists of the first force decide"},
+    [SAP_VAR_NBODY6_RADII] =
+        {.name = "SAPPORO_NBODY6_RADII",
+         .type = SAP_TYPE_WORD,
+         .bad = SAP_BAD_OPEN,
+         .words = WORDS({"auto", SAP_RADII_AUTO}, {"plain", SAP_RADII_PLAIN}, {"mass", SAP_RADII_MASS}),
+         .usual = "`auto` in `libnbody6_gpu`, `mass` in `libnbody7_gpu`, `plain` in `libnbody6_2010_gpu`",
+         .about = "Squared neighbour radii of these libraries: h2 (`plain`), or h2 times the mass "
+                  "of the neighbour (`mass`); `auto`: the lists of the first force decide"},
     [SAP_VAR_OPENCL_VECTORS] = {.name = "SAPPORO_OPENCL_VECTORS",
                                 .type = SAP_TYPE_COUNT,
                                 .bad = SAP_BAD_OPEN,

@@ -43,6 +43,15 @@ SAPPORO_API int g5_set_eta_(double *eta);
 
 SAPPORO_API int g5_set_n_(int *n);
 SAPPORO_API int g5_set_nMC_(int *devid, int *n);
+#if defined(SAPPORO_G5_SYMMETRIC)
+SAPPORO_API int g5_set_xmj_(int *adr, int *nj, double xj[][3], double mj[], double epsj2[]);
+SAPPORO_API int g5_set_xmjMC_(int *devid, int *adr, int *nj, double xj[][3], double mj[], double epsj2[]);
+SAPPORO_API int g5_set_xei_(int *ni, double xi[][3], double eps2[]);
+SAPPORO_API int g5_set_xeiMC_(int *devid, int *ni, double xi[][3], double eps2[]);
+SAPPORO_API int g5_calculate_force_on_xe_(double x[][3], double eps2[], double a[][3], double p[], int *ni);
+SAPPORO_API int g5_calculate_force_on_xeMC_(int *devid, double x[][3], double eps2[], double a[][3], double p[],
+                                            int *ni);
+#else
 SAPPORO_API int g5_set_xmj_(int *adr, int *nj, double xj[][3], double mj[]);
 SAPPORO_API int g5_set_xmjMC_(int *devid, int *adr, int *nj, double xj[][3], double mj[]);
 SAPPORO_API int g5_set_jp_(int *adr, int *nj, double mj[], double xj[][3]);
@@ -51,8 +60,10 @@ SAPPORO_API int g5_set_xj_(int *adr, int *nj, double xj[][3]);
 SAPPORO_API int g5_set_xjMC_(int *devid, int *adr, int *nj, double xj[][3]);
 SAPPORO_API int g5_set_mj_(int *adr, int *nj, double mj[]);
 SAPPORO_API int g5_set_mjMC_(int *devid, int *adr, int *nj, double mj[]);
+#endif
 SAPPORO_API int g5_set_xmj0_(int *adr, int *nj, double xj[][3], double mj[], double epsj2[]);
 SAPPORO_API int g5_set_xmjMC0_(int *devid, int *adr, int *nj, double xj[][3], double mj[], double epsj2[]);
+SAPPORO_API int g5_set_xmeps2j_(int *adr, int *nj, double xj[][3], double mj[], double epsj2[]);
 
 SAPPORO_API int g5_set_xi_(int *ni, double xi[][3]);
 SAPPORO_API int g5_set_xiMC_(int *devid, int *ni, double xi[][3]);
@@ -71,6 +82,7 @@ SAPPORO_API int g5_run_(void);
 SAPPORO_API int g5_runMC_(int *devid);
 SAPPORO_API int g5_run0_(void);
 SAPPORO_API int g5_runMC0_(int *devid);
+SAPPORO_API int g5_run_symmetrized_softening_(void);
 SAPPORO_API int g5_get_force_(int *ni, double a[][3], double p[]);
 SAPPORO_API int g5_get_forceMC_(int *devid, int *ni, double a[][3], double p[]);
 SAPPORO_API int g5_calculate_force_on_x_(double x[][3], double a[][3], double p[], int *ni);
@@ -78,6 +90,7 @@ SAPPORO_API int g5_calculate_force_on_xMC_(int *devid, double x[][3], double a[]
 SAPPORO_API int g5_calculate_force_on_x0_(double x[][3], double a[][3], double p[], int *ni, double eps2[]);
 SAPPORO_API int g5_calculate_force_on_xMC0_(int *devid, double x[][3], double a[][3], double p[], int *ni,
                                             double eps2[]);
+SAPPORO_API int g5_calculate_force_on_xeps_(double x[][3], double eps[], double a[][3], double p[], int *ni);
 
 #ifdef __cplusplus
 }

@@ -18,6 +18,23 @@ try() { "$@" >"$work/log" 2>&1; }
 dialect='(g6_|g6calc_|g5_)[A-Za-z0-9_]+|(get_device_count|get_j_part_data|force_j_particle_send)_?_?'
 allowed="^($dialect|sapporo_[a-z0-9_]+)\$"
 
+# g5_names 0: the names of GRAPE-5 in libsapporo; g5_names 1: those in libpg5_symmetric
+g5_names() {
+    awk -v symmetric="$1" '
+        /^#if defined\(SAPPORO_G5_SYMMETRIC\)/ { inside = 1; skip = !symmetric; next }
+        inside && /^#else/ { skip = !skip; next }
+        inside && /^#endif/ { inside = skip = 0; next }
+        !skip && /^SAPPORO_API int g5_/ { sub(/\(.*/, ""); print $3 }' include/sapporo_g5.h
+}
+
+# spellings: all names in the libraries of the C names that it reads; Fortran compilers write MC in small letters (1.4)
+spellings() {
+    while read -r f; do
+        small=$(echo "$f" | tr '[:upper:]' '[:lower:]')
+        printf '%s\n' "$f" "${f}_" "${small}_" "${small}__"
+    done | sort -u
+}
+
 # ---- shared libraries
 
 # The functions of public headers; beside them one function for libsapporo_mpi (lib/context/internals.h).
@@ -39,15 +56,9 @@ for name in sapporo g6; do
     for f in g6_open g6_npipes g6_set_j_particle g6calc_firsthalf g6calc_lasthalf2 g6_get_neighbour_list get_device_count; do
         for form in $f ${f}_ ${f}__; do grep -qx "$form" "$work/$name" || missing="$missing $form"; done
     done
-    # All of GRAPE-5; Fortran compilers write MC in small letters (1.4).
-    sed -n 's/^SAPPORO_API int \(g5_[A-Za-z0-9_]*\)(.*/\1/p' include/sapporo_g5.h >"$work/g5"
+    g5_names 0 >"$work/g5"
     [ "$(wc -l <"$work/g5")" -gt 40 ] || missing="$missing most of include/sapporo_g5.h"
-    while read -r f; do
-        small=$(echo "$f" | tr '[:upper:]' '[:lower:]')
-        for form in "$f" "${f}_" "${small}_" "${small}__"; do
-            grep -qx "$form" "$work/$name" || missing="$missing $form"
-        done
-    done <"$work/g5"
+    for form in $(spellings <"$work/g5"); do grep -qx "$form" "$work/$name" || missing="$missing $form"; done
     echo "missing:$missing" >"$work/log"
     [ -z "$missing" ]
     verdict $? "lib$name.so has C names and both kinds of Fortran names"
@@ -77,13 +88,20 @@ done
 sed -n 's/^SAPPORO_API void \([a-z0-9_]*\)(.*/\1/p' include/sapporo_hermite6.h | sort -u >"$work/sixth"
 sed -n 's/.*CXX("\(_Z[0-9A-Za-z_]*\)").*/\1/p' lib/api/sixth/api_yebisu_cxx.c >>"$work/sixth" # Yebisu's own, in C++
 sed -n 's/^SAPPORO_API void \([a-z0-9_]*\)(.*/\1/p' include/sapporo_nbody6.h | sort -u >"$work/nbody6"
-sed -n 's/^SAPPORO_API void \([a-z0-9_]*\)(.*/\1/p' include/sapporo_sphgrav.h | sort -u >"$work/sphgrav"
-for name in sapporo6th yebisug6 nbody6pp_gpu nbody6_gpu nbody7_gpu sphgrav_sapporo; do
+for name in sphgrav cunbody1 harp3; do
+    sed -n 's/^SAPPORO_API [a-z]* \([a-z0-9_]*\)(.*/\1/p' include/sapporo_$name.h | sort -u >"$work/$name.h"
+done
+for name in pg5_symmetric sapporo6th yebisug6 nbody6pp_gpu nbody6_gpu nbody7_gpu nbody6_2010_gpu sphgrav_sapporo cunbody1 harp3; do
     so=lib/lib$name.so
     least=7
     case $name in
         nbody*) declared=$work/nbody6 ;;
-        sphgrav*) declared=$work/sphgrav least=3 ;;
+        sphgrav*) declared=$work/sphgrav.h least=3 ;;
+        cunbody1 | harp3) declared=$work/$name.h least=4 ;;
+        pg5_symmetric)
+            declared=$work/symmetric_and_sapporo least=100
+            { grep -v '^g5_' "$work/sapporo"; g5_names 1 | spellings; } >"$declared"
+            ;;
         yebisug6)
             declared=$work/sixth_and_sapporo least=100
             nm -D --defined-only lib/libsapporo.so | awk '{ sub(/@.*/, "", $NF); print $NF }' |
@@ -172,6 +190,27 @@ for name in sapporo g6; do
             -lm -lpthread -ldl -lrt
     }
 done
+
+# Two libraries with the same names: the program's own calls answer, without a message, and nm tells (docs/link.md).
+cat >"$work/two.c" <<'END'
+void g5_open(void), g5_set_n(int);
+#ifdef OWN
+void g5_open(void) {}
+void g5_set_n(int n) { (void)n; }
+#endif
+int main(void)
+{
+    g5_open();
+    g5_set_n(3);
+    return 0;
+}
+END
+# shellcheck disable=SC2086 # CC may be a command with arguments
+try $cc "$work/two.c" -Llib -lpg5 -o "$work/program" && try $cc -DOWN "$work/two.c" -Llib -lpg5 -o "$work/two" &&
+    SAPPORO_VERBOSE=2 SAPPORO_BACKEND=cpu LD_LIBRARY_PATH=lib "$work/program" 2>&1 | grep -q 'libsapporo.so' &&
+    SAPPORO_VERBOSE=2 SAPPORO_BACKEND=cpu LD_LIBRARY_PATH=lib try "$work/two" && [ ! -s "$work/log" ] &&
+    nm "$work/program" | grep -q ' U g5_open' && nm "$work/two" | grep -q ' T g5_open'
+verdict $? "a program whose own calls answer prints nothing, and nm tells"
 
 # ---- headers
 

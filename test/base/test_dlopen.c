@@ -30,8 +30,9 @@ enum { CYCLES = 200, WARM = 20, FEW = 4096 /* bytes that the C library may keep 
 #define SANITIZED 0
 #endif
 
-static const char *const libraries[] = {"sapporo",      "g6",         "sapporo6th", "yebisug6",
-                                        "nbody6pp_gpu", "nbody6_gpu", "nbody7_gpu"};
+static const char *const libraries[] = {"sapporo",         "g6",           "pg5_symmetric", "sapporo6th",
+                                        "yebisug6",        "nbody6pp_gpu", "nbody6_gpu",    "nbody7_gpu",
+                                        "nbody6_2010_gpu", "cunbody1",     "harp3"};
 
 /* A function of a library, or NULL. */
 #define FUNCTION(library, pointer, name)                                                                               \

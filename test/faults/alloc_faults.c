@@ -37,8 +37,9 @@ static struct alloc_faults_report *report;
 
 static int is_ours(const char *path)
 {
-    static const char *const names[] = {"libsapporo.so",    "libg6.so",         "libsapporo6th.so",  "libyebisug6.so",
-                                        "libnbody6_gpu.so", "libnbody7_gpu.so", "libnbody6pp_gpu.so"};
+    static const char *const names[] = {
+        "libsapporo.so",    "libg6.so",         "libpg5_symmetric.so",   "libsapporo6th.so",  "libyebisug6.so",
+        "libnbody6_gpu.so", "libnbody7_gpu.so", "libnbody6_2010_gpu.so", "libnbody6pp_gpu.so"};
     const char *const slash = strrchr(path, '/'), *const base = slash ? slash + 1 : path;
     for (size_t k = 0; k < sizeof names / sizeof names[0]; k++)
         if (strncmp(base, names[k], strlen(names[k])) == 0) return 1;

@@ -501,9 +501,9 @@ static inline int tree_neighbours(int h, int ni, int b, int room)
 
 /* ---- NBODY6 (calls_nbody6.h) ---- */
 
-/* The libraries: that of Aarseth's NBODY6, that of NBODY6++GPU, and that of NBODY7, which has the calls of the first.
- */
-enum { NB_NBODY6, NB_PP, NB_NBODY7, NB_LIBRARIES };
+/* The libraries: that of Aarseth's NBODY6, that of NBODY6++GPU, and that of NBODY7, which has the calls of the first,
+ * and that of NBODY6 until 2010, whose forces have no dtr. */
+enum { NB_NBODY6, NB_PP, NB_NBODY7, NB_2010, NB_LIBRARIES };
 
 /* Kinds of neighbour radii, as SAPPORO_NBODY6_RADII names them; NB_USUAL: the variable is not set. */
 enum { NB_PLAIN, NB_MASS, NB_USUAL };

@@ -1,5 +1,6 @@
 /*
- * calls_nbody6.h - the calls of the libraries whose names collide: those of NBODY6, and that of the sixth order.
+ * calls_nbody6.h - the calls of libraries beside libsapporo: those of NBODY6, of the sixth order, and those that pass
+ * all particles at once.
  *
  * Each library is loaded apart from the others, and its calls are taken by name.
  */
@@ -35,12 +36,13 @@ static inline void *library_call(const char *library, const char *name)
 
 /* ---- NBODY6 ---- */
 
-/* The same for a function of the libraries of NBODY6 and NBODY7. */
+/* The same for a function of the libraries of NBODY6 and NBODY7, of all years. */
 #define AARSETH_CALL(which, name, type)                                                                                \
-    static __typeof__(type) calls[2];                                                                                  \
-    const int seven = (which) == NB_NBODY7;                                                                            \
-    if (!calls[seven]) *(void **)&calls[seven] = library_call(seven ? "nbody7_gpu" : "nbody6_gpu", name);              \
-    __typeof__(type) const call = calls[seven]
+    static const char *const libraries[] = {                                                                           \
+        [NB_NBODY6] = "nbody6_gpu", [NB_NBODY7] = "nbody7_gpu", [NB_2010] = "nbody6_2010_gpu"};                        \
+    static __typeof__(type) calls[NB_LIBRARIES];                                                                       \
+    if (!calls[which]) *(void **)&calls[which] = library_call(libraries[which], name);                                 \
+    __typeof__(type) const call = calls[which]
 
 static inline int nb_open(int which, int nbmax, int radii)
 {
@@ -93,6 +95,11 @@ static inline int nb_regf(int which, int ni, int b, int lmax, int nnbmax, int by
     if (which == NB_PP) {
         LIBRARY_CALL("nbody6pp_gpu", "gpunb_regf_", pp_regf *);
         call(&ni, t->h2, t->dtr, t->x, t->v, out.acc, out.jerk, out.pot, &lmax, &nnbmax, out.list, &by_mass);
+    } else if (which == NB_2010) {
+        LIBRARY_CALL("nbody6_2010_gpu", "gpunb_regf_",
+                     void (*)(const int *, const double *, double(*)[3], double(*)[3], double(*)[3], double(*)[3],
+                              double *, const int *, const int *, int *));
+        call(&ni, t->h2, t->x, t->v, out.acc, out.jerk, out.pot, &lmax, &nnbmax, out.list);
     } else {
         AARSETH_CALL(which, "gpunb_regf_", regf *);
         call(&ni, t->h2, t->dtr, t->x, t->v, out.acc, out.jerk, out.pot, &lmax, &nnbmax, out.list);
@@ -231,6 +238,26 @@ static inline int sixth_force(int ni, int nj, int b)
     struct batch *const t = &batch[b];
     call(ni, nj, t->index, t->x, t->v, t->a, t->h2, t->eps2, out.acc, out.jerk, out.snap, out.crackle, out.pot,
          out.nearest, out.r2);
+    return 0;
+}
+
+/* ---- all particles at once ---- */
+
+/* A function of libcunbody1 by its name: all have the same arguments. */
+static inline int cunbody(const char *name, int nj, int ni, int b, double eps2, double (*x)[3], double *m)
+{
+    void (*call)(double(*)[3], double *, double(*)[3], double, double(*)[3], int, int);
+    *(void **)&call = library_call("cunbody1", name);
+    call(x, m, batch[b].x, eps2, out.acc, ni, nj);
+    return 0;
+}
+
+static inline int harp(int nj, int ni, int b, double eps2, double (*x)[3], double *m)
+{
+    LIBRARY_CALL("harp3", "accel_by_harp3_separate_noopen_",
+                 void (*)(const int *, double(*)[3], const int *, double(*)[3], double *, double(*)[3], double *,
+                          const double *));
+    call(&ni, batch[b].x, &nj, x, m, out.acc, out.pot, &eps2);
     return 0;
 }
 

@@ -75,6 +75,12 @@
     CALL(SIXTH_GET, rc = sixth_get(I(0)))                                                                              \
     CALL(SIXTH_FORCE, rc = sixth_force(I(0), I(1), I(2)))
 
+#define KINDS_ONECALL(CALL)                                                                                            \
+    CALL(CUNBODY, rc = cunbody("cunbody1_force", I(0), I(1), I(2), D(0), V(0), R(1)))                                  \
+    CALL(CUNBODY_BEGIN, rc = cunbody("cunbody1_force_begin", I(0), I(1), I(2), D(0), V(0), R(1)))                      \
+    CALL(CUNBODY_END, rc = cunbody("cunbody1_force_end", I(0), I(1), I(2), D(0), V(0), R(1)))                          \
+    CALL(HARP, rc = harp(I(0), I(1), I(2), D(0), V(0), R(1)))
+
 #define KINDS_TREE(CALL)                                                                                               \
     CALL(TREE_CREATE, rc = tree_create(I(0), I(1), I(8), I(2), I(3), I(4), I(5), I(6), I(7), I(9), D(0), D(1)))        \
     CALL(TREE_DESTROY, rc = tree_destroy(I(0)))                                                                        \
@@ -103,10 +109,15 @@
     CALL(G5_GET, rc = g5_get_forceMC(I(0), I(1), out.acc, out.pot))                                                    \
     CALL(G5_CALCULATE, rc = g5_calculate_force_on_xMC(I(0), batch[I(2)].x, UNLESS(4, I(4), out.acc),                   \
                                                       UNLESS(6, I(4), out.pot), I(1)))                                 \
-    CALL(G5_CALCULATE0, rc = g5_calculate_force_on_xMC0(I(0), batch[I(2)].x, out.acc, out.pot, I(1), batch[I(2)].eps2))
+    CALL(G5_CALCULATE0,                                                                                                \
+         rc = g5_calculate_force_on_xMC0(I(0), batch[I(2)].x, out.acc, out.pot, I(1), batch[I(2)].eps2))               \
+    CALL(G5_SET_XMEPS2J, rc = g5_set_xmeps2j(I(1), I(2), V(0), R(1), R(2)))                                            \
+    CALL(G5_RUN_SYMMETRIZED, rc = g5_run_symmetrized_softening())                                                      \
+    CALL(G5_XEPS, rc = g5_calculate_force_on_xeps(batch[I(2)].x, batch[I(2)].eps2, out.acc, out.pot, I(1)))
 
 #define KINDS(CALL)                                                                                                    \
-    KINDS_G5(CALL) KINDS_G6(CALL) KINDS_NATIVE(CALL) KINDS_TREE(CALL) KINDS_NBODY6(CALL) KINDS_SIXTH(CALL)
+    KINDS_G5(CALL)                                                                                                     \
+    KINDS_G6(CALL) KINDS_NATIVE(CALL) KINDS_TREE(CALL) KINDS_NBODY6(CALL) KINDS_SIXTH(CALL) KINDS_ONECALL(CALL)
 
 #define KIND_NAME(name, ...) OP_##name,
 enum kind { KINDS(KIND_NAME) OP_KINDS };

@@ -20,8 +20,8 @@
 #include "print.h"
 #include "reduce.h"
 
-const struct interface *const interfaces[] = {
-    &interface_g6, &interface_g5, &interface_native, &interface_tree, &interface_nbody6, &interface_sixth, NULL};
+const struct interface *const interfaces[] = {&interface_g6,     &interface_g5,    &interface_native,  &interface_tree,
+                                              &interface_nbody6, &interface_sixth, &interface_onecall, NULL};
 
 enum { SETTINGS_MOST = 64, JOBS_MOST = 64, FOUND_MOST = 40 };
 

@@ -1,4 +1,4 @@
-/* nbody6.c - the three NBODY6 libraries: their sequences, and a model (spec section 9). */
+/* nbody6.c - the four NBODY6 libraries: their sequences, and a model (spec section 9). */
 #include <stddef.h>
 
 #include "calls.h"
@@ -76,7 +76,8 @@ static void run_regf(const struct op *op)
     const int ni = op->i[1], lmax = op->i[3], nnbmax = op->i[4];
     struct answer *a = NULL;
     int good = l->is_open && ni > 0 && lmax >= 1 && !l->is_failed;
-    for (int i = 0; i < ni; i++) good &= isfinite(b->dtr[i]);
+    const double *const dtr = op->i[0] == NB_2010 ? NULL : b->dtr;
+    for (int i = 0; i < ni && dtr; i++) good &= isfinite(dtr[i]);
     if (good) {
         const struct force f = {.precision = precision_of(4),
                                 .pairs = PAIRS_OUTSIDE,
@@ -86,7 +87,7 @@ static void run_regf(const struct op *op)
                                 .x = b->x,
                                 .v = b->v,
                                 .h2 = b->h2,
-                                .dtr = b->dtr};
+                                .dtr = dtr};
         a = answer_new(&l->sent, &f);
     }
     make_call(op, ni > 0 ? ni : 0, ni > 0 && lmax > 0 ? ni * lmax : 0);

@@ -113,11 +113,25 @@ static int val_calculate0(int id, vec3 *x, vec3 *a, double *p, int ni, double *e
     return id == 0 ? g5_calculate_force_on_x0(x, a, p, ni, eps2) : g5_calculate_force_on_xMC0(id, x, a, p, ni, eps2);
 }
 
+static int val_set_xmeps2j(int adr, int nj, vec3 *xj, double *mj, double *epsj2)
+{
+    return g5_set_xmeps2j(adr, nj, xj, mj, epsj2);
+}
+
+static int val_run_symmetrized(void) { return g5_run_symmetrized_softening(); }
+
+static int val_calculate_xeps(vec3 *x, double *eps, vec3 *a, double *p, int ni)
+{
+    return g5_calculate_force_on_xeps(x, eps, a, p, ni);
+}
+
 static const struct g5_form by_value = {
-    "by value",    val_open,       val_close,       val_pipelines, val_real_pipelines, val_jmemsize,  val_set_range,
-    val_get_range, val_eps_to_all, val_eps2_to_all, val_set_eta,   val_set_n,          val_set_xmj,   val_set_jp,
-    val_set_xj,    val_set_mj,     val_set_xmj0,    val_set_xi,    val_set_eps,        val_set_eps2,  val_set_xepsi,
-    val_set_ip,    val_set_xi0,    val_run,         val_run0,      val_get_force,      val_calculate, val_calculate0,
+    "by value",         val_open,      val_close,      val_pipelines,   val_real_pipelines, val_jmemsize,
+    val_set_range,      val_get_range, val_eps_to_all, val_eps2_to_all, val_set_eta,        val_set_n,
+    val_set_xmj,        val_set_jp,    val_set_xj,     val_set_mj,      val_set_xmj0,       val_set_xi,
+    val_set_eps,        val_set_eps2,  val_set_xepsi,  val_set_ip,      val_set_xi0,        val_run,
+    val_run0,           val_get_force, val_calculate,  val_calculate0,  val_set_xmeps2j,    val_run_symmetrized,
+    val_calculate_xeps,
 };
 
 /* ---- by reference --------------------------------------------------------------- */
@@ -228,11 +242,25 @@ static int ref_calculate0(int id, vec3 *x, vec3 *a, double *p, int ni, double *e
                    : g5_calculate_force_on_xMC0_(&id, x, a, p, &ni, eps2);
 }
 
+static int ref_set_xmeps2j(int adr, int nj, vec3 *xj, double *mj, double *epsj2)
+{
+    return g5_set_xmeps2j_(&adr, &nj, xj, mj, epsj2);
+}
+
+static int ref_run_symmetrized(void) { return g5_run_symmetrized_softening_(); }
+
+static int ref_calculate_xeps(vec3 *x, double *eps, vec3 *a, double *p, int ni)
+{
+    return g5_calculate_force_on_xeps_(x, eps, a, p, &ni);
+}
+
 static const struct g5_form by_reference = {
-    "by reference", ref_open,       ref_close,       ref_pipelines, ref_real_pipelines, ref_jmemsize,  ref_set_range,
-    ref_get_range,  ref_eps_to_all, ref_eps2_to_all, ref_set_eta,   ref_set_n,          ref_set_xmj,   ref_set_jp,
-    ref_set_xj,     ref_set_mj,     ref_set_xmj0,    ref_set_xi,    ref_set_eps,        ref_set_eps2,  ref_set_xepsi,
-    ref_set_ip,     ref_set_xi0,    ref_run,         ref_run0,      ref_get_force,      ref_calculate, ref_calculate0,
+    "by reference",     ref_open,      ref_close,      ref_pipelines,   ref_real_pipelines, ref_jmemsize,
+    ref_set_range,      ref_get_range, ref_eps_to_all, ref_eps2_to_all, ref_set_eta,        ref_set_n,
+    ref_set_xmj,        ref_set_jp,    ref_set_xj,     ref_set_mj,      ref_set_xmj0,       ref_set_xi,
+    ref_set_eps,        ref_set_eps2,  ref_set_xepsi,  ref_set_ip,      ref_set_xi0,        ref_run,
+    ref_run0,           ref_get_force, ref_calculate,  ref_calculate0,  ref_set_xmeps2j,    ref_run_symmetrized,
+    ref_calculate_xeps,
 };
 
 /* ---- the form under test --------------------------------------------------------- */

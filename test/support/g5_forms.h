@@ -39,6 +39,9 @@ struct g5_form {
     int (*get_force)(int id, int ni, vec3 *a, double *p);
     int (*calculate)(int id, vec3 *x, vec3 *a, double *p, int ni);
     int (*calculate0)(int id, vec3 *x, vec3 *a, double *p, int ni, double *eps2);
+    int (*set_xmeps2j)(int adr, int nj, vec3 *xj, double *mj, double *epsj2);
+    int (*run_symmetrized)(void);
+    int (*calculate_xeps)(vec3 *x, double *eps, vec3 *a, double *p, int ni);
 };
 
 extern const struct g5_form *g5;

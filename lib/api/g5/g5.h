@@ -62,8 +62,16 @@ int sap_g5_set_eps(int id, int ni, enum sap_g5_softening form, const double *eps
 int sap_g5_run(int id, enum sap_g5_memory memory, const char *caller);
 int sap_g5_get_force(int id, int ni, const struct sap_g5_output *out, const char *caller); /* also 1 */
 
-/* Sets i-particles, computes their forces and writes them; only the symmetric memory reads eps2. */
-int sap_g5_calculate(int id, enum sap_g5_memory memory, int ni, double (*x)[3], const double *eps2,
+/* The i-particles of one force, with common softening (eps is NULL) or each with its own. */
+struct sap_g5_targets {
+    int ni;
+    double (*x)[3];
+    enum sap_g5_softening form;
+    const double *eps;
+};
+
+/* Computes the forces on these i-particles and writes them. */
+int sap_g5_calculate(int id, enum sap_g5_memory memory, const struct sap_g5_targets *targets,
                      const struct sap_g5_output *out, const char *caller); /* also 1 */
 
 #endif

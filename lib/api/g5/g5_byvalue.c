@@ -77,50 +77,6 @@ SAP_WEAK int g5_set_n(int n) { return sap_g5_set_n(0, n, __func__); }
 
 SAP_WEAK int g5_set_nMC(int devid, int n) { return sap_g5_set_n(devid, n, __func__); }
 
-SAP_WEAK int g5_set_xmj(int adr, int nj, double xj[][3], double mj[])
-{
-    return sap_g5_load(0, SAP_G5_PLAIN, &(struct sap_g5_load){adr, nj, xj, mj, NULL}, SAP_G5_NEEDS_X | SAP_G5_NEEDS_M,
-                       __func__);
-}
-
-SAP_WEAK int g5_set_xmjMC(int devid, int adr, int nj, double xj[][3], double mj[])
-{
-    return sap_g5_load(devid, SAP_G5_PLAIN, &(struct sap_g5_load){adr, nj, xj, mj, NULL},
-                       SAP_G5_NEEDS_X | SAP_G5_NEEDS_M, __func__);
-}
-
-SAP_WEAK int g5_set_jp(int adr, int nj, double mj[], double xj[][3])
-{
-    return sap_g5_load(0, SAP_G5_PLAIN, &(struct sap_g5_load){adr, nj, xj, mj, NULL}, SAP_G5_NEEDS_X | SAP_G5_NEEDS_M,
-                       __func__);
-}
-
-SAP_WEAK int g5_set_jpMC(int devid, int adr, int nj, double mj[], double xj[][3])
-{
-    return sap_g5_load(devid, SAP_G5_PLAIN, &(struct sap_g5_load){adr, nj, xj, mj, NULL},
-                       SAP_G5_NEEDS_X | SAP_G5_NEEDS_M, __func__);
-}
-
-SAP_WEAK int g5_set_xj(int adr, int nj, double xj[][3])
-{
-    return sap_g5_load(0, SAP_G5_PLAIN, &(struct sap_g5_load){adr, nj, xj, NULL, NULL}, SAP_G5_NEEDS_X, __func__);
-}
-
-SAP_WEAK int g5_set_xjMC(int devid, int adr, int nj, double xj[][3])
-{
-    return sap_g5_load(devid, SAP_G5_PLAIN, &(struct sap_g5_load){adr, nj, xj, NULL, NULL}, SAP_G5_NEEDS_X, __func__);
-}
-
-SAP_WEAK int g5_set_mj(int adr, int nj, double mj[])
-{
-    return sap_g5_load(0, SAP_G5_PLAIN, &(struct sap_g5_load){adr, nj, NULL, mj, NULL}, SAP_G5_NEEDS_M, __func__);
-}
-
-SAP_WEAK int g5_set_mjMC(int devid, int adr, int nj, double mj[])
-{
-    return sap_g5_load(devid, SAP_G5_PLAIN, &(struct sap_g5_load){adr, nj, NULL, mj, NULL}, SAP_G5_NEEDS_M, __func__);
-}
-
 SAP_WEAK int g5_set_xmj0(int adr, int nj, double xj[][3], double mj[], double epsj2[])
 {
     return sap_g5_load(0, SAP_G5_SYMMETRIC, &(struct sap_g5_load){adr, nj, xj, mj, epsj2},
@@ -130,6 +86,12 @@ SAP_WEAK int g5_set_xmj0(int adr, int nj, double xj[][3], double mj[], double ep
 SAP_WEAK int g5_set_xmjMC0(int devid, int adr, int nj, double xj[][3], double mj[], double epsj2[])
 {
     return sap_g5_load(devid, SAP_G5_SYMMETRIC, &(struct sap_g5_load){adr, nj, xj, mj, epsj2},
+                       SAP_G5_NEEDS_X | SAP_G5_NEEDS_M | SAP_G5_NEEDS_EPS2, __func__);
+}
+
+SAP_WEAK int g5_set_xmeps2j(int adr, int nj, double xj[][3], double mj[], double epsj2[])
+{
+    return sap_g5_load(0, SAP_G5_SYMMETRIC, &(struct sap_g5_load){adr, nj, xj, mj, epsj2},
                        SAP_G5_NEEDS_X | SAP_G5_NEEDS_M | SAP_G5_NEEDS_EPS2, __func__);
 }
 
@@ -188,13 +150,11 @@ SAP_WEAK int g5_set_xiMC0(int devid, int ni, double xi[][3], double eps2[])
 
 /* ---- forces ------------------------------------------------------------ */
 
-SAP_WEAK int g5_run(void) { return sap_g5_run(0, SAP_G5_PLAIN, __func__); }
-
-SAP_WEAK int g5_runMC(int devid) { return sap_g5_run(devid, SAP_G5_PLAIN, __func__); }
-
 SAP_WEAK int g5_run0(void) { return sap_g5_run(0, SAP_G5_SYMMETRIC, __func__); }
 
 SAP_WEAK int g5_runMC0(int devid) { return sap_g5_run(devid, SAP_G5_SYMMETRIC, __func__); }
+
+SAP_WEAK int g5_run_symmetrized_softening(void) { return sap_g5_run(0, SAP_G5_SYMMETRIC, __func__); }
 
 SAP_WEAK int g5_get_force(int ni, double a[][3], double p[])
 {
@@ -206,22 +166,20 @@ SAP_WEAK int g5_get_forceMC(int devid, int ni, double a[][3], double p[])
     return sap_g5_get_force(devid, ni, &(struct sap_g5_output){a, p}, __func__);
 }
 
-SAP_WEAK int g5_calculate_force_on_x(double x[][3], double a[][3], double p[], int ni)
-{
-    return sap_g5_calculate(0, SAP_G5_PLAIN, ni, x, NULL, &(struct sap_g5_output){a, p}, __func__);
-}
-
-SAP_WEAK int g5_calculate_force_on_xMC(int devid, double x[][3], double a[][3], double p[], int ni)
-{
-    return sap_g5_calculate(devid, SAP_G5_PLAIN, ni, x, NULL, &(struct sap_g5_output){a, p}, __func__);
-}
-
 SAP_WEAK int g5_calculate_force_on_x0(double x[][3], double a[][3], double p[], int ni, double eps2[])
 {
-    return sap_g5_calculate(0, SAP_G5_SYMMETRIC, ni, x, eps2, &(struct sap_g5_output){a, p}, __func__);
+    return sap_g5_calculate(0, SAP_G5_SYMMETRIC, &(struct sap_g5_targets){ni, x, SAP_G5_EPS2, eps2},
+                            &(struct sap_g5_output){a, p}, __func__);
 }
 
 SAP_WEAK int g5_calculate_force_on_xMC0(int devid, double x[][3], double a[][3], double p[], int ni, double eps2[])
 {
-    return sap_g5_calculate(devid, SAP_G5_SYMMETRIC, ni, x, eps2, &(struct sap_g5_output){a, p}, __func__);
+    return sap_g5_calculate(devid, SAP_G5_SYMMETRIC, &(struct sap_g5_targets){ni, x, SAP_G5_EPS2, eps2},
+                            &(struct sap_g5_output){a, p}, __func__);
+}
+
+SAP_WEAK int g5_calculate_force_on_xeps(double x[][3], double eps[], double a[][3], double p[], int ni)
+{
+    return sap_g5_calculate(0, SAP_G5_SYMMETRIC, &(struct sap_g5_targets){ni, x, SAP_G5_EPS, eps},
+                            &(struct sap_g5_output){a, p}, __func__);
 }

@@ -285,38 +285,61 @@ int sap_g5_get_force(int id, int ni, const struct sap_g5_output *out, const char
 }
 
 /* Text that says what is wrong with the i-particles of a force; NULL if nothing is wrong. */
-static const char *fault(enum sap_g5_memory memory, int ni, double (*x)[3], const double *eps2)
+static const char *fault(const struct sap_g5_targets *t)
 {
-    if (ni < 0) return "ni is negative";
-    if (ni > 0 && x == NULL) return "x is NULL";
-    return ni > 0 && memory == SAP_G5_SYMMETRIC && eps2 == NULL ? "eps2 is NULL" : NULL;
+    if (t->ni < 0) return "ni is negative";
+    if (t->ni > 0 && t->x == NULL) return "x is NULL";
+    return t->ni > 0 && t->form != SAP_G5_COMMON && t->eps == NULL ? "there is no softening" : NULL;
 }
 
-int sap_g5_calculate(int id, enum sap_g5_memory memory, int ni, double (*x)[3], const double *eps2,
+/* Computes the force on some i-particles and writes it. */
+static int calculate(struct sap_g5_device *device, enum sap_g5_memory memory, const struct set *set,
+                     const struct sap_g5_output *out, const char *caller)
+{
+    sapporo_job *job = NULL;
+    if (set->eps2 == NULL && goes_by_tree(device, memory)) return by_tree(device, set, out, caller);
+    begin(device, memory, set, caller, &job);
+    const int rc = collect(device, job, set->ni, out, caller);
+    sapporo_force_free(job);
+    return rc;
+}
+
+/* The same for i-particles with softening of their own, given as lengths. */
+static int calculate_by_lengths(struct sap_g5_device *device, enum sap_g5_memory memory,
+                                const struct sap_g5_targets *targets, const struct sap_g5_output *out,
+                                const char *caller)
+{
+    double *const eps2 = malloc((size_t)targets->ni * sizeof *eps2);
+    if (eps2 == NULL) {
+        fill_with_nan(targets->ni, out);
+        return complain(device, caller, "out of memory"), -1;
+    }
+    copy_softening(eps2, targets->eps, targets->ni, SAP_G5_EPS);
+    const int rc = calculate(device, memory, &(struct set){targets->ni, targets->x, 0, eps2}, out, caller);
+    free(eps2);
+    return rc;
+}
+
+int sap_g5_calculate(int id, enum sap_g5_memory memory, const struct sap_g5_targets *targets,
                      const struct sap_g5_output *out, const char *caller)
 {
     struct sap_g5_device *device = sap_g5_hold(id, caller);
-    const char *wrong = fault(memory, ni, x, eps2);
-    sapporo_job *job = NULL;
+    const char *wrong = fault(targets);
     int rc = 0;
     if (device == NULL) {
-        fill_with_nan(ni, out);
+        fill_with_nan(targets->ni, out);
         return -1;
     }
     if (wrong != NULL) {
-        fill_with_nan(ni, out);
+        fill_with_nan(targets->ni, out);
         complain(device, caller, wrong);
         rc = -1;
-    } else if (ni > 0) {
-        const int symmetric = memory == SAP_G5_SYMMETRIC;
-        const struct set set = {ni, x, symmetric ? 0 : softening_of_all(), symmetric ? eps2 : NULL};
-        if (goes_by_tree(device, memory)) {
-            rc = by_tree(device, &set, out, caller);
-        } else {
-            begin(device, memory, &set, caller, &job);
-            rc = collect(device, job, ni, out, caller);
-            sapporo_force_free(job);
-        }
+    } else if (targets->ni > 0 && targets->form == SAP_G5_EPS) {
+        rc = calculate_by_lengths(device, memory, targets, out, caller);
+    } else if (targets->ni > 0) {
+        const int own = targets->form == SAP_G5_EPS2;
+        const struct set set = {targets->ni, targets->x, own ? 0 : softening_of_all(), own ? targets->eps : NULL};
+        rc = calculate(device, memory, &set, out, caller);
     }
     sap_g5_release(device);
     return rc;

@@ -1,15 +1,5 @@
 /* g5_fortran.c - the GRAPE-5 interface for Fortran: all arguments by reference. */
-#include <math.h>
-
-#include "api/g5/g5.h"
-#include "compat/sapporo_g5_fortran.h"
-
-/* A NULL scalar counts as -1, which is refused; a NULL device id counts as 0. */
-static inline int at(const int *scalar) { return scalar != NULL ? *scalar : -1; }
-
-static inline int id_at(const int *scalar) { return scalar != NULL ? *scalar : 0; }
-
-static inline double real_at(const double *scalar) { return scalar != NULL ? *scalar : NAN; }
+#include "api/g5/g5_fortran.h"
 
 SAP_WEAK int g5_open_special_(int *ndev, int *list) { return sap_g5_open_special(at(ndev), list); }
 
@@ -82,54 +72,6 @@ SAP_WEAK int g5_set_n_(int *n) { return sap_g5_set_n(0, at(n), __func__); }
 
 SAP_WEAK int g5_set_nMC_(int *devid, int *n) { return sap_g5_set_n(id_at(devid), at(n), __func__); }
 
-SAP_WEAK int g5_set_xmj_(int *adr, int *nj, double xj[][3], double mj[])
-{
-    return sap_g5_load(0, SAP_G5_PLAIN, &(struct sap_g5_load){at(adr), at(nj), xj, mj, NULL},
-                       SAP_G5_NEEDS_X | SAP_G5_NEEDS_M, __func__);
-}
-
-SAP_WEAK int g5_set_xmjMC_(int *devid, int *adr, int *nj, double xj[][3], double mj[])
-{
-    return sap_g5_load(id_at(devid), SAP_G5_PLAIN, &(struct sap_g5_load){at(adr), at(nj), xj, mj, NULL},
-                       SAP_G5_NEEDS_X | SAP_G5_NEEDS_M, __func__);
-}
-
-SAP_WEAK int g5_set_jp_(int *adr, int *nj, double mj[], double xj[][3])
-{
-    return sap_g5_load(0, SAP_G5_PLAIN, &(struct sap_g5_load){at(adr), at(nj), xj, mj, NULL},
-                       SAP_G5_NEEDS_X | SAP_G5_NEEDS_M, __func__);
-}
-
-SAP_WEAK int g5_set_jpMC_(int *devid, int *adr, int *nj, double mj[], double xj[][3])
-{
-    return sap_g5_load(id_at(devid), SAP_G5_PLAIN, &(struct sap_g5_load){at(adr), at(nj), xj, mj, NULL},
-                       SAP_G5_NEEDS_X | SAP_G5_NEEDS_M, __func__);
-}
-
-SAP_WEAK int g5_set_xj_(int *adr, int *nj, double xj[][3])
-{
-    return sap_g5_load(0, SAP_G5_PLAIN, &(struct sap_g5_load){at(adr), at(nj), xj, NULL, NULL}, SAP_G5_NEEDS_X,
-                       __func__);
-}
-
-SAP_WEAK int g5_set_xjMC_(int *devid, int *adr, int *nj, double xj[][3])
-{
-    return sap_g5_load(id_at(devid), SAP_G5_PLAIN, &(struct sap_g5_load){at(adr), at(nj), xj, NULL, NULL},
-                       SAP_G5_NEEDS_X, __func__);
-}
-
-SAP_WEAK int g5_set_mj_(int *adr, int *nj, double mj[])
-{
-    return sap_g5_load(0, SAP_G5_PLAIN, &(struct sap_g5_load){at(adr), at(nj), NULL, mj, NULL}, SAP_G5_NEEDS_M,
-                       __func__);
-}
-
-SAP_WEAK int g5_set_mjMC_(int *devid, int *adr, int *nj, double mj[])
-{
-    return sap_g5_load(id_at(devid), SAP_G5_PLAIN, &(struct sap_g5_load){at(adr), at(nj), NULL, mj, NULL},
-                       SAP_G5_NEEDS_M, __func__);
-}
-
 SAP_WEAK int g5_set_xmj0_(int *adr, int *nj, double xj[][3], double mj[], double epsj2[])
 {
     return sap_g5_load(0, SAP_G5_SYMMETRIC, &(struct sap_g5_load){at(adr), at(nj), xj, mj, epsj2},
@@ -139,6 +81,12 @@ SAP_WEAK int g5_set_xmj0_(int *adr, int *nj, double xj[][3], double mj[], double
 SAP_WEAK int g5_set_xmjMC0_(int *devid, int *adr, int *nj, double xj[][3], double mj[], double epsj2[])
 {
     return sap_g5_load(id_at(devid), SAP_G5_SYMMETRIC, &(struct sap_g5_load){at(adr), at(nj), xj, mj, epsj2},
+                       SAP_G5_NEEDS_X | SAP_G5_NEEDS_M | SAP_G5_NEEDS_EPS2, __func__);
+}
+
+SAP_WEAK int g5_set_xmeps2j_(int *adr, int *nj, double xj[][3], double mj[], double epsj2[])
+{
+    return sap_g5_load(0, SAP_G5_SYMMETRIC, &(struct sap_g5_load){at(adr), at(nj), xj, mj, epsj2},
                        SAP_G5_NEEDS_X | SAP_G5_NEEDS_M | SAP_G5_NEEDS_EPS2, __func__);
 }
 
@@ -197,13 +145,11 @@ SAP_WEAK int g5_set_xiMC0_(int *devid, int *ni, double xi[][3], double eps2[])
 
 /* ---- forces ------------------------------------------------------------ */
 
-SAP_WEAK int g5_run_(void) { return sap_g5_run(0, SAP_G5_PLAIN, __func__); }
-
-SAP_WEAK int g5_runMC_(int *devid) { return sap_g5_run(id_at(devid), SAP_G5_PLAIN, __func__); }
-
 SAP_WEAK int g5_run0_(void) { return sap_g5_run(0, SAP_G5_SYMMETRIC, __func__); }
 
 SAP_WEAK int g5_runMC0_(int *devid) { return sap_g5_run(id_at(devid), SAP_G5_SYMMETRIC, __func__); }
+
+SAP_WEAK int g5_run_symmetrized_softening_(void) { return sap_g5_run(0, SAP_G5_SYMMETRIC, __func__); }
 
 SAP_WEAK int g5_get_force_(int *ni, double a[][3], double p[])
 {
@@ -215,38 +161,27 @@ SAP_WEAK int g5_get_forceMC_(int *devid, int *ni, double a[][3], double p[])
     return sap_g5_get_force(id_at(devid), at(ni), &(struct sap_g5_output){a, p}, __func__);
 }
 
-SAP_WEAK int g5_calculate_force_on_x_(double x[][3], double a[][3], double p[], int *ni)
-{
-    return sap_g5_calculate(0, SAP_G5_PLAIN, at(ni), x, NULL, &(struct sap_g5_output){a, p}, __func__);
-}
-
-SAP_WEAK int g5_calculate_force_on_xMC_(int *devid, double x[][3], double a[][3], double p[], int *ni)
-{
-    return sap_g5_calculate(id_at(devid), SAP_G5_PLAIN, at(ni), x, NULL, &(struct sap_g5_output){a, p}, __func__);
-}
-
 SAP_WEAK int g5_calculate_force_on_x0_(double x[][3], double a[][3], double p[], int *ni, double eps2[])
 {
-    return sap_g5_calculate(0, SAP_G5_SYMMETRIC, at(ni), x, eps2, &(struct sap_g5_output){a, p}, __func__);
+    return sap_g5_calculate(0, SAP_G5_SYMMETRIC, &(struct sap_g5_targets){at(ni), x, SAP_G5_EPS2, eps2},
+                            &(struct sap_g5_output){a, p}, __func__);
 }
 
 SAP_WEAK int g5_calculate_force_on_xMC0_(int *devid, double x[][3], double a[][3], double p[], int *ni, double eps2[])
 {
-    return sap_g5_calculate(id_at(devid), SAP_G5_SYMMETRIC, at(ni), x, eps2, &(struct sap_g5_output){a, p}, __func__);
+    return sap_g5_calculate(id_at(devid), SAP_G5_SYMMETRIC, &(struct sap_g5_targets){at(ni), x, SAP_G5_EPS2, eps2},
+                            &(struct sap_g5_output){a, p}, __func__);
+}
+
+SAP_WEAK int g5_calculate_force_on_xeps_(double x[][3], double eps[], double a[][3], double p[], int *ni)
+{
+    return sap_g5_calculate(0, SAP_G5_SYMMETRIC, &(struct sap_g5_targets){at(ni), x, SAP_G5_EPS, eps},
+                            &(struct sap_g5_output){a, p}, __func__);
 }
 
 /* ---- other spellings --------------------------------------------------------------- */
 
-/*
- * Fortran compilers convert names to lower case, but existing libraries export the MC names with capitals.  g77 and
- * -fsecond-underscore append a second underscore.  (Darwin has no aliases.)
- */
-#if defined(__GNUC__) && !defined(__APPLE__)
-#define ALIAS(name, of) extern __typeof__(of) name __attribute__((weak, alias(#of), visibility("default")))
-#define ALSO(name)      ALIAS(name##__, name##_)
-#define ALSO_MC(name, small)                                                                                           \
-    ALIAS(small##_, name##_);                                                                                          \
-    ALIAS(small##__, name##_)
+#if SAP_G5_ALIASES
 ALSO(g5_open);
 ALSO_MC(g5_openMC, g5_openmc);
 ALSO(g5_close);
@@ -269,16 +204,9 @@ ALSO(g5_set_eps2_to_all);
 ALSO(g5_set_eta);
 ALSO(g5_set_n);
 ALSO_MC(g5_set_nMC, g5_set_nmc);
-ALSO(g5_set_xmj);
-ALSO_MC(g5_set_xmjMC, g5_set_xmjmc);
-ALSO(g5_set_jp);
-ALSO_MC(g5_set_jpMC, g5_set_jpmc);
-ALSO(g5_set_xj);
-ALSO_MC(g5_set_xjMC, g5_set_xjmc);
-ALSO(g5_set_mj);
-ALSO_MC(g5_set_mjMC, g5_set_mjmc);
 ALSO(g5_set_xmj0);
 ALSO_MC(g5_set_xmjMC0, g5_set_xmjmc0);
+ALSO(g5_set_xmeps2j);
 ALSO(g5_set_xi);
 ALSO_MC(g5_set_xiMC, g5_set_ximc);
 ALSO(g5_set_eps);
@@ -291,16 +219,14 @@ ALSO(g5_set_ip);
 ALSO_MC(g5_set_ipMC, g5_set_ipmc);
 ALSO(g5_set_xi0);
 ALSO_MC(g5_set_xiMC0, g5_set_ximc0);
-ALSO(g5_run);
-ALSO_MC(g5_runMC, g5_runmc);
 ALSO(g5_run0);
 ALSO_MC(g5_runMC0, g5_runmc0);
+ALSO(g5_run_symmetrized_softening);
 ALSO(g5_get_force);
 ALSO_MC(g5_get_forceMC, g5_get_forcemc);
-ALSO(g5_calculate_force_on_x);
-ALSO_MC(g5_calculate_force_on_xMC, g5_calculate_force_on_xmc);
 ALSO(g5_calculate_force_on_x0);
 ALSO_MC(g5_calculate_force_on_xMC0, g5_calculate_force_on_xmc0);
+ALSO(g5_calculate_force_on_xeps);
 ALSO(g5_open_special);
 ALSO(g5_set_cutoff_table);
 #endif

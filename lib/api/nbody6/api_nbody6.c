@@ -1,5 +1,5 @@
-/* api_nbody6.c - the exported calls of libnbody6_gpu and libnbody7_gpu, for Aarseth's NBODY6 and NBODY7 and similar
- * codes. */
+/* api_nbody6.c - the exported calls of libnbody6_gpu, libnbody7_gpu and libnbody6_2010_gpu, for Aarseth's NBODY6 and
+ * NBODY7 and similar codes, but for gpunb_regf_ (regf_nbody6.c, regf_nbody6_2010.c). */
 #define SAPPORO_NBODY6_AARSETH 1
 #include "sapporo_nbody6.h"
 
@@ -18,23 +18,6 @@ void gpunb_profile_(void) { sap_regular_profile(0); }
 void gpunb_send_(const int *nj, const double mj[], const double xj[][3], const double vj[][3])
 {
     sap_regular_send(*nj, mj, xj, vj);
-}
-
-void gpunb_regf_(const int *ni, const double h2[], const double dtr[], const double xi[][3], const double vi[][3],
-                 double acc[][3], double jrk[][3], double pot[], const int *lmax, const int *nnbmax, int *list)
-{
-    const struct sap_regular_force force = {.ni = *ni,
-                                            .lmax = *lmax,
-                                            .nnbmax = *nnbmax,
-                                            .h2 = h2,
-                                            .dtr = dtr,
-                                            .x = xi,
-                                            .v = vi,
-                                            .acc = acc,
-                                            .jerk = jrk,
-                                            .pot = pot,
-                                            .list = list};
-    sap_regular_compute(&force);
 }
 
 void gpupot_(const int *n, const double m[], const double x[][3], double pot[])

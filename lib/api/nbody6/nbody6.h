@@ -2,7 +2,8 @@
  * nbody6.h - common functions of the two NBODY6 interfaces: regular and irregular forces, through sapporo.h.
  *
  * NBODY6 and NBODY6++GPU use the same names with different arguments.  So each interface is a library of its own, which
- * is linked to libsapporo.  libnbody6_gpu and libnbody7_gpu differ in one constant (usual_nbody6.c).
+ * is linked to libsapporo.  libnbody6_gpu and libnbody7_gpu differ in one constant (usual_nbody6.c), libnbody6_2010_gpu
+ * also in one call.
  */
 #ifndef SAP_NBODY6_H
 #define SAP_NBODY6_H
@@ -12,7 +13,7 @@
 
 /* ---- kind of the neighbour radii (radii.c); the caller holds the lock of the regular force ---- */
 
-/* What a library takes if SAPPORO_NBODY6_RADII does not say otherwise (usual_nbody6.c, usual_nbody7.c). */
+/* What a library takes if SAPPORO_NBODY6_RADII does not say otherwise (usual_nbody6.c and others). */
 extern const enum sap_radii sap_nbody6_usual_radii;
 
 /* The neighbour lists of some targets by one kind of radii. */

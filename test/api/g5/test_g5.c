@@ -270,6 +270,80 @@ static void symmetric_softening(void **state)
     g6_errors();
 }
 
+/* Force of n particles on particle i by the symmetric rule, in extended precision: potential, acceleration, and the sum
+ * of the sizes of its terms. */
+static void symmetric_sum(int n, vec3 *x, const double *m, const double *eps2, int i, long double sum[5])
+{
+    for (int k = 0; k < 5; k++) sum[k] = 0;
+    for (int j = 0; j < n; j++) {
+        long double d[3], r2 = (long double)eps2[i] + eps2[j];
+        for (int k = 0; k < 3; k++) d[k] = (long double)x[j][k] - x[i][k], r2 += d[k] * d[k];
+        sum[0] += m[j] / sqrtl(r2);
+        for (int k = 0; k < 3; k++) sum[1 + k] += m[j] * d[k] / (r2 * sqrtl(r2));
+        sum[4] += m[j] / r2;
+    }
+}
+
+/* ASURA's names: by batches of pipelines, and in one call. */
+static void symmetrized_softening(void **state)
+{
+    (void)state;
+    enum { N = 600 };
+    static vec3 x[N], a[N];
+    static double m[N], eps[N], eps2[N], p[N];
+    for (int j = 0; j < N; j++) {
+        for (int k = 0; k < 3; k++) x[j][k] = sin(1 + 7 * j + 1000 * k);
+        m[j] = (1 + j % 5) / 2000.0;
+        eps[j] = 0.01 * (1 + j % 9);
+        eps2[j] = eps[j] * eps[j];
+    }
+    assert_int_equal(g5->set_n(0, N), 0);
+    assert_int_equal(g5->set_xmeps2j(0, N, x, m, eps2), 0);
+    for (int steps = 0; steps < 2; steps++) {
+        memset(p, 0, sizeof p);
+        if (steps == 0) assert_int_equal(g5->calculate_xeps(x, eps, a, p, N), 0);
+        for (int i = 0; steps == 1 && i < N; i += g5->pipelines(0)) {
+            const int ni = N - i < g5->pipelines(0) ? N - i : g5->pipelines(0);
+            assert_int_equal(g5->set_xi(0, ni, x + i), 0);
+            assert_int_equal(g5->set_eps(0, ni, eps + i), 0);
+            assert_int_equal(g5->run_symmetrized(), 0);
+            assert_int_equal(g5->get_force(0, ni, a + i, p + i), 0);
+        }
+        for (int i = 0; i < N; i++) {
+            long double sum[5];
+            symmetric_sum(N, x, m, eps2, i, sum);
+            g6_near(p[i] / (double)sum[0], 1);
+            for (int k = 0; k < 3; k++) g6_near((a[i][k] - (double)sum[1 + k]) / (double)sum[4], 0);
+        }
+    }
+    assert_int_equal(g6_errors() + g6_warnings(), 0);
+}
+
+/* What ASURA's names refuse. */
+static void symmetrized_softening_refused(void **state)
+{
+    (void)state;
+    double eps2[3] = {1, 1, 1}, huge[3] = {0.5, 1e200, 1}, negative[3] = {-1, 1, 1};
+    struct g5_batch b;
+    g5_force(0, 3, &b);
+    g5->set_n(0, 3);
+    assert_int_equal(g5->set_xmeps2j(0, 3, g5_three_x, g5_three_m, NULL), -1);
+    assert_int_equal(g5->set_xmeps2j(0, 3, g5_three_x, g5_three_m, eps2), 0);
+    assert_int_equal(g5->calculate_xeps(b.x, NULL, b.a, b.p, 3), -1);
+    g5_expect_nan(&b, 3);
+    g5_force(0, 3, &b);
+    assert_int_equal(g5->calculate_xeps(b.x, huge, b.a, b.p, 3), -1); /* its square is infinite */
+    g5_expect_nan(&b, 3);
+    b.p[0] = 7;
+    assert_int_equal(g5->calculate_xeps(b.x, eps2, b.a, b.p, -1), -1);
+    assert_int_equal(g5->calculate_xeps(b.x, NULL, b.a, b.p, 0), 0);
+    assert_true(b.p[0] == 7);
+    assert_true(g6_errors() >= 4);
+    assert_int_equal(g5->calculate_xeps(b.x, negative, b.a, b.p, 1), 0); /* squared */
+    g6_near(b.p[0], g5_pot_of_three(0, sqrt(2)));
+    assert_int_equal(g6_errors(), 0);
+}
+
 /* ---- devices, life cycle (6.3, 6.4) ----------------------------------------------------------------- */
 
 static void constants(void **state)
@@ -414,6 +488,8 @@ int main(void)
         G5_BOTH(parts_of_particles),
         G5_BOTH(run_takes_what_is_there),
         G5_BOTH(symmetric_softening),
+        G5_BOTH(symmetrized_softening),
+        G5_BOTH(symmetrized_softening_refused),
         G5_BOTH(constants),
         G5_BOTH(open_and_close),
         G5_BOTH(sums_are_right),

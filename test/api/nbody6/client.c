@@ -1,5 +1,6 @@
 /*
- * client.c - a client of libnbody6pp_gpu, or with SAPPORO_NBODY6_AARSETH of libnbody6_gpu, for test_nbody6.sh: regular
+ * client.c - a client of libnbody6pp_gpu, or with SAPPORO_NBODY6_AARSETH of libnbody6_gpu, or with
+ * SAPPORO_NBODY6_2010 of libnbody6_2010_gpu, for test_nbody6.sh: regular
  * forces with their lists, irregular ones and potentials against sums in double, overflow, and calls out of turn.
  */
 #include "sapporo_nbody6.h"
@@ -40,6 +41,9 @@ static void make_stars(void)
         m[k] = (0.5 + uniform()) / N;
         h2[k] = 0.02 * uniform();
         dtr[k] = 0.1 * uniform();
+#if defined(SAPPORO_NBODY6_2010)
+        dtr[k] = 0; /* the calls have none */
+#endif
         for (int c = 0; c < 3; c++) x[k][c] = uniform(), v[k][c] = uniform() - 0.5;
     }
     memcpy(x[9], x[8], sizeof x[9]); /* two at one place */
@@ -98,7 +102,9 @@ static void profile(void)
 
 static void regular_rows(int first, int ni, int lmax, int nnbmax)
 {
-#if defined(SAPPORO_NBODY6_AARSETH)
+#if defined(SAPPORO_NBODY6_2010)
+    gpunb_regf_(&ni, h2 + first, x + first, v + first, acc, jrk, pot, &lmax, &nnbmax, list[0]);
+#elif defined(SAPPORO_NBODY6_AARSETH)
     gpunb_regf_(&ni, h2 + first, dtr + first, x + first, v + first, acc, jrk, pot, &lmax, &nnbmax, list[0]);
 #else
     const int m_flag = 0;

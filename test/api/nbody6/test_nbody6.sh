@@ -1,5 +1,5 @@
 #!/bin/sh
-# libnbody6pp_gpu and libnbody6_gpu, as their clients link them: shared and static; the devices that GPU_LIST names.
+# libnbody6pp_gpu, libnbody6_gpu and libnbody6_2010_gpu, as their clients link them: shared and static; the devices that GPU_LIST names.
 
 case ${SANITIZE:-} in ?*) echo "libraries of a sanitizer build are not for clients"; exit 77 ;; esac
 [ -f lib/libnbody6pp_gpu.so ] || { echo "lib/libnbody6pp_gpu.so is missing"; exit 77; }
@@ -24,6 +24,10 @@ old=-DSAPPORO_NBODY6_AARSETH=1
 # shellcheck disable=SC2086 # lists of words
 client "client of libnbody6_gpu.a" $old lib/libnbody6_gpu.a lib/libsapporo.a -lm -lpthread -ldl -lrt
 client "client of libnbody6_gpu.so" $old -Llib -lnbody6_gpu -lsapporo -lm
+without_dtr=-DSAPPORO_NBODY6_2010=1
+# shellcheck disable=SC2086
+client "client of libnbody6_2010_gpu.a" $without_dtr lib/libnbody6_2010_gpu.a lib/libsapporo.a -lm -lpthread -ldl -lrt
+client "client of libnbody6_2010_gpu.so" $without_dtr -Llib -lnbody6_2010_gpu -lsapporo -lm
 # shellcheck disable=SC2086
 client "client of libnbody6pp_gpu.a" lib/libnbody6pp_gpu.a lib/libsapporo.a -lm -lpthread -ldl -lrt
 client "client of libnbody6pp_gpu.so" -Llib -lnbody6pp_gpu -lsapporo -lm
