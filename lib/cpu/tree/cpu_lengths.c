@@ -31,7 +31,7 @@ void sap_cpu_take_length(struct sap_cpu_tree *t, const sapporo_tree_particles *p
 void sap_cpu_tree_gather_lengths(struct sap_cpu_tree *t)
 {
     const int n = t->frame.soft.has_lengths ? t->own.n : 0;
-    for (int k = 0; k < n; k++) t->own.h[k] = sap_tree_scaled_length(t->given.h[t->order.address[k]], t->frame.unit);
+    for (int k = 0; k < n; k++) t->own.h[k] = sap_cube_scaled_length(t->given.h[t->order.address[k]], t->frame.unit);
 }
 
 /* Whether a length in units is so short that its inverse cube may be beyond the range of float. */
@@ -56,7 +56,7 @@ int sap_cpu_lengths_of(const struct sap_cpu_tree *t, const sapporo_column *h, co
     for (int k = 0; k < of->n; k++) {
         const int i = address[k];
         const double length = h->base ? sap_column_double(h, i) : sqrt(t->settings.eps2);
-        (*made)[k] = bad[i] ? 0 : sap_tree_scaled_length(length, t->frame.unit);
+        (*made)[k] = bad[i] ? 0 : sap_cube_scaled_length(length, t->frame.unit);
     }
     for (int g = 0; g < of->groups; g++)
         for (int k = group[g].first; k < group[g].first + group[g].count; k++)

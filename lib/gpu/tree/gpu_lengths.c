@@ -139,7 +139,7 @@ static void mend(const struct sap_gpu_lengths *l, const sapporo_column *of, int 
     const double usual = sqrt(l->eps2);
     for (int i = 0; i < n; i++) {
         h[i] = of ? sap_column_double(of, i) : usual;
-        if (!sap_tree_is_length(h[i], unit)) h[i] = 0;
+        if (!sap_cube_is_length(h[i], unit)) h[i] = 0;
     }
 }
 
@@ -167,7 +167,7 @@ int sap_gpu_lengths_short(const struct sap_gpu_lengths *l, int n, double unit)
     int is_short = 0;
     if (!l->f || !(l->least * unit < SAP_TREE_SHORT)) return 0;
     for (int i = 0; i < n && !is_short; i++) {
-        const double h = sap_tree_scaled_length(l->h[i], unit);
+        const double h = sap_cube_scaled_length(l->h[i], unit);
         is_short = h > 0 && h < SAP_TREE_SHORT;
     }
     return is_short;
