@@ -1,6 +1,6 @@
 #!/bin/sh
 # Measures of the sources that must not grow: lengths of functions, members of structs, launches without types, files that
-# share a prefix.  Prints TAP; test/lint.sh runs it.
+# share a prefix, questions that tables answer.  Prints TAP; test/lint.sh runs it.
 #
 #   measures.sh          checks
 #   measures.sh --list   prints `LINES FILE:NAME` of each function and `MEMBERS FILE:NAME` of each struct of trees
@@ -13,6 +13,7 @@ gpu_members=24
 cpu_members=24
 untyped=0    # lists of arguments of kernels that gpu_kernel_list.h does not have
 tree_files=3 # files that define sap_tree_*
+asks=6       # lines of trees that ask whether their softening is a spline, or which
 
 . test/support/tap.sh
 work=$(mktemp -d) || exit 2
@@ -144,5 +145,16 @@ verdict $? "planted definitions are counted, declarations are not"
 definitions $(sources lib | grep '\.[ch]$') | sort -u >"$work/log"
 [ "$(wc -l <"$work/log")" -le "$tree_files" ] && ! grep -qv '^lib/engine/' "$work/log" && : >"$work/log"
 none "sap_tree_* is defined in at most $tree_files files, of lib/engine"
+
+# ---- softening
+
+# asking FILE ...: lines that ask which softening a tree has; others take a table of functions or a number of lengths.
+asking() {
+    grep -HnE 'softening [=!]=|settings(\.|->)softening( \?|\))|[^a-z]lengths(\.|->)f( \?|\))|sap_softening_lengths\([^)]*\)( \?|\))|from->lengths\)' "$@"
+}
+# shellcheck disable=SC2046 # a list of files
+asking $(sources lib/cpu/tree lib/gpu/tree lib/gpu/stepper lib/engine/softening.h) >"$work/log"
+[ "$(wc -l <"$work/log")" -le "$asks" ] && : >"$work/log"
+none "no more than $asks lines of trees ask which softening they have"
 
 exit $((failures > 0))

@@ -95,12 +95,11 @@ void sap_gpu_frame_units(struct sap_gpu_tree *frame, const struct sap_cube *cube
 {
     const struct sap_tree_whole *const whole = rules->whole;
     const struct sap_gpu_lengths *const lengths = rules->lengths;
-    const struct sap_tree_units units =
-        sap_cube_units(cube, whole ? whole->low : bounds->low, whole ? whole->high : bounds->high,
-                       sap_gpu_lengths_most(lengths, rules->settings->eps2));
+    const struct sap_tree_units units = sap_cube_units(cube, whole ? whole->low : bounds->low,
+                                                       whole ? whole->high : bounds->high, lengths->soft.longest_2);
     for (int k = 0; k < 3; k++) frame->middle[k] = units.middle[k];
     frame->unit = units.unit;
-    frame->eps2 = lengths->f ? 0 : units.eps2;
+    frame->eps2 = fmin(lengths->soft.eps2, units.eps2); /* 0 where it is too small */
     frame->flat =
         units.is_point || (whole && reaches_far(whole, &units)) || sap_gpu_lengths_short(lengths, rules->n, units.unit);
     frame->mass_unit = sap_cube_mass_unit(whole ? whole->weight : bounds->weight);
