@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "engine/pull.h"
+#include "engine/tree_macs.h"
 #include "gpu/gpu_launch.h"
 #include "gpu/tree/gpu_kernels.h"
 #include "physics/scalars.h"
@@ -60,7 +61,7 @@ int sap_gpu_frame_look(const struct sap_gpu_session *s, struct sap_gpu_builder *
 
 int sap_gpu_frame_finds_pull(const struct sap_gpu_rules *rules)
 {
-    return rules->settings->mac == SAPPORO_MAC_MULTIPOLE && !rules->whole;
+    return sap_mac_row(rules->settings->mac).by_pull && !rules->whole;
 }
 
 void sap_gpu_frame_choose(struct sap_gpu_tree *frame, struct sap_cube *cube, const struct sap_gpu_rules *rules,
