@@ -38,7 +38,7 @@ int sap_tree_part_settings(sapporo_tree *tree, struct sap_tree_settings *setting
 
 double sap_tree_part_pull(const double (*sample)[SAP_CUBE_SAMPLE], int m, double sum)
 {
-    return sap_tree_pull(sample, m, sum);
+    return sap_pull_of(sample, m, sum);
 }
 
 int sap_tree_part_join(sapporo_tree *tree, const struct sap_tree_whole *whole)

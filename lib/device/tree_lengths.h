@@ -4,7 +4,7 @@
  */
 #include "device/tree_units.h"
 
-/* Returns a length in units; 0 where its inverse cube overflows: sap_tree_scaled_length of engine/cube.h. */
+/* Returns a length in units; 0 where its inverse cube overflows: sap_cube_scaled_length of engine/cube.h. */
 SAP_INLINE D scaled_length(D h, D unit)
 {
     const D scaled = d_mul(h, unit);

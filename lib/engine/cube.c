@@ -173,7 +173,7 @@ static void set_mapped(struct sap_cube *cube, const double *low, const double *h
     set_cube(cube, from, to, sample, m, power_above(extent) / SAP_TREE_FARTHEST);
 }
 
-struct sap_cube sap_tree_cube(const double *low, const double *high, double (*sample)[SAP_CUBE_SAMPLE], int m)
+struct sap_cube sap_cube_of(const double *low, const double *high, double (*sample)[SAP_CUBE_SAMPLE], int m)
 {
     struct sap_cube cube = {.edge = 0};
     double extent = 0;
@@ -189,7 +189,7 @@ struct sap_cube sap_tree_cube(const double *low, const double *high, double (*sa
     return cube;
 }
 
-int sap_tree_in_range(const double *low, const double *high, double sum)
+int sap_cube_in_range(const double *low, const double *high, double sum)
 {
     double size = 0, extent = 0;
     for (int k = 0; k < 3; k++) {
@@ -200,7 +200,7 @@ int sap_tree_in_range(const double *low, const double *high, double sum)
     return sum * size <= DBL_MAX && 4 * sum * extent * extent <= DBL_MAX;
 }
 
-int sap_tree_is_place(const struct sap_cube *cube, double unit, const double *x)
+int sap_cube_is_position(const struct sap_cube *cube, double unit, const double *x)
 {
     for (int k = 0; k < 3; k++)
         if (!(fabs(x[k]) <= SAP_TREE_LIMIT && fabs(x[k] - cube->low[k]) * unit <= SAP_TREE_FARTHEST)) return 0;
@@ -216,7 +216,7 @@ static double unit_of(double edge, double eps2)
     return ldexp(1, part > 0.5 ? -exponent : 1 - exponent);
 }
 
-struct sap_tree_units sap_tree_units_of(const struct sap_cube *cube, const double *low, const double *high, double eps2)
+struct sap_tree_units sap_cube_units(const struct sap_cube *cube, const double *low, const double *high, double eps2)
 {
     struct sap_tree_units units;
     double extent = 0, edge = cube->edge;
@@ -236,7 +236,7 @@ struct sap_tree_units sap_tree_units_of(const struct sap_cube *cube, const doubl
     return units;
 }
 
-double sap_tree_reach(const struct sap_cube *cube, const double *middle, const double *low, const double *high)
+double sap_cube_reach(const struct sap_cube *cube, const double *middle, const double *low, const double *high)
 {
     const struct sap_gaps *const g = &cube->gaps;
     double size = 0;
@@ -247,15 +247,15 @@ double sap_tree_reach(const struct sap_cube *cube, const double *middle, const d
     return size;
 }
 
-int sap_tree_is_length(double h, double unit) { return h >= 0 && isfinite(h) && h * unit <= SAP_TREE_FARTHEST; }
+int sap_cube_is_length(double h, double unit) { return h >= 0 && isfinite(h) && h * unit <= SAP_TREE_FARTHEST; }
 
-double sap_tree_scaled_length(double h, double unit)
+double sap_cube_scaled_length(double h, double unit)
 {
     const double scaled = h * unit;
     return scaled * scaled < SAP_TREE_LEAST_SCALED_EPS2 ? 0 : scaled;
 }
 
-double sap_tree_mass_unit(double sum)
+double sap_cube_mass_unit(double sum)
 {
     int exponent;
     if (!(sum > 0) || !isfinite(sum)) return 1;

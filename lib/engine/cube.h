@@ -9,8 +9,8 @@
  * If such a cube could not tell the particles of far groups apart, space between them is shortened
  * (physics/tree_gaps.h), and the cube is one of mapped positions.
  */
-#ifndef SAP_TREE_CUBE_H
-#define SAP_TREE_CUBE_H
+#ifndef SAP_CUBE_H
+#define SAP_CUBE_H
 
 #include "physics/tree_gaps.h"
 
@@ -30,13 +30,13 @@ int sap_cube_member(int n, int k);
 /*
  * Computes the cube from the bounding box of all particles and a sample of m positions, per axis, which it overwrites.
  */
-struct sap_cube sap_tree_cube(const double *low, const double *high, double (*sample)[SAP_CUBE_SAMPLE], int m);
+struct sap_cube sap_cube_of(const double *low, const double *high, double (*sample)[SAP_CUBE_SAMPLE], int m);
 
 /*
  * Whether the moments of the particles fit into double, for a bounding box and the sum of the absolute masses.
  * SAP_TREE_OUT_OF_RANGE is the message if they do not.
  */
-int sap_tree_in_range(const double *low, const double *high, double sum);
+int sap_cube_in_range(const double *low, const double *high, double sum);
 #define SAP_TREE_OUT_OF_RANGE "masses times squares of coordinates are beyond the range of double"
 
 /* The message of an accelerator if a force is beyond the range of double, or that of a pair in units of the cube. */
@@ -49,7 +49,7 @@ int sap_tree_in_range(const double *low, const double *high, double sum);
 #define SAP_TREE_FARTHEST 0x1p300
 
 /* Whether a force can be computed at x: x is finite, and the cube of its distance does not overflow. */
-int sap_tree_is_place(const struct sap_cube *cube, double unit, const double *x);
+int sap_cube_is_position(const struct sap_cube *cube, double unit, const double *x);
 
 /*
  * The units of walks: pair terms use coordinates (x - middle) unit.  They are those of the cube, unless a refresh found
@@ -64,25 +64,24 @@ struct sap_tree_units {
 };
 
 /* Computes the units for a cube, the bounding box of the present particles, and the squared softening asked for. */
-struct sap_tree_units sap_tree_units_of(const struct sap_cube *cube, const double *low, const double *high,
-                                        double eps2);
+struct sap_tree_units sap_cube_units(const struct sap_cube *cube, const double *low, const double *high, double eps2);
 
 /*
  * The largest distance, along an axis, of the points of a box from the middle of the units; at least the true one if
  * there are gaps.
  */
-double sap_tree_reach(const struct sap_cube *cube, const double *middle, const double *low, const double *high);
+double sap_cube_reach(const struct sap_cube *cube, const double *middle, const double *low, const double *high);
 
 /* A length of spline softening in units; 0 where it is so small that its inverse cube overflows. */
-double sap_tree_scaled_length(double h, double unit);
+double sap_cube_scaled_length(double h, double unit);
 
 /* Whether a force can be computed with this length of a target particle. */
-int sap_tree_is_length(double h, double unit);
+int sap_cube_is_length(double h, double unit);
 
 /* Lengths in units below this one need pair terms in double: their inverse cubes may be beyond the range of float. */
 #define SAP_TREE_SHORT 0x1p-40
 
 /* 1 / a power of two above the sum of the absolute masses; 1 if the sum is 0. */
-double sap_tree_mass_unit(double sum);
+double sap_cube_mass_unit(double sum);
 
 #endif

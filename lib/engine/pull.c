@@ -87,7 +87,7 @@ static double size_of(const double (*sample)[SAP_CUBE_SAMPLE], int m)
     return size;
 }
 
-double sap_tree_pull(const double (*sample)[SAP_CUBE_SAMPLE], int m, double sum)
+double sap_pull_of(const double (*sample)[SAP_CUBE_SAMPLE], int m, double sum)
 {
     double told[TELLERS] = {0};
     int n = 0;

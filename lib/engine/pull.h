@@ -15,6 +15,6 @@
 #include "engine/cube.h"
 
 /* Returns the unit for a sample of m positions, per axis, and the sum of |m| of all particles; 1 without extent. */
-double sap_tree_pull(const double (*sample)[SAP_CUBE_SAMPLE], int m, double sum);
+double sap_pull_of(const double (*sample)[SAP_CUBE_SAMPLE], int m, double sum);
 
 #endif

@@ -1,6 +1,9 @@
 /*
  * softening.h - the softening of the forces of a tree, decided once per build or refresh from the tree's settings and
- * the lengths of its particles.  Other sources ask this struct, or the settings by sap_softening_has_lengths.
+ * the lengths of its particles.
+ *
+ * An engine asks which softening a tree has when it creates the tree, and takes a table of functions.  Beyond that it
+ * works by numbers of lengths, which are 0 of a tree whose particles have none.
  */
 #ifndef SAP_SOFTENING_H
 #define SAP_SOFTENING_H
@@ -13,15 +16,14 @@
 enum { SAP_SOFTENING_LAST = SAPPORO_SOFTENING_SPLINE_MEAN };
 
 struct sap_softening {
-    int has_lengths;  /* each particle has a length, and pairs within it another law: a spline */
     int mean;         /* of a spline: pairs take the mean of the terms with both lengths, not the larger length */
     double usual;     /* length of particles that have none of their own */
     double longest_2; /* square of the greatest length, or eps2 */
     double eps2;      /* added to all squared distances: Plummer's softening, of a spline 0 */
 };
 
-/* Whether particles of a tree with these settings have lengths of their own. */
-static inline int sap_softening_has_lengths(const struct sap_tree_settings *settings)
+/* Returns how many lengths a particle of a tree has: 1 with a spline, by whose law pairs within it act; else 0. */
+static inline int sap_softening_lengths(const struct sap_tree_settings *settings)
 {
     return settings->softening != SAPPORO_SOFTENING_PLUMMER;
 }
@@ -29,13 +31,12 @@ static inline int sap_softening_has_lengths(const struct sap_tree_settings *sett
 /* Returns the softening of a tree; h: lengths of its n particles, not read unless particles have lengths. */
 static inline struct sap_softening sap_softening_of(const struct sap_tree_settings *settings, const double *h, int n)
 {
-    struct sap_softening soft = {.has_lengths = sap_softening_has_lengths(settings),
-                                 .mean = settings->softening == SAPPORO_SOFTENING_SPLINE_MEAN,
+    struct sap_softening soft = {.mean = settings->softening == SAPPORO_SOFTENING_SPLINE_MEAN,
                                  .usual = sqrt(settings->eps2),
                                  .longest_2 = settings->eps2,
                                  .eps2 = settings->eps2};
     double most = 0;
-    if (!soft.has_lengths) return soft;
+    if (!sap_softening_lengths(settings)) return soft;
     for (int i = 0; i < n; i++) most = fmax(most, h[i]);
     soft.longest_2 = most * most;
     soft.eps2 = 0;

@@ -41,7 +41,7 @@ enum {
 struct place {
     int device;
     struct sap_event *done;
-    struct sap_gpu_buffer host, input, out;
+    struct sap_gpu_buffer host, heads, out;
     int *row; /* [rows] index in the call */
     int room, rows, entries;
     int under_way;
@@ -260,7 +260,7 @@ static int reserve(const struct slab_call *w, struct place *p)
     if (!p->done) TRY(d->event_create(dev, &p->done));
     TRY(sap_gpu_reserve_pinned(d, dev, &p->host, input_bytes(p)));
     TRY(sap_gpu_reserve_pinned(d, dev, &p->out, (size_t)p->rows * OUT * sizeof(double)));
-    return sap_gpu_reserve(d, dev, &p->input, input_bytes(p));
+    return sap_gpu_reserve(d, dev, &p->heads, input_bytes(p));
 }
 
 /* Sends a filled slab to the device. */
@@ -278,8 +278,8 @@ static int send(const struct slab_call *w, struct place *p)
     f.ni = p->rows;
     f.lists = (int)(sizeof(struct sap_gpu_neighbour_row) / sizeof(int)) * p->rows;
     p->under_way = 1;
-    TRY(d->copy_in(h->stream, p->input.mem, 0, p->host.host, input_bytes(p)));
-    TRY(sap_direct_neighbour(&grid, h->device->kernels->neighbour, c->rows.mem, c->there.mem, p->input.mem, p->out.mem,
+    TRY(d->copy_in(h->stream, p->heads.mem, 0, p->host.host, input_bytes(p)));
+    TRY(sap_direct_neighbour(&grid, h->device->kernels->neighbour, c->rows.mem, c->there.mem, p->heads.mem, p->out.mem,
                              f));
     if (d->pinned_to_host) TRY(d->pinned_to_host(h->stream, p->out.mem, 0, (size_t)p->rows * OUT * sizeof(double)));
     return d->event_record(p->done, h->stream);
@@ -368,7 +368,7 @@ static void free_work(struct sap_gpu_store *store, struct sap_gpu_attached *atta
     }
     for (int k = 0; k < all->places; k++) {
         struct place *const p = &all->place[k];
-        struct sap_gpu_buffer *const buffers[] = {&p->host, &p->input, &p->out};
+        struct sap_gpu_buffer *const buffers[] = {&p->host, &p->heads, &p->out};
         for (int b = 0; b < COUNT(buffers); b++) sap_gpu_free(d, buffers[b]);
         if (p->done) d->event_destroy(p->done);
         free(p->row);

@@ -178,7 +178,7 @@ static int gather_reports(sapporo_mpi_tree *h, const struct sap_bodies *bodies, 
                                                   link->communicator, &link->request));
     if (status) return status;
     *all = join_reports(l->all, link->size);
-    if (sap_tree_in_range(all->cell.low, all->cell.high, all->cell.weight)) return SAPPORO_OK;
+    if (sap_cube_in_range(all->cell.low, all->cell.high, all->cell.weight)) return SAPPORO_OK;
     /* all ranks find the same */
     return sap_link_agree(link, sap_link_fail(link, SAPPORO_ERR_NOT_FINITE, "%s: %s", h->call, SAP_TREE_OUT_OF_RANGE));
 }
@@ -206,7 +206,7 @@ int sap_mpi_tree_find_whole(sapporo_mpi_tree *h, const struct sap_bodies *bodies
     if (status) return status;
     *mean = all.known > 0 ? fmax(floor(all.work / all.known), 1) : 1;
     take_report(h, &all, &l->sample);
-    h->whole.cube = sap_tree_cube(all.cell.low, all.cell.high, l->sample.axis, l->sample.members);
+    h->whole.cube = sap_cube_of(all.cell.low, all.cell.high, l->sample.axis, l->sample.members);
     return SAPPORO_OK;
 }
 

@@ -64,7 +64,7 @@ static double pull_of(const bodies *b, double weight)
     const int m = sap_cube_sample(b->n);
     for (int k = 0; k < m; k++)
         for (int c = 0; c < 3; c++) sample[c][k] = b->x[sap_cube_member(b->n, k)][c];
-    return sap_tree_pull((const double(*)[SAP_CUBE_SAMPLE])sample, m, weight);
+    return sap_pull_of((const double(*)[SAP_CUBE_SAMPLE])sample, m, weight);
 }
 
 static struct seen see(sapporo_tree *t, const bodies *b, const sapporo_tree_options *o, const double *a)

@@ -119,7 +119,7 @@ static void groups_of_parts(void **state)
             const int first = (GROUP - behind) % GROUP, rest = n > first ? n - first : 0;
             const double low[3] = {-100, -100, -100}, high[3] = {100, 100, 100};
             static double sample[3][SAP_CUBE_SAMPLE];
-            struct sap_tree_whole whole = {.cube = sap_tree_cube(low, high, sample, 0),
+            struct sap_tree_whole whole = {.cube = sap_cube_of(low, high, sample, 0),
                                            .low = {-100, -100, -100},
                                            .high = {100, 100, 100},
                                            .weight = 1,

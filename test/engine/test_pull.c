@@ -30,7 +30,7 @@ static int take_sample(const bodies *b)
 static double pull_of(const bodies *b)
 {
     const int m = take_sample(b);
-    return sap_tree_pull((const double(*)[SAP_CUBE_SAMPLE])sample, m, 1);
+    return sap_pull_of((const double(*)[SAP_CUBE_SAMPLE])sample, m, 1);
 }
 
 /* M / s^2 of all particles: s, their root mean square distance from their centre. */
@@ -104,7 +104,7 @@ static struct sap_cube cube_of(const bodies *b)
         for (int i = 0; i < b->n; i++) low[c] = fmin(low[c], b->x[i][c]), high[c] = larger_of(high[c], b->x[i][c]);
     }
     const int m = take_sample(b);
-    return sap_tree_cube(low, high, sample, m);
+    return sap_cube_of(low, high, sample, m);
 }
 
 static int is_in_gap(const struct sap_gaps *g, double x)

@@ -70,7 +70,7 @@ static double pull_of(const struct tree_particles *m)
     for (int k = 0; k < sap_cube_sample(m->n); k++)
         for (int c = 0; c < 3; c++) sample[c][k] = m->x[sap_cube_member(m->n, k)][c];
     for (int i = 0; i < m->n; i++) sum += fabs(m->mass[i]);
-    return sap_tree_pull((const double(*)[SAP_CUBE_SAMPLE])sample, sap_cube_sample(m->n), sum);
+    return sap_pull_of((const double(*)[SAP_CUBE_SAMPLE])sample, sap_cube_sample(m->n), sum);
 }
 
 static void copy_nodes(struct planted *p, const struct tree_particles *m, int room)

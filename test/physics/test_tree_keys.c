@@ -74,7 +74,7 @@ static struct sap_cube cube_of(double (*x)[3], int n)
         }
         for (int k = 0; k < m; k++) sample[c][k] = x[sap_cube_member(n, k)][c];
     }
-    return sap_tree_cube(low, high, sample, m);
+    return sap_cube_of(low, high, sample, m);
 }
 
 /* Its edge is a power of two; it holds all, or nearly all where few are far out; its border takes the others. */

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Measures of the sources that must not grow: lengths of functions, members of structs, launches without types.  Prints
-# TAP; test/lint.sh runs it.
+# Measures of the sources that must not grow: lengths of functions, members of structs, launches without types, files that
+# share a prefix, questions that tables answer.  Prints TAP; test/lint.sh runs it.
 #
 #   measures.sh          checks
 #   measures.sh --list   prints `LINES FILE:NAME` of each function and `MEMBERS FILE:NAME` of each struct of trees
@@ -11,7 +11,9 @@ longest=60 # lines of a function, its braces with it
 # Most members of a struct of lib/gpu/tree and of lib/cpu/tree.
 gpu_members=24
 cpu_members=24
-untyped=0 # lists of arguments of kernels that gpu_kernel_list.h does not have
+untyped=0    # lists of arguments of kernels that gpu_kernel_list.h does not have
+tree_files=3 # files that define sap_tree_*
+asks=6       # lines of trees that ask whether their softening is a spline, or which
 
 . test/support/tap.sh
 work=$(mktemp -d) || exit 2
@@ -126,10 +128,33 @@ awk -v most="$untyped" '{ line[NR] = $0 } END { for (k = 1; NR > most + 0 && k <
     "$work/lists" >"$work/log"
 none "no more than $untyped launches have lists of arguments without types"
 
-# ---- reports: nothing fails
+# ---- names
 
+# definitions FILE ...: the files that define functions with the prefix of the trees of engines, once per function.
+definitions() {
+    awk '
+    FNR == 1 { open = 0 }
+    /^[a-z].*[ *]sap_tree_[a-z0-9_]+\(/ { open = 1 }
+    open && /[;{]/ { if (match($0, /[;{]/) && substr($0, RSTART, 1) == "{") print FILENAME; open = 0 }' "$@"
+}
+printf 'int sap_tree_a(int a,\n               int b);\nint sap_tree_b(int a);\n' >"$work/declares.h"
+printf 'int sap_tree_a(int a,\n               int b)\n{\n}\nint sap_tree_b(int a) { return a; }\n' >"$work/defines.c"
+[ "$(definitions "$work/declares.h" "$work/defines.c" | sed 's/.*\///' | uniq -c | tr -d ' ')" = 2defines.c ]
+verdict $? "planted definitions are counted, declarations are not"
 # shellcheck disable=SC2046 # a list of files
-grep -lE '^[a-z].*[ *]sap_tree_[a-z0-9_]+\([^;]*$' $(sources lib | grep '\.[ch]$') | sed 's|/[^/]*$||' | sort | uniq -c |
-    awk '{ files += $1; text = text (text == "" ? "" : ", ") $2 " " $1 } END { print "# sap_tree_* is defined in " files + 0 " files: " text }'
+definitions $(sources lib | grep '\.[ch]$') | sort -u >"$work/log"
+[ "$(wc -l <"$work/log")" -le "$tree_files" ] && ! grep -qv '^lib/engine/' "$work/log" && : >"$work/log"
+none "sap_tree_* is defined in at most $tree_files files, of lib/engine"
+
+# ---- softening
+
+# asking FILE ...: lines that ask which softening a tree has; others take a table of functions or a number of lengths.
+asking() {
+    grep -HnE 'softening [=!]=|settings(\.|->)softening( \?|\))|[^a-z]lengths(\.|->)f( \?|\))|sap_softening_lengths\([^)]*\)( \?|\))|from->lengths\)' "$@"
+}
+# shellcheck disable=SC2046 # a list of files
+asking $(sources lib/cpu/tree lib/gpu/tree lib/gpu/stepper lib/engine/softening.h) >"$work/log"
+[ "$(wc -l <"$work/log")" -le "$asks" ] && : >"$work/log"
+none "no more than $asks lines of trees ask which softening they have"
 
 exit $((failures > 0))

@@ -1,6 +1,6 @@
 #!/bin/sh
 # The rows of lib/gpu/gpu_kernel_list.h are the kernels of lib/device, parameter by parameter, in OpenCL C and in CUDA;
-# and a launch with other arguments than its row does not compile.  Prints TAP.
+# a launch with other arguments than its row does not compile; and a buffer has elements of one type.  Prints TAP.
 
 work=$(mktemp -d) || exit 2
 trap 'rm -rf "$work"' EXIT
@@ -30,13 +30,14 @@ rows() {
     expand "$work/rows.c" lib | written
 }
 
-# kernels FILE FOLDER: those that a program defines; memory that a group shares, an argument in OpenCL C, is left out
+# kernels FILE FOLDER [WORD]: those that a program defines; memory that a group shares, an argument in OpenCL C, is left
+# out.  Memory is called WORD and its type, or `memory`.
 kernels() {
     expand "$1" "$2" |
         grep -oE '(__kernel|__global__)[^;{}]*\) ?\{' |
         sed 's/__launch_bounds__(.*) *\([a-z_][a-z_0-9]* *([^()]*) *{\)$/\1/; s/, *__local [a-z0-9_]* *\* *sap_shared *)/)/; s/ *) *{$/) {/' |
         sed 's/^[^{]*void \([a-z_0-9]*\) *(/\1: /; s/) *{$//' |
-        awk -F ': ' '{
+        awk -F ': ' -v word="${3:-}" '{
             n = split($2, parameter, ", *")
             line = $1 ":"
             for (k = 1; k <= n; k++) {
@@ -44,9 +45,10 @@ kernels() {
                 name = type = p
                 sub(/.*[ *]/, "", name)
                 sub(/[ *]*[a-z_0-9]*$/, "", type)
-                gsub(/const |^ */, "", type)
-                if (p ~ /\*/) type = "memory"
-                line = line (k > 1 ? ", " : " ") (type == "D" ? "double" : type) " " name
+                gsub(/const |__global |^ */, "", type)
+                if (type == "D") type = "double"
+                if (p ~ /\*/) type = word == "" ? "memory" : word " " type
+                line = line (k > 1 ? ", " : " ") type " " name
             }
             print line
         }' | sort
@@ -85,6 +87,64 @@ for language in ocl:cl cuda:cu; do
     verdict $? "rows and kernels of direct sums in $folder are the same"
     rm "$work/all"
 done
+
+# ---- a buffer has elements of one type
+
+# mixed FILE ...: buffers, by the names of their members, that launches pass as memory of several types.  A kernel that
+# copies what it does not read takes `wide`, which tells nothing.  A buffer that stands for one that is absent is behind
+# a colon.
+mixed() {
+    awk '
+    function named(x) {
+        if (x ~ /\?/) { sub(/^[^?]*\?/, "", x); sub(/:.*/, "", x) }
+        gsub(/\[[^]]*\]|\([^()]*\)| /, "", x)
+        sub(/(\.|->)mem$/, "", x)
+        sub(/.*[^A-Za-z0-9_]/, "", x)
+        return x
+    }
+    function pass(kernel, given,    x, k, n, p) {
+        n = split(parameters[kernel], p, /, */)
+        for (k = 1; k <= n; k++) {
+            if (p[k] !~ /^of / || p[k] ~ /^of wide /) continue
+            x = family " " named(argument[given - n + k])
+            sub(/ [^ ]*$/, "", p[k])
+            if (!(x in type)) type[x] = p[k]
+            else if (type[x] != p[k]) print kernel ": " x " is memory " p[k] ", elsewhere " type[x]
+            passed++
+        }
+    }
+    function take(text,    kernel, c, k, depth, given) {
+        while (match(text, /sap_(launch|direct)_[a-z0-9_]+\(/)) {
+            family = substr(text, RSTART + 4, 6)
+            kernel = substr(text, RSTART + 11, RLENGTH - 12)
+            text = substr(text, RSTART + RLENGTH)
+            given = depth = 1
+            argument[1] = ""
+            for (k = 1; depth > 0; k++) {
+                c = substr(text, k, 1)
+                if (c == "(") depth++
+                if (c == ")" && --depth == 0) break
+                if (c == "," && depth == 1) argument[++given] = ""
+                else argument[given] = argument[given] c
+            }
+            if (kernel in parameters) pass(kernel, given)
+        }
+    }
+    FILENAME == ARGV[1] { kernel = $1; sub(/:$/, "", kernel); sub(/^[^:]*: */, ""); parameters[kernel] = $0; next }
+    FNR == 1 { take(all); all = "" }
+    { all = all " " $0 }
+    END { take(all); print passed + 0 >"/dev/stderr" }' "$work/typed" "$@" 2>"$work/passed"
+}
+
+for program in kernels_ocl/*.cl; do kernels "$program" kernels_ocl of; done | of_row >"$work/typed"
+mixed lib/gpu/*.c lib/gpu/*/*.c >"$work/log"
+[ ! -s "$work/log" ] && [ "$(cat "$work/passed")" -gt 300 ]
+verdict $? "no launch passes a buffer as memory of another type than other launches do"
+sed 's/sap_launch_tree_leaves(\(.*\)nodes->link.mem, nodes->level.mem/sap_launch_tree_leaves(\1nodes->level.mem, nodes->link.mem/' \
+    lib/gpu/tree/gpu_nodes.c >"$work/swapped.c"
+mixed lib/gpu/tree/gpu_kdtree.c "$work/swapped.c" >"$work/log"
+grep -q '^tree_leaves: launch link is memory of int, elsewhere of struct sap_tree_link' "$work/log"
+verdict $? "two buffers in each other's place are found"
 
 # ---- a launch that differs from its row
 

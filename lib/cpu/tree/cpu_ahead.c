@@ -68,7 +68,7 @@ static int is_in_range(const struct sap_cpu_tree *t, int threads)
     const struct sap_cpu_box box = sap_cpu_tree_box_of((const double(*)[3])t->given.x, t->given.n, threads);
     double sum = 0;
     for (int i = 0; i < t->given.n; i++) sum += fabs(t->given.mass[i]);
-    return sap_tree_in_range(box.low, box.high, sum);
+    return sap_cube_in_range(box.low, box.high, sum);
 }
 
 int sap_cpu_tree_build_ahead(struct sap_tree *opaque_tree, double lead)

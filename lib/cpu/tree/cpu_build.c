@@ -59,7 +59,7 @@ static void take_units(struct sap_cpu_tree *t, const struct sap_cpu_box *box)
     const double *const low = t->is_part ? t->whole.low : box->low, *const high =
                                                                         t->is_part ? t->whole.high : box->high;
     t->frame.soft = sap_softening_of(&t->settings, t->given.h, t->own.n);
-    const struct sap_tree_units units = sap_tree_units_of(&t->frame.cube, low, high, t->frame.soft.longest_2);
+    const struct sap_tree_units units = sap_cube_units(&t->frame.cube, low, high, t->frame.soft.longest_2);
     memcpy(t->frame.middle, units.middle, sizeof t->frame.middle);
     t->frame.unit = units.unit;
     t->frame.soft.eps2 = fmin(t->frame.soft.eps2, units.eps2); /* 0 where it is too small */
@@ -108,13 +108,13 @@ static int look_at_given(struct sap_cpu_tree *t, struct given_look *look, int is
     const double(*const x)[3] = (const double(*)[3])t->given.x;
     const int by_pull = sap_mac_row(t->settings.mac).by_pull && !t->is_part;
     const double sum = sum_masses(t, &look->signs);
-    look->mass_unit = sap_tree_mass_unit(t->is_part ? t->whole.weight : sum);
+    look->mass_unit = sap_cube_mass_unit(t->is_part ? t->whole.weight : sum);
     look->box = sap_cpu_tree_box_of(x, t->given.n, threads);
-    if (!sap_tree_in_range(look->box.low, look->box.high, sum))
+    if (!sap_cube_in_range(look->box.low, look->box.high, sum))
         return sap_cpu_tree_failed(t, SAPPORO_ERR_NOT_FINITE, SAP_TREE_OUT_OF_RANGE);
     look->members = (is_new && !t->is_part) || by_pull ? sap_cpu_tree_take_sample(x, t->given.n, t->builder.sample) : 0;
     look->pull = t->is_part ? t->whole.pull
-                 : by_pull  ? sap_tree_pull((const double(*)[SAP_CUBE_SAMPLE])t->builder.sample, look->members, sum)
+                 : by_pull  ? sap_pull_of((const double(*)[SAP_CUBE_SAMPLE])t->builder.sample, look->members, sum)
                             : 1;
     return SAPPORO_OK;
 }
@@ -198,7 +198,7 @@ int sap_cpu_tree_build(struct sap_tree *opaque_tree)
     int status = look_at_given(t, &look, 1, threads);
     if (status) return status;
     const struct sap_cube cube =
-        t->is_part ? t->whole.cube : sap_tree_cube(look.box.low, look.box.high, t->builder.sample, look.members);
+        t->is_part ? t->whole.cube : sap_cube_of(look.box.low, look.box.high, t->builder.sample, look.members);
     const double looked = sap_clock_seconds() - start;
     t->builder.sorted_seconds = 0;
     status = make_nodes(t, &look, &cube, &made, threads);

@@ -54,7 +54,7 @@ static void free_pass(struct force_data *p)
 static int is_good(const struct sap_cpu_tree *t, const struct sap_cpu_targets *targets, int i, const double *x)
 {
     const double unit = t->own.n > 0 ? t->frame.unit : 0, h = sap_column_double(&targets->h, i);
-    return sap_tree_is_place(&t->frame.cube, unit, x) && sap_tree_is_length(h, unit);
+    return sap_cube_is_position(&t->frame.cube, unit, x) && sap_cube_is_length(h, unit);
 }
 
 static int take_places(const struct sap_cpu_tree *t, const struct sap_cpu_targets *targets, struct places *p, int most,

@@ -205,7 +205,7 @@ static double nearest_of(const double (*x)[4], int n, double eps2)
 static void make_group(const struct sap_cpu_frame *f, const double (*x)[4], int n, struct sap_cpu_group *g)
 {
     bound_of((int)f->settings->ball, x, n, &g->bound);
-    const double size = sap_tree_reach(&f->cube, f->middle, g->bound.centre, g->bound.centre);
+    const double size = sap_cube_reach(&f->cube, f->middle, g->bound.centre, g->bound.centre);
     const double radius = sap_bound_size(&g->bound);
     g->wide = sap_group_wide(radius, nearest_of(x, n, f->soft.eps2)) || sap_group_small(radius, f->unit);
     if (f->far || (size + radius) * f->unit > SAP_TREE_NEAR) g->wide = SAP_WIDE_FAR;

@@ -119,7 +119,7 @@ static int reaches_far(const struct sap_cpu_tree *t)
 {
     const double *const low = t->is_part ? t->whole.low : t->own.cell[0].low;
     const double *const high = t->is_part ? t->whole.high : t->own.cell[0].high;
-    return sap_tree_reach(&t->frame.cube, t->frame.middle, low, high) * t->frame.unit > SAP_TREE_NEAR ||
+    return sap_cube_reach(&t->frame.cube, t->frame.middle, low, high) * t->frame.unit > SAP_TREE_NEAR ||
            t->frame.is_point;
 }
 

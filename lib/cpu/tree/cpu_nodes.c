@@ -31,7 +31,7 @@ int sap_cpu_reserve_cells(struct sap_cpu_nodes *t, int nodes)
     struct sap_cell *const cell = malloc(room * sizeof *cell);
     struct sap_tree_source *const source = malloc(room * sizeof *source);
     float *const word = aligned_alloc(64, WORD_COLUMNS * column * sizeof *word);
-    double *const length = malloc((t->has_lengths ? room : 1) * sizeof *length);
+    double *const length = malloc((room * (size_t)t->lengths + 1) * sizeof *length);
     if (!cell || !source || !word || !length) {
         free(cell);
         free(source);

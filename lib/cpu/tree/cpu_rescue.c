@@ -22,7 +22,8 @@ static double unit_vector(const double *d, double eps, double *n)
 
 struct sap_cpu_rescue sap_cpu_rescue_of(const struct sap_cpu_field *t, const double *x)
 {
-    return (struct sap_cpu_rescue){.x = {x[0], x[1], x[2]}, .eps = sqrt(t->frame->soft.eps2), .pot = t->pairs->lost};
+    return (struct sap_cpu_rescue){
+        .x = {x[0], x[1], x[2]}, .eps = sqrt(t->frame->soft.eps2), .pot = t->frame->pairs->lost};
 }
 
 static void add_pair(struct sap_cpu_rescue *r, const double *x, double mass)

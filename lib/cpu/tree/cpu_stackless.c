@@ -23,8 +23,9 @@ SAP_INLINE V sap_inverse_length(V h2) { return h2 > 0 ? v_root_wide(h2) : 0; }
 #include "physics/spline.h"
 
 struct one {
-    double x[3], eps2, h2; /* h2: with spline softening, its squared length */
-    int self;              /* index of the sorted particle, -1: a position */
+    double x[3], eps2;
+    const double *h; /* its length, if it has one */
+    int self;        /* index of the sorted particle, -1: a position */
     struct sap_tree_bound bound;
     double sum[SAP_SUMS2];
     long long particle, cell;
@@ -56,9 +57,9 @@ static void add_leaf(const struct sap_cpu_field *t, struct one *o, const struct 
             r2 += d[c] * d[c];
         }
         const double u = r2 > 0 ? v_root_wide(r2) : 0;
-        if (t->pairs->has_lengths)
-            sap_pair2_spline(o->sum, d, t->from->x[j][3], u, v_nlt(r2, 0), o->h2, t->from->h[j] * t->from->h[j],
-                             t->frame->soft.mean);
+        if (t->from->lengths)
+            sap_pair2_spline(o->sum, d, t->from->x[j][3], u, v_nlt(r2, 0), o->h[0] * o->h[0],
+                             t->from->h[j] * t->from->h[j], t->frame->soft.mean);
         else
             sap_pair2(o->sum, d[0], d[1], d[2], t->from->x[j][3], u);
         o->particle++;
@@ -70,7 +71,7 @@ static void walk_one(const struct sap_cpu_field *t, struct one *o)
     int ignored[2], accepted = 0, opened = 0;
     for (int k = t->from->nodes > 0 ? 0 : -1; k >= 0;) {
         const struct sap_tree_node *const node = &t->from->node[k];
-        t->pairs->open(t, k, k + 1, &o->bound, ignored, &accepted, ignored + 1, &opened);
+        t->frame->pairs->open(t, k, k + 1, &o->bound, ignored, &accepted, ignored + 1, &opened);
         if (opened && node->children) {
             k = node->child;
             continue;
@@ -89,6 +90,7 @@ static void start_one(const struct sap_cpu_field *t, const struct sap_cpu_run *r
     double b[3];
     const double size = sap_tree_in_units(x, &t->frame->cube.gaps, t->frame->middle, t->frame->unit, b);
     *o = (struct one){.eps2 = t->frame->soft.eps2 * t->frame->unit * t->frame->unit,
+                      .h = run->walkers->h + (ptrdiff_t)walker * t->from->lengths,
                       .self = run->walkers->own ? walker : -1};
     for (int c = 0; c < 3; c++) {
         o->x[c] = x[c];
@@ -99,8 +101,7 @@ static void start_one(const struct sap_cpu_field *t, const struct sap_cpu_run *r
                                        .z = (float)b[2],
                                        .radius = (float)sap_tree_padded(0, size),
                                        .strictness = (float)sap_cpu_tree_strictness(t, run, walker, 1)};
-    o->bound.length = (float)t->pairs->length(run, walker, 1);
-    if (t->pairs->has_lengths) o->h2 = run->walkers->h[walker] * run->walkers->h[walker];
+    o->bound.length = (float)t->frame->pairs->length(run, walker, 1);
 }
 
 /* Computes a force whose sums left the range of double from all particles, by quotients; returns 0 if that fails. */
@@ -144,7 +145,7 @@ void sap_cpu_walk_alone(const struct sap_cpu_nodes *from, const struct sap_cpu_f
                         int threads)
 {
     enum { AT_ONCE = 64 };
-    const struct sap_cpu_field field = sap_cpu_field_of(from, frame);
+    const struct sap_cpu_field field = {from, frame};
     struct stackless_walk w = {.field = &field, .run = run};
     sap_team_for(threads, run->slots->n, AT_ONCE, walk_some, &w);
     run->particle = atomic_load(&w.particle);

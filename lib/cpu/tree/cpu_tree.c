@@ -100,6 +100,7 @@ static int create(struct sap_device_set *opaque_set, const struct sap_tree_setti
     t->base.ops = &sap_cpu_tree_ops;
     t->settings = *settings;
     t->frame.settings = &t->settings;
+    t->frame.pairs = sap_cpu_pairs_of(settings);
     t->frame.narrow = sap_isa_tree_kernel(devices->isa, SAPPORO_SP);
     t->frame.wide = sap_isa_tree_kernel(devices->isa, SAPPORO_DP);
     t->threads = devices->threads;
@@ -145,8 +146,8 @@ static void take_some(void *argument, ptrdiff_t from, ptrdiff_t to)
         memcpy(t->given.x[i], sap_column_at(&p->x, i, sizeof *t->given.x), sizeof *t->given.x);
         if (p->mass.base || is_new) t->given.mass[i] = sap_column_double(&p->mass, i) * t->settings.gravity;
         if (p->a.base || is_new) t->given.a[i] = p->a.base ? sap_column_double(&p->a, i) : -1;
-        sap_cpu_take_length(t, p, i, is_new);
     }
+    sap_cpu_take_lengths(t, p, (int)from, (int)to, is_new);
 }
 
 static int set(struct sap_tree *opaque_tree, const sapporo_tree_particles *p)

@@ -53,22 +53,23 @@ struct sap_cpu_frame {
     const struct sap_tree_kernel *narrow, *wide; /* pair terms in float and in double */
     struct sap_cube cube;
     struct sap_softening soft;
-    double unit, mass_unit; /* powers of two: coordinates and masses in the kernels' units */
-    double middle[3];       /* of the units (engine/cube.h) */
-    int is_point;           /* the units have no extent (engine/cube.h) */
-    double pull;            /* unit of MULTIPOLE's tolerance (engine/pull.h); of other criteria 1 */
-    int far;                /* some particles are beyond the range of float */
+    const struct sap_cpu_pairs *pairs; /* operations of the tree's softening */
+    double unit, mass_unit;            /* powers of two: coordinates and masses in the kernels' units */
+    double middle[3];                  /* of the units (engine/cube.h) */
+    int is_point;                      /* the units have no extent (engine/cube.h) */
+    double pull;                       /* unit of MULTIPOLE's tolerance (engine/pull.h); of other criteria 1 */
+    int far;                           /* some particles are beyond the range of float */
 };
 
 /* Nodes, and the particles in them: of a tree, or of its halo. */
 struct sap_cpu_nodes {
     int n; /* particles */
     double (*x)[4];
-    double *h;                                                 /* lengths in units; NULL: particles have none */
+    double *h;                                                 /* lengths in units */
     int nodes, room, levels, level_first[SAP_TREE_LEVELS + 1]; /* room: of `node` */
     struct sap_tree_node *node;
-    int has_lengths; /* 1: cells have `length`; else it has one element */
-    int cell_room;   /* nodes, of the arrays below */
+    int lengths;   /* of each particle in `h`, and of each node in `length`: 1, or 0 */
+    int cell_room; /* nodes, of the arrays below */
     struct sap_cell *cell;
     struct sap_tree_words words_of; /* words of the nodes for the walk; their memory is `word` */
     float *word;
@@ -82,7 +83,7 @@ struct sap_cpu_given {
     int n;
     double (*x)[3], *mass;
     double *a;              /* size of the acceleration; < 0: unknown */
-    double *h;              /* lengths; NULL: particles have none */
+    double *h;              /* lengths, if particles have them */
     double (*past_x[2])[3]; /* positions of the last call and the one before (cpu_ahead.c); NULL: none were kept */
     int past[2];            /* so many */
 };
@@ -128,13 +129,13 @@ struct sap_cpu_draft {
     struct sap_tree_nodes *made;
 };
 
-/* Lengths of softening splines (cpu_lengths.c); of trees without, these functions do nothing. */
+/* Lengths of softening splines (cpu_lengths.c); of trees without, these functions find no length to work on. */
 
 /* Allocates the lengths of `room` particles of a tree; 0 or SAPPORO_ERR_MEMORY. */
 int sap_cpu_new_lengths(struct sap_cpu_tree *tree, size_t room);
 
-/* Takes the length of particle i of a set; is_new: earlier lengths are not those of these particles. */
-void sap_cpu_take_length(struct sap_cpu_tree *tree, const sapporo_tree_particles *p, int i, int is_new);
+/* Takes the lengths of particles from ... to - 1 of a set; is_new: earlier lengths are not those of these particles. */
+void sap_cpu_take_lengths(struct sap_cpu_tree *tree, const sapporo_tree_particles *p, int from, int to, int is_new);
 
 /* Copies the lengths of the given particles in sorted order, in units. */
 void sap_cpu_tree_gather_lengths(struct sap_cpu_tree *tree);
@@ -144,7 +145,7 @@ void sap_cpu_tree_lengths(struct sap_cpu_tree *tree);
 
 /*
  * Makes the lengths of n positions, in units, in sorted order; bad positions get 0.  Makes groups wide that need double
- * for them.  *made is NULL, or belongs to the caller; 0 or SAPPORO_ERR_MEMORY.
+ * for them.  *made belongs to the caller; 0 or SAPPORO_ERR_MEMORY.
  */
 int sap_cpu_lengths_of(const struct sap_cpu_tree *tree, const sapporo_column *h, const struct sap_cpu_walkers *of,
                        const int *address, const unsigned char *bad, struct sap_cpu_group *group, double **made);
@@ -257,16 +258,14 @@ struct sap_cpu_run {
     int beyond;               /* rows whose force double cannot hold: they are NaN */
 };
 
-/* Nodes that act, how they are walked, and the operations of that walk's softening (cpu_walk.c). */
+/* Nodes that act, and how they are walked. */
 struct sap_cpu_field {
     const struct sap_cpu_nodes *from;
     const struct sap_cpu_frame *frame;
-    const struct sap_cpu_pairs *pairs;
 };
 
 /* What a walk does by its softening: there is one of Plummer's, and one of splines. */
 struct sap_cpu_pairs {
-    int has_lengths;
     double lost;  /* where a potential that left the range of double starts anew; NAN: lengths keep pairs in range */
     size_t words; /* per particle */
     void (*open)(const struct sap_cpu_field *field, int from, int to, const struct sap_tree_bound *bound, int *accepted,
@@ -280,8 +279,8 @@ struct sap_cpu_pairs {
     double (*length)(const struct sap_cpu_run *run, int first, int n); /* of bounds: the greatest of targets; or 0 */
 };
 
-/* Returns nodes as a walk of this frame sees them: the place that picks the operations of a softening. */
-struct sap_cpu_field sap_cpu_field_of(const struct sap_cpu_nodes *from, const struct sap_cpu_frame *frame);
+/* Returns the operations of the softening of a tree: the place that picks them (cpu_walk.c). */
+const struct sap_cpu_pairs *sap_cpu_pairs_of(const struct sap_tree_settings *settings);
 
 /* Computes forces on slots, by groups (cpu_walk.c). Without `a`, ACCELERATION means an opening angle of 1. */
 int sap_cpu_walk(const struct sap_cpu_nodes *from, const struct sap_cpu_frame *frame, struct sap_cpu_run *run,

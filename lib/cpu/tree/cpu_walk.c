@@ -132,7 +132,7 @@ static double length_spline(const struct sap_cpu_run *run, int first, int n)
     return sap_cpu_tree_greatest_length(run->walkers->h + first, n);
 }
 
-struct sap_cpu_field sap_cpu_field_of(const struct sap_cpu_nodes *from, const struct sap_cpu_frame *frame)
+const struct sap_cpu_pairs *sap_cpu_pairs_of(const struct sap_tree_settings *settings)
 {
     static const struct sap_cpu_pairs plain = {.words = SAP_TREE_PARTICLE_WORDS,
                                                .open = open_plain,
@@ -140,15 +140,14 @@ struct sap_cpu_field sap_cpu_field_of(const struct sap_cpu_nodes *from, const st
                                                .take = take_plain,
                                                .sum = sum_plain,
                                                .length = length_plain};
-    static const struct sap_cpu_pairs spline = {.has_lengths = 1,
-                                                .lost = NAN,
+    static const struct sap_cpu_pairs spline = {.lost = NAN,
                                                 .words = SAP_TREE_SPLINE_WORDS,
                                                 .open = open_spline,
                                                 .start = start_spline,
                                                 .take = take_spline,
                                                 .sum = sum_spline,
                                                 .length = length_spline};
-    return (struct sap_cpu_field){from, frame, from->has_lengths ? &spline : &plain};
+    return sap_softening_lengths(settings) ? &spline : &plain;
 }
 
 /* ---- lists ---------------------------------------------------------------------- */
@@ -210,7 +209,7 @@ static int open_run(const struct sap_cpu_field *t, struct walk_memory *w, struct
 {
     int accepted = 0, opened = 0, ok = room_to_open(w, run.to - run.from);
     if (!ok) return 0;
-    t->pairs->open(t, run.from, run.to, bound, w->accepted, &accepted, w->opened, &opened);
+    t->frame->pairs->open(t, run.from, run.to, bound, w->accepted, &accepted, w->opened, &opened);
     for (int k = 0; k < accepted && ok; k++) {
         const int distant = w->accepted[k] < 0;
         ok = add_cell(distant ? &w->distant : &w->near, distant ? ~w->accepted[k] : w->accepted[k]);
@@ -285,17 +284,17 @@ static int sum_distant(const struct sap_cpu_field *t, struct walk_memory *w, con
 static int sum_spans(const struct sap_cpu_field *t, struct walk_memory *w, const struct sap_tree_kernel *kernel,
                      const struct sap_tree_frame *frame, const struct spans *spans, int sources)
 {
-    const size_t each = t->pairs->words * kernel->word;
+    const size_t each = t->frame->pairs->words * kernel->word;
     const int n = count_particles(spans);
     if (n == 0) return 1;
     if (!room_for_words(w, (size_t)n * each)) return 0;
     char *to = w->words;
     for (int k = 0; k < spans->n; k++) {
         const struct span s = spans->at[k];
-        t->pairs->take(t->from, kernel, frame, s.from, s.to - s.from, to);
+        t->frame->pairs->take(t->from, kernel, frame, s.from, s.to - s.from, to);
         to += (size_t)(s.to - s.from) * each;
     }
-    t->pairs->sum(kernel, frame, w->words, n, sources, w->lanes);
+    t->frame->pairs->sum(kernel, frame, w->words, n, sources, w->lanes);
     return 1;
 }
 
@@ -416,7 +415,7 @@ static int sum_slots(const struct sap_cpu_field *t, const struct sap_cpu_run *ru
         /* in double, coordinates are not shifted: their differences are more exact without a shift */
         for (int c = 0; c < 3; c++) frame.centre[c] = wide ? 0 : group->bound.centre[c];
         kernel->start(&frame, run->walkers->x, w->which, w->number, n, w->lanes);
-        t->pairs->start(kernel, run, w->which, w->lanes);
+        t->frame->pairs->start(kernel, run, w->which, w->lanes);
         if (!sum_cells(t, w, kernel, &frame) || !sum_distant(t, w, kernel, &frame) ||
             !sum_particles(t, w, kernel, &frame, own))
             return 0;
@@ -455,7 +454,7 @@ static struct sap_tree_bound bound_of(const struct sap_cpu_field *t, const struc
                                    .close = (float)sap_tree_padded(sap_bound_close(b, t->frame->unit), 0),
                                    .strictness = (float)sap_cpu_tree_strictness(t, run, group->first, group->count)};
     for (int c = 0; c < 3; c++) words.extent[c] = (float)sap_tree_padded(b->extent[c] * t->frame->unit, 0);
-    words.length = (float)t->pairs->length(run, group->first, group->count);
+    words.length = (float)t->frame->pairs->length(run, group->first, group->count);
     return words;
 }
 
@@ -511,7 +510,7 @@ int sap_cpu_walk(const struct sap_cpu_nodes *from, const struct sap_cpu_frame *f
                  int threads)
 {
     enum { GROUPS_AT_ONCE = 4 };
-    const struct sap_cpu_field field = sap_cpu_field_of(from, frame);
+    const struct sap_cpu_field field = {from, frame};
     struct group_walk s = {.field = &field, .run = run};
     const int groups = run->walkers->groups;
     sap_items_start(&s.items, groups, GROUPS_AT_ONCE);

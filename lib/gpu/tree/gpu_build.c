@@ -54,6 +54,7 @@ static int enlarge(const struct sap_gpu_host_tree *t, const struct need *need, i
 static int reserve_tree(struct sap_gpu_host_tree *t, const struct draft *d)
 {
     const size_t n = (size_t)d->frame.n, nodes = (size_t)d->frame.nodes, groups = (size_t)d->cut.groups;
+    const size_t lengths = (size_t)t->lengths.law->lengths;
     const struct need all[] = {{&t->own.sorted_at, n * sizeof(int)},
                                {&t->own.sorted, n * 4 * sizeof(double)},
                                {&t->own.group_of, n * sizeof(int)},
@@ -67,9 +68,9 @@ static int reserve_tree(struct sap_gpu_host_tree *t, const struct draft *d)
                                {&t->nodes.word, nodes * 8 * sizeof(float)},
                                {&t->nodes.source, nodes * 4 * sizeof(double)},
                                {&t->nodes.moments, nodes * 8 * sizeof(float)},
-                               {&t->own.length, t->lengths.f ? n * sizeof(double) : 0},
-                               {&t->own.longest, t->lengths.f ? groups * sizeof(float) : 0},
-                               {&t->lengths.of_node, t->lengths.f ? nodes * sizeof(double) : 0}};
+                               {&t->own.length, lengths * n * sizeof(double)},
+                               {&t->own.longest, lengths * groups * sizeof(float)},
+                               {&t->lengths.of_node, lengths * nodes * sizeof(double)}};
     _Static_assert(sizeof all / sizeof all[0] <= 16, "enlarge has room for them");
     return enlarge(t, all, COUNT(all));
 }
@@ -88,7 +89,7 @@ static int make_moments(struct sap_gpu_host_tree *t, int linked)
 {
     TRY(sap_gpu_nodes_cells(&t->session, t->f, &t->nodes, &t->own.sorted, &t->builder.first, &t->frame, linked));
     TRY(sap_gpu_nodes_words(&t->session, t->f, &t->nodes, &t->nodes.cell, &t->frame));
-    if (t->lengths.f) TRY(sap_gpu_lengths_nodes(&t->session, &t->lengths, &t->nodes, &t->own, &t->frame));
+    TRY(t->lengths.law->nodes(&t->session, &t->lengths, &t->nodes, &t->own, &t->frame));
     return sap_gpu_targets_bound(&t->session, t->f, &t->own, &t->nodes.cell, &t->lengths, NULL, &t->frame);
 }
 

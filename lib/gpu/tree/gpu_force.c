@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "engine/tree_macs.h"
 #include "gpu/gpu_launch.h"
 #include "gpu/tree/gpu_kernels.h"
 #include "gpu/tree/gpu_pass.h"
@@ -91,7 +92,7 @@ static int results(struct sap_gpu_host_tree *t, const struct sap_gpu_pass *p, do
 static int run(struct sap_gpu_host_tree *t, struct sap_gpu_pass *p, double (*acc)[3], double *pot)
 {
     const sapporo_tree_request *const r = p->request;
-    const int by_acceleration = t->settings.mac == SAPPORO_MAC_ACCELERATION, own = !r->x.base;
+    const int by_acceleration = sap_mac_row(t->settings.mac).by_a, own = !r->x.base;
     p->to.w.own = own;
     p->to.w.every = t->settings.precision == SAPPORO_DP;
     p->to.of = own ? &t->own : &t->positions.targets;
@@ -252,7 +253,7 @@ static int massless_force(struct sap_gpu_host_tree *t, int n, int knows_a)
     struct sap_gpu_pass p = {
         .request = &request, .to = {.of = &t->positions.targets, .w = {.every = every}}, .bad_active = -1};
     TRY(sap_gpu_subset_massless(t, &p, n));
-    if (t->settings.mac == SAPPORO_MAC_ACCELERATION) {
+    if (sap_mac_row(t->settings.mac).by_a) {
         if (!knows_a) {
             TRY(sap_session_reserve(&t->session, a, (size_t)n * sizeof(double)));
             TRY(walk(t, &p));

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "engine/pull.h"
+#include "engine/tree_macs.h"
 #include "gpu/gpu_launch.h"
 #include "gpu/tree/gpu_kernels.h"
 #include "physics/scalars.h"
@@ -52,7 +53,7 @@ int sap_gpu_frame_look(const struct sap_gpu_session *s, struct sap_gpu_builder *
     join_bounds(read, bounds);
     for (int k = 0; k < 3; k++) /* per axis */
         memcpy(bounds->sample[k], read->sample + (size_t)k * (size_t)members, (size_t)members * sizeof(double));
-    builder->out_of_range = !sap_tree_in_range(bounds->low, bounds->high, bounds->weight);
+    builder->out_of_range = !sap_cube_in_range(bounds->low, bounds->high, bounds->weight);
     return builder->out_of_range ? (int)SAP_DRIVER_ERROR : (int)SAP_DRIVER_OK;
 }
 
@@ -60,15 +61,15 @@ int sap_gpu_frame_look(const struct sap_gpu_session *s, struct sap_gpu_builder *
 
 int sap_gpu_frame_finds_pull(const struct sap_gpu_rules *rules)
 {
-    return rules->settings->mac == SAPPORO_MAC_MULTIPOLE && !rules->whole;
+    return sap_mac_row(rules->settings->mac).by_pull && !rules->whole;
 }
 
 void sap_gpu_frame_choose(struct sap_gpu_tree *frame, struct sap_cube *cube, const struct sap_gpu_rules *rules,
                           const struct sap_gpu_bounds *bounds)
 {
-    double sample[3][SAP_CUBE_SAMPLE]; /* sap_tree_cube changes its order; the units need particles, axis by axis */
+    double sample[3][SAP_CUBE_SAMPLE]; /* sap_cube_of changes its order; the units need particles, axis by axis */
     memcpy(sample, bounds->sample, sizeof sample);
-    *cube = rules->whole ? rules->whole->cube : sap_tree_cube(bounds->low, bounds->high, sample, bounds->members);
+    *cube = rules->whole ? rules->whole->cube : sap_cube_of(bounds->low, bounds->high, sample, bounds->members);
     frame->signs = bounds->signs;
     frame->gaps = cube->gaps;
     frame->cells = cube->cells;
@@ -78,7 +79,7 @@ void sap_gpu_frame_choose(struct sap_gpu_tree *frame, struct sap_cube *cube, con
 /* Whether some particle of a whole is beyond the range of float, in units. */
 static int reaches_far(const struct sap_tree_whole *whole, const struct sap_tree_units *units)
 {
-    return sap_tree_reach(&whole->cube, units->middle, whole->low, whole->high) * units->unit > SAP_TREE_NEAR;
+    return sap_cube_reach(&whole->cube, units->middle, whole->low, whole->high) * units->unit > SAP_TREE_NEAR;
 }
 
 /* Returns the unit of MULTIPOLE's tolerance. */
@@ -86,7 +87,7 @@ static double pull_of(const struct sap_gpu_rules *rules, const struct sap_gpu_bo
 {
     if (rules->whole) return rules->whole->pull;
     return sap_gpu_frame_finds_pull(rules)
-               ? sap_tree_pull((const double(*)[SAP_CUBE_SAMPLE])b->sample, b->members, b->weight)
+               ? sap_pull_of((const double(*)[SAP_CUBE_SAMPLE])b->sample, b->members, b->weight)
                : 1;
 }
 
@@ -95,15 +96,14 @@ void sap_gpu_frame_units(struct sap_gpu_tree *frame, const struct sap_cube *cube
 {
     const struct sap_tree_whole *const whole = rules->whole;
     const struct sap_gpu_lengths *const lengths = rules->lengths;
-    const struct sap_tree_units units =
-        sap_tree_units_of(cube, whole ? whole->low : bounds->low, whole ? whole->high : bounds->high,
-                          sap_gpu_lengths_most(lengths, rules->settings->eps2));
+    const struct sap_tree_units units = sap_cube_units(cube, whole ? whole->low : bounds->low,
+                                                       whole ? whole->high : bounds->high, lengths->soft.longest_2);
     for (int k = 0; k < 3; k++) frame->middle[k] = units.middle[k];
     frame->unit = units.unit;
-    frame->eps2 = lengths->f ? 0 : units.eps2;
+    frame->eps2 = fmin(lengths->soft.eps2, units.eps2); /* 0 where it is too small */
     frame->flat =
         units.is_point || (whole && reaches_far(whole, &units)) || sap_gpu_lengths_short(lengths, rules->n, units.unit);
-    frame->mass_unit = sap_tree_mass_unit(whole ? whole->weight : bounds->weight);
+    frame->mass_unit = sap_cube_mass_unit(whole ? whole->weight : bounds->weight);
     frame->true_mass = 1 / frame->mass_unit;
     frame->pull = pull_of(rules, bounds);
 }

@@ -17,7 +17,7 @@ enum { SAP_GIVEN_KINDS = 3, SAP_NONE_BAD = 0x7F7F7F7F }; /* of what kernels look
 
 struct sap_gpu_given {
     const struct sap_gpu_tree_kernels *f;
-    struct sap_gpu_lengths *lengths; /* of particles with spline softening; NULL: there are none */
+    struct sap_gpu_lengths *lengths; /* NULL: of a stepper with direct sums */
     double gravity;                  /* the gravitational constant, by which a set multiplies masses */
     int room, n;                     /* n: particles of the last set */
     struct sap_gpu_buffer particle;  /* four doubles each: position, mass times gravity */

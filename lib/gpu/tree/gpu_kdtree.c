@@ -67,7 +67,7 @@ static int make(const struct sap_driver *driver, struct sap_dev *dev, int number
 struct sap_gpu_kd {
     const struct kd_kernels *f;
     struct sap_kd_arguments b; /* argument of kernels */
-    struct sap_gpu_buffer point[2], address[2], node_of[2], large[2], root, box, joined, before, inner, leaf, counter;
+    struct sap_gpu_buffer point[2], address[2], node_of[2], large[2], roots, box, joined, before, inner, leaf, counter;
     struct sap_gpu_buffer key[2], value[2]; /* of rounds that sort */
 };
 
@@ -90,7 +90,7 @@ void sap_gpu_kd_free(const struct sap_driver *driver, struct sap_gpu_kd *kd)
     if (!kd) return;
     struct sap_gpu_buffer *const all[] = {
         &kd->point[0], &kd->point[1], &kd->address[0], &kd->address[1], &kd->node_of[0], &kd->node_of[1], &kd->large[0],
-        &kd->large[1], &kd->root,     &kd->box,        &kd->joined,     &kd->before,     &kd->inner,      &kd->leaf,
+        &kd->large[1], &kd->roots,    &kd->box,        &kd->joined,     &kd->before,     &kd->inner,      &kd->leaf,
         &kd->counter,  &kd->key[0],   &kd->key[1],     &kd->value[0],   &kd->value[1]};
     for (int k = 0; k < COUNT(all); k++) sap_gpu_free(driver, all[k]);
     free(kd);
@@ -120,7 +120,7 @@ static int reserve(const struct sap_gpu_session *s, struct sap_gpu_kd *kd, int n
         TRY(sap_session_reserve(s, &kd->node_of[side], size * sizeof(int)));
         TRY(sap_session_reserve(s, &kd->large[side], larges_of(n) * sizeof(struct sap_kd_large_node)));
     }
-    TRY(sap_session_reserve(s, &kd->root, roots_of(n) * sizeof(struct sap_kd_run)));
+    TRY(sap_session_reserve(s, &kd->roots, roots_of(n) * sizeof(struct sap_kd_run)));
     TRY(sap_session_reserve(s, &kd->box, tiles_of(n, TILE) * SAP_KD_BOX * sizeof(double)));
     TRY(sap_session_reserve(s, &kd->joined, tiles_of(n, TILE * SAP_KD_JOINED) * SAP_KD_BOX / 2 * sizeof(double)));
     TRY(sap_session_reserve(s, &kd->before, (size + 1) * sizeof(int)));
@@ -134,7 +134,7 @@ static int reserve(const struct sap_gpu_session *s, struct sap_gpu_kd *kd, int n
 static int start(const struct sap_gpu_session *s, const struct sap_gpu_kd *kd, const struct sap_gpu_buffer *given)
 {
     return sap_launch_kd_start(s, kd->f, kd->b.n, given->mem, kd->point[0].mem, kd->address[0].mem, kd->node_of[0].mem,
-                               kd->inner.mem, kd->leaf.mem, kd->large[0].mem, kd->root.mem, kd->counter.mem, kd->b);
+                               kd->inner.mem, kd->leaf.mem, kd->large[0].mem, kd->roots.mem, kd->counter.mem, kd->b);
 }
 
 /* Moves the particles of halved nodes to the other arrays in the order of value[], and back. */
@@ -198,8 +198,8 @@ static int divide(const struct sap_gpu_session *s, const struct sap_gpu_kd *kd, 
                             kd->large[side].mem, kd->before.mem, n));
     TRY(sap_primitives_scan(s->primitives, s->stream, kd->before.mem, kd->before.mem, n + 1, s->scratch.mem, NULL));
     TRY(sap_launch_kd_children(s, kd->f, groups, kd->point[side].mem, kd->large[side].mem, kd->large[other].mem,
-                               kd->root.mem, kd->inner.mem, kd->leaf.mem, kd->counter.mem, kd->before.mem, kd->b, round,
-                               side));
+                               kd->roots.mem, kd->inner.mem, kd->leaf.mem, kd->counter.mem, kd->before.mem, kd->b,
+                               round, side));
     return sap_launch_kd_move(s, kd->f, n, kd->point[side].mem, kd->address[side].mem, kd->node_of[side].mem,
                               kd->large[side].mem, kd->before.mem, kd->point[other].mem, kd->address[other].mem,
                               kd->node_of[other].mem, order->mem, n);
@@ -242,7 +242,7 @@ static int split_large(const struct sap_gpu_session *s, const struct sap_gpu_bui
 
 /* The arrays of particles are free once all nodes are split. */
 struct group_memory {
-    const struct sap_gpu_buffer *flag, *before, *at, *mark, *link[2];
+    const struct sap_gpu_buffer *flag, *before, *at, *mark, *jump[2];
 };
 
 static struct group_memory group_memory_of(const struct sap_gpu_kd *kd)
@@ -251,7 +251,7 @@ static struct group_memory group_memory_of(const struct sap_gpu_kd *kd)
                                  .before = &kd->node_of[0],
                                  .mark = &kd->node_of[0], /* it is read for the last time when `before` is written */
                                  .at = &kd->address[0],
-                                 .link = {&kd->address[1], &kd->node_of[1]}};
+                                 .jump = {&kd->address[1], &kd->node_of[1]}};
 }
 
 /* Returns enough groups of threads to keep a device busy; kernels read the number of breaks themselves. */
@@ -269,10 +269,10 @@ static int mark_begins(const struct sap_gpu_session *s, const struct sap_gpu_kd 
     const struct kd_kernels *const f = kd->f;
     const int n = kd->b.n, groups = groups_of_breaks(kd), most = sap_tree_group_most(settings);
     const size_t most_groups = sap_tree_groups_most(settings, n);
-    TRY(sap_launch_kd_group_links(s, f, groups, m->at->mem, s->scratch.mem, m->link[0]->mem, m->mark->mem, count_at,
+    TRY(sap_launch_kd_group_links(s, f, groups, m->at->mem, s->scratch.mem, m->jump[0]->mem, m->mark->mem, count_at,
                                   most, n));
     for (int round = 0; (size_t)1 << round < most_groups; round++) {
-        TRY(sap_launch_kd_group_marks(s, f, groups, s->scratch.mem, m->link[round & 1]->mem, m->link[~round & 1]->mem,
+        TRY(sap_launch_kd_group_marks(s, f, groups, s->scratch.mem, m->jump[round & 1]->mem, m->jump[~round & 1]->mem,
                                       m->mark->mem, count_at));
     }
     return sap_launch_kd_group_begins(s, f, groups, m->at->mem, s->scratch.mem, m->mark->mem, m->flag->mem, count_at);
@@ -303,9 +303,9 @@ int sap_gpu_kd_cut(const struct sap_gpu_session *s, const struct sap_gpu_kd *kd,
     const int n = kd->b.n;
     size_t at;
     *cut = (struct sap_gpu_cut){
-        .order = order, .flag = m.flag, .before = m.before, .first = m.link[0], .n = n, .groups = groups};
+        .order = order, .flag = m.flag, .before = m.before, .first = m.jump[0], .n = n, .groups = groups};
     return is_limited ? sap_primitives_compact(s->primitives, s->stream, m.flag->mem, NULL, m.before->mem,
-                                               m.link[0]->mem, n, s->scratch.mem, &at)
+                                               m.jump[0]->mem, n, s->scratch.mem, &at)
                       : (int)SAP_DRIVER_OK;
 }
 
@@ -316,7 +316,7 @@ static int split_small(const struct sap_gpu_session *s, const struct sap_gpu_kd 
 {
     return roots > 0
                ? sap_launch_kd_small(s, kd->f, roots, kd->point[0].mem, kd->point[1].mem, kd->address[0].mem,
-                                     kd->address[1].mem, kd->root.mem, kd->inner.mem, kd->leaf.mem, order->mem, kd->b)
+                                     kd->address[1].mem, kd->roots.mem, kd->inner.mem, kd->leaf.mem, order->mem, kd->b)
                : (int)SAP_DRIVER_OK;
 }
 

@@ -1,4 +1,7 @@
-/* gpu_lengths.c - the lengths of spline softening of a tree on an accelerator: kernels, uploads, lengths of nodes. */
+/*
+ * gpu_lengths.c - the softening of a tree on an accelerator: the laws, and the lengths of splines with their kernels
+ * and uploads.
+ */
 #include "gpu/tree/gpu_lengths.h"
 
 #include <math.h>
@@ -49,21 +52,20 @@ static int make(const struct sap_driver *driver, struct sap_dev *dev, int number
 
 /* ---- memory --------------------------------------------------------------------------------- */
 
-int sap_gpu_lengths_new(struct sap_gpu_lengths *l, const struct sap_tree_settings *settings, int room)
-{
-    l->eps2 = settings->eps2;
-    l->mean = settings->softening == SAPPORO_SOFTENING_SPLINE_MEAN;
-    l->h = calloc((size_t)room + 1, sizeof *l->h);
-    l->least = INFINITY;
-    return l->h ? SAP_DRIVER_OK : SAP_DRIVER_MEMORY;
-}
-
-int sap_gpu_lengths_open(const struct sap_gpu_session *s, struct sap_gpu_lengths *l, int room)
+static int open_spline(const struct sap_gpu_session *s, struct sap_gpu_lengths *l, int room)
 {
     void *kept;
     TRY(sap_gpu_keep(s->set, s->device, make, drop, &kept));
     l->f = kept;
     return sap_session_reserve(s, &l->given, ((size_t)room + 1) * sizeof(double));
+}
+
+static int open_plain(const struct sap_gpu_session *s, struct sap_gpu_lengths *l, int room)
+{
+    (void)s;
+    (void)l;
+    (void)room;
+    return SAP_DRIVER_OK;
 }
 
 void sap_gpu_lengths_free(const struct sap_driver *driver, struct sap_gpu_lengths *l)
@@ -74,9 +76,9 @@ void sap_gpu_lengths_free(const struct sap_driver *driver, struct sap_gpu_length
     free(l->h);
 }
 
-size_t sap_gpu_lengths_bytes(int n, size_t *device_bytes)
+size_t sap_gpu_lengths_bytes(const struct sap_tree_settings *settings, int n, size_t *device_bytes)
 {
-    const size_t size = (size_t)n;
+    const size_t size = (size_t)sap_softening_lengths(settings) * (size_t)n;
     if (device_bytes) *device_bytes += (2 * size + size / 2) * sizeof(double) + size / 8 * sizeof(float);
     return size * sizeof(double);
 }
@@ -118,33 +120,52 @@ int sap_gpu_lengths_take(struct sap_gpu_session *s, struct sap_gpu_lengths *l, c
                          int keeps)
 {
     const sapporo_column all = {l->h, 0};
+    const int lengths = l->law->lengths * n;
     if (of || !keeps) {
         l->uploaded = 0;
-        l->most = 0;
         l->least = INFINITY;
-        for (int i = 0; i < n; i++) {
-            l->h[i] = of ? sap_column_double(of, i) : sqrt(l->eps2);
-            l->most = fmax(l->most, l->h[i]);
+        for (int i = 0; i < lengths; i++) {
+            l->h[i] = of ? sap_column_double(of, i) : l->soft.usual;
             if (l->h[i] > 0) l->least = fmin(l->least, l->h[i]);
         }
+        l->soft = sap_softening_of(l->settings, l->h, n);
     }
-    if (!l->uploaded) TRY(upload(s, &l->given, &all, n));
+    if (!l->uploaded) TRY(upload(s, &l->given, &all, lengths));
     l->uploaded = 1;
     return SAP_DRIVER_OK;
+}
+
+int sap_gpu_lengths_short(const struct sap_gpu_lengths *l, int n, double unit)
+{
+    int is_short = 0;
+    if (!(l->least * unit < SAP_TREE_SHORT)) return 0;
+    for (int i = 0; i < n && !is_short; i++) {
+        const double h = sap_cube_scaled_length(l->h[i], unit);
+        is_short = h > 0 && h < SAP_TREE_SHORT;
+    }
+    return is_short;
+}
+
+/* ---- the law of splines ------------------------------------------------------------------------- */
+
+/* Computes the lengths of sorted targets in units from lengths by address. */
+static int gather(const struct sap_gpu_session *s, const struct sap_gpu_lengths *l, const struct sap_gpu_targets *to,
+                  const struct sap_gpu_buffer *given, double unit)
+{
+    return sap_launch_tree_length_gather(s, l->f, to->n, given->mem, to->address.mem, to->length.mem, unit, to->n);
 }
 
 /* Sets the lengths of positions that are no lengths to 0; their rows are erased. */
 static void mend(const struct sap_gpu_lengths *l, const sapporo_column *of, int n, double unit, double *h)
 {
-    const double usual = sqrt(l->eps2);
     for (int i = 0; i < n; i++) {
-        h[i] = of ? sap_column_double(of, i) : usual;
-        if (!sap_tree_is_length(h[i], unit)) h[i] = 0;
+        h[i] = of ? sap_column_double(of, i) : l->soft.usual;
+        if (!sap_cube_is_length(h[i], unit)) h[i] = 0;
     }
 }
 
-int sap_gpu_lengths_of_positions(struct sap_gpu_session *s, struct sap_gpu_lengths *l, struct sap_gpu_targets *to,
-                                 const sapporo_column *of, double unit)
+static int positions_spline(struct sap_gpu_session *s, struct sap_gpu_lengths *l, struct sap_gpu_targets *to,
+                            const sapporo_column *of, double unit)
 {
     const int n = to->n;
     double *const h = sap_session_host_memory(s, (size_t)n, sizeof *h);
@@ -157,35 +178,14 @@ int sap_gpu_lengths_of_positions(struct sap_gpu_session *s, struct sap_gpu_lengt
     if (status) return status;
     TRY(sap_session_reserve(s, &to->length, (size_t)n * sizeof *h));
     TRY(sap_session_reserve(s, &to->longest, (size_t)to->groups * sizeof(float)));
-    return sap_gpu_lengths_gather(s, l, to, &l->of_positions, unit);
+    return gather(s, l, to, &l->of_positions, unit);
 }
 
-double sap_gpu_lengths_most(const struct sap_gpu_lengths *l, double eps2) { return l->f ? l->most * l->most : eps2; }
-
-int sap_gpu_lengths_short(const struct sap_gpu_lengths *l, int n, double unit)
+static int nodes_spline(const struct sap_gpu_session *s, const struct sap_gpu_lengths *l,
+                        const struct sap_gpu_nodes *nodes, const struct sap_gpu_targets *own,
+                        const struct sap_gpu_tree *frame)
 {
-    int is_short = 0;
-    if (!l->f || !(l->least * unit < SAP_TREE_SHORT)) return 0;
-    for (int i = 0; i < n && !is_short; i++) {
-        const double h = sap_tree_scaled_length(l->h[i], unit);
-        is_short = h > 0 && h < SAP_TREE_SHORT;
-    }
-    return is_short;
-}
-
-/* ---- lengths of nodes and groups ---------------------------------------------------------------- */
-
-int sap_gpu_lengths_gather(const struct sap_gpu_session *s, const struct sap_gpu_lengths *l,
-                           const struct sap_gpu_targets *to, const struct sap_gpu_buffer *given, double unit)
-{
-    return sap_launch_tree_length_gather(s, l->f, to->n, given->mem, to->address.mem, to->length.mem, unit, to->n);
-}
-
-int sap_gpu_lengths_nodes(const struct sap_gpu_session *s, const struct sap_gpu_lengths *l,
-                          const struct sap_gpu_nodes *nodes, const struct sap_gpu_targets *own,
-                          const struct sap_gpu_tree *frame)
-{
-    TRY(sap_gpu_lengths_gather(s, l, own, &l->given, frame->unit));
+    TRY(gather(s, l, own, &l->given, frame->unit));
     for (int level = nodes->levels - 1; level >= 0; level--) {
         const int from = nodes->level_first[level], to = nodes->level_first[level + 1];
         TRY(sap_launch_tree_length_nodes(s, l->f, to - from, nodes->link.mem, nodes->cell.mem, own->length.mem,
@@ -194,9 +194,62 @@ int sap_gpu_lengths_nodes(const struct sap_gpu_session *s, const struct sap_gpu_
     return SAP_DRIVER_OK;
 }
 
-int sap_gpu_lengths_groups(const struct sap_gpu_session *s, const struct sap_gpu_lengths *l,
-                           const struct sap_gpu_targets *to)
+static int groups_spline(const struct sap_gpu_session *s, const struct sap_gpu_lengths *l,
+                         const struct sap_gpu_targets *to)
 {
     return sap_launch_tree_length_groups(s, l->f, to->groups, to->length.mem, to->group_first.mem, to->longest.mem,
                                          to->heavy.mem, to->groups);
+}
+
+/* ---- Plummer's law: there are no lengths ---------------------------------------------------------- */
+
+static int nodes_plain(const struct sap_gpu_session *s, const struct sap_gpu_lengths *l,
+                       const struct sap_gpu_nodes *nodes, const struct sap_gpu_targets *own,
+                       const struct sap_gpu_tree *frame)
+{
+    (void)s;
+    (void)l;
+    (void)nodes;
+    (void)own;
+    (void)frame;
+    return SAP_DRIVER_OK;
+}
+
+static int groups_plain(const struct sap_gpu_session *s, const struct sap_gpu_lengths *l,
+                        const struct sap_gpu_targets *to)
+{
+    (void)s;
+    (void)l;
+    (void)to;
+    return SAP_DRIVER_OK;
+}
+
+static int positions_plain(struct sap_gpu_session *s, struct sap_gpu_lengths *l, struct sap_gpu_targets *to,
+                           const sapporo_column *of, double unit)
+{
+    (void)s;
+    (void)l;
+    (void)to;
+    (void)of;
+    (void)unit;
+    return SAP_DRIVER_OK;
+}
+
+/* ---- which law --------------------------------------------------------------------------------------- */
+
+int sap_gpu_lengths_new(struct sap_gpu_lengths *l, const struct sap_tree_settings *settings, int room)
+{
+    static const struct sap_gpu_law plain = {
+        .open = open_plain, .nodes = nodes_plain, .groups = groups_plain, .positions = positions_plain};
+    static const struct sap_gpu_law spline = {.lengths = 1,
+                                              .open = open_spline,
+                                              .nodes = nodes_spline,
+                                              .groups = groups_spline,
+                                              .positions = positions_spline};
+    l->law = sap_softening_lengths(settings) ? &spline : &plain;
+    l->settings = settings;
+    l->soft = sap_softening_of(settings, NULL, 0);
+    l->h = calloc((size_t)(l->law->lengths * room) + 1, sizeof *l->h);
+    l->least = INFINITY;
+    return l->h ? SAP_DRIVER_OK : SAP_DRIVER_MEMORY;
 }

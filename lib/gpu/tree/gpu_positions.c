@@ -11,7 +11,7 @@ enum { CHUNK = SAP_SESSION_CHUNK };
 int sap_gpu_positions_read(const sapporo_tree_request *r, int i, const struct sap_cube *cube, double unit, double *x)
 {
     memcpy(x, sap_column_at(&r->x, i, 3 * sizeof *x), 3 * sizeof *x);
-    if (sap_tree_is_place(cube, unit, x) && sap_tree_is_length(sap_column_double(&r->h, i), unit)) return 1;
+    if (sap_cube_is_position(cube, unit, x) && sap_cube_is_length(sap_column_double(&r->h, i), unit)) return 1;
     memcpy(x, cube->low, sizeof cube->low);
     return 0;
 }

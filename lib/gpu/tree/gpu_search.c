@@ -53,7 +53,7 @@ static int launch_search(const struct tree_search *s, int n, int fills)
     const struct sap_gpu_search *const m = s->there;
     return sap_launch_tree_search(of->session, of->f, n, m->query.mem, of->own->sorted.mem, of->own->address.mem,
                                   of->nodes->link.mem, of->nodes->next.mem, of->nodes->cell.mem, m->count.mem,
-                                  fills ? m->first.mem : m->count.mem, fills ? m->list.mem : m->count.mem, fills, n);
+                                  fills ? m->offset.mem : m->count.mem, fills ? m->list.mem : m->count.mem, fills, n);
 }
 
 /* Counts the members of each list, and computes `first` from the counts. */
@@ -83,9 +83,9 @@ static int fill_lists(struct tree_search *s)
     if (entries == 0) return SAP_DRIVER_OK;
     s->list = sap_session_host_memory(session, entries, sizeof *s->list);
     if (!s->list) return SAP_DRIVER_MEMORY;
-    TRY(sap_session_reserve(session, &m->first, (size_t)s->whole * sizeof *first));
+    TRY(sap_session_reserve(session, &m->offset, (size_t)s->whole * sizeof *first));
     TRY(sap_session_reserve(session, &m->list, entries * sizeof *s->list));
-    TRY(sap_session_copy_in(session, m->first.mem, 0, first, (size_t)s->whole * sizeof *first));
+    TRY(sap_session_copy_in(session, m->offset.mem, 0, first, (size_t)s->whole * sizeof *first));
     TRY(launch_search(s, s->whole, 1));
     TRY(sap_session_copy_out(session, s->list, m->list.mem, 0, entries * sizeof *s->list));
     return sap_session_wait(session);
@@ -124,6 +124,6 @@ void sap_gpu_search_free(const struct sap_driver *driver, struct sap_gpu_search 
 {
     sap_gpu_free(driver, &memory->query);
     sap_gpu_free(driver, &memory->count);
-    sap_gpu_free(driver, &memory->first);
+    sap_gpu_free(driver, &memory->offset);
     sap_gpu_free(driver, &memory->list);
 }

@@ -7,7 +7,7 @@
 
 /* Device memory of searches. */
 struct sap_gpu_search {
-    struct sap_gpu_buffer query, count, first, list;
+    struct sap_gpu_buffer query, count, offset, list;
 };
 
 /* What is searched for: `search` of the table. */

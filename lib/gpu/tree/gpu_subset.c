@@ -63,7 +63,8 @@ int sap_gpu_subset_active(struct sap_gpu_host_tree *t, struct sap_gpu_pass *p)
     }
     TRY(sap_gpu_active_slots(&t->active, &tree, p->request, as_given, &to->row));
     to->w.slots = n;
-    to->w.parts = n < PARTS_LEAST || t->lengths.f ? 0 : n / SAP_WALK_SELECTED + (n % SAP_WALK_SELECTED > 0);
+    to->w.parts =
+        n < PARTS_LEAST || !sap_gpu_walk_selects(&t->lengths) ? 0 : n / SAP_WALK_SELECTED + (n % SAP_WALK_SELECTED > 0);
     to->w.span = as_given ? 0 : SPAN;
     to->w.left_width = width;
     to->w.width = as_given ? width : widest(SAP_FEW_MOST, n);
@@ -88,8 +89,7 @@ int sap_gpu_subset_positions(struct sap_gpu_host_tree *t, struct sap_gpu_pass *p
     TRY(sap_gpu_positions_upload(at, &t->session, r, &t->cube, unit, &p->bad));
     TRY(sap_gpu_targets_positions(&t->session, t->f, &at->targets, &at->given, &t->frame, r->ni,
                                   t->settings.group_size));
-    if (t->lengths.f)
-        TRY(sap_gpu_lengths_of_positions(&t->session, &t->lengths, &at->targets, r->h.base ? &r->h : NULL, unit));
+    TRY(t->lengths.law->positions(&t->session, &t->lengths, &at->targets, r->h.base ? &r->h : NULL, unit));
     TRY(bound_positions(t));
     sap_gpu_subset_all(t, p);
     return SAP_DRIVER_OK;

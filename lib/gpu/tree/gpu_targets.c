@@ -128,5 +128,5 @@ int sap_gpu_targets_bound(const struct sap_gpu_session *s, const struct sap_gpu_
     const struct sap_gpu_buffer *const sizes = a ? a : &to->sorted;
     TRY(sap_launch_tree_groups(s, f, to->groups, to->sorted.mem, root->mem, to->group_first.mem, to->bound.mem,
                                to->heavy.mem, sizes->mem, to->address.mem, to->strict.mem, has_a, *frame));
-    return lengths->f ? sap_gpu_lengths_groups(s, lengths, to) : (int)SAP_DRIVER_OK;
+    return lengths->law->groups(s, lengths, to);
 }

@@ -37,7 +37,7 @@ static size_t memory(const struct sap_device_set *opaque_set, const struct sap_t
     if (device_bytes)
         *device_bytes = size * particles + nodes * each + groups * (6 * sizeof(double) + sizeof(int)) +
                         sap_primitives_scratch(n) + sap_gpu_kd_bytes(settings, n) + stops;
-    const size_t lengths = settings->softening ? sap_gpu_lengths_bytes(n, device_bytes) : 0;
+    const size_t lengths = sap_gpu_lengths_bytes(settings, n, device_bytes);
     return lengths + sizeof(struct sap_gpu_host_tree) + size * sizeof(double) + sizeof(struct sap_gpu_readback) +
            SAP_SESSION_CHUNK * 4 * sizeof(double);
 }
@@ -75,7 +75,7 @@ static int open_device(struct sap_gpu_host_tree *t)
     TRY(sap_session_open_times(s));
     TRY(sap_gpu_given_open(s, &t->given));
     t->f = t->given.f;
-    if (t->settings.softening) TRY(sap_gpu_lengths_open(s, &t->lengths, t->given.room));
+    TRY(t->lengths.law->open(s, &t->lengths, t->given.room));
     return sap_gpu_builder_open(s, &t->builder);
 }
 
@@ -97,8 +97,8 @@ static void take_settings(struct sap_gpu_host_tree *t, const struct sap_tree_set
 static int open_host(struct sap_gpu_host_tree *t, int room)
 {
     TRY(sap_gpu_given_new(&t->given, room, t->settings.gravity));
-    if (t->settings.softening) t->given.lengths = &t->lengths;
-    if (t->settings.softening) TRY(sap_gpu_lengths_new(&t->lengths, &t->settings, room));
+    t->given.lengths = &t->lengths;
+    TRY(sap_gpu_lengths_new(&t->lengths, &t->settings, room));
     return t->settings.kind == SAPPORO_TREE_KDTREE ? sap_gpu_kd_new(&t->builder.kd) : (int)SAP_DRIVER_OK;
 }
 

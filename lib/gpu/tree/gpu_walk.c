@@ -9,56 +9,126 @@ enum { IDLE_GROUPS = 2048, IDLE_BUNCHES = 1024 }; /* of launches that mostly fin
 enum { LEFT_BUNCHES = 16384 };                    /* of a launch that may find all bunches of selected particles */
 enum { PARTS_ORDERED = 1024 };                    /* fewer parts are all under way at once */
 
-/* A kernel that walks: without spline softening, or, if that is NULL, with it. */
-struct walk_kernel {
+/* A kernel that walks: with Plummer's softening, or with splines. */
+union walk_kernel {
     int (*plain)(const struct sap_gpu_session *s, const struct sap_gpu_tree_kernels *f, int groups,
                  SAP_K_tree_walk_sp(SAP_PARAMETER_M, SAP_PARAMETER_V));
     int (*spline)(const struct sap_gpu_session *s, const struct sap_gpu_spline_kernels *f, int groups,
                   SAP_K_tree_walk_spline_sp(SAP_PARAMETER_M, SAP_PARAMETER_V));
 };
 
-static int launch(const struct sap_gpu_walking *walk, const struct sap_gpu_subset *to, struct walk_kernel kernel,
-                  int groups, struct sap_gpu_walk how)
+/* What a walk does by its softening. */
+struct walk_law {
+    union walk_kernel walk, whole, wide;       /* of parts of groups; whole: of parts of full length; wide: in dp */
+    union walk_kernel selected, selected_wide; /* of parts of selected particles */
+    union walk_kernel few, large, few_wide;    /* of bunches; large: by four warps */
+    int selects;                               /* there is `selected` */
+    int (*launch)(const struct sap_gpu_walking *walk, const struct sap_gpu_subset *to, union walk_kernel kernel,
+                  int groups, struct sap_gpu_walk how);
+    int (*alone)(const struct sap_gpu_walking *walk, const struct sap_gpu_subset *to,
+                 const struct sap_gpu_buffer *sizes);
+};
+
+/* ---- Plummer's law ---- */
+
+static int launch_plain(const struct sap_gpu_walking *walk, const struct sap_gpu_subset *to, union walk_kernel kernel,
+                        int groups, struct sap_gpu_walk how)
 {
     const struct sap_gpu_built *const tree = &walk->tree;
     const struct sap_gpu_nodes *const from = walk->nodes;
     const struct sap_gpu_targets *const of = to->of;
     const struct sap_gpu_results *const r = walk->results;
-    struct sap_mem *const left = walk->lists->left.mem;
-    if (kernel.plain)
-        return kernel.plain(tree->session, tree->f, groups, walk->sorted->mem, of->sorted.mem, from->word.mem,
-                            from->source.mem, from->moments.mem, from->cell.mem, of->group_first.mem, of->group_of.mem,
-                            of->bound.mem, of->heavy.mem, to->strict->mem, to->slot->mem, to->row->mem, r->acc.mem,
-                            r->pot.mem, left, how, *tree->frame);
+    return kernel.plain(tree->session, tree->f, groups, walk->sorted->mem, of->sorted.mem, from->word.mem,
+                        from->source.mem, from->moments.mem, from->cell.mem, of->group_first.mem, of->group_of.mem,
+                        of->bound.mem, of->heavy.mem, to->strict->mem, to->slot->mem, to->row->mem, r->acc.mem,
+                        r->pot.mem, walk->lists->left.mem, how, *tree->frame);
+}
+
+static int alone_plain(const struct sap_gpu_walking *walk, const struct sap_gpu_subset *to,
+                       const struct sap_gpu_buffer *sizes)
+{
+    const struct sap_gpu_built *const tree = &walk->tree;
+    const struct sap_gpu_targets *const of = to->of;
+    const struct sap_gpu_results *const r = walk->results;
+    return (tree->frame->order > 1 ? sap_launch_tree_alone_moments : sap_launch_tree_alone_masses)(
+        tree->session, tree->f, to->w.slots, of->sorted.mem, walk->stops->stop.mem, tree->nodes->cell.mem, sizes->mem,
+        of->address.mem, to->slot->mem, to->row->mem, r->acc.mem, r->pot.mem, walk->lists->left.mem, walk->stops->n,
+        to->w, *tree->frame);
+}
+
+/* ---- the law of splines ---- */
+
+static int launch_spline(const struct sap_gpu_walking *walk, const struct sap_gpu_subset *to, union walk_kernel kernel,
+                         int groups, struct sap_gpu_walk how)
+{
+    const struct sap_gpu_built *const tree = &walk->tree;
+    const struct sap_gpu_nodes *const from = walk->nodes;
+    const struct sap_gpu_targets *const of = to->of;
+    const struct sap_gpu_results *const r = walk->results;
     return kernel.spline(tree->session, tree->lengths->f, groups, walk->sorted->mem, of->sorted.mem, from->word.mem,
                          from->source.mem, from->moments.mem, from->cell.mem, of->group_first.mem, of->group_of.mem,
                          of->bound.mem, of->heavy.mem, to->strict->mem, to->slot->mem, to->row->mem, r->acc.mem,
-                         r->pot.mem, left, tree->own->length.mem, of->length.mem, of->longest.mem, tree->lengths->mean,
-                         how, *tree->frame);
+                         r->pot.mem, walk->lists->left.mem, tree->own->length.mem, of->length.mem, of->longest.mem,
+                         tree->lengths->soft.mean, how, *tree->frame);
 }
 
-/* Returns the kernel that walks groups; wide: in dp. */
-static struct walk_kernel kernel_of_groups(const struct sap_gpu_walking *walk, const struct sap_gpu_subset *to,
-                                           int wide)
+static int alone_spline(const struct sap_gpu_walking *walk, const struct sap_gpu_subset *to,
+                        const struct sap_gpu_buffer *sizes)
 {
-    const int whole = to->w.part == SAP_WALK_THREADS * SAP_WALK_IPT;
-    if (!to->w.all_slots)
-        return (struct walk_kernel){.plain = wide ? sap_launch_tree_selected_dp : sap_launch_tree_selected_sp};
-    if (walk->tree.lengths->f)
-        return (struct walk_kernel){.spline = wide    ? sap_launch_tree_walk_spline_dp
-                                              : whole ? sap_launch_tree_walk_whole_spline_sp
-                                                      : sap_launch_tree_walk_spline_sp};
-    return (struct walk_kernel){.plain = wide    ? sap_launch_tree_walk_dp
-                                         : whole ? sap_launch_tree_walk_whole_sp
-                                                 : sap_launch_tree_walk_sp};
+    const struct sap_gpu_built *const tree = &walk->tree;
+    const struct sap_gpu_targets *const of = to->of;
+    const struct sap_gpu_results *const r = walk->results;
+    return sap_launch_tree_alone_spline(tree->session, tree->lengths->f, to->w.slots, of->sorted.mem,
+                                        walk->stops->stop.mem, tree->nodes->cell.mem, sizes->mem, of->address.mem,
+                                        to->slot->mem, to->row->mem, r->acc.mem, r->pot.mem, walk->lists->left.mem,
+                                        walk->stops->n, tree->nodes->word.mem, tree->own->length.mem, of->length.mem,
+                                        tree->lengths->soft.mean, to->w, *tree->frame);
+}
+
+/* ---- which law ---- */
+
+static const struct walk_law *law_of(const struct sap_gpu_lengths *lengths)
+{
+    static const struct walk_law law[] = {{.walk.plain = sap_launch_tree_walk_sp,
+                                           .whole.plain = sap_launch_tree_walk_whole_sp,
+                                           .wide.plain = sap_launch_tree_walk_dp,
+                                           .selected.plain = sap_launch_tree_selected_sp,
+                                           .selected_wide.plain = sap_launch_tree_selected_dp,
+                                           .few.plain = sap_launch_tree_few_sp,
+                                           .large.plain = sap_launch_tree_large_sp,
+                                           .few_wide.plain = sap_launch_tree_few_dp,
+                                           .selects = 1,
+                                           .launch = launch_plain,
+                                           .alone = alone_plain},
+                                          {.walk.spline = sap_launch_tree_walk_spline_sp,
+                                           .whole.spline = sap_launch_tree_walk_whole_spline_sp,
+                                           .wide.spline = sap_launch_tree_walk_spline_dp,
+                                           .few.spline = sap_launch_tree_few_spline_sp,
+                                           .large.spline = sap_launch_tree_few_spline_sp,
+                                           .few_wide.spline = sap_launch_tree_few_spline_dp,
+                                           .launch = launch_spline,
+                                           .alone = alone_spline}};
+    return &law[lengths->law->lengths];
+}
+
+int sap_gpu_walk_selects(const struct sap_gpu_lengths *lengths) { return law_of(lengths)->selects; }
+
+/* ---- launches ---- */
+
+/* Returns the kernel that walks groups; wide: in dp. */
+static union walk_kernel kernel_of_groups(const struct walk_law *law, const struct sap_gpu_subset *to, int wide)
+{
+    if (!to->w.all_slots) return wide ? law->selected_wide : law->selected;
+    return wide ? law->wide : to->w.part == SAP_WALK_THREADS * SAP_WALK_IPT ? law->whole : law->walk;
 }
 
 static int launch_groups(const struct sap_gpu_walking *walk, const struct sap_gpu_subset *to, int wide, int from)
 {
+    const struct walk_law *const law = law_of(walk->tree.lengths);
     struct sap_gpu_walk how = to->w;
     how.from = from;
-    return launch(walk, to, kernel_of_groups(walk, to, wide),
-                  from < 0 || from == SAP_LEFT_ORDER ? to->w.parts : (int)IDLE_GROUPS, how);
+    return law->launch(walk, to, kernel_of_groups(law, to, wide),
+                       from < 0 || from == SAP_LEFT_ORDER ? to->w.parts : (int)IDLE_GROUPS, how);
 }
 
 /* Returns the number of groups of threads that compute bunches. */
@@ -72,17 +142,18 @@ static int groups_of_few(const struct sap_gpu_subset *to, int width, int from)
 
 static int launch_few(const struct sap_gpu_walking *walk, const struct sap_gpu_subset *to, int wide, int from)
 {
+    const struct walk_law *const law = law_of(walk->tree.lengths);
     const int least = from < 0 ? to->w.width : to->w.left_width;
     struct sap_gpu_walk how = to->w;
     how.from = from;
     if (from != SAP_LEFT_BOTH) how.width = least;
     /* many bunches of one row keep a device busy with one warp each; otherwise four warps per bunch are faster */
     const int large = !wide && (least > 1 || to->w.slots <= SAP_GPU_FEW_ROWS);
-    const struct walk_kernel spline = {.spline = wide ? sap_launch_tree_few_spline_dp : sap_launch_tree_few_spline_sp};
-    const struct walk_kernel plain = {.plain = wide    ? sap_launch_tree_few_dp
-                                               : large ? sap_launch_tree_large_sp
-                                                       : sap_launch_tree_few_sp};
-    return launch(walk, to, walk->tree.lengths->f ? spline : plain, groups_of_few(to, least, from), how);
+    return law->launch(walk, to,
+                       wide    ? law->few_wide
+                       : large ? law->large
+                               : law->few,
+                       groups_of_few(to, least, from), how);
 }
 
 /* Lists the bunches of selected particles. */
@@ -130,31 +201,10 @@ static int launch_walks(const struct sap_gpu_walking *walk, const struct sap_gpu
     return launch_few(walk, to, 1, SAP_LEFT_WIDE);
 }
 
-static int launch_alone_spline(const struct sap_gpu_walking *walk, const struct sap_gpu_subset *to,
-                               const struct sap_gpu_buffer *sizes)
-{
-    const struct sap_gpu_built *const tree = &walk->tree;
-    const struct sap_gpu_targets *const of = to->of;
-    const struct sap_gpu_results *const r = walk->results;
-    return sap_launch_tree_alone_spline(tree->session, tree->lengths->f, to->w.slots, of->sorted.mem,
-                                        walk->stops->stop.mem, tree->nodes->cell.mem, sizes->mem, of->address.mem,
-                                        to->slot->mem, to->row->mem, r->acc.mem, r->pot.mem, walk->lists->left.mem,
-                                        walk->stops->n, tree->nodes->word.mem, tree->own->length.mem, of->length.mem,
-                                        tree->lengths->mean, to->w, *tree->frame);
-}
-
 static int launch_alone(const struct sap_gpu_walking *walk, const struct sap_gpu_subset *to)
 {
-    const struct sap_gpu_built *const tree = &walk->tree;
-    const struct sap_gpu_targets *const of = to->of;
-    const struct sap_gpu_results *const r = walk->results;
-    const struct sap_gpu_buffer *const sizes = to->a ? to->a : &of->sorted;
-    TRY(sap_gpu_stops_make(walk->stops, tree, walk->cells));
-    if (tree->lengths->f) return launch_alone_spline(walk, to, sizes);
-    return (tree->frame->order > 1 ? sap_launch_tree_alone_moments : sap_launch_tree_alone_masses)(
-        tree->session, tree->f, to->w.slots, of->sorted.mem, walk->stops->stop.mem, tree->nodes->cell.mem, sizes->mem,
-        of->address.mem, to->slot->mem, to->row->mem, r->acc.mem, r->pot.mem, walk->lists->left.mem, walk->stops->n,
-        to->w, *tree->frame);
+    TRY(sap_gpu_stops_make(walk->stops, &walk->tree, walk->cells));
+    return law_of(walk->tree.lengths)->alone(walk, to, to->a ? to->a : &to->of->sorted);
 }
 
 size_t sap_gpu_walk_left_words(const struct sap_gpu_walk *w)

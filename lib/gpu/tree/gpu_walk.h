@@ -36,6 +36,9 @@ struct sap_gpu_walking {
     struct sap_gpu_results *results;
 };
 
+/* Whether there are kernels in which selected particles share walks by parts. */
+int sap_gpu_walk_selects(const struct sap_gpu_lengths *lengths);
+
 /* Launches the walk of the targets, with room for its results. */
 int sap_gpu_walk_run(const struct sap_gpu_walking *walk, const struct sap_gpu_subset *to);
 
