@@ -20,6 +20,7 @@ from ._arrays import (
     scalars,
     set_column,
     shown,
+    squares,
     vectors,
 )
 from ._errors import ArgumentError
@@ -48,13 +49,13 @@ class SmallForce:
     double in every precision.
     """
 
-    x: ArrayLike
+    targets: ArrayLike
     address: ArrayLike | None = None
-    x_j: ArrayLike | None = None
-    mass_j: ScalarOrArray | None = None
-    eps2_j: ScalarOrArray | None = None
-    eps2: float = 0.0
-    eps2_i: ScalarOrArray | None = None
+    x: ArrayLike | None = None
+    mass: ScalarOrArray | None = None
+    eps: float = 0.0
+    eps_i: ScalarOrArray | None = None
+    eps_j: ScalarOrArray | None = None
     quad_j: ArrayLike | None = None
     h2_i: ScalarOrArray | None = None
     h2_j: ScalarOrArray | None = None
@@ -92,7 +93,7 @@ class BatchForce:
 
 def _fill_more(small: Any, force: SmallForce, ni: int, put: Callable[[Any, Any], None]) -> None:
     """Fills what makes a list more than monopoles."""
-    sources = force.x_j if force.address is None else force.address
+    sources = force.x if force.address is None else force.address
     least = 0 if sources is None else len(np.atleast_1d(np.asarray(sources)))
     if force.address is not None:
         least = int(np.max(np.asarray(force.address), initial=-1)) + 1
@@ -114,37 +115,37 @@ def _fill_more(small: Any, force: SmallForce, ni: int, put: Callable[[Any, Any],
 def _fill(small: Any, force: SmallForce, keep: list[Any]) -> int:
     """Fills one struct; returns its number of targets."""
     small.size = ffi.sizeof("sapporo_small_force")
-    small.eps2 = force.eps2
+    small.eps2 = float(squares(force.eps, "eps"))
 
     def put(column: Any, array: Any) -> None:
         keep.append(array)
         set_column(column, array)
 
-    x = vectors(force.x, "x")
-    small.ni = len(x)
-    put(small.x, x)
-    if force.eps2_i is not None:
-        put(small.eps2_i, scalars(force.eps2_i, "eps2_i", len(x)))
-    _fill_more(small, force, len(x), put)
+    targets = vectors(force.targets, "targets")
+    ni = small.ni = len(targets)
+    put(small.x, targets)
+    if force.eps_i is not None:
+        put(small.eps2_i, scalars(squares(force.eps_i, "eps_i"), "eps_i", ni))
+    _fill_more(small, force, ni, put)
     if force.address is not None:
-        if any(own is not None for own in (force.x_j, force.mass_j, force.eps2_j)):
+        if any(own is not None for own in (force.x, force.mass, force.eps_j)):
             raise ValueError("a small force has either address or sources of its own")
         at = indices(force.address, "address")
         keep.append(at)
         small.address, small.nj = pointer(at, "int *"), len(at)
-    elif force.x_j is None:
-        raise ValueError("a small force needs address or x_j")
+    elif force.x is None:
+        raise ValueError("a small force needs address or x")
     else:
-        x_j = vectors(force.x_j, "x_j")
-        small.nj = len(x_j)
-        put(small.x_j, x_j)
-        if force.mass_j is None and len(x_j) > 0 and force.quad_j is None and force.h2_j is None:
-            raise ArgumentError("a small force has x_j and no mass_j; mass_j=0 is for sources that exert no force")
-        if force.mass_j is not None:
-            put(small.mass_j, scalars(force.mass_j, "mass_j", len(x_j)))
-        if force.eps2_j is not None:
-            put(small.eps2_j, scalars(force.eps2_j, "eps2_j", len(x_j)))
-    return len(x)
+        x = vectors(force.x, "x")
+        small.nj = len(x)
+        put(small.x_j, x)
+        if force.mass is None and len(x) > 0 and force.quad_j is None and force.h2_j is None:
+            raise ArgumentError("a small force has x and no mass; mass=0 is for sources that exert no force")
+        if force.mass is not None:
+            put(small.mass_j, scalars(force.mass, "mass", len(x)))
+        if force.eps_j is not None:
+            put(small.eps2_j, scalars(squares(force.eps_j, "eps_j"), "eps_j", len(x)))
+    return ni
 
 
 def _fill_all(lists: Sequence[SmallForce]) -> tuple[Any, npt.NDArray[np.int64], list[Any]]:

@@ -21,6 +21,7 @@ from ._arrays import (
     scalars,
     set_column,
     shown,
+    squares,
     vectors,
 )
 from ._batch import Batch, BatchForce, SmallForce, begin_batch, compute_batch
@@ -48,7 +49,7 @@ Order = Literal[2, 4, 6, 8]
 Pairs = Literal["all", "outside"]
 Softening = Literal["plummer", "spline", "spline-mean"]
 
-DERIVATIVES = ("x", "v", "a", "jerk", "snap", "crackle", "pop", "dpop")
+DERIVATIVES = ("x", "v", "acc", "jerk", "snap", "crackle", "pop", "dpop")
 PAIRS = {"all": 0, "outside": 1}
 SOFTENINGS = {"plummer": 0, "spline": 1, "spline-mean": 2}
 
@@ -70,13 +71,13 @@ class Particles:
     """j-particles that were read back, one row each.
 
     derivative: (n, 8, 3): position, velocity, acceleration, jerk, snap, and further ones, 0 where the order has none
-    mass, time, eps2: (n,); index: (n,) of int32
+    mass, time, eps: (n,); index: (n,) of int32
     """
 
     derivative: Floats
     mass: Floats
     time: Floats
-    eps2: Floats
+    eps: Floats
     index: Ints
 
     __repr__ = shown
@@ -151,7 +152,7 @@ class Context(Owner):
             G=G,
         )
         super().__init__(options)
-        self._order = order or 4
+        self._order: Order = order or 4
         self._time = 0.0
         self._nj = 0
         self._counting = threading.Lock()
@@ -163,7 +164,7 @@ class Context(Owner):
     # ---- what was chosen
 
     @property
-    def order(self) -> int:
+    def order(self) -> Order:
         """Order of the integrator that the context serves: 2, 4, 6 or 8."""
         return self._order
 
@@ -203,19 +204,19 @@ class Context(Owner):
     def set_particles(
         self,
         x: ArrayLike,
-        *,
         mass: ScalarOrArray | None = None,
+        v: ArrayLike | None = None,
+        *,
         first: int = 0,
         address: ArrayLike | None = None,
-        v: ArrayLike | None = None,
-        a: ArrayLike | None = None,
+        acc: ArrayLike | None = None,
         jerk: ArrayLike | None = None,
         snap: ArrayLike | None = None,
         crackle: ArrayLike | None = None,
         pop: ArrayLike | None = None,
         dpop: ArrayLike | None = None,
         time: ScalarOrArray | None = None,
-        eps2: ScalarOrArray | None = None,
+        eps: ScalarOrArray | None = None,
         index: ArrayLike | None = None,
     ) -> None:
         """Stores n j-particles at the addresses first, first + 1, ... or at those of `address`.
@@ -233,10 +234,11 @@ class Context(Owner):
         n = len(derivatives["x"])
         if mass is None and n > 0:
             raise ArgumentError("set_particles: mass is missing; mass=0 is for particles that exert no force")
-        for name, value in zip(DERIVATIVES[1:], (v, a, jerk, snap, crackle, pop, dpop)):
+        for name, value in zip(DERIVATIVES[1:], (v, acc, jerk, snap, crackle, pop, dpop)):
             if value is not None:
                 derivatives[name] = vectors(value, name, n)
         columns: dict[str, Any] = {}
+        eps2 = None if eps is None else squares(eps, "eps")
         for name, value in (("mass", mass), ("time", time), ("eps2", eps2)):
             if value is not None:
                 columns[name] = scalars(value, name, n)
@@ -290,7 +292,7 @@ class Context(Owner):
         for k, number in enumerate(at.tolist()):
             to = ffi.cast("sapporo_particle *", rows.__array_interface__["data"][0] + k * rows.itemsize)
             self._check(lib.sapporo_get_particle(self._handle, number, int(predicted), to))
-        return Particles(rows["derivative"], rows["mass"], rows["time"], rows["eps2"], rows["index"])
+        return Particles(rows["derivative"], rows["mass"], rows["time"], np.sqrt(rows["eps2"]), rows["index"])
 
     def clear(self) -> None:
         """Empties all addresses."""
@@ -301,15 +303,15 @@ class Context(Owner):
 
     def begin(
         self,
-        x: ArrayLike,
+        targets: ArrayLike,
         *,
         v: ArrayLike | None = None,
-        a: ArrayLike | None = None,
+        acc: ArrayLike | None = None,
         jerk: ArrayLike | None = None,
         index: ArrayLike | None = None,
         nj: int | None = None,
-        eps2: float = 0.0,
-        eps2_i: ScalarOrArray | None = None,
+        eps: float = 0.0,
+        eps_i: ScalarOrArray | None = None,
         pairs: Pairs = "all",
         nearest: bool = False,
         lists: bool = False,
@@ -322,15 +324,16 @@ class Context(Owner):
 
         The arguments are those of force().  nearest, lists: hints that these results will be asked for.
         """
-        targets = vectors(x, "x")
-        ni = len(targets)
-        request = new("sapporo_request", ni=ni, nj=self._nj if nj is None else nj, eps2=eps2)
-        keep: list[Any] = [targets]
-        set_column(request.x, targets)
-        for name, value in (("v", v), ("a", a), ("jerk", jerk)):
+        positions = vectors(targets, "targets")
+        ni = len(positions)
+        request = new("sapporo_request", ni=ni, nj=self._nj if nj is None else nj, eps2=float(squares(eps, "eps")))
+        keep: list[Any] = [positions]
+        set_column(request.x, positions)
+        for column, name, value in ((request.v, "v", v), (request.a, "acc", acc), (request.jerk, "jerk", jerk)):
             if value is not None:
                 keep.append(vectors(value, name, ni))
-                set_column(getattr(request, name), keep[-1])
+                set_column(column, keep[-1])
+        eps2_i = None if eps_i is None else squares(eps_i, "eps_i")
         regular = new("sapporo_regular", h2_by_mass=int(h2_by_mass))
         for struct, name, value in ((request, "eps2_i", eps2_i), (request, "h2", h2), (regular, "dtr", dtr)):
             if value is not None:
@@ -353,15 +356,15 @@ class Context(Owner):
 
     def force(
         self,
-        x: ArrayLike,
+        targets: ArrayLike,
         *,
         v: ArrayLike | None = None,
-        a: ArrayLike | None = None,
+        acc: ArrayLike | None = None,
         jerk: ArrayLike | None = None,
         index: ArrayLike | None = None,
         nj: int | None = None,
-        eps2: float = 0.0,
-        eps2_i: ScalarOrArray | None = None,
+        eps: float = 0.0,
+        eps_i: ScalarOrArray | None = None,
         pairs: Pairs = "all",
         nearest: bool = False,
         lists: bool = False,
@@ -394,14 +397,14 @@ class Context(Owner):
         absent.  Other Python threads run meanwhile.
         """
         with self.begin(
-            x,
+            targets,
             v=v,
-            a=a,
+            acc=acc,
             jerk=jerk,
             index=index,
             nj=nj,
-            eps2=eps2,
-            eps2_i=eps2_i,
+            eps=eps,
+            eps_i=eps_i,
             pairs=pairs,
             nearest=nearest,
             lists=lists,
@@ -414,10 +417,10 @@ class Context(Owner):
 
     def neighbour_force(
         self,
-        address: ArrayLike,
-        lists: NeighbourLists | Sequence[ArrayLike],
+        active: ArrayLike,
+        neighbours: NeighbourLists | Sequence[ArrayLike],
         *,
-        eps2: float = 0.0,
+        eps: float = 0.0,
         nearest: bool = False,
         out: Out = None,
     ) -> Force:
@@ -430,14 +433,14 @@ class Context(Owner):
         Positions and velocities of targets and sources are predicted to `time`.  Rows of targets that are not finite or
         empty are NaN, with PartialWarning.
         """
-        at = indices(address, "address")
-        named = lists if isinstance(lists, NeighbourLists) else NeighbourLists.of(lists)
+        at = indices(active, "active")
+        named = neighbours if isinstance(neighbours, NeighbourLists) else NeighbourLists.of(neighbours)
         if len(named) != len(at):
             raise ValueError(f"{len(named)} lists for {len(at)} targets")
         entries = np.ascontiguousarray(named.entries, dtype=np.int32)
         starts = (entries.__array_interface__["data"][0] + 4 * named.first[:-1]).astype(np.uintp)
         lengths = np.ascontiguousarray(named.lengths, dtype=np.int32)
-        request = new("sapporo_neighbour_request", ni=len(at), eps2=eps2)
+        request = new("sapporo_neighbour_request", ni=len(at), eps2=float(squares(eps, "eps")))
         request.address = pointer(at, "int *")
         request.list = pointer(starts, "int **")
         request.length = pointer(lengths, "int *")
@@ -446,23 +449,23 @@ class Context(Owner):
         warn_if_partial(status == lib.SAPPORO_PARTIAL)
         return Force(rows, status == lib.SAPPORO_PARTIAL)
 
-    def force_batch(self, lists: Sequence[SmallForce]) -> BatchForce:
+    def force_batch(self, forces: Sequence[SmallForce]) -> BatchForce:
         """Many small independent forces in one call (order 2): acceleration and potential of each.
 
         Raises ArgumentError before anything is computed if an argument is bad.  Warns with PartialWarning if
         i-particles are not finite.
         """
-        forces, status = compute_batch(self._handle, lists)
+        found, status = compute_batch(self._handle, forces)
         self._check(status)
         warn_if_partial(status == lib.SAPPORO_PARTIAL)
-        return forces
+        return found
 
-    def begin_batch(self, lists: Sequence[SmallForce]) -> Batch:
+    def begin_batch(self, forces: Sequence[SmallForce]) -> Batch:
         """Begins a batch of small forces, as of force_batch; Batch.result() waits for it.
 
         All arrays are copied before this returns, and several batches may be under way.  The CPU engine computes here.
         """
-        return begin_batch(self, self._handle, lists)
+        return begin_batch(self, self._handle, forces)
 
     def keep_addresses(self, address: npt.NDArray[np.int32] | None) -> None:
         """Announces addresses that several calls of force_batch will name by views of this array; None: none any more.

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal, cast
 
 from ._library import BACKENDS, Backend, ffi, lib, new, text_of, word_of
+
+Audience = Literal["users", "tests", "others"]
 
 AUDIENCES = {"users": 0, "tests": 1, "others": 2}
 
@@ -17,7 +20,7 @@ class Device:
     units: cores or multiprocessors; memory: bytes, 0 if unknown; has_fp64: double precision in hardware
     """
 
-    backend: str
+    backend: Backend
     number: int
     name: str
     detail: str
@@ -35,7 +38,7 @@ class Variable:
     """
 
     name: str
-    audience: str
+    audience: Audience
     type: str
     values: str
     default: str
@@ -63,7 +66,7 @@ def devices(backend: Backend | None = None) -> list[Device]:
         for k in range(lib.sapporo_device_count(number)):
             d = new("sapporo_device")
             if lib.sapporo_device_describe(number, k, d) >= 0:
-                kind = word_of(d.backend, BACKENDS)
+                kind = cast(Backend, word_of(d.backend, BACKENDS))
                 texts = text_of(d.name), text_of(d.detail)
                 found.append(Device(kind, d.number, *texts, d.units, d.memory, bool(d.has_fp64)))
     return found
@@ -77,4 +80,4 @@ def variables() -> list[Variable]:
         if lib.sapporo_variable_describe(len(found), v) < 0:
             return found
         texts = (text_of(t) for t in (v.type, v.values, v.usual, v.about))
-        found.append(Variable(text_of(v.name), word_of(v.audience, AUDIENCES), *texts))
+        found.append(Variable(text_of(v.name), cast(Audience, word_of(v.audience, AUDIENCES)), *texts))

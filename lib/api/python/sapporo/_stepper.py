@@ -194,11 +194,11 @@ class Stepper(Owner):
         rebuild: int = 0,
         fields: Sequence[Field] = (),
         landing: bool = False,
-        eps2: float = 0.0,
+        eps: float = 0.0,
         kind: Kind | None = None,
         mac: Mac | None = None,
         accuracy: float | None = None,
-        order: Multipoles = 2,
+        multipoles: Multipoles = 2,
         leaf_size: int = 0,
         group_size: int = 0,
         group_extent: float = 0.0,
@@ -217,8 +217,8 @@ class Stepper(Owner):
             kind=kind,
             mac=mac,
             accuracy=accuracy,
-            order=order,
-            eps2=eps2,
+            multipoles=multipoles,
+            eps=eps,
             leaf_size=leaf_size,
             group_size=group_size,
             group_extent=group_extent,
@@ -263,7 +263,7 @@ class Stepper(Owner):
         """The time of the last complete step; NaN without particles."""
         return float(lib.sapporo_stepper_get_time(self._handle))
 
-    def set(self, x: Any, v: Any, mass: Any, *, label: ArrayLike | None = None, time: float = 0.0) -> None:
+    def set(self, x: Any, mass: Any, v: Any, *, label: ArrayLike | None = None, time: float = 0.0) -> None:
         """Takes all particles, by copy, and computes the first forces.
 
         x, v: (n, 3); mass: (n,), in host memory also one number.  All three in host memory or, for a stepper on a CUDA

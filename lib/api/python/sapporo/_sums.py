@@ -16,9 +16,7 @@ from ._errors import ArgumentError
 from ._info import devices
 from ._job import Force
 from ._library import Backend, Precision
-from ._tree import Tree
-
-Sum = Literal["acc", "pot"]
+from ._tree import Sum, Tree
 
 # Pairs up to which a direct sum is faster than a tree (docs/choose-tree.md): those of 4,096 particles on one core with
 # AVX-512, and of 32,768 particles on an H200.
@@ -97,15 +95,15 @@ def direct(how: How, x: Any, mass: Any, at: Any = None, v: Any = None, at_v: Any
 def _direct(context: Context, how: How, x: Any, mass: Any, at: Any, v: Any = None, at_v: Any = None) -> Force:
     context.set_particles(x, mass=mass, v=v)
     if at is not None:
-        return context.force(at, v=at_v, eps2=how.eps**2)
-    return context.force(x, v=at_v, index=np.arange(len(x)), eps2=how.eps**2)
+        return context.force(at, v=at_v, eps=how.eps)
+    return context.force(x, v=at_v, index=np.arange(len(x)), eps=how.eps)
 
 
 def _by_tree(how: How, name: Sum, x: Any, mass: Any, at: Any) -> Any:
-    with Tree(len(x), mac=how.mac or "acceleration", accuracy=how.accuracy, eps2=how.eps**2, **how.device) as tree:  # type: ignore[arg-type]
+    with Tree(len(x), mac=how.mac or "acceleration", accuracy=how.accuracy, eps=how.eps, **how.device) as tree:  # type: ignore[arg-type]
         tree.set(x, mass)
         tree.build()
-        return getattr(tree.force(x=at, acc=name == "acc", pot=name == "pot"), name)
+        return getattr(tree.force(targets=at, want=[name]), name)
 
 
 def on_host(how: How, name: Sum, x: Any, mass: Any, at: Any = None) -> Floats:
@@ -134,10 +132,10 @@ def is_tree_on_device(how: How, n: int, targets: Any) -> bool:
 def tree_on_device(how: How, name: Sum, x: Any, mass: Any, out: Any, device: int) -> None:
     """The sum of contiguous arrays of float64 in the memory of a CUDA device, written to `out`."""
     options = dict(how.device, backend="cuda", devices=[device])
-    with Tree(len(x), mac=how.mac or "acceleration", accuracy=how.accuracy, eps2=how.eps**2, **options) as tree:  # type: ignore[arg-type]
+    with Tree(len(x), mac=how.mac or "acceleration", accuracy=how.accuracy, eps=how.eps, **options) as tree:  # type: ignore[arg-type]
         tree.set(x, mass)
         tree.build()
-        tree.force(acc=name == "acc", pot=name == "pot", out={name: out})
+        tree.force(want=[name], out={name: out})
 
 
 def check_shapes(x: Any, mass: Any, at: Any) -> tuple[int, ...]:

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from ._arrays import ArrayLike, ScalarOrArray, indices, pointer, result_array, scalars, set_column, vectors
+from ._arrays import ArrayLike, ScalarOrArray, indices, pointer, result_array, scalars, set_column, squares, vectors
 from ._context import SOFTENINGS, Memory, Softening
 from ._device import DeviceArray, all_in_device, complete, require
 from ._errors import ArgumentError
-from ._job import Force, NeighbourLists, Out, warn_if_empty, warn_if_partial
+from ._job import SUMS, Force, NeighbourLists, Out, warn_if_empty, warn_if_partial
 from ._library import (
     Backend,
     Calls,
@@ -30,8 +31,10 @@ from ._library import (
 Kind = Literal["octree", "kdtree"]
 Mac = Literal["opening", "multipole", "acceleration"]
 Multipoles = Literal[1, 2]
+Sum = Literal["acc", "pot"]
 
 KINDS = {"octree": 1, "kdtree": 2}
+COLUMNS = {"acc_size": "a", "eps": "h"}  # names of sapporo_tree_particles
 CRITERIA = words_of("sapporo_tree_mac", "SAPPORO_MAC_")
 
 
@@ -45,14 +48,22 @@ class Seconds(NamedTuple):
 
 
 def tree_options(
-    keep: list[Any], *, kind: Kind | None, mac: Mac | None, accuracy: float | None, device: dict[str, Any], **sizes: Any
+    keep: list[Any],
+    *,
+    kind: Kind | None,
+    mac: Mac | None,
+    accuracy: float | None,
+    multipoles: Multipoles,
+    eps: float,
+    device: dict[str, Any],
+    **sizes: Any,
 ) -> Any:
     """The options of a tree, for trees and steppers.
 
     device: precision, backend and the other options of set_device_options; sizes: the other members by name; keep: what
     must live as long as the options are used
     """
-    options = new("sapporo_tree_options", **sizes)
+    options = new("sapporo_tree_options", order=multipoles, eps2=float(squares(eps, "eps")), **sizes)
     options.kind, options.mac = choose("kind", kind, KINDS), choose("mac", mac, CRITERIA)
     if accuracy is not None:
         if not accuracy > 0:
@@ -128,8 +139,8 @@ class Tree(Owner):
         kind: Kind | None = None,
         mac: Mac | None = None,
         accuracy: float | None = None,
-        order: Multipoles = 2,
-        eps2: float = 0.0,
+        multipoles: Multipoles = 2,
+        eps: float = 0.0,
         softening: Softening = "plummer",
         leaf_size: int = 0,
         group_size: int = 0,
@@ -149,8 +160,8 @@ class Tree(Owner):
             kind=kind,
             mac=mac,
             accuracy=accuracy,
-            order=order,
-            eps2=eps2,
+            multipoles=multipoles,
+            eps=eps,
             leaf_size=leaf_size,
             group_size=group_size,
             group_extent=group_extent,
@@ -183,7 +194,7 @@ class Tree(Owner):
 
     # ---- particles
 
-    def set(self, x: Any, mass: Any = None, a: Any = None, h: Any = None) -> None:
+    def set(self, x: Any, mass: Any = None, *, acc_size: Any = None, eps: Any = None) -> None:
         """Takes all particles, by copy.  The tree stays as it is until the next build or refresh.
 
         x: (n, 3): positions
@@ -193,7 +204,7 @@ class Tree(Owner):
 
         Raises NotFiniteError, which names the first particle that is NaN or infinite; then nothing was taken.
         """
-        given = {"x": x, "mass": mass, "a": a, "h": h}
+        given = {"x": x, "mass": mass, "acc_size": acc_size, "eps": eps}
         given = {name: value for name, value in given.items() if value is not None}
         columns = all_in_device(given)
         particles = new("sapporo_tree_particles")
@@ -205,13 +216,13 @@ class Tree(Owner):
             set_column(particles.x, positions)
             for name in given.keys() - {"x"}:
                 keep.append(scalars(given[name], name, particles.n))
-                set_column(getattr(particles, name), keep[-1])
+                set_column(getattr(particles, COLUMNS.get(name, name)), keep[-1])
         else:
             particles.n = columns["x"].shape[0] if columns["x"].shape else 0
             particles.memory = lib.SAPPORO_MEMORY_DEVICE
             for name, array in columns.items():
                 require(array, name, (None, 3) if name == "x" else (particles.n,), np.float64)
-                getattr(particles, name).base = ffi.cast("void *", array.address)
+                getattr(particles, COLUMNS.get(name, name)).base = ffi.cast("void *", array.address)
             complete(columns, self.backend)
         self._check(lib.sapporo_tree_set(self._handle, particles))
         self._given = int(particles.n)
@@ -252,10 +263,9 @@ class Tree(Owner):
         self,
         active: Any = None,
         *,
-        x: ArrayLike | None = None,
-        h: ScalarOrArray | None = None,
-        acc: bool = True,
-        pot: bool = True,
+        targets: ArrayLike | None = None,
+        eps: ScalarOrArray | None = None,
+        want: Sequence[Sum] = ("acc", "pot"),
         out: Out = None,
     ) -> Force:
         """Acceleration and potential of the tree as it was built or refreshed last.
@@ -271,14 +281,16 @@ class Tree(Owner):
         Warns with PartialWarning if positions are not finite or too far away; their rows are NaN.  Warns with
         EmptyWarning if the tree has no particles.  Raises ArgumentError if they were set without masses.
         """
-        if x is not None and active is not None:
-            raise ValueError("either active or x may be given")
-        if h is not None and x is None:
-            raise ValueError("h without x: particles of the tree have their own lengths")
+        if targets is not None and active is not None:
+            raise ValueError("either active or targets may be given")
+        if eps is not None and targets is None:
+            raise ValueError("eps without targets: particles of the tree have their own lengths")
         if self._built > 0 and not self._has_masses:
             raise ArgumentError("the particles were set without mass; mass=0 is for particles that exert no force")
-        warn_if_empty(self._built == 0 and x is not None and not self.closed, "the tree")
-        names = [name for name, wanted in (("acc", acc), ("pot", pot)) if wanted]
+        warn_if_empty(self._built == 0 and targets is not None and not self.closed, "the tree")
+        names = [name for name in SUMS[2] if name in want]
+        if set(want) - set(names) or isinstance(want, str):
+            raise ValueError(f"want is {want!r}; it may hold {', '.join(map(repr, SUMS[2]))}")
         for name in out or {}:
             if name not in names:
                 raise ValueError(f"out has {name!r}; this force has {', '.join(names)}")
@@ -286,21 +298,21 @@ class Tree(Owner):
         arrays = all_in_device(given)
         request = new("sapporo_tree_request")
         if arrays is None:
-            return self._force_on_host(request, active, x, h, names, out or {})
-        if x is not None:
-            raise TypeError("x must be in host memory, and out, too")
+            return self._force_on_host(request, active, targets, eps, names, out or {})
+        if targets is not None:
+            raise TypeError("targets must be in host memory, and out, too")
         missing = [name for name in names if name not in arrays]
         if missing:
             raise TypeError(f"active is in device memory, so out must hold arrays for {' and '.join(missing)}")
         return self._force_on_device(request, arrays, names, given)
 
-    def _force_on_host(self, request: Any, active: Any, x: Any, h: Any, names: list[str], out: Any) -> Force:
+    def _force_on_host(self, request: Any, active: Any, targets: Any, eps: Any, names: list[str], out: Any) -> Force:
         keep: list[Any] = []
-        if x is not None:
-            keep.append(vectors(x, "x"))
+        if targets is not None:
+            keep.append(vectors(targets, "targets"))
             set_column(request.x, keep[0])
-            if h is not None:
-                keep.append(scalars(h, "h", len(keep[0])))
+            if eps is not None:
+                keep.append(scalars(eps, "eps", len(keep[0])))
                 set_column(request.h, keep[1])
         elif active is not None:
             keep.append(indices(active, "active"))
@@ -330,13 +342,13 @@ class Tree(Owner):
         warn_if_partial(status == lib.SAPPORO_PARTIAL)
         return Force(rows, status == lib.SAPPORO_PARTIAL)
 
-    def neighbours(self, x: ArrayLike, h: ScalarOrArray) -> NeighbourLists:
+    def neighbours(self, targets: ArrayLike, radius: ScalarOrArray) -> NeighbourLists:
         """Particles within a radius of any positions: those with |r|^2 < h^2, by address, ascending.
 
         x: (ni, 3): positions; h: (ni,) or one number: radius, >= 0, also infinite.  In host memory.
         """
-        positions = vectors(x, "x")
-        radii = scalars(h, "h", len(positions))
+        positions = vectors(targets, "targets")
+        radii = scalars(radius, "radius", len(positions))
         at, within = new_column(positions), new_column(radii)
         first = np.zeros(len(positions) + 1, dtype=np.int64)
         entries = np.empty(64 * len(positions), dtype=np.int32)

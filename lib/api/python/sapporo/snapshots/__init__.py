@@ -131,8 +131,7 @@ def write(path: str | os.PathLike[str], snapshot: Snapshot, *, format: Format | 
 
     Example:
         >>> import numpy as np, sapporo
-        >>> x, v = np.eye(3), np.zeros((3, 3))
-        >>> sapporo.snapshots.write(folder / "three.tipsy", sapporo.snapshots.Snapshot(x, v, 0.5))
+        >>> sapporo.snapshots.write(folder / "three.tipsy", sapporo.snapshots.Snapshot(np.eye(3), 0.5))
         >>> sapporo.snapshots.read(folder / "three.tipsy").mass
         array([0.5, 0.5, 0.5])
     """

@@ -114,7 +114,7 @@ def _snapshot(whole: _Set, units: Units | None) -> Snapshot:
     if missing:
         raise ValueError(f"the particles have no {', no '.join(missing)}")
     others = {name: _array(particles, tag, (n,)) for name, tag in (("id", "Key"), ("eps", "Eps"), ("pot", "Potential"))}
-    return Snapshot(x, v, mass, time=float(parameters.get("Time", 0.0)), units=units, G=1.0, **others)
+    return Snapshot(x, mass, v, time=float(parameters.get("Time", 0.0)), units=units, G=1.0, **others)
 
 
 def read(file: BinaryIO, units: Units | None, frame: int) -> Snapshot:

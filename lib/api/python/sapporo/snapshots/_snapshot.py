@@ -20,8 +20,8 @@ class Snapshot:
 
     Args:
         x: (n, 3): positions.
-        v: (n, 3) or one vector of zeros by 0: velocities.
         mass: (n,) or one number: masses.
+        v: (n, 3): velocities; absent: 0.
         id: (n,) of whole numbers; absent: 1 to n.
         time: the time.
         units: Units, or their words, such as "msun,pc,km/s"; absent: unknown, or N-body units.
@@ -48,15 +48,15 @@ class Snapshot:
 
     Example:
         >>> import sapporo
-        >>> sapporo.snapshots.Snapshot([[0.0, 0, 0], [1, 0, 0]], 0, [1.0, 2.0], units="msun,pc,km/s")
+        >>> sapporo.snapshots.Snapshot([[0.0, 0, 0], [1, 0, 0]], [1.0, 2.0], units="msun,pc,km/s")
         <sapporo.snapshots.Snapshot: n 2, time 0, units 1 Msun, 1 pc, 1 km/s, 0.9777922217 Myr>
     """
 
     def __init__(
         self,
         x: ArrayLike,
-        v: ArrayLike,
         mass: ScalarOrArray,
+        v: ArrayLike | None = None,
         *,
         id: ArrayLike | None = None,
         time: float = 0.0,
@@ -69,7 +69,7 @@ class Snapshot:
         """Takes arrays."""
         self.x: Floats = vectors(x, "x")
         n = len(self.x)
-        self.v: Floats = np.zeros((n, 3)) if np.ndim(v) == 0 and not np.any(np.asarray(v)) else vectors(v, "v", n)
+        self.v: Floats = np.zeros((n, 3)) if v is None else vectors(v, "v", n)
         self.mass: Floats = scalars(mass, "mass", n)
         self.id: Longs = np.arange(1, n + 1) if id is None else scalars(id, "id", n, np.int64)
         self.type: Longs = scalars(type, "type", n, np.int64)
@@ -107,8 +107,8 @@ class Snapshot:
         """All numbers multiplied by the factors of their dimensions."""
         return Snapshot(
             self.x * length,
-            self.v * velocity,
             self.mass * mass,
+            self.v * velocity,
             id=self.id,
             time=self.time * length / velocity,
             units=units,
@@ -132,7 +132,7 @@ class Snapshot:
 
         Example:
             >>> import sapporo
-            >>> one = sapporo.snapshots.Snapshot([[1.0, 0, 0]], 0, 1.0, units="msun,kpc,km/s")
+            >>> one = sapporo.snapshots.Snapshot([[1.0, 0, 0]], 1.0, units="msun,kpc,km/s")
             >>> float(one.to("msun,pc,km/s").x[0, 0].round(9))
             1000.0
         """
@@ -152,7 +152,7 @@ class Snapshot:
 
         Example:
             >>> import sapporo
-            >>> one = sapporo.snapshots.Snapshot([[1.0, 0, 0]], [[2.0, 0, 0]], 1.0, G=4.0)
+            >>> one = sapporo.snapshots.Snapshot([[1.0, 0, 0]], 1.0, [[2.0, 0, 0]], G=4.0)
             >>> one.with_G_1().v[0, 0]
             np.float64(1.0)
         """

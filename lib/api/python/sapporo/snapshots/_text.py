@@ -114,7 +114,7 @@ def read(file: BinaryIO, units: Units | None) -> Snapshot:
     table = _table(text, head)
     x, v = (np.stack([table[name] for name in names], axis=1) for names in (COLUMNS[2:5], COLUMNS[5:8]))
     others = {name: table[name] for name in ("id", *_OTHERS) if name in table}
-    return Snapshot(x, v, table["mass"], time=head.time, units=one_of(known, units), G=head.G, **others)
+    return Snapshot(x, table["mass"], v, time=head.time, units=one_of(known, units), G=head.G, **others)
 
 
 def write(file: BinaryIO, snapshot: Snapshot, csv: bool) -> None:
