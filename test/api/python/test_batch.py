@@ -26,7 +26,9 @@ def test_lists_with_addresses_and_with_sources_of_their_own(tree_code):
         if k % 2:
             lists.append(sapporo.SmallForce(targets, address=at, eps=np.sqrt(eps2)))
         else:
-            lists.append(sapporo.SmallForce(targets, x=x[at], mass=mass[at], eps_j=0.1, eps=np.sqrt(eps2), eps_i=np.sqrt(0.02)))
+            lists.append(
+                sapporo.SmallForce(targets, x=x[at], mass=mass[at], eps_j=0.1, eps=np.sqrt(eps2), eps_i=np.sqrt(0.02))
+            )
             eps2 += 0.03
         right.append(forces([x[at]], mass[at], [targets], eps2))
     batch = context.force_batch(lists)

@@ -35,18 +35,27 @@ if TYPE_CHECKING:
 class SmallForce:
     """One force of Context.force_batch: ni targets on which nj sources act.
 
-    x: (ni, 3): positions of the targets
-    address: (nj,) of whole numbers: addresses of the sources in the context; or own sources instead:
-    x_j, mass_j, eps2_j: (nj, 3); (nj,) or one number: position, mass, squared softening of each own source. mass_j must
-        be given, unless there are quad_j or h2_j: sources without mass exert no force
-    eps2: squared softening length, common
-    eps2_i: (ni,) or one number: squared softening of each target, added to eps2
-    quad_j: (nj, 6): second moments of each source: sums of m x x, m y y, m z z, m x y, m x z, m y z, trace not removed
-    h2_i, h2_j: (ni,), (nj,) or one number: squared radii of targets and sources, for counts of neighbours
-    floor2: squared floor of the softened distance
+    A batch that has quad_j, h2_i, h2_j or floor2 is computed in double in every precision.
 
-    With addresses, quad_j and h2_j have a row per address.  A batch that has one of the last four is computed in
-    double in every precision.
+    Args:
+        targets: (ni, 3): positions of the targets.
+        address: (nj,) of whole numbers: addresses of the sources in the context; or own sources instead:
+        x: (nj, 3): positions of own sources.
+        mass: (nj,) or one number: masses of own sources, which must be given, unless there are quad_j or h2_j.
+        eps: softening length, common.
+        eps_i: (ni,) or one number: softening length of each target; its square is added to that of `eps`.
+        eps_j: (nj,) or one number: softening length of each own source.
+        quad_j: (nj, 6): second moments of each source: sums of m x x, m y y, m z z, m x y, m x z, m y z, trace not
+            removed; with addresses a row per address.
+        h2_i, h2_j: (ni,), (nj,) or one number: squared radii of targets and sources, for counts of neighbours; with
+            addresses h2_j has an element per address.
+        floor2: squared floor of the softened distance.
+
+    Example:
+        >>> small = sapporo.SmallForce([[0.0, 0, 0]], x=[[2.0, 0, 0]], mass=4.0)
+        >>> with sapporo.Context(order=2) as context:
+        ...     context.force_batch([small, small]).acc[:, 0]
+        array([1., 1.])
     """
 
     targets: ArrayLike
@@ -66,10 +75,21 @@ class SmallForce:
 
 @dataclass(frozen=True, repr=False)
 class BatchForce:
-    """Results of a batch: rows of all lists, one list behind the other.
+    """Results of a batch: rows of all forces, one force behind the other.
 
-    acc: (rows, 3); pot: (rows,); first: row at which each list begins, and one behind the last row
-    count: (rows,) of int32: sources within the larger of both radii; None where no list has radii
+    Attributes:
+        acc: (rows, 3): accelerations.
+        pot: (rows,): potentials.
+        first: row at which each force begins, and one behind the last row.
+        count: (rows,) of int32: sources within the larger of both radii; None where no force has radii.
+
+    Example:
+        >>> small = [sapporo.SmallForce(np.zeros((n, 3)), x=[[2.0, 0, 0]], mass=4.0) for n in (1, 2)]
+        >>> with sapporo.Context(order=2) as context:
+        ...     forces = context.force_batch(small)
+        >>> acc, pot = forces[1]
+        >>> forces.first.tolist(), pot
+        ([0, 1, 3], array([-2., -2.]))
     """
 
     acc: Floats
@@ -194,7 +214,16 @@ def begin_batch(context: Context, handle: Any, lists: Sequence[SmallForce]) -> B
 
 
 class Batch(Handle):
-    """A batch of small forces under way (Context.begin_batch).  Closing it frees it; closing its context does, too."""
+    """A batch of small forces under way (Context.begin_batch).
+
+    Closing it frees it; closing its context does, too.
+
+    Example:
+        >>> small = sapporo.SmallForce([[0.0, 0, 0]], x=[[2.0, 0, 0]], mass=4.0)
+        >>> with sapporo.Context(order=2) as context, context.begin_batch([small]) as batch:
+        ...     batch.result().pot
+        array([-2.])
+    """
 
     def __init__(self, context: Context, handle: Any, first: npt.NDArray[np.int64], counts: bool) -> None:
         """Takes over a batch that has begun; made by Context.begin_batch."""
@@ -212,7 +241,14 @@ class Batch(Handle):
         return bool(lib.sapporo_force_batch_done(self._handle))
 
     def result(self) -> BatchForce:
-        """Waits for the batch and returns its forces.  May be repeated."""
+        """Waits for the batch.  May be repeated.
+
+        Returns:
+            The forces.
+
+        Raises:
+            SapporoError: the batch or its context is closed, or a device failed.
+        """
         results, forces = _results(self._first, self._counts)
         ni = np.diff(self._first).astype(np.int32)
         status = lib.sapporo_force_batch_end(self._handle, len(ni), pointer(ni, "int *"), results)

@@ -16,8 +16,16 @@ AUDIENCES = {"users": 0, "tests": 1, "others": 2}
 class Device:
     """A device.
 
-    backend, number: how options name it; name, detail: what it is, and why it cannot be used if it cannot
-    units: cores or multiprocessors; memory: bytes, 0 if unknown; has_fp64: double precision in hardware
+    Attributes:
+        backend, number: how options name it.
+        name, detail: what it is, and why it cannot be used if it cannot.
+        units: cores or multiprocessors.
+        memory: bytes, 0 if unknown.
+        has_fp64: double precision in hardware.
+
+    Example:
+        >>> sapporo.devices("cpu")[0].backend
+        'cpu'
     """
 
     backend: Backend
@@ -33,8 +41,15 @@ class Device:
 class Variable:
     """A variable of the environment that the library reads.
 
-    audience: who sets it: "users", "tests" or "others", such as MPI launchers
-    values, default: what it may be, and what an absent one means; about: what it is for
+    Attributes:
+        name: its name.
+        audience: who sets it: "users", "tests" or "others", such as MPI launchers.
+        type, values, default: what it may be, and what an absent one means.
+        about: what it is for.
+
+    Example:
+        >>> [v.audience for v in sapporo.variables() if v.name == "SAPPORO_PRECISION"]
+        ['users']
     """
 
     name: str
@@ -46,17 +61,47 @@ class Variable:
 
 
 def version() -> str:
-    """Version of the library, such as "0.1.0"."""
+    """Version of the library.
+
+    Returns:
+        The version, such as "0.1.0".
+
+    Example:
+        >>> sapporo.version() == sapporo.__version__
+        True
+    """
     return text_of(lib.sapporo_version())
 
 
 def arith_version() -> int:
-    """Version of the arithmetic: results of one kind of engine have the same bits as long as it is the same."""
+    """Version of the arithmetic.
+
+    Returns:
+        A number: results of one kind of engine have the same bits as long as it is the same.
+
+    Example:
+        >>> sapporo.arith_version() >= 16
+        True
+    """
     return int(lib.sapporo_arith_version())
 
 
 def devices(backend: Backend | None = None) -> list[Device]:
-    """The devices of a backend ("cuda", "opencl", "cpu"), or of all.  An absent backend has none."""
+    """The devices of a backend, or of all.
+
+    Args:
+        backend: "cuda", "opencl", "cpu"; absent or "auto": all.
+
+    Returns:
+        The devices.  An absent backend has none.
+
+    Raises:
+        ValueError: the backend is unknown.
+
+    Example:
+        >>> len(sapporo.devices("cpu"))
+        1
+    """
     from ._library import choose
 
     names = [name for name in BACKENDS if name != "auto"] if backend in (None, "auto") else [str(backend)]
@@ -73,7 +118,15 @@ def devices(backend: Backend | None = None) -> list[Device]:
 
 
 def variables() -> list[Variable]:
-    """The variables of the environment that the library reads when a context or a tree is opened."""
+    """The variables of the environment that the library reads when a context or a tree is opened.
+
+    Returns:
+        The variables.
+
+    Example:
+        >>> "SAPPORO_BACKEND" in [v.name for v in sapporo.variables()]
+        True
+    """
     found: list[Variable] = []
     while True:
         v = ffi.new("sapporo_variable *", {"size": ffi.sizeof("sapporo_variable")})

@@ -39,7 +39,21 @@ CRITERIA = words_of("sapporo_tree_mac", "SAPPORO_MAC_")
 
 
 class Seconds(NamedTuple):
-    """Time of the phases: of the last build or refresh, and, for `walk`, of the last force."""
+    """Seconds of the phases: of the last build or refresh, and, for `walk`, of the last force.
+
+    Attributes:
+        sort: sorting of the particles.
+        link: making of the cells.
+        moments: moments of the cells.
+        walk: the force.
+
+    Example:
+        >>> with sapporo.Tree(2) as tree:
+        ...     tree.set([[0.0, 0, 0], [1, 0, 0]], 1.0)
+        ...     tree.build()
+        ...     tree.statistics().seconds.sort >= 0
+        True
+    """
 
     sort: float
     link: float
@@ -77,11 +91,24 @@ def tree_options(
 class TreeStatistics:
     """What a tree is and did.
 
-    n: particles of the tree as built; depth: level of the deepest cell; largest_leaf: its particles
-    wide_groups: groups that take double precision whatever was asked for
-    rows, particle_particle, particle_cell: rows and interactions of the last force
-    first_interactions: per row, of the first force on at least half of the particles after the last build; 0: none yet
-    group_extent: the limit of the present groups; 0: none
+    Attributes:
+        n, cells, leaves, groups: particles of the tree as built, and its parts.
+        largest_leaf: particles of the largest leaf.
+        depth: level of the deepest cell.
+        wide_groups: groups that take double precision whatever was asked for.
+        rows, particle_particle, particle_cell: rows and interactions of the last force.
+        seconds: times of the phases.
+        host_bytes, device_bytes: memory.
+        first_interactions: per row, of the first force on at least half of the particles after the last build; 0: none
+            yet.
+        group_extent: the limit of the present groups; 0: none.
+
+    Example:
+        >>> with sapporo.Tree(2) as tree:
+        ...     tree.set([[0.0, 0, 0], [1, 0, 0]], 1.0)
+        ...     tree.build()
+        ...     tree.statistics().n
+        2
     """
 
     n: int
@@ -107,20 +134,33 @@ class Tree(Owner):
     The order of calls is set, build, then any number of force, neighbours and statistics; after the particles have
     moved, set and refresh, or set and build.
 
-    kind: "octree", "kdtree"; None: octree
-    mac: multipole acceptance criterion: "opening", "multipole" or "acceleration"; None: opening
-    accuracy: number of that criterion, smaller is more accurate; None: 0.7, 0.1 or 0.01, by criterion
-    order: of multipoles: 1 (masses) or 2 (default; second moments, too)
-    eps2: squared softening length; with a spline, of particles and positions that have no length of their own
-    softening: "plummer", or "spline": cubic spline of the larger of both lengths, or "spline-mean": mean of the forces
-        with each; particles then have lengths h
-    leaf_size, group_size: most particles of a leaf, of a group; 0: the default
-    group_extent: groups whose box has a longer diagonal at the build are halved; 0: no limit
-    precision: "sp" (pair terms in float, sums in double) or "dp"; None: sp
-    backend, devices, preferred_device, cpu_isa, threads, G: as of Context
-
     Arrays are numpy arrays or others in host memory, or arrays in device memory (CuPy, PyTorch, JAX) for a tree on a
-    CUDA device: contiguous, of the right type, and all of one call.  Raises as Context does.
+    CUDA device: contiguous, of the right type, and all of one call.
+
+    Args:
+        n: room for particles.
+        kind: "octree", "kdtree"; None: octree.
+        mac: multipole acceptance criterion: "opening", "multipole" or "acceleration"; None: opening.
+        accuracy: number of that criterion, smaller is more accurate; None: 0.7, 0.1 or 0.01, by criterion.
+        multipoles: 1 (masses) or 2 (default; second moments, too).
+        eps: softening length; with a spline, of particles and targets that have no length of their own.
+        softening: "plummer", or "spline": cubic spline of the larger of both lengths, or "spline-mean": mean of the
+            forces with each; particles then may have lengths.
+        leaf_size, group_size: most particles of a leaf, of a group; 0: the default.
+        group_extent: groups whose box has a longer diagonal at the build are halved; 0: no limit.
+        precision: "sp" (pair terms in float, sums in double) or "dp"; None: sp.
+        backend, devices, preferred_device, cpu_isa, threads, G: as of Context.
+
+    Raises:
+        SapporoError: as Context does.
+
+    Example:
+        >>> with sapporo.Tree(2, precision="dp") as tree:
+        ...     tree.set([[0.0, 0, 0], [2, 0, 0]], mass=[1.0, 4.0])
+        ...     tree.build()
+        ...     acc = tree.force().acc
+        >>> acc[:, 0].round(6)
+        array([ 1.  , -0.25])
     """
 
     _calls = Calls(
@@ -197,12 +237,16 @@ class Tree(Owner):
     def set(self, x: Any, mass: Any = None, *, acc_size: Any = None, eps: Any = None) -> None:
         """Takes all particles, by copy.  The tree stays as it is until the next build or refresh.
 
-        x: (n, 3): positions
-        mass: (n,), in host memory also one number; absent: as before.  Forces need masses, neighbours do not
-        a: (n,): size of the acceleration, for mac="acceleration"; absent: of the last force
-        h: (n,), in host memory also one number: lengths of the spline; absent: as before, at first the root of eps2
+        Args:
+            x: (n, 3): positions.
+            mass: (n,), in host memory also one number; absent: as before.  Forces need masses, neighbours do not.
+            acc_size: (n,): size of the acceleration, for mac="acceleration"; absent: of the last force.
+            eps: (n,), in host memory also one number: lengths of the spline; absent: as before, at first that of the
+                tree.
 
-        Raises NotFiniteError, which names the first particle that is NaN or infinite; then nothing was taken.
+        Raises:
+            NotFiniteError: names the first particle that is NaN or infinite; then nothing was taken.
+            ArgumentError: there are more particles than the tree has room for, or an argument is out of range.
         """
         given = {"x": x, "mass": mass, "acc_size": acc_size, "eps": eps}
         given = {name: value for name, value in given.items() if value is not None}
@@ -229,28 +273,43 @@ class Tree(Owner):
         self._has_masses = self._has_masses or mass is not None
 
     def build(self) -> None:
-        """Makes a new tree of the particles set last."""
+        """Makes a new tree of the particles set last.
+
+        Raises:
+            SapporoError: there are no particles, the tree is closed, or memory is short.
+        """
         self._check(lib.sapporo_tree_build(self._handle))
         self._built = self._given
 
     def refresh(self) -> None:
         """Keeps the cells and their particles, and makes moments anew from the particles set last.
 
-        Cheaper than build, and good while particles have moved little.  Raises ArgumentError if there is no tree of so
-        many particles.
+        Cheaper than build, and good while particles have moved little.
+
+        Raises:
+            ArgumentError: there is no tree of so many particles.
         """
         self._check(lib.sapporo_tree_refresh(self._handle))
         self._built = self._given
 
     def refresh_or_build(self, factor: float = 1.15) -> bool:
-        """Refreshes the tree while its forces are cheap, else builds a new one; returns whether it was built.
+        """Refreshes the tree while its forces are cheap, else builds a new one.
 
         Call it once per step.  A build follows if the interactions per target particle of the last force exceed
         `factor` times those of the cheapest force since the last build, or if the number of particles has changed.
-        Only forces on at least half of the particles count.  factor: at least 1.
+        Only forces on at least half of the particles count.
 
         A build is for a later time, extrapolated from the positions of the last three calls, so the energy of a run
         does not drift.  The first call takes 48 bytes per particle more.
+
+        Args:
+            factor: at least 1.
+
+        Returns:
+            Whether the tree was built.
+
+        Raises:
+            ArgumentError: the factor is below 1, or there are no particles.
         """
         built = ffi.new("int *")
         self._check(lib.sapporo_tree_refresh_or_build(self._handle, factor, built))
@@ -270,16 +329,25 @@ class Tree(Owner):
     ) -> Force:
         """Acceleration and potential of the tree as it was built or refreshed last.
 
-        active: (ni,) of whole numbers: addresses of particles, in any order; absent: all.  A particle does not act on
-            itself
-        x: (ni, 3): instead, any positions; every particle acts on them that is not at zero softened distance
-        h: (ni,) or one number: lengths of these positions in a tree with a spline; absent: the root of eps2
-        acc, pot: whether each is wanted
-        out: arrays for the results by name, as of Context.force.  If `active` or `out` is in device memory, all arrays
-            must be, and `out` must hold every result that is wanted
+        Args:
+            active: (ni,) of whole numbers: addresses of particles, in any order; absent: all.  A particle does not act
+                on itself.
+            targets: (ni, 3): instead, any positions; every particle acts on them that is not at zero softened distance.
+            eps: (ni,) or one number: lengths of these positions in a tree with a spline; absent: that of the tree.
+            want: "acc", "pot" or both.
+            out: arrays for the results by name, as of Context.force.  If `active` or `out` is in device memory, all
+                arrays must be, and `out` must hold every result that is wanted.
 
-        Warns with PartialWarning if positions are not finite or too far away; their rows are NaN.  Warns with
-        EmptyWarning if the tree has no particles.  Raises ArgumentError if they were set without masses.
+        Returns:
+            The results, one row per target.
+
+        Raises:
+            ArgumentError: the particles were set without masses, or an argument is out of range.
+            SapporoError: as Context.force does.
+
+        Warns:
+            PartialWarning: targets are not finite or too far away; their rows are NaN.
+            EmptyWarning: the tree has no particles.
         """
         if targets is not None and active is not None:
             raise ValueError("either active or targets may be given")
@@ -343,9 +411,17 @@ class Tree(Owner):
         return Force(rows, status == lib.SAPPORO_PARTIAL)
 
     def neighbours(self, targets: ArrayLike, radius: ScalarOrArray) -> NeighbourLists:
-        """Particles within a radius of any positions: those with |r|^2 < h^2, by address, ascending.
+        """Particles within a radius of any positions: those with |r| < radius.
 
-        x: (ni, 3): positions; h: (ni,) or one number: radius, >= 0, also infinite.  In host memory.
+        Args:
+            targets: (ni, 3): positions, in host memory.
+            radius: (ni,) or one number: at least 0, also infinite.
+
+        Returns:
+            Addresses of the particles near each target, ascending.
+
+        Raises:
+            ArgumentError: there is no tree, or a radius is negative.
         """
         positions = vectors(targets, "targets")
         radii = scalars(radius, "radius", len(positions))
@@ -370,7 +446,14 @@ class Tree(Owner):
         return NeighbourLists(first, entries[: int(first[-1])].copy())
 
     def statistics(self) -> TreeStatistics:
-        """What the tree is, and what its last build and force did."""
+        """What the tree is, and what its last build and force did.
+
+        Returns:
+            The numbers.
+
+        Raises:
+            ClosedError: the tree is closed.
+        """
         s = new("sapporo_tree_statistics")
         self._check(lib.sapporo_tree_get_statistics(self._handle, s))
         numbers = {name: getattr(s, name) for name in TreeStatistics.__dataclass_fields__ if name != "seconds"}

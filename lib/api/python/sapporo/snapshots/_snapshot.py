@@ -153,8 +153,8 @@ class Snapshot:
         Example:
             >>> import sapporo
             >>> one = sapporo.snapshots.Snapshot([[1.0, 0, 0]], 1.0, [[2.0, 0, 0]], G=4.0)
-            >>> one.with_G_1().v[0, 0]
-            np.float64(1.0)
+            >>> one.with_G_1().v.tolist()
+            [[1.0, 0.0, 0.0]]
         """
         if self.G == 1:
             return self

@@ -93,7 +93,8 @@ class Units:
             ValueError: a word is unknown, or a quantity is missing or named twice.
 
         Example:
-            >>> Units.of("msun,au,yr").G.__round__(4)
+            >>> from sapporo.snapshots import Units
+            >>> round(Units.of("msun,au,yr").G, 4)
             39.4769
             >>> Units.of("1e10 msun,kpc").G
             1.0
