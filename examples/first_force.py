@@ -15,7 +15,7 @@ x = np.array([[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [0.0, 2.0, 0.0], [0.0, 0.0, -3.0
 
 with sapporo.Context() as context:
     context.set_particles(x, mass=mass)
-    force = context.force(x, index=np.arange(len(x)), eps2=eps**2)  # pairs of equal index are skipped
+    force = context.force(x, index=np.arange(len(x)), eps=eps)  # pairs of equal index are skipped
     print(f"# {context.kind}, softening length {eps:.3f}")
 
 for m, position, acc, pot in zip(mass, x, force.acc, force.pot):

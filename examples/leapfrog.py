@@ -34,7 +34,7 @@ def energy():
     return (mass * ((v**2).sum(axis=1) + force.pot)).sum() / 2
 
 
-with sapporo.Tree(n, eps2=eps**2, accuracy=0.5) as tree:
+with sapporo.Tree(n, eps=eps, accuracy=0.5) as tree:
     tree.set(x, mass)
     tree.build()
     force = tree.force()

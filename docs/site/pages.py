@@ -36,7 +36,7 @@ NAVIGATION = [
                 "troubles.md"]),
     ("Reference", ["conventions.md", "settings.md", "grape6.md", "grape5.md", "other-calls.md", "python.md", "tool.md",
                    "programs.md", "clients.md", "versions.md", "reference/index.md"] +
-     [f"reference/{h[:-2]}.md" for h in reference.HEADERS] + ["changelog.md"]),
+     [f"reference/{h[:-2]}.md" for h in reference.HEADERS] + ["reference/python.md", "changelog.md"]),
     ("Explanation", ["numerics.md", "bits.md", "tree.md", "stepper.md", "ranks.md", "hermite.md", "models.md", "reliability.md"]),
     ("Performance", ["performance.md", "scaling.md", "gothic.md", "tree-errors.md", "measurements.md",
                      "measured-clients.md"]),

@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 """Writes the reference pages of the site from the headers in include/.
 
-    reference.py OUTPUT      one page per header in the folder OUTPUT, and index.md
+    reference.py OUTPUT      one page per header in the folder OUTPUT, index.md, and python.md
 
 The comments of the headers are the documentation; this script adds anchors and links.  It relies on the layout that
 clang-format gives the headers: a declaration begins in the first column, its comment stands above it without a blank
 line between, and a comment of a member stands behind the member.
 """
+import ast
 import html
 import os
 import re
@@ -276,8 +277,43 @@ def write_index(headers):
            "The [conventions](../conventions.md) hold for all of them.", "",
            "| header | what it declares |", "| --- | --- |"]
     out += [f"| [{h}]({h[:-2]}.md) | {summary(about)} |" for h, (about, _) in headers.items()]
-    return "\n".join(out + ["", "Headers under the names of older libraries are in `include/compat/`; they include the "
+    return "\n".join(out + ["", "The [Python package](python.md) has a page from its docstrings.", "", "Headers under the names of older libraries are in `include/compat/`; they include the "
                             "headers above. The Fortran module `sapporo` is `include/sapporo.f90`.", ""])
+
+
+# ---- Python ----------------------------------------------------------------------------------------------------
+
+# Public names of the package by topic; the page has the others last.
+PYTHON = [("One call", ["accelerations", "potentials"]),
+          ("Direct sums", ["Context", "Force", "Job", "NeighbourLists", "Particles", "SmallForce", "BatchForce", "Batch", "Memory"]),
+          ("Trees", ["Tree", "TreeStatistics", "Seconds"]),
+          ("Steppers", ["Stepper", "Field", "Orbits", "Totals", "StepperStatistics"]),
+          ("Devices and messages", ["devices", "variables", "version", "arith_version", "set_log", "Device", "Variable"])]
+
+
+def python_names(package):
+    """{public name: where it is defined} of a package, without importing it."""
+    path = os.path.join(TOP, "lib/api/python", *package.split("."), "__init__.py")
+    with open(path, encoding="utf-8") as file:
+        tree = ast.parse(file.read())
+    names = next(ast.literal_eval(node.value) for node in tree.body
+                 if isinstance(node, ast.Assign) and node.targets[0].id == "__all__")
+    modules = {alias.name: "." + node.module for node in tree.body if isinstance(node, ast.ImportFrom) and node.level == 1
+               for alias in node.names if node.module}
+    return {name: f"{package}{modules.get(name, '')}.{name}" for name in names}
+
+
+def write_python():
+    """The page of the Python package: what mkdocstrings fills in."""
+    names, files = python_names("sapporo"), python_names("sapporo.snapshots")
+    del names["snapshots"]
+    out = ["# The package sapporo", "", "Generated from the docstrings of the package `sapporo`. See also [python.md](../python.md). "
+           "In the examples, `np` is numpy.", ""]
+    rest = [name for name in names if not any(name in some for _, some in PYTHON)]
+    for title, some in [*PYTHON, ("Words, errors and warnings", rest)]:
+        out += [f"## {title}", ""] + [line for name in some for line in (f"::: {names[name]}", "")]
+    out += ["## sapporo.snapshots", "", "Files: see also [snapshots.md](../snapshots.md).", ""]
+    return "\n".join(out + [line for place in files.values() for line in (f"::: {place}", "")])
 
 
 def generate(folder):
@@ -289,6 +325,8 @@ def generate(folder):
             file.write(write_page(name, about, items, links))
     with open(os.path.join(folder, "index.md"), "w", encoding="utf-8") as file:
         file.write(write_index(headers))
+    with open(os.path.join(folder, "python.md"), "w", encoding="utf-8") as file:
+        file.write(write_python())
 
 
 if __name__ == "__main__":

@@ -208,6 +208,20 @@ if [ -n "$tools" ]; then
 fi
 "$make" --no-print-directory docs >"$work/log" 2>&1
 verdict $? "$title"
+python_checks "the reference of Python has every public name, with its arguments and examples" -c '
+import re, sys
+sys.path.insert(0, "docs/site")
+import reference
+with open("build/site/html/reference/python.html", encoding="utf-8") as file:
+    page = file.read()
+names = {**reference.python_names("sapporo"), **reference.python_names("sapporo.snapshots")}
+del names["snapshots"]
+assert len(names) > 40
+places = list(names.values()) + [f"sapporo._tree.Tree.{name}" for name in ("set", "build", "force", "neighbours", "kind")]
+missing = [place for place in places if page.count(f"id=\"{place}\"") != 1]
+assert not missing, missing
+assert len(re.findall("Parameters:|Attributes:", page)) > 50 and "Args:" not in page and page.count(">Example<") > 25
+'
 
 if [ -z "$browser" ]; then
     skipped "the pages in a browser" "there is no browser: chromium-headless-shell of Debian is one"

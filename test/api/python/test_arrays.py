@@ -41,9 +41,9 @@ def test_all_layouts_give_the_same_bits(name, array, shared):
     assert np.shares_memory(used, np.asarray(array)) == shared
     with sapporo.Context(precision="dp") as context:
         context.set_particles(x, v=v, mass=mass)
-        right = context.force(x, v=v, index=np.arange(N), eps2=0.01)
+        right = context.force(x, v=v, index=np.arange(N), eps=0.1)
         context.set_particles(array, v=v, mass=mass)
-        force = context.force(array, v=v, index=np.arange(N), eps2=0.01)
+        force = context.force(array, v=v, index=np.arange(N), eps=0.1)
         assert (context.get_particles().x == x).all()
     assert (force.acc == right.acc).all() and (force.jerk == right.jerk).all() and (force.pot == right.pot).all()
 
@@ -117,12 +117,12 @@ def test_scattered_addresses(context):
 
 def test_all_members_are_read_back():
     rng = np.random.default_rng(2)
-    names = ("x", "v", "a", "jerk", "snap", "crackle", "pop", "dpop")
+    names = ("x", "v", "acc", "jerk", "snap", "crackle", "pop", "dpop")
     rows = dict(zip(names, rng.normal(size=(8, 6, 3))))
     with sapporo.Context(order=8) as context:
-        context.set_particles(**rows, mass=1.5, time=0.5, eps2=0.25, index=np.arange(6) + 10)
+        context.set_particles(**rows, mass=1.5, time=0.5, eps=0.5, index=np.arange(6) + 10)
         read = context.get_particles()
     for k, name in enumerate(names):
         assert (read.derivative[:, k] == rows[name]).all(), name
-    assert (read.mass == 1.5).all() and (read.time == 0.5).all() and (read.eps2 == 0.25).all()
+    assert (read.mass == 1.5).all() and (read.time == 0.5).all() and (read.eps == 0.5).all()
     assert read.index.tolist() == list(range(10, 16))

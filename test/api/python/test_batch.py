@@ -24,9 +24,11 @@ def test_lists_with_addresses_and_with_sources_of_their_own(tree_code):
         ni, nj = int(rng.integers(0, 9)), int(rng.integers(0, 50))
         targets, at, eps2 = rng.normal(size=(ni, 3)), rng.integers(0, N, nj), 0.001 * (k + 1)
         if k % 2:
-            lists.append(sapporo.SmallForce(targets, address=at, eps2=eps2))
+            lists.append(sapporo.SmallForce(targets, address=at, eps=np.sqrt(eps2)))
         else:
-            lists.append(sapporo.SmallForce(targets, x_j=x[at], mass_j=mass[at], eps2_j=0.01, eps2=eps2, eps2_i=0.02))
+            lists.append(
+                sapporo.SmallForce(targets, x=x[at], mass=mass[at], eps_j=0.1, eps=np.sqrt(eps2), eps_i=np.sqrt(0.02))
+            )
             eps2 += 0.03
         right.append(forces([x[at]], mass[at], [targets], eps2))
     batch = context.force_batch(lists)
@@ -44,7 +46,7 @@ def test_lists_with_addresses_and_with_sources_of_their_own(tree_code):
 
 def test_batches_that_are_begun(tree_code):
     context, x, mass = tree_code
-    lists = [sapporo.SmallForce(x[k : k + 4], address=np.arange(k, 50), eps2=0.01) for k in range(0, 40, 4)]
+    lists = [sapporo.SmallForce(x[k : k + 4], address=np.arange(k, 50), eps=0.1) for k in range(0, 40, 4)]
     right = context.force_batch(lists)
     one, two = context.begin_batch(lists), context.begin_batch(lists[:3])
     context.set_particles(2 * x, mass=mass)
@@ -55,8 +57,8 @@ def test_batches_that_are_begun(tree_code):
     with pytest.raises(sapporo.ClosedError):
         one.result()
     with pytest.raises(sapporo.ArgumentError):
-        context.begin_batch([sapporo.SmallForce(x[:4], address=[N], eps2=0.01)])
-    bad = context.begin_batch([sapporo.SmallForce([[np.nan, 0, 0], [1, 2, 3]], x_j=x, mass_j=1.0)])
+        context.begin_batch([sapporo.SmallForce(x[:4], address=[N], eps=0.1)])
+    bad = context.begin_batch([sapporo.SmallForce([[np.nan, 0, 0], [1, 2, 3]], x=x, mass=1.0)])
     with pytest.warns(sapporo.PartialWarning):
         assert np.isnan(bad.result().pot[0])
 
@@ -65,8 +67,8 @@ def test_moments_radii_and_a_floor(tree_code):
     context, x, mass = tree_code
     at, h2 = np.arange(60), np.linspace(0, 0.5, N)
     quad = np.zeros((N, 6))
-    lists = [sapporo.SmallForce(x[:7], address=at, eps2=0.01, quad_j=quad, h2_i=0.1, h2_j=h2, floor2=0.25)]
-    own = [sapporo.SmallForce(x[:7], x_j=x[:60], mass_j=mass[:60], eps2=0.01, h2_i=0.1, h2_j=h2[:60], floor2=0.25)]
+    lists = [sapporo.SmallForce(x[:7], address=at, eps=0.1, quad_j=quad, h2_i=0.1, h2_j=h2, floor2=0.25)]
+    own = [sapporo.SmallForce(x[:7], x=x[:60], mass=mass[:60], eps=0.1, h2_i=0.1, h2_j=h2[:60], floor2=0.25)]
     d2 = ((x[None, :60] - x[:7, None]) ** 2).sum(axis=2)
     right = (d2 < np.maximum(0.1, h2[:60])).sum(axis=1)
     pot = -(mass[:60] / np.sqrt(np.maximum(d2 + 0.01, 0.25))).sum(axis=1)
@@ -76,18 +78,18 @@ def test_moments_radii_and_a_floor(tree_code):
     quad[:, 0] = 0.1
     moments = context.force_batch(lists)
     assert (moments.pot != force.pot).all()
-    assert context.force_batch([sapporo.SmallForce(x[:7], x_j=x, mass_j=1)]).count is None
+    assert context.force_batch([sapporo.SmallForce(x[:7], x=x, mass=1)]).count is None
     for wrong in ({"quad_j": quad[:, :5]}, {"quad_j": quad[:59]}, {"h2_j": h2[:59]}):
         with pytest.raises(ValueError, match=r"quad_j|h2_j"):
             context.force_batch([sapporo.SmallForce(x[:7], address=at, **wrong)])
     with pytest.raises(sapporo.ArgumentError):
-        context.force_batch([sapporo.SmallForce(x[:7], x_j=x, floor2=-1.0)])
+        context.force_batch([sapporo.SmallForce(x[:7], x=x, floor2=-1.0)])
 
 
 def test_addresses_that_are_kept(tree_code):
     context, x, _ = tree_code
     at = np.arange(N, dtype=np.int32)[::-1].copy()
-    lists = [sapporo.SmallForce(x[k : k + 4], address=at[k:], eps2=0.01) for k in range(0, 40, 4)]
+    lists = [sapporo.SmallForce(x[k : k + 4], address=at[k:], eps=0.1) for k in range(0, 40, 4)]
     before = context.force_batch(lists)
     context.keep_addresses(at)
     after = context.force_batch(lists)
@@ -100,16 +102,16 @@ def test_addresses_that_are_kept(tree_code):
 def test_what_is_wrong_is_told(tree_code):
     context, x, _ = tree_code
     assert len(context.force_batch([])) == 0
-    with pytest.raises(ValueError, match="needs address or x_j"):
+    with pytest.raises(ValueError, match="needs address or x"):
         context.force_batch([sapporo.SmallForce(x)])
     with pytest.raises(ValueError, match="either address or"):
-        context.force_batch([sapporo.SmallForce(x, address=[0], x_j=x)])
+        context.force_batch([sapporo.SmallForce(x, address=[0], x=x)])
     with pytest.raises(sapporo.ArgumentError):
         context.force_batch([sapporo.SmallForce(x, address=[N])])
-    with pytest.raises(sapporo.ArgumentError, match="eps2"):
-        context.force_batch([sapporo.SmallForce(x, address=[0], eps2=-1.0)])
+    with pytest.raises(sapporo.ArgumentError, match="eps is -1"):
+        context.force_batch([sapporo.SmallForce(x, address=[0], eps=-1.0)])
     with pytest.warns(sapporo.PartialWarning):
         batch = context.force_batch([sapporo.SmallForce([[0, 0, np.nan], [1, 1, 1]], address=[0])])
     assert np.isnan(batch.acc[0]).all() and np.isfinite(batch.acc[1]).all()
     with sapporo.Context(order=4) as other, pytest.raises(sapporo.UnsupportedError, match="order"):
-        other.force_batch([sapporo.SmallForce(x, x_j=x, mass_j=1)])
+        other.force_batch([sapporo.SmallForce(x, x=x, mass=1)])

@@ -46,6 +46,27 @@ def test_every_public_function_is_called():
     assert unused == {"sapporo_log", "sapporo_clear_error", "sapporo_set_particle"}
 
 
+def test_one_vocabulary():
+    """A word means one thing in all calls, and has one kind of type; particles are x, mass, v in this order."""
+    kinds, calls = {}, {}
+    classes = (sapporo.Context, sapporo.Tree, sapporo.Stepper, sapporo.SmallForce, sapporo.snapshots.Snapshot)
+    for kind in classes:
+        for name, call in inspect.getmembers(kind, inspect.isfunction):
+            if name == "__init__" or not name.startswith("_"):
+                calls[f"{kind.__name__}.{name}"] = inspect.signature(call).parameters
+    for name in ("accelerations", "potentials"):
+        calls[name] = inspect.signature(getattr(sapporo, name)).parameters
+    for name, parameters in calls.items():
+        assert not {"eps2", "eps2_i", "h", "a", "x_j", "mass_j"} & set(parameters), name
+        particles = [word for word in parameters if word in ("x", "mass", "v")]
+        assert particles in ([], ["v"], ["x", "mass"], ["x", "mass", "v"]), name
+        for word, parameter in parameters.items():
+            is_number = str(parameter.annotation).partition(" |")[0] in ("float", "int", "bool")
+            kinds.setdefault(word, {})[name] = is_number
+    for word, found in kinds.items():  # softening and times may be per particle
+        assert word in ("eps", "time") or len(set(found.values())) == 1, (word, found)
+
+
 def test_structs_are_laid_out_as_recorded():
     checked = 0
     for line in (ROOT / "test/api/layout.txt").read_text().splitlines():

@@ -102,21 +102,21 @@ def test_arrays_of_a_call_are_in_one_memory():
         with pytest.raises(TypeError, match="acc in host memory"):
             tree.force(active, out={"acc": np.zeros((5, 3))})
         with pytest.raises(ValueError, match="out of acc"):
-            tree.force(active, pot=False, out={"acc": Claims(np.zeros((6, 3)))})
-        with pytest.raises(TypeError, match="x must be in host memory"):
-            tree.force(x=x, pot=False, out={"acc": Claims(np.zeros((100, 3)))})
+            tree.force(active, want=["acc"], out={"acc": Claims(np.zeros((6, 3)))})
+        with pytest.raises(TypeError, match="targets must be in host memory"):
+            tree.force(targets=x, want=["acc"], out={"acc": Claims(np.zeros((100, 3)))})
 
 
 def test_a_stepper_elsewhere_refuses_device_memory():
     x, v, mass = plummer(50)
-    with sapporo.Stepper(50, 1 / 64, eps2=0.01, backend="cpu") as stepper:
+    with sapporo.Stepper(50, 1 / 64, eps=0.1, backend="cpu") as stepper:
         with pytest.raises(sapporo.UnsupportedError, match="memory"):
-            stepper.set(Claims(x), Claims(v), Claims(mass))
+            stepper.set(Claims(x), Claims(mass), Claims(v))
         with pytest.raises(TypeError, match="x, mass in device memory, v in host memory"):
-            stepper.set(Claims(x), v, Claims(mass))
+            stepper.set(Claims(x), Claims(mass), v)
         with pytest.raises(ValueError, match="v is in device memory"):
-            stepper.set(Claims(x), Claims(v[:9]), Claims(mass))
-        stepper.set(x, v, mass)
+            stepper.set(Claims(x), Claims(mass), Claims(v[:9]))
+        stepper.set(x, mass, v)
         right = stepper.get()
         out = {"x": np.zeros((50, 3)), "pot": np.zeros(50), "label": np.zeros(50, np.int64)}
         found = stepper.get(out=out)
@@ -237,7 +237,7 @@ def test_forces_on_arrays_in_device_memory(library, request):
     to_device, to_host = request.getfixturevalue(library)
     x, _, mass = plummer(5000)
     at = np.arange(0, 5000, 7, dtype=np.int32)
-    with sapporo.Tree(5000, eps2=1e-4, backend="cuda", devices=[0]) as tree:
+    with sapporo.Tree(5000, eps=0.01, backend="cuda", devices=[0]) as tree:
         tree.set(x, mass)
         tree.build()
         right, right_active = tree.force(), tree.force(at)
@@ -247,7 +247,7 @@ def test_forces_on_arrays_in_device_memory(library, request):
         force = tree.force(out=out)
         assert force.acc is out["acc"]
         assert (to_host(force.acc) == right.acc).all() and (to_host(force.pot) == right.pot).all()
-        only = tree.force(to_device(at), pot=False, out={"acc": to_device(np.zeros((len(at), 3)))})
+        only = tree.force(to_device(at), want=["acc"], out={"acc": to_device(np.zeros((len(at), 3)))})
         assert (to_host(only.acc) == right_active.acc).all()
         with pytest.raises(TypeError, match="host memory"):
             tree.set(to_device(x), mass)
@@ -258,10 +258,10 @@ def test_forces_on_arrays_in_device_memory(library, request):
 def test_a_stepper_takes_and_gives_arrays_in_device_memory(library, method, request):
     to_device, to_host = request.getfixturevalue(library)
     x, v, mass = plummer(3000)
-    options = {"method": method, "scheme": "block", "eps2": 1e-4, "rebuild": 4, "backend": "cuda", "devices": [0]}
+    options = {"method": method, "scheme": "block", "eps": 0.01, "rebuild": 4, "backend": "cuda", "devices": [0]}
     with sapporo.Stepper(3000, 1 / 64, **options) as here, sapporo.Stepper(3000, 1 / 64, **options) as there:
-        here.set(x, v, mass)
-        there.set(to_device(x), to_device(v), to_device(mass))
+        here.set(x, mass, v)
+        there.set(to_device(x), to_device(mass), to_device(v))
         assert here.advance(1 / 32) == there.advance(1 / 32)
         right = here.get()
         out = {name: to_device(np.zeros_like(getattr(right, name))) for name in ("x", "v", "acc", "pot")}

@@ -27,7 +27,7 @@ def test_each_status_has_a_class():
 def test_arguments(context):
     raised(sapporo.ArgumentError, ValueError, "order", lambda: sapporo.Context(order=3))
     raised(sapporo.ArgumentError, ValueError, "addresses", lambda: context.set_particles(np.eye(3), mass=1, first=-1))
-    raised(sapporo.ArgumentError, ValueError, "eps2", lambda: context.force(np.zeros((1, 3)), eps2=-1.0))
+    raised(sapporo.ArgumentError, ValueError, "eps", lambda: context.force(np.zeros((1, 3)), eps=-1.0))
     raised(sapporo.ArgumentError, ValueError, "nj", lambda: context.force(np.zeros((1, 3)), nj=-1))
     for options in ({"precision": "half"}, {"backend": "abacus"}, {"root": "square"}, {"devices": "some"}):
         with pytest.raises(ValueError, match="it may be"):
@@ -71,7 +71,7 @@ def test_data_that_are_not_finite(context):
         lambda: context.force(x),
         lambda: context.begin(x).result(),
         lambda: context.neighbour_force(addresses + 7, [[], [], []]),
-        lambda: tree.force(x=x),
+        lambda: tree.force(targets=x),
     ):
         with pytest.warns(sapporo.PartialWarning) as caught:
             assert call().partial
@@ -104,5 +104,5 @@ def test_lists_asked_for_too_late(context):
 
 def test_texts_are_those_of_the_library(context):
     with pytest.raises(sapporo.ArgumentError) as caught:
-        context.force(np.zeros((1, 3)), eps2=-2.0)
+        context.force(np.zeros((1, 3)), nj=-2)
     assert str(caught.value) == text_of(lib.sapporo_last_error(context._handle)) and "-2" in str(caught.value)

@@ -18,15 +18,15 @@ def derivatives(n, order, seed):
 
 @pytest.mark.parametrize(("order", "precision"), CASES)
 def test_forces_of_all_orders_and_precisions(order, precision):
-    n, eps2 = 300, 0.01
+    n, eps = 300, 0.1
     terms, mass = derivatives(n, order, 1)
-    names = ("v", "a", "jerk")
+    names = ("v", "acc", "jerk")
     given = dict(zip(names, terms[1:]))
     with sapporo.Context(order=order, precision=precision) as context:
         assert context.order == order and context.precision == precision and context.backend == "cpu"
         context.set_particles(terms[0], mass=mass, **given)
-        force = context.force(terms[0], index=np.arange(n), eps2=eps2, **given)
-    right, pot = forces(terms, mass, terms, eps2, np.eye(n, dtype=bool), {2: 1, 4: 2, 6: 3, 8: 4}[order])
+        force = context.force(terms[0], index=np.arange(n), eps=eps, **given)
+    right, pot = forces(terms, mass, terms, eps**2, np.eye(n, dtype=bool), {2: 1, 4: 2, 6: 3, 8: 4}[order])
     median, most = BOUNDS[precision]
     assert np.median(relative(force.acc, right[0])) < median
     assert relative(force.acc, right[0]).max() < most
@@ -43,10 +43,10 @@ def test_forces_of_all_orders_and_precisions(order, precision):
 def test_softening_of_targets_and_sources_adds_up(context):
     x, v, mass = plummer(60)
     rng = np.random.default_rng(5)
-    eps2_i, eps2_j = rng.uniform(0, 0.1, 60), rng.uniform(0, 0.1, 60)
-    context.set_particles(x, v=v, mass=mass, eps2=eps2_j)
-    force = context.force(x, v=v, index=np.arange(60), eps2=0.02, eps2_i=eps2_i)
-    right, pot = forces([x, v], mass, [x, v], 0.02 + eps2_i[:, None] + eps2_j, np.eye(60, dtype=bool), 2)
+    eps_i, eps_j = rng.uniform(0, 0.1, 60), rng.uniform(0, 0.1, 60)
+    context.set_particles(x, v=v, mass=mass, eps=eps_j)
+    force = context.force(x, v=v, index=np.arange(60), eps=0.1, eps_i=eps_i)
+    right, pot = forces([x, v], mass, [x, v], 0.01 + eps_i[:, None] ** 2 + eps_j**2, np.eye(60, dtype=bool), 2)
     assert relative(force.acc, right[0]).max() < 1e-13
     assert relative(force.jerk, right[1]).max() < 1e-12
     assert relative(force.pot, pot).max() < 1e-13
@@ -67,8 +67,8 @@ def spline(r, h):
 def test_spline_softening(softening):
     x, h = np.array([[0.0, 0, 0], [0.75, 0, 0], [2.0, 0, 0]]), np.array([0.5, 1.25, 0.25])
     with sapporo.Context(order=2, precision="dp") as context:
-        context.set_particles(x, mass=np.ones(3), eps2=h**2)
-        force = context.force(x, index=np.arange(3), eps2_i=h**2, softening=softening)
+        context.set_particles(x, mass=np.ones(3), eps=h)
+        force = context.force(x, index=np.arange(3), eps_i=h, softening=softening)
     for i in range(3):
         pot, acc = 0.0, 0.0
         for j in {0, 1, 2} - {i}:
@@ -86,8 +86,8 @@ def test_spline_softening(softening):
 def test_without_indices_a_particle_acts_on_itself(context):
     x, _, mass = plummer(20)
     context.set_particles(x, mass=mass)
-    with_self = context.force(x, eps2=0.04).pot
-    without = context.force(x, eps2=0.04, index=np.arange(20)).pot
+    with_self = context.force(x, eps=0.2).pot
+    without = context.force(x, eps=0.2, index=np.arange(20)).pot
     np.testing.assert_allclose(with_self - without, -mass / 0.2, rtol=1e-12)
 
 
@@ -95,7 +95,7 @@ def test_particles_are_predicted_to_the_time(context):
     rng = np.random.default_rng(3)
     x, v, mass = plummer(40)
     a, jerk, snap = rng.normal(size=(3, 40, 3))
-    context.set_particles(x, v=v, a=a, jerk=jerk, snap=snap, mass=mass, time=0.25)
+    context.set_particles(x, v=v, acc=a, jerk=jerk, snap=snap, mass=mass, time=0.25)
     context.time = 0.75
     assert context.time == 0.75
     t = 0.5
@@ -105,7 +105,7 @@ def test_particles_are_predicted_to_the_time(context):
     np.testing.assert_allclose(read.x, xp, rtol=1e-14, atol=1e-14)
     np.testing.assert_allclose(read.v, vp, rtol=1e-14, atol=1e-14)
     right, _ = forces([xp, vp], mass, [x + 1, v], 0.01, terms=2)
-    force = context.force(x + 1, v=v, eps2=0.01)
+    force = context.force(x + 1, v=v, eps=0.1)
     assert relative(force.acc, right[0]).max() < 1e-12
     assert relative(force.jerk, right[1]).max() < 1e-11
 
@@ -115,10 +115,10 @@ def test_bits_do_not_depend_on_how_targets_are_divided():
     with sapporo.Context(threads=2) as two, sapporo.Context(threads=1) as one:
         for context in (one, two):
             context.set_particles(x, v=v, mass=mass)
-        whole = two.force(x, v=v, index=np.arange(200), eps2=0.01)
+        whole = two.force(x, v=v, index=np.arange(200), eps=0.1)
         for first in range(0, 200, 37):
             rows = slice(first, first + 37)
-            part = one.force(x[rows], v=v[rows], index=np.arange(200)[rows], eps2=0.01)
+            part = one.force(x[rows], v=v[rows], index=np.arange(200)[rows], eps=0.1)
             assert (part.acc == whole.acc[rows]).all() and (part.jerk == whole.jerk[rows]).all()
             assert (part.pot == whole.pot[rows]).all()
 

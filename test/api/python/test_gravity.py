@@ -29,20 +29,20 @@ def test_direct_sums_are_multiplied(order):
         with sapporo.Context(order=order, precision="dp", G=constant) as context:
             context.set_particles(x, v=v, mass=mass)
             assert np.array_equal(context.get_particles().mass, mass)
-            forces.append(context.force(x, v=v, index=np.arange(100), eps2=0.01))
+            forces.append(context.force(x, v=v, index=np.arange(100), eps=0.1))
     for name in ["acc", "pot", *("jerk", "snap", "crackle")[: order // 2 - 1]]:
         assert same(getattr(forces[1], name), G * getattr(forces[0], name)), name
 
 
 def test_neighbour_forces_and_batches_are_multiplied():
     x, v, mass = plummer(100)
-    small = [sapporo.SmallForce(x[:7], eps2=0.01, x_j=x[7:30], mass_j=mass[7:30])]
+    small = [sapporo.SmallForce(x[:7], eps=0.1, x=x[7:30], mass=mass[7:30])]
     near, batch = [], []
     for constant in (1.0, G):
         with sapporo.Context(precision="dp", G=constant) as context:
             context.set_particles(x, v=v, mass=mass)
-            lists = context.force(x, v=v, index=np.arange(100), h2=0.25, lists=True, eps2=0.01).lists
-            near.append(context.neighbour_force(np.arange(100), lists, eps2=0.01))
+            lists = context.force(x, v=v, index=np.arange(100), h2=0.25, lists=True, eps=0.1).lists
+            near.append(context.neighbour_force(np.arange(100), lists, eps=0.1))
         with sapporo.Context(order=2, precision="dp", G=constant) as context:
             batch.append(context.force_batch(small))
             with context.begin_batch(small) as begun:
@@ -56,7 +56,7 @@ def test_trees(kind):
     x, _, mass = plummer(300)
     forces = []
     for constant in (1.0, G):
-        with sapporo.Tree(300, kind=kind, precision="dp", eps2=0.01, G=constant) as tree:
+        with sapporo.Tree(300, kind=kind, precision="dp", eps=0.1, G=constant) as tree:
             tree.set(x, mass)
             tree.build()
             forces.append(tree.force())
@@ -70,8 +70,8 @@ def test_stepper_in_units_of_the_caller(method):
     speed = np.sqrt(G)
     results = []
     for constant, dt, velocity in ((1.0, 1 / 32, v), (G, 1 / 32 / speed, v * speed)):
-        with sapporo.Stepper(50, dt, method=method, precision="dp", eps2=0.01, G=constant) as s:
-            s.set(x, velocity, mass)
+        with sapporo.Stepper(50, dt, method=method, precision="dp", eps=0.1, G=constant) as s:
+            s.set(x, mass, velocity)
             start = s.energy()
             for _ in range(8):
                 s.advance(np.inf, 1)
@@ -87,7 +87,7 @@ def test_stepper_in_units_of_the_caller(method):
 
 def test_a_field_has_g_in_its_strength():
     with sapporo.Stepper(1, 0.01, method="direct", fields=[sapporo.Field("plummer", 2.0, a=0.5)], G=G) as s:
-        s.set([[1.0, 0, 0]], [[0, 0.8, 0]], 3.0)
+        s.set([[1.0, 0, 0]], 3.0, [[0, 0.8, 0]])
         assert s.energy().field == pytest.approx(-6 / np.sqrt(1.25))
         assert s.get().acc[0, 0] == pytest.approx(-2 / 1.25**1.5)
 
@@ -109,7 +109,7 @@ def test_one_is_the_default(name):
 def test_a_saved_run_keeps_its_constant(tmp_path):
     x, v, mass = plummer(20)
     with sapporo.Stepper(20, 1 / 32, G=G) as s, sapporo.Stepper(20, 1 / 32, G=G) as again:
-        s.set(x, v, mass)
+        s.set(x, mass, v)
         s.advance(1 / 16)
         s.save(tmp_path / "run")
         again.restore(tmp_path / "run")

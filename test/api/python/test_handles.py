@@ -86,12 +86,12 @@ def test_forces_release_the_interpreters_lock():
 
 def test_threads_with_a_context_each_and_with_one_for_all():
     shared, x, v = opened(threads=1)
-    right = shared.force(x, v=v, index=np.arange(N), eps2=0.01).acc
+    right = shared.force(x, v=v, index=np.arange(N), eps=0.1).acc
     wrong = []
 
     def work(context):
         for _ in range(20):
-            if not (context.force(x, v=v, index=np.arange(N), eps2=0.01).acc == right).all():
+            if not (context.force(x, v=v, index=np.arange(N), eps=0.1).acc == right).all():
                 wrong.append(context)
 
     own = [opened(threads=1)[0] for _ in range(3)]
@@ -180,12 +180,12 @@ def test_objects_say_what_they_are():
         assert repr(force.lists) == f"<sapporo.NeighbourLists: n 7, {entries} entries>"
         assert repr(sapporo.Force({}, True)) == "<sapporo.Force: partial>"
         assert repr(context.get_particles([0, 1])) == (
-            "<sapporo.Particles: derivative: (2, 8, 3), mass: (2,), time: (2,), eps2: (2,), index: (2,)>"
+            "<sapporo.Particles: derivative: (2, 8, 3), mass: (2,), time: (2,), eps: (2,), index: (2,)>"
         )
     assert repr(context) == "<sapporo.Context: closed>"
     with sapporo.Context(order=2, precision="sp") as context:
-        small = sapporo.SmallForce(x[:3], x_j=x, mass_j=1.0)
-        assert repr(small) == "<sapporo.SmallForce: x: (3, 3), x_j: (20, 3), mass_j: 1.0, eps2: 0.0, floor2: 0.0>"
+        small = sapporo.SmallForce(x[:3], x=x, mass=1.0)
+        assert repr(small) == "<sapporo.SmallForce: targets: (3, 3), x: (20, 3), mass: 1.0, eps: 0.0, floor2: 0.0>"
         with context.begin_batch([small, small]) as batch:
             assert repr(batch) == f"<sapporo.Batch: {context.kind}, 2 lists, n 6>"
             assert repr(batch.result()) == "<sapporo.BatchForce: acc: (6, 3), pot: (6,), first: (3,)>"
@@ -195,7 +195,7 @@ def test_objects_say_what_they_are():
         assert repr(tree) == f"<sapporo.Tree: {tree.kind}, n 20>" and " dp " in tree.kind
     with sapporo.Stepper(20, 0.25, precision="dp") as stepper:
         assert repr(stepper) == f"<sapporo.Stepper: {stepper.kind}, n 0, time nan>"
-        stepper.set(x, v, mass)
+        stepper.set(x, mass, v)
         assert repr(stepper) == f"<sapporo.Stepper: {stepper.kind}, n 20, time 0>" and " dp " in stepper.kind
         assert "x: (20, 3)" in repr(stepper.get()) and "label: (20,)" in repr(stepper.get())
     assert repr(stepper) == "<sapporo.Stepper: closed>"

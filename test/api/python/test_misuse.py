@@ -24,7 +24,7 @@ for call in (
     lambda: sapporo.Context(order=5),
     lambda: sapporo.Tree(-1),
     lambda: sapporo.Stepper(3, 0),
-    lambda: sapporo.Context().force(np.zeros((1, 3)), nj=3, eps2=-1.0),
+    lambda: sapporo.Context().force(np.zeros((1, 3)), nj=3, eps=-1.0),
     lambda: sapporo.Tree(3).build() or sapporo.Tree(3).refresh(),
 ):
     try: call()
@@ -56,9 +56,9 @@ def test_particles_without_masses(context):
     context.set_particles(np.eye(3), mass=0)
     assert (context.force(np.ones((1, 3))).acc == 0).all()
     with sapporo.Context(order=2) as flat:
-        with pytest.raises(sapporo.ArgumentError, match="mass_j"):
-            flat.force_batch([sapporo.SmallForce(np.zeros((1, 3)), x_j=np.eye(3))])
-        assert flat.force_batch([sapporo.SmallForce(np.zeros((1, 3)), x_j=np.eye(3), mass_j=0)]).acc.sum() == 0
+        with pytest.raises(sapporo.ArgumentError, match="no mass"):
+            flat.force_batch([sapporo.SmallForce(np.zeros((1, 3)), x=np.eye(3))])
+        assert flat.force_batch([sapporo.SmallForce(np.zeros((1, 3)), x=np.eye(3), mass=0)]).acc.sum() == 0
     with sapporo.Tree(3) as tree:
         tree.set(np.eye(3))
         tree.build()
@@ -76,7 +76,7 @@ def test_forces_of_nothing(context):
         tree.set(np.zeros((0, 3)))
         tree.build()
         with pytest.warns(sapporo.EmptyWarning, match="the tree has no particles") as caught:
-            assert (tree.force(x=x).acc == 0).all()
+            assert (tree.force(targets=x).acc == 0).all()
         assert [told.filename for told in caught] == [__file__]
     context.set_particles(np.eye(3), mass=1)
     with warnings.catch_warnings():
@@ -85,8 +85,8 @@ def test_forces_of_nothing(context):
 
 
 def test_labels_beyond_64_bits():
-    with sapporo.Stepper(2, 0.25, eps2=0.01) as s:
-        args = np.eye(3)[:2], np.zeros((2, 3)), 1.0
+    with sapporo.Stepper(2, 0.25, eps=0.1) as s:
+        args = np.eye(3)[:2], 1.0, np.zeros((2, 3))
         for label in (np.array([2**64 - 1, 0], np.uint64), np.array([0, 2**63], np.uint64)):
             with pytest.raises(ValueError, match="label has numbers outside the range of 64 bits"):
                 s.set(*args, label=label)
@@ -100,8 +100,8 @@ def test_labels_beyond_64_bits():
 
 
 def test_texts_with_nul(tmp_path):
-    with sapporo.Stepper(2, 0.25, eps2=0.01) as s:
-        s.set(np.eye(3)[:2], np.zeros((2, 3)), 1.0)
+    with sapporo.Stepper(2, 0.25, eps=0.1) as s:
+        s.set(np.eye(3)[:2], 1.0, np.zeros((2, 3)))
         for call in (s.save, s.restore):
             with pytest.raises(ValueError, match="NUL"):
                 call(f"{tmp_path}/run\0.old")
@@ -112,8 +112,8 @@ def test_texts_with_nul(tmp_path):
 
 @pytest.mark.parametrize("scheme", ["shared", "block"])
 def test_times_at_which_no_step_ends(scheme):
-    with sapporo.Stepper(2, 0.3, eps2=0.01, scheme=scheme) as s:
-        s.set(np.eye(3)[:2], np.zeros((2, 3)), 1.0, time=0.1)
+    with sapporo.Stepper(2, 0.3, eps=0.1, scheme=scheme) as s:
+        s.set(np.eye(3)[:2], 1.0, np.zeros((2, 3)), time=0.1)
         with pytest.raises(sapporo.ArgumentError, match="exact=False"):
             s.advance(1.1)
         assert s.time == 0.1
@@ -136,11 +136,11 @@ def test_times_at_which_no_step_ends(scheme):
 
 @pytest.mark.parametrize("scheme", ["shared", "block"])
 def test_landing_at_any_time(scheme, tmp_path):
-    options = {"eps2": 0.01, "scheme": scheme}
+    options = {"eps": 0.1, "scheme": scheme}
     land = {**options, "landing": True}
     with sapporo.Stepper(2, 0.3, **land) as s, sapporo.Stepper(2, 0.3, **land) as other:
         stops = sapporo.Stepper(2, 0.3, **options)
-        s.set(np.eye(3)[:2], np.zeros((2, 3)), 1.0, time=0.1)
+        s.set(np.eye(3)[:2], 1.0, np.zeros((2, 3)), time=0.1)
         assert s.advance(1.1) == 1.1 == s.time
         assert np.array_equal(s.get("own").own_time, [1.1, 1.1])
         with pytest.raises(sapporo.ArgumentError, match="before the present time"):
@@ -156,8 +156,8 @@ def test_landing_at_any_time(scheme, tmp_path):
 
 
 def test_times_after_a_restored_run(tmp_path):
-    with sapporo.Stepper(2, 0.25, eps2=0.01) as s, sapporo.Stepper(2, 0.25, eps2=0.01) as other:
-        s.set(np.eye(3)[:2], np.zeros((2, 3)), 1.0)
+    with sapporo.Stepper(2, 0.25, eps=0.1) as s, sapporo.Stepper(2, 0.25, eps=0.1) as other:
+        s.set(np.eye(3)[:2], 1.0, np.zeros((2, 3)))
         s.advance(0.5)
         s.save(tmp_path / "run")
         other.restore(tmp_path / "run")

@@ -60,14 +60,14 @@ def test_few_long_lists_among_many_short_ones(context):
 
 def test_a_regular_force_and_a_neighbour_force_make_the_whole(context, cluster):
     x, v, mass, r2 = cluster
-    eps2 = 1e-4
-    far = context.force(x, v=v, eps2=eps2, pairs="outside", h2=0.2, lists=True)
-    near = context.neighbour_force(np.arange(N), far.lists, eps2=eps2, nearest=True)
-    whole, pot = forces([x, v], mass, [x, v], eps2, np.eye(N, dtype=bool), 2)
+    eps = 0.01
+    far = context.force(x, v=v, eps=eps, pairs="outside", h2=0.2, lists=True)
+    near = context.neighbour_force(np.arange(N), far.lists, eps=eps, nearest=True)
+    whole, pot = forces([x, v], mass, [x, v], eps**2, np.eye(N, dtype=bool), 2)
     assert relative(far.acc + near.acc, whole[0]).max() < 1e-12
     assert relative(far.jerk + near.jerk, whole[1]).max() < 1e-11
     assert relative(far.pot + near.pot, pot).max() < 1e-12
-    right, _ = forces([x, v], mass, [x, v], eps2, ~(r2 < 0.2))
+    right, _ = forces([x, v], mass, [x, v], eps**2, ~(r2 < 0.2))
     has = (r2 < 0.2).any(axis=1)
     assert relative(near.acc[has], right[0][has]).max() < 1e-12 and (near.acc[~has] == 0).all()
     assert (near.nearest[has] == r2.argmin(axis=1)[has]).all()
@@ -85,7 +85,7 @@ def test_spheres_by_mass_and_by_time_ahead(context, cluster):
 
 def test_lists_of_any_sequence(context, cluster):
     x, v, mass, _ = cluster
-    force = context.neighbour_force([3, 0], [[1, 2, 3], []], eps2=0.01)
+    force = context.neighbour_force([3, 0], [[1, 2, 3], []], eps=0.1)
     right, _ = forces([x[1:3], v[1:3]], mass[1:3], [x[3:4], v[3:4]], 0.01, terms=2)
     assert relative(force.acc[:1], right[0]).max() < 1e-12 and relative(force.jerk[:1], right[1]).max() < 1e-12
     assert force.acc[1].tolist() == [0, 0, 0]

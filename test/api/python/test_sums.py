@@ -44,7 +44,7 @@ def test_a_tree_is_taken_for_many_pairs_or_when_it_is_named(small_limits):
         ({"theta": 0.4}, "opening", 0.4),
         ({"accuracy": 1e-3}, "acceleration", 1e-3),
     ):
-        with sapporo.Tree(300, mac=mac, accuracy=accuracy, eps2=0.01**2, **options) as tree:
+        with sapporo.Tree(300, mac=mac, accuracy=accuracy, eps=0.01, **options) as tree:
             tree.set(x, mass)
             tree.build()
             found = sapporo.accelerations(x, mass, 0.01, **words, **options)
@@ -52,7 +52,7 @@ def test_a_tree_is_taken_for_many_pairs_or_when_it_is_named(small_limits):
             assert (sapporo.potentials(x, mass, 0.01, **words, **options) == tree.force().pot).all()
             at = x[:100] + 1
             found = sapporo.accelerations(x, mass, 0.01, targets=at, **words, **options)
-            assert (found == tree.force(x=at).acc).all()
+            assert (found == tree.force(targets=at).acc).all()
     assert np.abs(by_size - right).max() < 0.02 * np.abs(right).max()
     few = sapporo.accelerations(x, mass, 0.01, targets=x[:13] + 1, **options)  # 3,900 pairs
     assert (few == sapporo.accelerations(x, mass, 0.01, targets=x[:13] + 1, theta=0, **options)).all()

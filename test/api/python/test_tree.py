@@ -18,7 +18,7 @@ def cluster():
 
 
 def tree_of(x, mass, **options):
-    tree = sapporo.Tree(len(x), eps2=1e-4, **options)
+    tree = sapporo.Tree(len(x), eps=0.01, **options)
     tree.set(x, mass)
     tree.build()
     return tree
@@ -41,7 +41,7 @@ def test_forces(cluster, mac, accuracy, precision, bound):
     with tree_of(x, mass, mac=mac, accuracy=accuracy, precision=precision) as tree:
         whole = tree.force()
         active = tree.force(some)
-        field = tree.force(x=x[some])
+        field = tree.force(targets=x[some])
     assert whole.acc.shape == (N, 3) and whole.pot.shape == (N,)
     for force in (whole.acc[some], active.acc):
         assert relative(force, right).max() < bound
@@ -68,7 +68,7 @@ def test_active_particles_in_any_order(cluster):
     with tree_of(x, mass) as tree:
         force = tree.force(at)
         assert force.acc.shape == (5, 3) and (force.acc[0] == force.acc[2]).all()
-        only = tree.force(at, pot=False)
+        only = tree.force(at, want=["acc"])
         with pytest.raises(AttributeError, match="no pot"):
             only.pot  # noqa: B018
         out = {"acc": np.zeros((5, 3))}
@@ -76,11 +76,11 @@ def test_active_particles_in_any_order(cluster):
         with pytest.raises(ValueError, match="'jerk'"):
             tree.force(at, out={"jerk": out["acc"]})
         with pytest.raises(ValueError, match="either"):
-            tree.force(at, x=x)
+            tree.force(at, targets=x)
         with pytest.raises(sapporo.ArgumentError):
             tree.force([N])
         with pytest.warns(sapporo.PartialWarning):
-            assert np.isnan(tree.force(x=[[np.inf, 0, 0]]).acc).all()
+            assert np.isnan(tree.force(targets=[[np.inf, 0, 0]]).acc).all()
         assert tree.force([]).acc.shape == (0, 3)
 
 
@@ -159,7 +159,7 @@ def test_errors():
     for call in (tree.build, tree.refresh, tree.force, tree.statistics):
         with pytest.raises(sapporo.ClosedError):
             call()
-    for options in ({"leaf_size": 5000}, {"order": 3}, {"eps2": -1.0}):
+    for options in ({"leaf_size": 5000}, {"multipoles": 3}, {"eps": -1.0}):
         with pytest.raises(sapporo.ArgumentError):
             sapporo.Tree(10, **options)
     for options in ({"mac": "angle"}, {"kind": "quadtree"}, {"accuracy": 0}, {"accuracy": -1.0}):
@@ -183,13 +183,13 @@ def test_spline_softening(softening):
     x, h = np.array([[0.0, 0, 0], [0.75, 0, 0], [2.0, 0, 0]]), np.array([0.5, 1.25, 0.25])
     at = np.array([[0.25, 0, 0]])
     with sapporo.Tree(3, softening=softening, precision="dp", accuracy=1e-9) as tree:
-        tree.set(x, mass=1.0, h=h)
+        tree.set(x, mass=1.0, eps=h)
         tree.build()
-        own, field = tree.force(), tree.force(x=at, h=0.75)
+        own, field = tree.force(), tree.force(targets=at, eps=0.75)
         with pytest.raises(ValueError, match="own lengths"):
-            tree.force(h=1.0)
+            tree.force(eps=1.0)
         with pytest.raises(sapporo.NotFiniteError, match="h of particle 1"):
-            tree.set(x, mass=1.0, h=np.array([0.5, -1.0, 0.25]))
+            tree.set(x, mass=1.0, eps=np.array([0.5, -1.0, 0.25]))
     targets = [(x[i, 0], h[i], i, own.pot[i], own.acc[i, 0]) for i in range(3)]
     for place, length, skipped, found_pot, found_acc in [*targets, (0.25, 0.75, -1, field.pot[0], field.acc[0, 0])]:
         pot, acc = 0.0, 0.0
@@ -201,4 +201,4 @@ def test_spline_softening(softening):
         assert found_pot == pytest.approx(pot, rel=1e-13)
         assert found_acc == pytest.approx(acc, rel=1e-13)
     with sapporo.Tree(3) as tree, pytest.raises(sapporo.ArgumentError, match="without spline softening"):
-        tree.set(x, mass=1.0, h=h)
+        tree.set(x, mass=1.0, eps=h)

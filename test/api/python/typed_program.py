@@ -32,5 +32,5 @@ with sapporo.Tree(2, backend="cpu") as tree:
     lists = tree.neighbours(np.zeros((1, 3)), 2.0)
     print(total(tree.force()), tree.kind.upper(), tree.statistics().depth + 1, [len(k) for k in lists])
 with sapporo.Stepper(2, 0.125, backend="cpu") as stepper:
-    stepper.set(np.eye(3)[:2], np.zeros((2, 3)), 0.5)
+    stepper.set(np.eye(3)[:2], 0.5, np.zeros((2, 3)))
     print(stepper.advance(0.5), stepper.get().x.sum(), stepper.energy().kinetic, stepper.backend.upper())

@@ -10,6 +10,7 @@ Context: forces from direct sums, neighbours, batches of small forces.  Tree: fo
 Stepper: orbits, integrated where forces are computed.
 """
 
+from . import snapshots
 from ._batch import Batch, BatchForce, SmallForce
 from ._context import Context, Memory, Particles
 from ._errors import (
@@ -72,6 +73,7 @@ __all__ = [
     "devices",
     "potentials",
     "set_log",
+    "snapshots",
     "variables",
     "version",
 ]

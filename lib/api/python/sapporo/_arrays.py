@@ -12,6 +12,7 @@ from typing import Any, Union
 import numpy as np
 import numpy.typing as npt
 
+from ._errors import ArgumentError
 from ._library import ffi
 
 Floats = npt.NDArray[np.float64]
@@ -71,6 +72,14 @@ def scalars(value: Any, name: str, n: int, kind: Any = np.float64) -> Any:
     if not array.flags.aligned or array.strides[0] == 0:
         array = array.copy()
     return array
+
+
+def squares(value: Any, name: str) -> Floats:
+    """Squares of lengths that must not be negative: of one number (shape ()) or of an array."""
+    array: Floats = _converted(value, name, np.float64)
+    if (array < 0).any():
+        raise ArgumentError(f"{name} is {array.min():g}; a length must be at least 0")
+    return array * array
 
 
 def indices(value: Any, name: str, n: int | None = None) -> Ints:

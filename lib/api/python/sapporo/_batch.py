@@ -20,6 +20,7 @@ from ._arrays import (
     scalars,
     set_column,
     shown,
+    squares,
     vectors,
 )
 from ._errors import ArgumentError
@@ -34,27 +35,36 @@ if TYPE_CHECKING:
 class SmallForce:
     """One force of Context.force_batch: ni targets on which nj sources act.
 
-    x: (ni, 3): positions of the targets
-    address: (nj,) of whole numbers: addresses of the sources in the context; or own sources instead:
-    x_j, mass_j, eps2_j: (nj, 3); (nj,) or one number: position, mass, squared softening of each own source. mass_j must
-        be given, unless there are quad_j or h2_j: sources without mass exert no force
-    eps2: squared softening length, common
-    eps2_i: (ni,) or one number: squared softening of each target, added to eps2
-    quad_j: (nj, 6): second moments of each source: sums of m x x, m y y, m z z, m x y, m x z, m y z, trace not removed
-    h2_i, h2_j: (ni,), (nj,) or one number: squared radii of targets and sources, for counts of neighbours
-    floor2: squared floor of the softened distance
+    A batch that has quad_j, h2_i, h2_j or floor2 is computed in double in every precision.
 
-    With addresses, quad_j and h2_j have a row per address.  A batch that has one of the last four is computed in
-    double in every precision.
+    Args:
+        targets: (ni, 3): positions of the targets.
+        address: (nj,) of whole numbers: addresses of the sources in the context; or own sources instead:
+        x: (nj, 3): positions of own sources.
+        mass: (nj,) or one number: masses of own sources, which must be given, unless there are quad_j or h2_j.
+        eps: softening length, common.
+        eps_i: (ni,) or one number: softening length of each target; its square is added to that of `eps`.
+        eps_j: (nj,) or one number: softening length of each own source.
+        quad_j: (nj, 6): second moments of each source: sums of m x x, m y y, m z z, m x y, m x z, m y z, trace not
+            removed; with addresses a row per address.
+        h2_i, h2_j: (ni,), (nj,) or one number: squared radii of targets and sources, for counts of neighbours; with
+            addresses h2_j has an element per address.
+        floor2: squared floor of the softened distance.
+
+    Example:
+        >>> small = sapporo.SmallForce([[0.0, 0, 0]], x=[[2.0, 0, 0]], mass=4.0)
+        >>> with sapporo.Context(order=2) as context:
+        ...     context.force_batch([small, small]).acc[:, 0]
+        array([1., 1.])
     """
 
-    x: ArrayLike
+    targets: ArrayLike
     address: ArrayLike | None = None
-    x_j: ArrayLike | None = None
-    mass_j: ScalarOrArray | None = None
-    eps2_j: ScalarOrArray | None = None
-    eps2: float = 0.0
-    eps2_i: ScalarOrArray | None = None
+    x: ArrayLike | None = None
+    mass: ScalarOrArray | None = None
+    eps: float = 0.0
+    eps_i: ScalarOrArray | None = None
+    eps_j: ScalarOrArray | None = None
     quad_j: ArrayLike | None = None
     h2_i: ScalarOrArray | None = None
     h2_j: ScalarOrArray | None = None
@@ -65,10 +75,21 @@ class SmallForce:
 
 @dataclass(frozen=True, repr=False)
 class BatchForce:
-    """Results of a batch: rows of all lists, one list behind the other.
+    """Results of a batch: rows of all forces, one force behind the other.
 
-    acc: (rows, 3); pot: (rows,); first: row at which each list begins, and one behind the last row
-    count: (rows,) of int32: sources within the larger of both radii; None where no list has radii
+    Attributes:
+        acc: (rows, 3): accelerations.
+        pot: (rows,): potentials.
+        first: row at which each force begins, and one behind the last row.
+        count: (rows,) of int32: sources within the larger of both radii; None where no force has radii.
+
+    Example:
+        >>> small = [sapporo.SmallForce(np.zeros((n, 3)), x=[[2.0, 0, 0]], mass=4.0) for n in (1, 2)]
+        >>> with sapporo.Context(order=2) as context:
+        ...     forces = context.force_batch(small)
+        >>> acc, pot = forces[1]
+        >>> forces.first.tolist(), pot
+        ([0, 1, 3], array([-2., -2.]))
     """
 
     acc: Floats
@@ -92,7 +113,7 @@ class BatchForce:
 
 def _fill_more(small: Any, force: SmallForce, ni: int, put: Callable[[Any, Any], None]) -> None:
     """Fills what makes a list more than monopoles."""
-    sources = force.x_j if force.address is None else force.address
+    sources = force.x if force.address is None else force.address
     least = 0 if sources is None else len(np.atleast_1d(np.asarray(sources)))
     if force.address is not None:
         least = int(np.max(np.asarray(force.address), initial=-1)) + 1
@@ -114,37 +135,37 @@ def _fill_more(small: Any, force: SmallForce, ni: int, put: Callable[[Any, Any],
 def _fill(small: Any, force: SmallForce, keep: list[Any]) -> int:
     """Fills one struct; returns its number of targets."""
     small.size = ffi.sizeof("sapporo_small_force")
-    small.eps2 = force.eps2
+    small.eps2 = float(squares(force.eps, "eps"))
 
     def put(column: Any, array: Any) -> None:
         keep.append(array)
         set_column(column, array)
 
-    x = vectors(force.x, "x")
-    small.ni = len(x)
-    put(small.x, x)
-    if force.eps2_i is not None:
-        put(small.eps2_i, scalars(force.eps2_i, "eps2_i", len(x)))
-    _fill_more(small, force, len(x), put)
+    targets = vectors(force.targets, "targets")
+    ni = small.ni = len(targets)
+    put(small.x, targets)
+    if force.eps_i is not None:
+        put(small.eps2_i, scalars(squares(force.eps_i, "eps_i"), "eps_i", ni))
+    _fill_more(small, force, ni, put)
     if force.address is not None:
-        if any(own is not None for own in (force.x_j, force.mass_j, force.eps2_j)):
+        if any(own is not None for own in (force.x, force.mass, force.eps_j)):
             raise ValueError("a small force has either address or sources of its own")
         at = indices(force.address, "address")
         keep.append(at)
         small.address, small.nj = pointer(at, "int *"), len(at)
-    elif force.x_j is None:
-        raise ValueError("a small force needs address or x_j")
+    elif force.x is None:
+        raise ValueError("a small force needs address or x")
     else:
-        x_j = vectors(force.x_j, "x_j")
-        small.nj = len(x_j)
-        put(small.x_j, x_j)
-        if force.mass_j is None and len(x_j) > 0 and force.quad_j is None and force.h2_j is None:
-            raise ArgumentError("a small force has x_j and no mass_j; mass_j=0 is for sources that exert no force")
-        if force.mass_j is not None:
-            put(small.mass_j, scalars(force.mass_j, "mass_j", len(x_j)))
-        if force.eps2_j is not None:
-            put(small.eps2_j, scalars(force.eps2_j, "eps2_j", len(x_j)))
-    return len(x)
+        x = vectors(force.x, "x")
+        small.nj = len(x)
+        put(small.x_j, x)
+        if force.mass is None and len(x) > 0 and force.quad_j is None and force.h2_j is None:
+            raise ArgumentError("a small force has x and no mass; mass=0 is for sources that exert no force")
+        if force.mass is not None:
+            put(small.mass_j, scalars(force.mass, "mass", len(x)))
+        if force.eps_j is not None:
+            put(small.eps2_j, scalars(squares(force.eps_j, "eps_j"), "eps_j", len(x)))
+    return ni
 
 
 def _fill_all(lists: Sequence[SmallForce]) -> tuple[Any, npt.NDArray[np.int64], list[Any]]:
@@ -193,7 +214,16 @@ def begin_batch(context: Context, handle: Any, lists: Sequence[SmallForce]) -> B
 
 
 class Batch(Handle):
-    """A batch of small forces under way (Context.begin_batch).  Closing it frees it; closing its context does, too."""
+    """A batch of small forces under way (Context.begin_batch).
+
+    Closing it frees it; closing its context does, too.
+
+    Example:
+        >>> small = sapporo.SmallForce([[0.0, 0, 0]], x=[[2.0, 0, 0]], mass=4.0)
+        >>> with sapporo.Context(order=2) as context, context.begin_batch([small]) as batch:
+        ...     batch.result().pot
+        array([-2.])
+    """
 
     def __init__(self, context: Context, handle: Any, first: npt.NDArray[np.int64], counts: bool) -> None:
         """Takes over a batch that has begun; made by Context.begin_batch."""
@@ -211,7 +241,14 @@ class Batch(Handle):
         return bool(lib.sapporo_force_batch_done(self._handle))
 
     def result(self) -> BatchForce:
-        """Waits for the batch and returns its forces.  May be repeated."""
+        """Waits for the batch.  May be repeated.
+
+        Returns:
+            The forces.
+
+        Raises:
+            SapporoError: the batch or its context is closed, or a device failed.
+        """
         results, forces = _results(self._first, self._counts)
         ni = np.diff(self._first).astype(np.int32)
         status = lib.sapporo_force_batch_end(self._handle, len(ni), pointer(ni, "int *"), results)

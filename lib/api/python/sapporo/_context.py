@@ -21,6 +21,7 @@ from ._arrays import (
     scalars,
     set_column,
     shown,
+    squares,
     vectors,
 )
 from ._batch import Batch, BatchForce, SmallForce, begin_batch, compute_batch
@@ -48,7 +49,7 @@ Order = Literal[2, 4, 6, 8]
 Pairs = Literal["all", "outside"]
 Softening = Literal["plummer", "spline", "spline-mean"]
 
-DERIVATIVES = ("x", "v", "a", "jerk", "snap", "crackle", "pop", "dpop")
+DERIVATIVES = ("x", "v", "acc", "jerk", "snap", "crackle", "pop", "dpop")
 PAIRS = {"all": 0, "outside": 1}
 SOFTENINGS = {"plummer": 0, "spline": 1, "spline-mean": 2}
 
@@ -59,7 +60,17 @@ _PARTICLE = np.dtype(
 
 
 class Memory(NamedTuple):
-    """Bytes of memory."""
+    """Bytes of memory.
+
+    Attributes:
+        host: bytes of host memory.
+        device: bytes of device memory.
+
+    Example:
+        >>> with sapporo.Context(backend="cpu") as context:
+        ...     context.memory_needed(0)
+        Memory(host=0, device=0)
+    """
 
     host: int
     device: int
@@ -67,16 +78,28 @@ class Memory(NamedTuple):
 
 @dataclass(frozen=True, repr=False)
 class Particles:
-    """j-particles that were read back, one row each.
+    """j-particles that were read back by Context.get_particles, one row each.
 
-    derivative: (n, 8, 3): position, velocity, acceleration, jerk, snap, and further ones, 0 where the order has none
-    mass, time, eps2: (n,); index: (n,) of int32
+    Attributes:
+        derivative: (n, 8, 3): position, velocity, acceleration, jerk, snap, and further ones, 0 where the order has
+            none.
+        mass: (n,): masses.
+        time: (n,): times of the derivatives.
+        eps: (n,): softening lengths as sources.
+        index: (n,) of int32: labels.
+
+    Example:
+        >>> with sapporo.Context() as context:
+        ...     context.set_particles([[1.0, 2, 3]], 1.0, eps=0.5)
+        ...     row = context.get_particles()
+        >>> row.x.tolist(), row.eps.tolist()
+        ([[1.0, 2.0, 3.0]], [0.5])
     """
 
     derivative: Floats
     mass: Floats
     time: Floats
-    eps2: Floats
+    eps: Floats
     index: Ints
 
     __repr__ = shown
@@ -95,22 +118,34 @@ class Particles:
 class Context(Owner):
     """A context: j-particles by address, their time, and forces from direct sums.
 
-    order: 2 (acceleration, potential), 4 (default: also jerk), 6 (snap), 8 (crackle)
-    precision: "sp", "ds", "dp"; None: SAPPORO_PRECISION, or "ds", or "dp" for fewer than 1,024 j-particles and in
-        orders 6 and 8
-    backend: "auto", "cuda", "opencl", "cpu"; None: SAPPORO_BACKEND, or the first that has a device
-    devices: device numbers of the backend, or "all"; None: SAPPORO_DEVICES, or one device
-    preferred_device: where one device is used, this number modulo the number of devices
-    cpu_isa: "scalar", "sse2", "avx2", "avx512"; None: the widest of this machine
-    threads: threads of the CPU engine; 0: OMP_NUM_THREADS, or all cores granted
-    root: "full", "fast" (order 2 in sp on CPUs); None: SAPPORO_ROOT, or "full"
-    G: gravitational constant in the units of the particles, from 1e-100 to 1e100: 4.30091e-3 for solar masses, pc and
-        km/s.  It multiplies potentials, accelerations and their derivatives
+    A context is used in `with`, or closed by close().
 
-    Softening is given as the square of the Plummer softening length.  A context is used in `with`, or closed by
-    close().
+    Args:
+        order: 2 (acceleration, potential), 4 (default: also jerk), 6 (snap), 8 (crackle).
+        precision: "sp", "ds", "dp"; None: SAPPORO_PRECISION, or "ds", or "dp" for fewer than 1,024 j-particles and in
+            orders 6 and 8.
+        backend: "auto", "cuda", "opencl", "cpu"; None: SAPPORO_BACKEND, or the first that has a device.
+        devices: device numbers of the backend, or "all"; None: SAPPORO_DEVICES, or one device.
+        preferred_device: where one device is used, this number modulo the number of devices.
+        cpu_isa: "scalar", "sse2", "avx2", "avx512"; None: the widest of this machine.
+        threads: threads of the CPU engine; 0: OMP_NUM_THREADS, or all cores granted.
+        root: "full", "fast" (order 2 in sp on CPUs); None: SAPPORO_ROOT, or "full".
+        G: gravitational constant in the units of the particles, from 1e-100 to 1e100: 4.30091e-3 for solar masses, pc
+            and km/s.  It multiplies potentials, accelerations and their derivatives.
 
-    Raises ArgumentError, UnsupportedError, DeviceError or OutOfMemoryError if it cannot be opened.
+    Raises:
+        ArgumentError: an option is out of range.
+        UnsupportedError: this build or engine has no such feature.
+        DeviceError: there is no such device.
+        OutOfMemoryError: there is too little memory.
+
+    Example:
+        >>> x, mass = [[0.0, 0, 0], [2, 0, 0]], [1.0, 4.0]
+        >>> with sapporo.Context(order=2) as context:
+        ...     context.set_particles(x, mass)
+        ...     force = context.force(x, index=[0, 1])
+        >>> force.acc[:, 0], force.pot
+        (array([ 1.  , -0.25]), array([-2. , -0.5]))
     """
 
     _calls = Calls(
@@ -151,7 +186,7 @@ class Context(Owner):
             G=G,
         )
         super().__init__(options)
-        self._order = order or 4
+        self._order: Order = order or 4
         self._time = 0.0
         self._nj = 0
         self._counting = threading.Lock()
@@ -163,7 +198,7 @@ class Context(Owner):
     # ---- what was chosen
 
     @property
-    def order(self) -> int:
+    def order(self) -> Order:
         """Order of the integrator that the context serves: 2, 4, 6 or 8."""
         return self._order
 
@@ -178,7 +213,14 @@ class Context(Owner):
         return int(lib.sapporo_get_threads(self._handle))
 
     def memory_needed(self, nj: int) -> Memory:
-        """Bytes of host memory and of device memory that nj j-particles need."""
+        """Bytes that some number of j-particles need.
+
+        Args:
+            nj: the number of j-particles.
+
+        Returns:
+            Bytes of host memory and of device memory.
+        """
         device = ffi.new("size_t *")
         host = lib.sapporo_memory_needed(self._handle, nj, device)
         return Memory(int(host), int(device[0]))
@@ -203,40 +245,50 @@ class Context(Owner):
     def set_particles(
         self,
         x: ArrayLike,
-        *,
         mass: ScalarOrArray | None = None,
+        v: ArrayLike | None = None,
+        *,
         first: int = 0,
         address: ArrayLike | None = None,
-        v: ArrayLike | None = None,
-        a: ArrayLike | None = None,
+        acc: ArrayLike | None = None,
         jerk: ArrayLike | None = None,
         snap: ArrayLike | None = None,
         crackle: ArrayLike | None = None,
         pop: ArrayLike | None = None,
         dpop: ArrayLike | None = None,
         time: ScalarOrArray | None = None,
-        eps2: ScalarOrArray | None = None,
+        eps: ScalarOrArray | None = None,
         index: ArrayLike | None = None,
     ) -> None:
         """Stores n j-particles at the addresses first, first + 1, ... or at those of `address`.
 
-        x, v, a, jerk, snap, crackle, pop, dpop: (n, 3): the position and its derivatives, without factors; absent: 0
-        mass: (n,) or one number; must be given: particles without mass exert no force, which mass=0 says
-        time, eps2: (n,) or one number: time of the derivatives; squared softening as a source; absent: 0
-        index: (n,) of whole numbers: labels; absent: the addresses
-        address: (n,) of whole numbers, in place of `first`; runs of consecutive addresses are stored at once
+        The library copies all data before the call returns.
 
-        The library copies all data before the call returns.  Raises NotFiniteError if data are NaN or infinite; the
-        particles are stored all the same, so that forces show it.  Raises OutOfMemoryError if particles are lost.
+        Args:
+            x: (n, 3): positions.
+            mass: (n,) or one number; must be given: particles without mass exert no force, which mass=0 says.
+            v, acc, jerk, snap, crackle, pop, dpop: (n, 3): velocity and further derivatives, without factors; absent:
+                0.
+            first: the first address.
+            address: (n,) of whole numbers, in place of `first`; runs of consecutive addresses are stored at once.
+            time: (n,) or one number: time of the derivatives; absent: 0.
+            eps: (n,) or one number: softening length as a source; its square is added to that of the target; absent: 0.
+            index: (n,) of whole numbers: labels; absent: the addresses.
+
+        Raises:
+            ArgumentError: an argument is out of range, or the mass is missing.
+            NotFiniteError: data are NaN or infinite; the particles are stored all the same, so that forces show it.
+            OutOfMemoryError: particles are lost.
         """
         derivatives: dict[str, Floats] = {"x": vectors(x, "x")}
         n = len(derivatives["x"])
         if mass is None and n > 0:
             raise ArgumentError("set_particles: mass is missing; mass=0 is for particles that exert no force")
-        for name, value in zip(DERIVATIVES[1:], (v, a, jerk, snap, crackle, pop, dpop)):
+        for name, value in zip(DERIVATIVES[1:], (v, acc, jerk, snap, crackle, pop, dpop)):
             if value is not None:
                 derivatives[name] = vectors(value, name, n)
         columns: dict[str, Any] = {}
+        eps2 = None if eps is None else squares(eps, "eps")
         for name, value in (("mass", mass), ("time", time), ("eps2", eps2)):
             if value is not None:
                 columns[name] = scalars(value, name, n)
@@ -279,21 +331,32 @@ class Context(Owner):
             self._nj = max(self._nj, nj)
 
     def get_particles(self, address: ArrayLike | None = None, *, predicted: bool = False) -> Particles:
-        """Reads back the j-particles at some addresses (default: 0 .. nj - 1).
+        """Reads back the j-particles at some addresses.
 
-        predicted: position and velocity (in order 6 the acceleration, too; in order 8 the jerk, too) at `time`
+        Args:
+            address: addresses; absent: 0 to nj - 1.
+            predicted: position and velocity (in order 6 the acceleration, too; in order 8 the jerk, too) at `time`.
 
-        Raises ArgumentError if an address is empty, OutOfMemoryError if its particle was lost.
+        Returns:
+            The particles, one row each.
+
+        Raises:
+            ArgumentError: an address is empty.
+            OutOfMemoryError: the particle was lost.
         """
         at = np.arange(self._nj, dtype=np.int32) if address is None else indices(np.atleast_1d(address), "address")
         rows = np.empty(len(at), dtype=_PARTICLE)
         for k, number in enumerate(at.tolist()):
             to = ffi.cast("sapporo_particle *", rows.__array_interface__["data"][0] + k * rows.itemsize)
             self._check(lib.sapporo_get_particle(self._handle, number, int(predicted), to))
-        return Particles(rows["derivative"], rows["mass"], rows["time"], rows["eps2"], rows["index"])
+        return Particles(rows["derivative"], rows["mass"], rows["time"], np.sqrt(rows["eps2"]), rows["index"])
 
     def clear(self) -> None:
-        """Empties all addresses."""
+        """Empties all addresses.
+
+        Raises:
+            ClosedError: the context is closed.
+        """
         self._check(lib.sapporo_clear_particles(self._handle))
         self._nj = 0
 
@@ -301,15 +364,15 @@ class Context(Owner):
 
     def begin(
         self,
-        x: ArrayLike,
+        targets: ArrayLike,
         *,
         v: ArrayLike | None = None,
-        a: ArrayLike | None = None,
+        acc: ArrayLike | None = None,
         jerk: ArrayLike | None = None,
         index: ArrayLike | None = None,
         nj: int | None = None,
-        eps2: float = 0.0,
-        eps2_i: ScalarOrArray | None = None,
+        eps: float = 0.0,
+        eps_i: ScalarOrArray | None = None,
         pairs: Pairs = "all",
         nearest: bool = False,
         lists: bool = False,
@@ -318,19 +381,28 @@ class Context(Owner):
         dtr: ScalarOrArray | None = None,
         softening: Softening = "plummer",
     ) -> Job:
-        """Starts a force on ni i-particles and returns it; Job.result waits for it.
+        """Starts a force on ni i-particles; Job.result waits for it.
 
-        The arguments are those of force().  nearest, lists: hints that these results will be asked for.
+        Args:
+            targets, v, acc, jerk, index, nj, eps, eps_i, pairs, h2, h2_by_mass, dtr, softening: as of force().
+            nearest, lists: hints that these results will be asked for.
+
+        Returns:
+            The force under way.
+
+        Raises:
+            SapporoError: as force() does.
         """
-        targets = vectors(x, "x")
-        ni = len(targets)
-        request = new("sapporo_request", ni=ni, nj=self._nj if nj is None else nj, eps2=eps2)
-        keep: list[Any] = [targets]
-        set_column(request.x, targets)
-        for name, value in (("v", v), ("a", a), ("jerk", jerk)):
+        positions = vectors(targets, "targets")
+        ni = len(positions)
+        request = new("sapporo_request", ni=ni, nj=self._nj if nj is None else nj, eps2=float(squares(eps, "eps")))
+        keep: list[Any] = [positions]
+        set_column(request.x, positions)
+        for column, name, value in ((request.v, "v", v), (request.a, "acc", acc), (request.jerk, "jerk", jerk)):
             if value is not None:
                 keep.append(vectors(value, name, ni))
-                set_column(getattr(request, name), keep[-1])
+                set_column(column, keep[-1])
+        eps2_i = None if eps_i is None else squares(eps_i, "eps_i")
         regular = new("sapporo_regular", h2_by_mass=int(h2_by_mass))
         for struct, name, value in ((request, "eps2_i", eps2_i), (request, "h2", h2), (regular, "dtr", dtr)):
             if value is not None:
@@ -353,15 +425,15 @@ class Context(Owner):
 
     def force(
         self,
-        x: ArrayLike,
+        targets: ArrayLike,
         *,
         v: ArrayLike | None = None,
-        a: ArrayLike | None = None,
+        acc: ArrayLike | None = None,
         jerk: ArrayLike | None = None,
         index: ArrayLike | None = None,
         nj: int | None = None,
-        eps2: float = 0.0,
-        eps2_i: ScalarOrArray | None = None,
+        eps: float = 0.0,
+        eps_i: ScalarOrArray | None = None,
         pairs: Pairs = "all",
         nearest: bool = False,
         lists: bool = False,
@@ -371,37 +443,53 @@ class Context(Owner):
         softening: Softening = "plummer",
         out: Out = None,
     ) -> Force:
-        """The force of the j-particles at addresses 0 .. nj - 1, predicted to `time`, on ni i-particles.
+        """The force of the j-particles at addresses 0 to nj - 1, predicted to `time`, on ni i-particles.
 
-        x: (ni, 3): positions, taken as given
-        v, a, jerk: (ni, 3): velocities; accelerations, for orders 6 and 8; jerks, for order 8; absent: 0
-        index: (ni,) of whole numbers: pairs of equal index are skipped.  Without indices a particle that is target
-            and source acts on itself, which adds -m/R to its potential
-        nj: number of addresses that take part; absent: all
-        eps2: squared softening length
-        eps2_i: (ni,) or one number: squared softening of each i-particle, added to eps2; absent: 0
-        pairs: "all", or "outside": j-particles in the neighbour sphere make the list and leave the sums (order 4)
-        nearest, lists: also the nearest neighbours, also the neighbour lists
-        h2: (ni,) or one number: squared radius of the neighbour sphere
-        h2_by_mass: with pairs="outside": h2 is multiplied by the mass of j
-        dtr: (ni,) or one number: with pairs="outside": time ahead at which distances are looked at, too
-        softening: "plummer", or in order 2 "spline": cubic spline of the larger of both lengths, or "spline-mean": mean
-            of the forces with both lengths; beyond the length sqrt(eps2 + eps2 of the particle) forces are Newton's
-        out: arrays by the names of results, which the library writes in place of new ones: C-contiguous, of float64
+        Other Python threads run meanwhile.
 
-        Raises ArgumentError, UnsupportedError, NotFiniteError, OutOfMemoryError or DeviceError.  Warns with
-        PartialWarning if i-particles are not finite, and with EmptyWarning if the context has no particles and nj is
-        absent.  Other Python threads run meanwhile.
+        Args:
+            targets: (ni, 3): positions, taken as given.
+            v, acc, jerk: (ni, 3): velocities; accelerations, for orders 6 and 8; jerks, for order 8; absent: 0.
+            index: (ni,) of whole numbers: pairs of equal index are skipped.  Without indices a particle that is target
+                and source acts on itself, which adds -m/R to its potential.
+            nj: number of addresses that take part; absent: all.
+            eps: softening length.
+            eps_i: (ni,) or one number: softening length of each i-particle; its square is added to that of `eps`;
+                absent: 0.
+            pairs: "all", or "outside": j-particles in the neighbour sphere make the list and leave the sums (order 4).
+            nearest, lists: also the nearest neighbours, also the neighbour lists.
+            h2: (ni,) or one number: squared radius of the neighbour sphere.
+            h2_by_mass: with pairs="outside": h2 is multiplied by the mass of j.
+            dtr: (ni,) or one number: with pairs="outside": time ahead at which distances are looked at, too.
+            softening: "plummer", or in order 2 "spline": cubic spline of the larger of both lengths, or "spline-mean":
+                mean of the forces with both lengths; beyond the length, the root of the sum of squares, forces are
+                Newton's.
+            out: arrays by the names of results, which the library writes in place of new ones: C-contiguous, of
+                float64.
+
+        Returns:
+            The results, one row per target.
+
+        Raises:
+            ArgumentError: an argument is out of range.
+            UnsupportedError: this order or engine has no such feature.
+            NotFiniteError: a j-particle is NaN or infinite.
+            OutOfMemoryError: there is too little memory, or a particle was lost.
+            DeviceError: a device failed.
+
+        Warns:
+            PartialWarning: i-particles are not finite; their rows are NaN.
+            EmptyWarning: the context has no particles, and nj is absent.
         """
         with self.begin(
-            x,
+            targets,
             v=v,
-            a=a,
+            acc=acc,
             jerk=jerk,
             index=index,
             nj=nj,
-            eps2=eps2,
-            eps2_i=eps2_i,
+            eps=eps,
+            eps_i=eps_i,
             pairs=pairs,
             nearest=nearest,
             lists=lists,
@@ -414,30 +502,43 @@ class Context(Owner):
 
     def neighbour_force(
         self,
-        address: ArrayLike,
-        lists: NeighbourLists | Sequence[ArrayLike],
+        active: ArrayLike,
+        neighbours: NeighbourLists | Sequence[ArrayLike],
         *,
-        eps2: float = 0.0,
+        eps: float = 0.0,
         nearest: bool = False,
         out: Out = None,
     ) -> Force:
         """Forces on particles of the context, each from its own list of neighbours (order 4).
 
-        address: (ni,) of whole numbers: addresses of the targets
-        lists: addresses of the sources of each target, in any order; a source of the target's index is skipped
-        eps2: squared softening length
+        Positions and velocities of targets and sources are predicted to `time`.
 
-        Positions and velocities of targets and sources are predicted to `time`.  Rows of targets that are not finite or
-        empty are NaN, with PartialWarning.
+        Args:
+            active: (ni,) of whole numbers: addresses of the targets.
+            neighbours: addresses of the sources of each target, in any order; a source of the target's index is
+                skipped.
+            eps: softening length.
+            nearest: also the nearest neighbours.
+            out: arrays for the results by name, as of force().
+
+        Returns:
+            The results, one row per target.
+
+        Raises:
+            ValueError: the number of lists is not that of targets.
+            SapporoError: as force() does.
+
+        Warns:
+            PartialWarning: targets are not finite or empty; their rows are NaN.
         """
-        at = indices(address, "address")
-        named = lists if isinstance(lists, NeighbourLists) else NeighbourLists.of(lists)
+        at = indices(active, "active")
+        named = neighbours if isinstance(neighbours, NeighbourLists) else NeighbourLists.of(neighbours)
         if len(named) != len(at):
             raise ValueError(f"{len(named)} lists for {len(at)} targets")
         entries = np.ascontiguousarray(named.entries, dtype=np.int32)
         starts = (entries.__array_interface__["data"][0] + 4 * named.first[:-1]).astype(np.uintp)
         lengths = np.ascontiguousarray(named.lengths, dtype=np.int32)
-        request = new("sapporo_neighbour_request", ni=len(at), eps2=eps2)
+        request = new("sapporo_neighbour_request", ni=len(at), eps2=float(squares(eps, "eps")))
         request.address = pointer(at, "int *")
         request.list = pointer(starts, "int **")
         request.length = pointer(lengths, "int *")
@@ -446,29 +547,52 @@ class Context(Owner):
         warn_if_partial(status == lib.SAPPORO_PARTIAL)
         return Force(rows, status == lib.SAPPORO_PARTIAL)
 
-    def force_batch(self, lists: Sequence[SmallForce]) -> BatchForce:
+    def force_batch(self, forces: Sequence[SmallForce]) -> BatchForce:
         """Many small independent forces in one call (order 2): acceleration and potential of each.
 
-        Raises ArgumentError before anything is computed if an argument is bad.  Warns with PartialWarning if
-        i-particles are not finite.
+        Args:
+            forces: the targets and sources of each.
+
+        Returns:
+            The results, one force behind the other.
+
+        Raises:
+            ArgumentError: an argument is out of range; nothing was computed.
+            SapporoError: as force() does.
+
+        Warns:
+            PartialWarning: i-particles are not finite; their rows are NaN.
         """
-        forces, status = compute_batch(self._handle, lists)
+        found, status = compute_batch(self._handle, forces)
         self._check(status)
         warn_if_partial(status == lib.SAPPORO_PARTIAL)
-        return forces
+        return found
 
-    def begin_batch(self, lists: Sequence[SmallForce]) -> Batch:
-        """Begins a batch of small forces, as of force_batch; Batch.result() waits for it.
+    def begin_batch(self, forces: Sequence[SmallForce]) -> Batch:
+        """Begins a batch of small forces; Batch.result() waits for it.
 
         All arrays are copied before this returns, and several batches may be under way.  The CPU engine computes here.
+
+        Args:
+            forces: as of force_batch().
+
+        Returns:
+            The batch under way.
         """
-        return begin_batch(self, self._handle, lists)
+        return begin_batch(self, self._handle, forces)
 
     def keep_addresses(self, address: npt.NDArray[np.int32] | None) -> None:
-        """Announces addresses that several calls of force_batch will name by views of this array; None: none any more.
+        """Announces addresses that several calls of force_batch will name by views of this array.
 
-        The array must be contiguous, of int32, and must not be changed until others are announced.  A GPU gets these
-        numbers once.
+        A GPU gets these numbers once.
+
+        Args:
+            address: contiguous array of int32, which must not be changed until others are announced; None: none any
+                more.
+
+        Raises:
+            ValueError: the array has another form.
+            SapporoError: the context is closed, or memory is short.
         """
         if address is None:
             self._check(lib.sapporo_keep_addresses(self._handle, ffi.NULL, 0))

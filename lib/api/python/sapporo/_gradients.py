@@ -13,7 +13,8 @@ from typing import Any, Optional
 import numpy as np
 
 from ._arrays import Floats
-from ._sums import How, Sum, direct
+from ._sums import How, direct
+from ._tree import Sum
 
 Parts = tuple[Optional[Floats], Optional[Floats], Optional[Floats]]
 

@@ -10,7 +10,8 @@ import numpy as np
 from ._arrays import host_array
 from ._errors import UnsupportedError
 from ._gradients import change, gradients
-from ._sums import How, Sum, check_shapes, on_host
+from ._sums import How, check_shapes, on_host
+from ._tree import Sum
 
 jax: Any = importlib.import_module("jax")
 jnp: Any = jax.numpy

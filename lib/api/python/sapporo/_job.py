@@ -70,10 +70,20 @@ def result_struct(ni: int, names: Sequence[str], out: Out) -> tuple[dict[str, An
 
 
 class NeighbourLists(Sequence[Ints]):
-    """Lists of neighbours: `lists[i]` is the list of i-particle i, a view of `entries`.
+    """Neighbour lists of i-particles: lists[i] is an array of int32.
 
-    entries: all lists, one behind the other (int32)
-    first: where each list begins, and where the last one ends (int64, one more than there are lists)
+    Args:
+        first: where each list begins, and where the last one ends (int64, one more than there are lists).
+        entries: all lists, one behind the other (int32).
+
+    Attributes:
+        first: where each list begins, and where the last one ends.
+        entries: all lists, one behind the other.
+
+    Example:
+        >>> lists = sapporo.NeighbourLists.of([[1, 2], [], [0]])
+        >>> lists.lengths.tolist(), lists[0].tolist()
+        ([2, 0, 1], [1, 2])
     """
 
     def __init__(self, first: npt.NDArray[np.int64], entries: Ints) -> None:
@@ -87,7 +97,14 @@ class NeighbourLists(Sequence[Ints]):
 
     @classmethod
     def of(cls, lists: Sequence[Any]) -> NeighbourLists:
-        """Lists of int32 arrays or sequences of whole numbers."""
+        """Lists of arrays or sequences.
+
+        Args:
+            lists: of int32 arrays or sequences of whole numbers.
+
+        Returns:
+            The lists.
+        """
         from ._arrays import indices
 
         parts = [indices(part, f"lists[{k}]") for k, part in enumerate(lists)]
@@ -121,10 +138,17 @@ class NeighbourLists(Sequence[Ints]):
 class Force:
     """Results of a force on ni i-particles, one row each.
 
-    acc, jerk, snap, crackle: (ni, 3); pot, nearest_r2: (ni,); nearest: (ni,) of int32
-    partial: some i-particles were not finite, and their rows are NaN
-
     A result that was not computed raises AttributeError.
+
+    Attributes:
+        partial: some i-particles were not finite, and their rows are NaN.
+
+    Example:
+        >>> with sapporo.Context(order=2) as context:
+        ...     context.set_particles([[2.0, 0, 0]], 4.0)
+        ...     force = context.force([[0.0, 0, 0]], nearest=True)
+        >>> force, force.nearest.tolist()
+        (<sapporo.Force: n 1, acc, pot, nearest, nearest_r2>, [0])
     """
 
     def __init__(self, rows: Mapping[str, Any], partial: bool, lists: NeighbourLists | None = None) -> None:
@@ -188,7 +212,19 @@ class Force:
 
 
 class Job(Handle):
-    """A force under way (Context.begin).  Closing it frees it; closing its context does, too."""
+    """A force under way (Context.begin).  Closing it frees it; closing its context does, too.
+
+    Attributes:
+        ni: number of i-particles.
+
+    Example:
+        >>> with sapporo.Context(order=2) as context:
+        ...     context.set_particles([[2.0, 0, 0]], 4.0)
+        ...     with context.begin([[0.0, 0, 0]]) as job:
+        ...         pot = job.result().pot
+        >>> pot
+        array([-2.])
+    """
 
     def __init__(self, context: Context, handle: Any, ni: int) -> None:
         """Takes over a force that has begun; made by Context.begin."""
@@ -205,10 +241,19 @@ class Job(Handle):
         return bool(lib.sapporo_force_done(self._handle))
 
     def result(self, *, ni: int | None = None, nearest: bool = False, lists: bool = False, out: Out = None) -> Force:
-        """Waits for the force and returns its first ni rows (default: all).  May be repeated.
+        """Waits for the force.  May be repeated.
 
-        nearest, lists: also the nearest neighbours, also the neighbour lists
-        out: arrays by the names of results, which the library writes in place of new ones
+        Args:
+            ni: number of rows; absent: all.
+            nearest, lists: also the nearest neighbours, also the neighbour lists.
+            out: arrays by the names of results, which the library writes in place of new ones.
+
+        Returns:
+            The first ni rows.
+
+        Raises:
+            SapporoError: as Context.force does.
+            GoneError: the particles that the neighbours need have changed since the force began.
         """
         n = self.ni if ni is None else ni
         names = SUMS[self._context.order] + (NEAREST if nearest else ())
@@ -219,7 +264,18 @@ class Job(Handle):
         return Force(rows, partial, self.neighbour_lists(n) if lists else None)
 
     def neighbours(self, i: int) -> Ints:
-        """Neighbour list of i-particle i: indices of all j with |r|^2 < h2, ascending."""
+        """Neighbour list of one i-particle.
+
+        Args:
+            i: row of the i-particle.
+
+        Returns:
+            Indices of all j with |r|^2 < h2, ascending.
+
+        Raises:
+            ArgumentError: there is no such row.
+            GoneError: the particles have changed since the force began.
+        """
         n, total = ffi.new("int *"), ffi.new("int *")
         status = lib.sapporo_force_neighbours(self._handle, i, 0, n, ffi.NULL, total)
         self._context._check(status)
@@ -231,7 +287,17 @@ class Job(Handle):
         return entries
 
     def neighbour_lists(self, ni: int | None = None) -> NeighbourLists:
-        """Neighbour lists of the first ni i-particles (default: all)."""
+        """Neighbour lists of the first i-particles.
+
+        Args:
+            ni: how many; absent: all.
+
+        Returns:
+            The lists.
+
+        Raises:
+            GoneError: the particles have changed since the force began.
+        """
         count = self.ni if ni is None else ni
         lengths = np.zeros(max(count, 0), dtype=np.int32)
         self._all_lists(count, 0, np.empty(1, dtype=np.int32), lengths)

@@ -227,11 +227,19 @@ def _speak(_user: Any, level: int, text: Any) -> None:
 
 
 def set_log(function: Callable[[int, str], None] | None) -> None:
-    """Sends the messages of the library to `function(level, text)` instead of stderr; None restores stderr.
+    """Sends the messages of the library to a function instead of stderr.
 
-    Levels: 0 error, 1 warning, 2 choices, 3 calls; `SAPPORO_VERBOSE` decides which messages exist.  The function may be
-    called from any thread that calls the library, and must not call the library.  Python gives an exception of the
-    function to sys.unraisablehook, which prints it, and the call goes on.
+    The function may be called from any thread that calls the library, and must not call the library.  Python gives an
+    exception of the function to sys.unraisablehook, which prints it, and the call goes on.
+
+    Args:
+        function: is called with (level, text); None restores stderr.  Levels: 0 error, 1 warning, 2 choices, 3 calls;
+            `SAPPORO_VERBOSE` decides which messages exist.
+
+    Example:
+        >>> messages = []
+        >>> sapporo.set_log(lambda level, text: messages.append(text))
+        >>> sapporo.set_log(None)
     """
     global _callback, _log_function
     _log_function = function

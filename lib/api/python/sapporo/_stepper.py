@@ -38,10 +38,15 @@ FIELD_KINDS = {"point": 1, "plummer": 2, "hernquist": 3, "nfw": 4, "miyamoto_nag
 class Field:
     """An analytic external field.
 
-    kind: "point", "plummer", "hernquist", "nfw", "miyamoto_nagai" or "logarithmic"
-    strength: G times the mass; of "nfw" 4 pi G rho a^3; of "logarithmic" the squared velocity
-    a, b: lengths; of "logarithmic" the core radius and the flattening
-    centre: the axis of flat fields is parallel to z
+    Args:
+        kind: "point", "plummer", "hernquist", "nfw", "miyamoto_nagai" or "logarithmic".
+        strength: G times the mass; of "nfw" 4 pi G rho a^3; of "logarithmic" the squared velocity.
+        a, b: lengths; of "logarithmic" the core radius and the flattening.
+        centre: position; the axis of flat fields is parallel to z.
+
+    Example:
+        >>> sapporo.Field("plummer", 1.0, a=0.5).kind
+        'plummer'
     """
 
     kind: FieldKind
@@ -55,10 +60,23 @@ class Field:
 class Orbits:
     """Particles of a stepper, in order of address.
 
-    acc, pot: acceleration with fields, and potential of the particles, at `own_time`, the end of the particle's step
-    level: the present step is dt / 2^level
-
     numpy arrays; the arrays of `out` of Stepper.get are the caller's, in host or device memory.
+
+    Attributes:
+        x, v: positions and velocities.
+        mass: masses.
+        acc, pot: acceleration with fields, and potential of the particles, at `own_time`.
+        own_time: the end of the particle's step.
+        level: the present step is dt / 2^level.
+        label: labels.
+
+    Example:
+        >>> with sapporo.Stepper(1, 0.5) as stepper:
+        ...     stepper.set([[0.0, 0, 0]], 1.0, [[1.0, 0, 0]])
+        ...     _ = stepper.advance(1.0)
+        ...     now = stepper.get()
+        >>> now.x.tolist()
+        [[1.0, 0.0, 0.0]]
     """
 
     x: Any
@@ -75,7 +93,20 @@ class Orbits:
 
 @dataclass(frozen=True)
 class Totals:
-    """Conserved quantities.  potential: of pairs of particles; field: of particles in the external fields."""
+    """Conserved quantities.
+
+    Attributes:
+        time: the time.
+        kinetic, potential, field: energies: of motion, of pairs of particles, of particles in the external fields.
+        momentum, angular_momentum: vectors.
+        moment: the sum of mass times position.
+
+    Example:
+        >>> with sapporo.Stepper(1, 0.5) as stepper:
+        ...     stepper.set([[0.0, 0, 0]], 2.0, [[1.0, 0, 0]])
+        ...     stepper.energy().energy
+        1.0
+    """
 
     time: float
     kinetic: float
@@ -104,9 +135,22 @@ class StepSeconds(NamedTuple):
 class StepperStatistics:
     """What a stepper is and did since its particles were set.
 
-    massive: particles whose mass is not 0, which alone are in the tree; level: particles per level
-    group_extent: the limit of the extent of groups of the tree; 0: none; group_searches: searches for it that ended
-    rebuild_steps: steps between the last two builds of the tree
+    Attributes:
+        n, massive, active: particles; those whose mass is not 0, which alone are in the tree; those of the last step.
+        steps, particle_steps, builds, refreshes, interactions: what was done.
+        level: particles per level.
+        memory: bytes.
+        seconds: seconds of the parts of the last step.
+        group_extent, group_searches: the limit of the extent of groups of the tree, 0: none; searches for it that
+            ended.
+        rebuild_steps: steps between the last two builds of the tree.
+
+    Example:
+        >>> with sapporo.Stepper(1, 0.5) as stepper:
+        ...     stepper.set([[0.0, 0, 0]], 2.0, [[1.0, 0, 0]])
+        ...     _ = stepper.advance(1.0)
+        ...     stepper.statistics().steps
+        2
     """
 
     n: int
@@ -156,20 +200,34 @@ def _set_moment(output: Any, when: Moment | float) -> None:
 class Stepper(Owner):
     """At most n particles that move by their forces on each other and by external fields.
 
-    dt: the shared step, or the longest block step
-    method: forces from a "tree" or from "direct" sums; None: tree
-    scheme: "shared" (leap-frog) or "block" steps; None: shared
-    criterion: of block steps: "acceleration" (step^2 <= 2 eta eps / |a|) or "change" (step <= eta |a| / |da/dt|)
-    eta: accuracy of the criterion; None: 0.025
-    levels: the shortest block step is dt / 2^(levels - 1); 0: 16
-    rebuild: steps from one build of the tree to the next; 0: when forces have become dearer; -1: when measured times
-        say so
-    fields: sequence of Field
-    landing: advance ends at any time that it is asked for, by a shorter last step; steps begin there anew
-    eps2, kind, mac, accuracy, order, leaf_size, group_size, group_extent, precision, backend, devices,
-        preferred_device, cpu_isa, threads, G: as of Tree; with rebuild -1 a group_extent of 0 is measured, too
+    The order of calls is set, then any number of advance, get, energy, save.
 
-    The order of calls is set, then any number of advance, get, energy, save.  Raises as Context does.
+    Args:
+        n: room for particles.
+        dt: the shared step, or the longest block step.
+        method: forces from a "tree" or from "direct" sums; None: tree.
+        scheme: "shared" (leap-frog) or "block" steps; None: shared.
+        criterion: of block steps: "acceleration" (step^2 <= 2 eta eps / |a|) or "change" (step <= eta |a| / |da/dt|).
+        eta: accuracy of the criterion; None: 0.025.
+        levels: the shortest block step is dt / 2^(levels - 1); 0: 16.
+        rebuild: steps from one build of the tree to the next; 0: when forces have become dearer; -1: when measured
+            times say so.
+        fields: external fields.
+        landing: advance ends at any time that it is asked for, by a shorter last step; steps begin there anew.
+        eps, kind, mac, accuracy, multipoles, leaf_size, group_size, group_extent, precision: as of Tree; with rebuild
+            -1 a group_extent of 0 is measured, too.
+        backend, devices, preferred_device, cpu_isa, threads, G: as of Context.
+
+    Raises:
+        SapporoError: as Context does.
+
+    Example:
+        >>> sun = sapporo.Field("point", 39.47692641)
+        >>> with sapporo.Stepper(1, 2**-10, method="direct", fields=[sun]) as stepper:
+        ...     stepper.set([[1.0, 0, 0]], 0.0, [[0, 6.2831853, 0]])
+        ...     year = stepper.advance(1.0)
+        ...     float(stepper.get().x[0, 0].round(3))
+        1.0
     """
 
     _calls = Calls(
@@ -194,11 +252,11 @@ class Stepper(Owner):
         rebuild: int = 0,
         fields: Sequence[Field] = (),
         landing: bool = False,
-        eps2: float = 0.0,
+        eps: float = 0.0,
         kind: Kind | None = None,
         mac: Mac | None = None,
         accuracy: float | None = None,
-        order: Multipoles = 2,
+        multipoles: Multipoles = 2,
         leaf_size: int = 0,
         group_size: int = 0,
         group_extent: float = 0.0,
@@ -217,8 +275,8 @@ class Stepper(Owner):
             kind=kind,
             mac=mac,
             accuracy=accuracy,
-            order=order,
-            eps2=eps2,
+            multipoles=multipoles,
+            eps=eps,
             leaf_size=leaf_size,
             group_size=group_size,
             group_extent=group_extent,
@@ -263,12 +321,20 @@ class Stepper(Owner):
         """The time of the last complete step; NaN without particles."""
         return float(lib.sapporo_stepper_get_time(self._handle))
 
-    def set(self, x: Any, v: Any, mass: Any, *, label: ArrayLike | None = None, time: float = 0.0) -> None:
+    def set(self, x: Any, mass: Any, v: Any, *, label: ArrayLike | None = None, time: float = 0.0) -> None:
         """Takes all particles, by copy, and computes the first forces.
 
-        x, v: (n, 3); mass: (n,), in host memory also one number.  All three in host memory or, for a stepper on a CUDA
-            device, all in the memory of that device
-        label: (n,) of whole numbers of 64 bits with a sign, in host memory, which get returns; absent: the addresses
+        Args:
+            x, v: (n, 3): positions, velocities.
+            mass: (n,), in host memory also one number.  All three are in host memory or, for a stepper on a CUDA
+                device, all in the memory of that device.
+            label: (n,) of whole numbers of 64 bits with a sign, in host memory, which get returns; absent: the
+                addresses.
+            time: the time of the particles.
+
+        Raises:
+            NotFiniteError: names the first particle that is NaN or infinite.
+            SapporoError: as Context.force does.
         """
         given = {"x": x, "v": v, "mass": mass}
         arrays = all_in_device(given)
@@ -306,16 +372,22 @@ class Stepper(Owner):
         return start + round(steps) * self._dt
 
     def advance(self, time: float, steps: int = 0, *, exact: bool = True) -> float:
-        """Moves the particles to `time`; returns the time of the last step.
+        """Moves the particles to a time.
 
-        steps: at most so many steps (of block steps: blocks); 0: no limit.  Signals such as Ctrl-C are handled between
-            steps.
-        exact: the time must be one at which the longest step ends, a whole number of dt after the start, within 1e-6
-            dt.  False, or with a number of steps: any time; the particles move to the last step that ends at or before
-            it, and get(time) predicts them to the time itself.  A stepper made with landing=True needs neither: it ends
-            at the time itself, unless `steps` end before.
+        Args:
+            time: the time.
+            steps: at most so many steps (of block steps: blocks); 0: no limit.  Signals such as Ctrl-C are handled
+                between steps.
+            exact: the time must be one at which the longest step ends, a whole number of dt after the start, within
+                1e-6 dt.  False, or with a number of steps: any time; the particles move to the last step that ends at
+                or before it, and get(time) predicts them to the time itself.  A stepper made with landing=True needs
+                neither: it ends at the time itself, unless `steps` end before.
 
-        Raises ArgumentError if the time is before the present one, or if no step ends there.  Nothing has moved then.
+        Returns:
+            The time of the last step.
+
+        Raises:
+            ArgumentError: the time is before the present one, or no step ends there.  Nothing has moved then.
         """
         if steps < 0 or (steps == 0 and not math.isfinite(time)):
             raise ValueError(f"time is {time} and steps {steps}; without end, steps must be above 0")
@@ -332,11 +404,20 @@ class Stepper(Owner):
         return self.time
 
     def get(self, when: Moment | float = "now", *, out: Out = None) -> Orbits:
-        """The particles: "now" predicted to the present time, "own" each at the end of its own step, or at a time.
+        """The particles.
 
-        A time may be from the present time to dt after it.
-        out: arrays for results by name, contiguous and of the right type.  Any result in host memory; or x, v, acc and
-            pot in the memory of the stepper's CUDA device, where those of the four that it does not hold are None
+        Args:
+            when: "now" predicted to the present time, "own" each at the end of its own step, or a time from the present
+                time to dt after it.
+            out: arrays for results by name, contiguous and of the right type.  Any result in host memory; or x, v, acc
+                and pot in the memory of the stepper's CUDA device, where those of the four that it does not hold are
+                None.
+
+        Returns:
+            The particles, in order of address.
+
+        Raises:
+            ArgumentError: there are no particles, or the time is out of range.
         """
         n = self.statistics().n
         given = dict(out or {})
@@ -367,23 +448,51 @@ class Stepper(Owner):
         return {name: array.address for name, array in arrays.items()}
 
     def energy(self) -> Totals:
-        """Energies, momentum, angular momentum and the sum of mass times position, at the present time."""
+        """Energies, momentum, angular momentum and the sum of mass times position, at the present time.
+
+        Returns:
+            The sums.
+
+        Raises:
+            ArgumentError: there are no particles.
+        """
         t = new("sapporo_stepper_totals")
         self._check(lib.sapporo_stepper_energy(self._handle, t))
         vectors_of = {name: np.array(list(getattr(t, name))) for name in ("momentum", "angular_momentum", "moment")}
         return Totals(t.time, t.kinetic, t.potential, t.field, **vectors_of)
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Writes the particles to a new file, which replaces `path` when it is complete."""
+        """Writes the particles to a new file, which replaces an old one when it is complete.
+
+        Args:
+            path: the file.
+
+        Raises:
+            SapporoError: the file cannot be written.
+        """
         self._check(lib.sapporo_stepper_save(self._handle, c_text(os.fsencode(path), "path")))
 
     def restore(self, path: str | os.PathLike[str]) -> None:
-        """Reads particles that a stepper of the same options has saved; the run continues with the same bytes."""
+        """Reads particles that a stepper of the same options has saved; the run continues with the same bytes.
+
+        Args:
+            path: the file.
+
+        Raises:
+            ArgumentError: the file is missing, damaged, or of other options.
+        """
         self._start = None
         self._check(lib.sapporo_stepper_restore(self._handle, c_text(os.fsencode(path), "path")))
 
     def statistics(self) -> StepperStatistics:
-        """What the stepper is, and what it did since its particles were set."""
+        """What the stepper is, and what it did since its particles were set.
+
+        Returns:
+            The numbers.
+
+        Raises:
+            ClosedError: the stepper is closed.
+        """
         s = new("sapporo_stepper_statistics")
         self._check(lib.sapporo_stepper_get_statistics(self._handle, s))
         names = [

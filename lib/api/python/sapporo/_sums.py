@@ -16,9 +16,7 @@ from ._errors import ArgumentError
 from ._info import devices
 from ._job import Force
 from ._library import Backend, Precision
-from ._tree import Tree
-
-Sum = Literal["acc", "pot"]
+from ._tree import Sum, Tree
 
 # Pairs up to which a direct sum is faster than a tree (docs/choose-tree.md): those of 4,096 particles on one core with
 # AVX-512, and of 32,768 particles on an H200.
@@ -97,15 +95,15 @@ def direct(how: How, x: Any, mass: Any, at: Any = None, v: Any = None, at_v: Any
 def _direct(context: Context, how: How, x: Any, mass: Any, at: Any, v: Any = None, at_v: Any = None) -> Force:
     context.set_particles(x, mass=mass, v=v)
     if at is not None:
-        return context.force(at, v=at_v, eps2=how.eps**2)
-    return context.force(x, v=at_v, index=np.arange(len(x)), eps2=how.eps**2)
+        return context.force(at, v=at_v, eps=how.eps)
+    return context.force(x, v=at_v, index=np.arange(len(x)), eps=how.eps)
 
 
 def _by_tree(how: How, name: Sum, x: Any, mass: Any, at: Any) -> Any:
-    with Tree(len(x), mac=how.mac or "acceleration", accuracy=how.accuracy, eps2=how.eps**2, **how.device) as tree:  # type: ignore[arg-type]
+    with Tree(len(x), mac=how.mac or "acceleration", accuracy=how.accuracy, eps=how.eps, **how.device) as tree:  # type: ignore[arg-type]
         tree.set(x, mass)
         tree.build()
-        return getattr(tree.force(x=at, acc=name == "acc", pot=name == "pot"), name)
+        return getattr(tree.force(targets=at, want=[name]), name)
 
 
 def on_host(how: How, name: Sum, x: Any, mass: Any, at: Any = None) -> Floats:
@@ -134,10 +132,10 @@ def is_tree_on_device(how: How, n: int, targets: Any) -> bool:
 def tree_on_device(how: How, name: Sum, x: Any, mass: Any, out: Any, device: int) -> None:
     """The sum of contiguous arrays of float64 in the memory of a CUDA device, written to `out`."""
     options = dict(how.device, backend="cuda", devices=[device])
-    with Tree(len(x), mac=how.mac or "acceleration", accuracy=how.accuracy, eps2=how.eps**2, **options) as tree:  # type: ignore[arg-type]
+    with Tree(len(x), mac=how.mac or "acceleration", accuracy=how.accuracy, eps=how.eps, **options) as tree:  # type: ignore[arg-type]
         tree.set(x, mass)
         tree.build()
-        tree.force(acc=name == "acc", pot=name == "pot", out={name: out})
+        tree.force(want=[name], out={name: out})
 
 
 def check_shapes(x: Any, mass: Any, at: Any) -> tuple[int, ...]:
@@ -205,35 +203,45 @@ def accelerations(
     targets: Any = None,
     backend: Backend | None = None,
 ) -> Any:
-    """Accelerations of particles by their gravity, (n, 3), or at `targets`.
-
-    x: (n, 3): positions; mass: (n,) or one number
-    eps: Plummer softening length, not its square; G: gravitational constant in the caller's units
-    theta: a tree with this opening angle; 0: a direct sum
-    accuracy: a tree of mac="acceleration" with this accuracy; 0: a direct sum
-    targets: (m, 3): instead, any positions; every particle acts on them that is not at zero softened distance
-    precision, backend: as of Context and Tree
+    """Accelerations of particles by their gravity, or at other positions.
 
     Without theta and accuracy up to 4,096^2 pairs (on GPUs and other devices 32,768^2) are summed directly; more take a
     tree of accuracy 0.01.
 
-    Arrays may be of numpy, CuPy, PyTorch or JAX, of any type and strides.  The result is of the library, floating-point
-    type and device of x; arrays of other types than float64 are converted first.  A tree on a CUDA device reads and
-    writes arrays of CuPy and PyTorch in its memory.  Direct sums, `targets` and JAX go through host memory.
+    Arrays may be of numpy, CuPy, PyTorch or JAX, of any type and strides.  Arrays of other types than float64 are
+    converted first.  A tree on a CUDA device reads and writes arrays of CuPy and PyTorch in its memory.  Direct sums,
+    `targets` and JAX go through host memory.
 
     PyTorch and JAX derive direct sums once, by x, mass and targets: torch.autograd, torch.func, jax.grad, jax.jvp,
-    jax.jit.  Arrays that need derivatives, or that JAX traces, take a direct sum for any number of pairs, unless a tree
-    is named.  Second derivatives and those of trees raise UnsupportedError; JAX does not vmap derivatives.
+    jax.jit. Arrays that need derivatives, or that JAX traces, take a direct sum for any number of pairs, unless a tree
+    is named.
 
-    Calls of several threads are independent.  Raises and warns as Context and Tree do; traced by JAX, errors of the
-    sums are raised by JAX, with their text.
+    Args:
+        x: (n, 3): positions.
+        mass: (n,) or one number: masses.
+        eps: Plummer softening length.
+        G: gravitational constant in the caller's units.
+        theta: a tree with this opening angle; 0: a direct sum.
+        accuracy: a tree of mac="acceleration" with this accuracy; 0: a direct sum.
+        precision: as of Context and Tree.
+        targets: (m, 3): instead, any positions; every particle acts on them that is not at zero softened distance.
+        backend: as of Context and Tree.
 
-    >>> import numpy as np, sapporo
-    >>> x = np.array([[0.0, 0, 0], [2, 0, 0]])
-    >>> sapporo.accelerations(x, mass=[1.0, 4.0])[:, 0]
-    array([ 1.  , -0.25])
-    >>> sapporo.accelerations(x, mass=[1.0, 4.0], targets=[[1.0, 0, 0]]).tolist()
-    [[3.0, 0.0, 0.0]]
+    Returns:
+        (n, 3), or (m, 3) at targets: an array of the library, floating-point type and device of x.
+
+    Raises:
+        ValueError: shapes do not fit, or theta and accuracy are both given.
+        TypeError: an array is complex or masked, or of another library than the others.
+        SapporoError: as Context and Tree do.  Traced by JAX, JAX raises these errors, with their text.
+        UnsupportedError: second derivatives, and derivatives of trees.
+
+    Example:
+        >>> x = np.array([[0.0, 0, 0], [2, 0, 0]])
+        >>> sapporo.accelerations(x, mass=[1.0, 4.0])[:, 0]
+        array([ 1.  , -0.25])
+        >>> sapporo.accelerations(x, mass=[1.0, 4.0], targets=[[1.0, 0, 0]]).tolist()
+        [[3.0, 0.0, 0.0]]
     """
     return _call(how_of(eps, G, theta, accuracy, precision, backend), "acc", x, mass, targets)
 
@@ -249,13 +257,22 @@ def potentials(
     targets: Any = None,
     backend: Backend | None = None,
 ) -> Any:
-    """Potentials of particles by their gravity, (n,), or at `targets`.  The arguments are those of accelerations.
+    """Potentials of particles by their gravity, or at other positions.
 
     The sum of mass * potentials / 2 is the potential energy.
 
-    >>> import numpy as np, sapporo
-    >>> x = np.array([[0.0, 0, 0], [2, 0, 0]], dtype=np.float32)
-    >>> sapporo.potentials(x, mass=[1.0, 4.0], G=2)
-    array([-4., -1.], dtype=float32)
+    Args:
+        x, mass, eps, G, theta, accuracy, precision, targets, backend: as of accelerations.
+
+    Returns:
+        (n,), or (m,) at targets: an array of the library, floating-point type and device of x.
+
+    Raises:
+        SapporoError: as accelerations does.
+
+    Example:
+        >>> x = np.array([[0.0, 0, 0], [2, 0, 0]], dtype=np.float32)
+        >>> sapporo.potentials(x, mass=[1.0, 4.0], G=2)
+        array([-4., -1.], dtype=float32)
     """
     return _call(how_of(eps, G, theta, accuracy, precision, backend), "pot", x, mass, targets)

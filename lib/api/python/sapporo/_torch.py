@@ -10,7 +10,8 @@ import numpy as np
 from ._arrays import host_array
 from ._errors import UnsupportedError
 from ._gradients import change, gradients
-from ._sums import How, Sum, check_shapes, is_tree_on_device, on_host, tree_on_device
+from ._sums import How, check_shapes, is_tree_on_device, on_host, tree_on_device
+from ._tree import Sum
 
 torch: Any = importlib.import_module("torch")
 

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from ._arrays import ArrayLike, ScalarOrArray, indices, pointer, result_array, scalars, set_column, vectors
+from ._arrays import ArrayLike, ScalarOrArray, indices, pointer, result_array, scalars, set_column, squares, vectors
 from ._context import SOFTENINGS, Memory, Softening
 from ._device import DeviceArray, all_in_device, complete, require
 from ._errors import ArgumentError
-from ._job import Force, NeighbourLists, Out, warn_if_empty, warn_if_partial
+from ._job import SUMS, Force, NeighbourLists, Out, warn_if_empty, warn_if_partial
 from ._library import (
     Backend,
     Calls,
@@ -30,13 +31,29 @@ from ._library import (
 Kind = Literal["octree", "kdtree"]
 Mac = Literal["opening", "multipole", "acceleration"]
 Multipoles = Literal[1, 2]
+Sum = Literal["acc", "pot"]
 
 KINDS = {"octree": 1, "kdtree": 2}
+COLUMNS = {"acc_size": "a", "eps": "h"}  # names of sapporo_tree_particles
 CRITERIA = words_of("sapporo_tree_mac", "SAPPORO_MAC_")
 
 
 class Seconds(NamedTuple):
-    """Time of the phases: of the last build or refresh, and, for `walk`, of the last force."""
+    """Seconds of the phases: of the last build or refresh, and, for `walk`, of the last force.
+
+    Attributes:
+        sort: sorting of the particles.
+        link: making of the cells.
+        moments: moments of the cells.
+        walk: the force.
+
+    Example:
+        >>> with sapporo.Tree(2) as tree:
+        ...     tree.set([[0.0, 0, 0], [1, 0, 0]], 1.0)
+        ...     tree.build()
+        ...     tree.statistics().seconds.sort >= 0
+        True
+    """
 
     sort: float
     link: float
@@ -45,14 +62,22 @@ class Seconds(NamedTuple):
 
 
 def tree_options(
-    keep: list[Any], *, kind: Kind | None, mac: Mac | None, accuracy: float | None, device: dict[str, Any], **sizes: Any
+    keep: list[Any],
+    *,
+    kind: Kind | None,
+    mac: Mac | None,
+    accuracy: float | None,
+    multipoles: Multipoles,
+    eps: float,
+    device: dict[str, Any],
+    **sizes: Any,
 ) -> Any:
     """The options of a tree, for trees and steppers.
 
     device: precision, backend and the other options of set_device_options; sizes: the other members by name; keep: what
     must live as long as the options are used
     """
-    options = new("sapporo_tree_options", **sizes)
+    options = new("sapporo_tree_options", order=multipoles, eps2=float(squares(eps, "eps")), **sizes)
     options.kind, options.mac = choose("kind", kind, KINDS), choose("mac", mac, CRITERIA)
     if accuracy is not None:
         if not accuracy > 0:
@@ -66,11 +91,24 @@ def tree_options(
 class TreeStatistics:
     """What a tree is and did.
 
-    n: particles of the tree as built; depth: level of the deepest cell; largest_leaf: its particles
-    wide_groups: groups that take double precision whatever was asked for
-    rows, particle_particle, particle_cell: rows and interactions of the last force
-    first_interactions: per row, of the first force on at least half of the particles after the last build; 0: none yet
-    group_extent: the limit of the present groups; 0: none
+    Attributes:
+        n, cells, leaves, groups: particles of the tree as built, and its parts.
+        largest_leaf: particles of the largest leaf.
+        depth: level of the deepest cell.
+        wide_groups: groups that take double precision whatever was asked for.
+        rows, particle_particle, particle_cell: rows and interactions of the last force.
+        seconds: times of the phases.
+        host_bytes, device_bytes: memory.
+        first_interactions: per row, of the first force on at least half of the particles after the last build; 0: none
+            yet.
+        group_extent: the limit of the present groups; 0: none.
+
+    Example:
+        >>> with sapporo.Tree(2) as tree:
+        ...     tree.set([[0.0, 0, 0], [1, 0, 0]], 1.0)
+        ...     tree.build()
+        ...     tree.statistics().n
+        2
     """
 
     n: int
@@ -96,20 +134,33 @@ class Tree(Owner):
     The order of calls is set, build, then any number of force, neighbours and statistics; after the particles have
     moved, set and refresh, or set and build.
 
-    kind: "octree", "kdtree"; None: octree
-    mac: multipole acceptance criterion: "opening", "multipole" or "acceleration"; None: opening
-    accuracy: number of that criterion, smaller is more accurate; None: 0.7, 0.1 or 0.01, by criterion
-    order: of multipoles: 1 (masses) or 2 (default; second moments, too)
-    eps2: squared softening length; with a spline, of particles and positions that have no length of their own
-    softening: "plummer", or "spline": cubic spline of the larger of both lengths, or "spline-mean": mean of the forces
-        with each; particles then have lengths h
-    leaf_size, group_size: most particles of a leaf, of a group; 0: the default
-    group_extent: groups whose box has a longer diagonal at the build are halved; 0: no limit
-    precision: "sp" (pair terms in float, sums in double) or "dp"; None: sp
-    backend, devices, preferred_device, cpu_isa, threads, G: as of Context
-
     Arrays are numpy arrays or others in host memory, or arrays in device memory (CuPy, PyTorch, JAX) for a tree on a
-    CUDA device: contiguous, of the right type, and all of one call.  Raises as Context does.
+    CUDA device: contiguous, of the right type, and all of one call.
+
+    Args:
+        n: room for particles.
+        kind: "octree", "kdtree"; None: octree.
+        mac: multipole acceptance criterion: "opening", "multipole" or "acceleration"; None: opening.
+        accuracy: number of that criterion, smaller is more accurate; None: 0.7, 0.1 or 0.01, by criterion.
+        multipoles: 1 (masses) or 2 (default; second moments, too).
+        eps: softening length; with a spline, of particles and targets that have no length of their own.
+        softening: "plummer", or "spline": cubic spline of the larger of both lengths, or "spline-mean": mean of the
+            forces with each; particles then may have lengths.
+        leaf_size, group_size: most particles of a leaf, of a group; 0: the default.
+        group_extent: groups whose box has a longer diagonal at the build are halved; 0: no limit.
+        precision: "sp" (pair terms in float, sums in double) or "dp"; None: sp.
+        backend, devices, preferred_device, cpu_isa, threads, G: as of Context.
+
+    Raises:
+        SapporoError: as Context does.
+
+    Example:
+        >>> with sapporo.Tree(2, precision="dp") as tree:
+        ...     tree.set([[0.0, 0, 0], [2, 0, 0]], mass=[1.0, 4.0])
+        ...     tree.build()
+        ...     acc = tree.force().acc
+        >>> acc[:, 0].round(6)
+        array([ 1.  , -0.25])
     """
 
     _calls = Calls(
@@ -128,8 +179,8 @@ class Tree(Owner):
         kind: Kind | None = None,
         mac: Mac | None = None,
         accuracy: float | None = None,
-        order: Multipoles = 2,
-        eps2: float = 0.0,
+        multipoles: Multipoles = 2,
+        eps: float = 0.0,
         softening: Softening = "plummer",
         leaf_size: int = 0,
         group_size: int = 0,
@@ -149,8 +200,8 @@ class Tree(Owner):
             kind=kind,
             mac=mac,
             accuracy=accuracy,
-            order=order,
-            eps2=eps2,
+            multipoles=multipoles,
+            eps=eps,
             leaf_size=leaf_size,
             group_size=group_size,
             group_extent=group_extent,
@@ -183,17 +234,21 @@ class Tree(Owner):
 
     # ---- particles
 
-    def set(self, x: Any, mass: Any = None, a: Any = None, h: Any = None) -> None:
+    def set(self, x: Any, mass: Any = None, *, acc_size: Any = None, eps: Any = None) -> None:
         """Takes all particles, by copy.  The tree stays as it is until the next build or refresh.
 
-        x: (n, 3): positions
-        mass: (n,), in host memory also one number; absent: as before.  Forces need masses, neighbours do not
-        a: (n,): size of the acceleration, for mac="acceleration"; absent: of the last force
-        h: (n,), in host memory also one number: lengths of the spline; absent: as before, at first the root of eps2
+        Args:
+            x: (n, 3): positions.
+            mass: (n,), in host memory also one number; absent: as before.  Forces need masses, neighbours do not.
+            acc_size: (n,): size of the acceleration, for mac="acceleration"; absent: of the last force.
+            eps: (n,), in host memory also one number: lengths of the spline; absent: as before, at first that of the
+                tree.
 
-        Raises NotFiniteError, which names the first particle that is NaN or infinite; then nothing was taken.
+        Raises:
+            NotFiniteError: names the first particle that is NaN or infinite; then nothing was taken.
+            ArgumentError: there are more particles than the tree has room for, or an argument is out of range.
         """
-        given = {"x": x, "mass": mass, "a": a, "h": h}
+        given = {"x": x, "mass": mass, "acc_size": acc_size, "eps": eps}
         given = {name: value for name, value in given.items() if value is not None}
         columns = all_in_device(given)
         particles = new("sapporo_tree_particles")
@@ -205,41 +260,56 @@ class Tree(Owner):
             set_column(particles.x, positions)
             for name in given.keys() - {"x"}:
                 keep.append(scalars(given[name], name, particles.n))
-                set_column(getattr(particles, name), keep[-1])
+                set_column(getattr(particles, COLUMNS.get(name, name)), keep[-1])
         else:
             particles.n = columns["x"].shape[0] if columns["x"].shape else 0
             particles.memory = lib.SAPPORO_MEMORY_DEVICE
             for name, array in columns.items():
                 require(array, name, (None, 3) if name == "x" else (particles.n,), np.float64)
-                getattr(particles, name).base = ffi.cast("void *", array.address)
+                getattr(particles, COLUMNS.get(name, name)).base = ffi.cast("void *", array.address)
             complete(columns, self.backend)
         self._check(lib.sapporo_tree_set(self._handle, particles))
         self._given = int(particles.n)
         self._has_masses = self._has_masses or mass is not None
 
     def build(self) -> None:
-        """Makes a new tree of the particles set last."""
+        """Makes a new tree of the particles set last.
+
+        Raises:
+            SapporoError: there are no particles, the tree is closed, or memory is short.
+        """
         self._check(lib.sapporo_tree_build(self._handle))
         self._built = self._given
 
     def refresh(self) -> None:
         """Keeps the cells and their particles, and makes moments anew from the particles set last.
 
-        Cheaper than build, and good while particles have moved little.  Raises ArgumentError if there is no tree of so
-        many particles.
+        Cheaper than build, and good while particles have moved little.
+
+        Raises:
+            ArgumentError: there is no tree of so many particles.
         """
         self._check(lib.sapporo_tree_refresh(self._handle))
         self._built = self._given
 
     def refresh_or_build(self, factor: float = 1.15) -> bool:
-        """Refreshes the tree while its forces are cheap, else builds a new one; returns whether it was built.
+        """Refreshes the tree while its forces are cheap, else builds a new one.
 
         Call it once per step.  A build follows if the interactions per target particle of the last force exceed
         `factor` times those of the cheapest force since the last build, or if the number of particles has changed.
-        Only forces on at least half of the particles count.  factor: at least 1.
+        Only forces on at least half of the particles count.
 
         A build is for a later time, extrapolated from the positions of the last three calls, so the energy of a run
         does not drift.  The first call takes 48 bytes per particle more.
+
+        Args:
+            factor: at least 1.
+
+        Returns:
+            Whether the tree was built.
+
+        Raises:
+            ArgumentError: the factor is below 1, or there are no particles.
         """
         built = ffi.new("int *")
         self._check(lib.sapporo_tree_refresh_or_build(self._handle, factor, built))
@@ -252,33 +322,43 @@ class Tree(Owner):
         self,
         active: Any = None,
         *,
-        x: ArrayLike | None = None,
-        h: ScalarOrArray | None = None,
-        acc: bool = True,
-        pot: bool = True,
+        targets: ArrayLike | None = None,
+        eps: ScalarOrArray | None = None,
+        want: Sequence[Sum] = ("acc", "pot"),
         out: Out = None,
     ) -> Force:
         """Acceleration and potential of the tree as it was built or refreshed last.
 
-        active: (ni,) of whole numbers: addresses of particles, in any order; absent: all.  A particle does not act on
-            itself
-        x: (ni, 3): instead, any positions; every particle acts on them that is not at zero softened distance
-        h: (ni,) or one number: lengths of these positions in a tree with a spline; absent: the root of eps2
-        acc, pot: whether each is wanted
-        out: arrays for the results by name, as of Context.force.  If `active` or `out` is in device memory, all arrays
-            must be, and `out` must hold every result that is wanted
+        Args:
+            active: (ni,) of whole numbers: addresses of particles, in any order; absent: all.  A particle does not act
+                on itself.
+            targets: (ni, 3): instead, any positions; every particle acts on them that is not at zero softened distance.
+            eps: (ni,) or one number: lengths of these positions in a tree with a spline; absent: that of the tree.
+            want: "acc", "pot" or both.
+            out: arrays for the results by name, as of Context.force.  If `active` or `out` is in device memory, all
+                arrays must be, and `out` must hold every result that is wanted.
 
-        Warns with PartialWarning if positions are not finite or too far away; their rows are NaN.  Warns with
-        EmptyWarning if the tree has no particles.  Raises ArgumentError if they were set without masses.
+        Returns:
+            The results, one row per target.
+
+        Raises:
+            ArgumentError: the particles were set without masses, or an argument is out of range.
+            SapporoError: as Context.force does.
+
+        Warns:
+            PartialWarning: targets are not finite or too far away; their rows are NaN.
+            EmptyWarning: the tree has no particles.
         """
-        if x is not None and active is not None:
-            raise ValueError("either active or x may be given")
-        if h is not None and x is None:
-            raise ValueError("h without x: particles of the tree have their own lengths")
+        if targets is not None and active is not None:
+            raise ValueError("either active or targets may be given")
+        if eps is not None and targets is None:
+            raise ValueError("eps without targets: particles of the tree have their own lengths")
         if self._built > 0 and not self._has_masses:
             raise ArgumentError("the particles were set without mass; mass=0 is for particles that exert no force")
-        warn_if_empty(self._built == 0 and x is not None and not self.closed, "the tree")
-        names = [name for name, wanted in (("acc", acc), ("pot", pot)) if wanted]
+        warn_if_empty(self._built == 0 and targets is not None and not self.closed, "the tree")
+        names = [name for name in SUMS[2] if name in want]
+        if set(want) - set(names) or isinstance(want, str):
+            raise ValueError(f"want is {want!r}; it may hold {', '.join(map(repr, SUMS[2]))}")
         for name in out or {}:
             if name not in names:
                 raise ValueError(f"out has {name!r}; this force has {', '.join(names)}")
@@ -286,21 +366,21 @@ class Tree(Owner):
         arrays = all_in_device(given)
         request = new("sapporo_tree_request")
         if arrays is None:
-            return self._force_on_host(request, active, x, h, names, out or {})
-        if x is not None:
-            raise TypeError("x must be in host memory, and out, too")
+            return self._force_on_host(request, active, targets, eps, names, out or {})
+        if targets is not None:
+            raise TypeError("targets must be in host memory, and out, too")
         missing = [name for name in names if name not in arrays]
         if missing:
             raise TypeError(f"active is in device memory, so out must hold arrays for {' and '.join(missing)}")
         return self._force_on_device(request, arrays, names, given)
 
-    def _force_on_host(self, request: Any, active: Any, x: Any, h: Any, names: list[str], out: Any) -> Force:
+    def _force_on_host(self, request: Any, active: Any, targets: Any, eps: Any, names: list[str], out: Any) -> Force:
         keep: list[Any] = []
-        if x is not None:
-            keep.append(vectors(x, "x"))
+        if targets is not None:
+            keep.append(vectors(targets, "targets"))
             set_column(request.x, keep[0])
-            if h is not None:
-                keep.append(scalars(h, "h", len(keep[0])))
+            if eps is not None:
+                keep.append(scalars(eps, "eps", len(keep[0])))
                 set_column(request.h, keep[1])
         elif active is not None:
             keep.append(indices(active, "active"))
@@ -330,13 +410,21 @@ class Tree(Owner):
         warn_if_partial(status == lib.SAPPORO_PARTIAL)
         return Force(rows, status == lib.SAPPORO_PARTIAL)
 
-    def neighbours(self, x: ArrayLike, h: ScalarOrArray) -> NeighbourLists:
-        """Particles within a radius of any positions: those with |r|^2 < h^2, by address, ascending.
+    def neighbours(self, targets: ArrayLike, radius: ScalarOrArray) -> NeighbourLists:
+        """Particles within a radius of any positions: those with |r| < radius.
 
-        x: (ni, 3): positions; h: (ni,) or one number: radius, >= 0, also infinite.  In host memory.
+        Args:
+            targets: (ni, 3): positions, in host memory.
+            radius: (ni,) or one number: at least 0, also infinite.
+
+        Returns:
+            Addresses of the particles near each target, ascending.
+
+        Raises:
+            ArgumentError: there is no tree, or a radius is negative.
         """
-        positions = vectors(x, "x")
-        radii = scalars(h, "h", len(positions))
+        positions = vectors(targets, "targets")
+        radii = scalars(radius, "radius", len(positions))
         at, within = new_column(positions), new_column(radii)
         first = np.zeros(len(positions) + 1, dtype=np.int64)
         entries = np.empty(64 * len(positions), dtype=np.int32)
@@ -358,7 +446,14 @@ class Tree(Owner):
         return NeighbourLists(first, entries[: int(first[-1])].copy())
 
     def statistics(self) -> TreeStatistics:
-        """What the tree is, and what its last build and force did."""
+        """What the tree is, and what its last build and force did.
+
+        Returns:
+            The numbers.
+
+        Raises:
+            ClosedError: the tree is closed.
+        """
         s = new("sapporo_tree_statistics")
         self._check(lib.sapporo_tree_get_statistics(self._handle, s))
         numbers = {name: getattr(s, name) for name in TreeStatistics.__dataclass_fields__ if name != "seconds"}
