@@ -9,7 +9,8 @@
  *   csv     a line of column names (id or index, m or mass, x, y, z, vx, vy, vz; any order, others are skipped)
  *           and one particle per line; separated by commas, semicolons, tabs or blanks
  * and the tables of other programs: csv and txt of AMUSE, whose units are in a comment below the names; snapshots of
- * PeTar as text (file id, N and time; mass x y z vx vy vz and more columns), whose ids are not read; tables of mcluster.
+ * PeTar as text (file id, N and time; mass x y z vx vy vz and more columns), whose ids are not read; tables of
+ * mcluster.
  * `#` begins a comment; `# time 0.25` before the particles sets the time, `# G 0.0043` the
  * gravitational constant in the units of the file, `# units TEXT` and `# parts TEXT` the remarks
  * of the set, which are written again.  Units in a comment that names quantities, `# m[Msun] x[pc] v[km/s]`, are such

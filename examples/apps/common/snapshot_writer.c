@@ -24,7 +24,7 @@ static int copy(snapshot_writer *w, const char *path, const bodies *set, snapsho
 {
     const size_t n = (size_t)set->n;
     bodies *const own = &w->own;
-    if (own->n != set->n) {
+    if (!own->id || own->n != set->n) {
         bodies_free(own);
         if (bodies_allocate(own, set->n)) return -1;
     }
