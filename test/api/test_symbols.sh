@@ -182,6 +182,27 @@ for name in sapporo g6; do
     }
 done
 
+# Two libraries with the same names: the program's own calls answer, without a message, and nm tells (docs/link.md).
+cat >"$work/two.c" <<'END'
+void g5_open(void), g5_set_n(int);
+#ifdef OWN
+void g5_open(void) {}
+void g5_set_n(int n) { (void)n; }
+#endif
+int main(void)
+{
+    g5_open();
+    g5_set_n(3);
+    return 0;
+}
+END
+# shellcheck disable=SC2086 # CC may be a command with arguments
+try $cc "$work/two.c" -Llib -lpg5 -o "$work/program" && try $cc -DOWN "$work/two.c" -Llib -lpg5 -o "$work/two" &&
+    SAPPORO_VERBOSE=2 SAPPORO_BACKEND=cpu LD_LIBRARY_PATH=lib "$work/program" 2>&1 | grep -q 'libsapporo.so' &&
+    SAPPORO_VERBOSE=2 SAPPORO_BACKEND=cpu LD_LIBRARY_PATH=lib try "$work/two" && [ ! -s "$work/log" ] &&
+    nm "$work/program" | grep -q ' U g5_open' && nm "$work/two" | grep -q ' T g5_open'
+verdict $? "a program whose own calls answer prints nothing, and nm tells"
+
 # ---- headers
 
 cxx=${CXX:-}
