@@ -161,7 +161,7 @@ static void bad_calls(void)
 int main(int argc, char **argv)
 {
     make_particles();
-    good_calls(argc > 1 ? atof(argv[1]) : 1e-6);
+    good_calls(argc > 1 ? strtod(argv[1], NULL) : 1e-6);
     bad_calls();
     return failures > 0;
 }
