@@ -157,7 +157,7 @@ B := build/$(call hash,$(CC) $(CC_ID) $(COMMON) $(FLAGS_cpu_sse) $(SCALAR_FLAGS)
 # ---- sources: new files are picked up by their place ---------------------------------------
 
 # Interfaces that are libraries of their own, on libsapporo.
-BESIDE_SOURCES := $(wildcard lib/api/nbody6/*.c lib/api/sixth/*.c lib/api/sphgrav/*.c lib/api/onecall/*.c)
+BESIDE_SOURCES := $(wildcard lib/api/nbody6/*.c lib/api/sixth/*.c lib/api/sphgrav/*.c lib/api/onecall/*.c lib/api/g5c/*.c)
 # In place of g5_plain*.c, in libpg5_symmetric.
 SYMMETRIC_SOURCES := $(wildcard lib/api/g5/g5_symmetric*.c)
 MPI_SOURCES    := $(sort $(wildcard lib/mpi/*.c))
@@ -182,7 +182,7 @@ include lib/mpi/mpi.mk
 include lib/build/hdf5.mk
 # Objects that take longest come first.
 LIB_OBJECTS := $(INSTANCE_OBJECTS) $(call objects,$(LIB_SOURCES)) $(B)/lib/embedded_cuda.o $(B)/lib/embedded_opencl.o
-DOORS       := sapporo6th nbody6pp_gpu nbody6_gpu nbody7_gpu nbody6_2010_gpu sphgrav_sapporo cunbody1 harp3 $(MPI_LIBRARY)
+DOORS       := sapporo6th nbody6pp_gpu nbody6_gpu nbody7_gpu nbody6_2010_gpu sphgrav_sapporo cunbody1 harp3 g5c $(MPI_LIBRARY)
 LIBRARIES   := sapporo g6 pg5_symmetric yebisug6 $(DOORS)
 PROGRAMS    := $(call built,$(EXAMPLES) $(APPS) $(FORTRAN)) $(if $(TOOL),examples/sapporo) $(if $(MPI_ID),$(call built,$(MPI_APPS)))
 PUBLISHED   := $(foreach l,$(LIBRARIES),lib/$(call SO_FILE,$l) lib/lib$l.a) $(PROGRAMS)
@@ -252,6 +252,7 @@ OBJECTS_sphgrav_sapporo := $(call objects,lib/api/sphgrav/sphgrav.c lib/api/sphg
                            lib/base/environment.c lib/variables.c)
 OBJECTS_cunbody1 := $(call objects,lib/api/onecall/onecall.c lib/api/onecall/api_cunbody1.c)
 OBJECTS_harp3    := $(call objects,lib/api/onecall/onecall.c lib/api/onecall/api_harp3.c)
+OBJECTS_g5c      := $(call objects,lib/api/g5c/g5c.c)
 SAPPORO_LINKED     := $(B)/lib/$(call SO_NAME,sapporo) $(B)/lib/$(call SO_LINK,sapporo)
 $(foreach l,$(DOORS),$(B)/lib/$(call SO_FILE,$l)): | $(SAPPORO_LINKED)
 $(foreach l,$(DOORS),$(eval ON_$l := -L$(B)/lib -lsapporo $(BESIDE)))

@@ -16,12 +16,13 @@ import sys
 TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 HEADERS = ["sapporo.h", "sapporo_types.h", "sapporo_tree.h", "sapporo_stepper.h", "sapporo_g6.h", "sapporo_g5.h",
            "sapporo_nbody6.h", "sapporo_hermite6.h", "sapporo_sphgrav.h", "sapporo_cunbody1.h", "sapporo_harp3.h",
+           "sapporo_g5c.h",
            "sapporo_mpi.h", "sapporo_experiments.h"]
 # The pages that explain the calls of a header.
 GUIDES = {"sapporo.h": "conventions", "sapporo_types.h": "conventions", "sapporo_tree.h": "tree",
           "sapporo_stepper.h": "stepper", "sapporo_g6.h": "grape6", "sapporo_g5.h": "grape5",
           "sapporo_nbody6.h": "other-calls", "sapporo_hermite6.h": "other-calls", "sapporo_sphgrav.h": "other-calls",
-          "sapporo_cunbody1.h": "other-calls", "sapporo_harp3.h": "other-calls",
+          "sapporo_cunbody1.h": "other-calls", "sapporo_harp3.h": "other-calls", "sapporo_g5c.h": "grape5",
           "sapporo_mpi.h": "mpi"}
 NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 

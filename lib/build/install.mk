@@ -33,7 +33,7 @@ PC_DIR      = $(LIBDIR)/pkgconfig
 CMAKE_DIR   = $(LIBDIR)/cmake/sapporo
 COMPAT_DIR  = $(INCLUDEDIR)/sapporo/compat
 
-PC_FILES    := sapporo.pc sapporo_light.pc g6lib.pc pg5.pc pg5_symmetric.pc sapporo6th.pc yebisug6.pc nbody6pp_gpu.pc nbody6_gpu.pc nbody7_gpu.pc nbody6_2010_gpu.pc sphgrav_sapporo.pc cunbody1.pc harp3.pc $(MPI_LIBRARY:%=%.pc)
+PC_FILES    := sapporo.pc sapporo_light.pc g6lib.pc pg5.pc pg5_symmetric.pc sapporo6th.pc yebisug6.pc nbody6pp_gpu.pc nbody6_gpu.pc nbody7_gpu.pc nbody6_2010_gpu.pc sphgrav_sapporo.pc cunbody1.pc harp3.pc g5c.pc $(MPI_LIBRARY:%=%.pc)
 CMAKE_FILES := sapporoConfig.cmake sapporoConfigVersion.cmake
 HEADERS     := $(filter-out $(if $(MPI_LIBRARY),,sapporo_mpi.h sapporo_mpi.f90),$(notdir $(wildcard include/*.h include/*.hpp include/*.f90)))
 COMPAT      := $(notdir $(wildcard include/compat/*.h))

@@ -88,16 +88,16 @@ done
 sed -n 's/^SAPPORO_API void \([a-z0-9_]*\)(.*/\1/p' include/sapporo_hermite6.h | sort -u >"$work/sixth"
 sed -n 's/.*CXX("\(_Z[0-9A-Za-z_]*\)").*/\1/p' lib/api/sixth/api_yebisu_cxx.c >>"$work/sixth" # Yebisu's own, in C++
 sed -n 's/^SAPPORO_API void \([a-z0-9_]*\)(.*/\1/p' include/sapporo_nbody6.h | sort -u >"$work/nbody6"
-for name in sphgrav cunbody1 harp3; do
-    sed -n 's/^SAPPORO_API [a-z]* \([a-z0-9_]*\)(.*/\1/p' include/sapporo_$name.h | sort -u >"$work/$name.h"
+for name in sphgrav cunbody1 harp3 g5c; do
+    sed -n 's/^SAPPORO_API [a-z]* \([a-zA-Z0-9_]*\)(.*/\1/p' include/sapporo_$name.h | sort -u >"$work/$name.h"
 done
-for name in pg5_symmetric sapporo6th yebisug6 nbody6pp_gpu nbody6_gpu nbody7_gpu nbody6_2010_gpu sphgrav_sapporo cunbody1 harp3; do
+for name in pg5_symmetric sapporo6th yebisug6 nbody6pp_gpu nbody6_gpu nbody7_gpu nbody6_2010_gpu sphgrav_sapporo cunbody1 harp3 g5c; do
     so=lib/lib$name.so
     least=7
     case $name in
         nbody*) declared=$work/nbody6 ;;
         sphgrav*) declared=$work/sphgrav.h least=3 ;;
-        cunbody1 | harp3) declared=$work/$name.h least=4 ;;
+        cunbody1 | harp3 | g5c) declared=$work/$name.h least=3 ;;
         pg5_symmetric)
             declared=$work/symmetric_and_sapporo least=100
             { grep -v '^g5_' "$work/sapporo"; g5_names 1 | spellings; } >"$declared"

@@ -32,7 +32,7 @@ enum { CYCLES = 200, WARM = 20, FEW = 4096 /* bytes that the C library may keep 
 
 static const char *const libraries[] = {"sapporo",         "g6",           "pg5_symmetric", "sapporo6th",
                                         "yebisug6",        "nbody6pp_gpu", "nbody6_gpu",    "nbody7_gpu",
-                                        "nbody6_2010_gpu", "cunbody1",     "harp3"};
+                                        "nbody6_2010_gpu", "cunbody1",     "harp3",         "g5c"};
 
 /* A function of a library, or NULL. */
 #define FUNCTION(library, pointer, name)                                                                               \

@@ -30,7 +30,7 @@ verdict $? "make install PREFIX="
 
 missing=
 for f in lib/libsapporo.a lib/libsapporo.so "lib/libsapporo.so.${version%%.*}" "lib/libsapporo.so.$version" lib/libg6.a \
-    lib/libg6.so lib/libpg5.so lib/libpg5.a lib/libpg5_symmetric.so lib/libpg5_symmetric.a lib/pkgconfig/pg5_symmetric.pc lib/libsapporo6th.so lib/libyebisug6.a lib/libnbody6pp_gpu.so lib/libnbody6_gpu.a lib/libnbody7_gpu.so lib/libnbody6_2010_gpu.so lib/libnbody6_2010_gpu.a lib/pkgconfig/nbody6_2010_gpu.pc lib/libsphgrav_sapporo.so lib/libsphgrav_sapporo.a lib/libcunbody1.so lib/libcunbody1.a lib/libharp3.so lib/libharp3.a include/sapporo_cunbody1.h include/sapporo_harp3.h lib/pkgconfig/cunbody1.pc lib/pkgconfig/harp3.pc include/sapporo_sphgrav.h lib/pkgconfig/sphgrav_sapporo.pc include/sapporo_nbody6.h include/sapporo.h include/sapporo_types.h include/sapporo_g6.h include/sapporo_g5.h \
+    lib/libg6.so lib/libpg5.so lib/libpg5.a lib/libpg5_symmetric.so lib/libpg5_symmetric.a lib/pkgconfig/pg5_symmetric.pc lib/libsapporo6th.so lib/libyebisug6.a lib/libnbody6pp_gpu.so lib/libnbody6_gpu.a lib/libnbody7_gpu.so lib/libnbody6_2010_gpu.so lib/libnbody6_2010_gpu.a lib/pkgconfig/nbody6_2010_gpu.pc lib/libsphgrav_sapporo.so lib/libsphgrav_sapporo.a lib/libcunbody1.so lib/libcunbody1.a lib/libharp3.so lib/libharp3.a include/sapporo_cunbody1.h include/sapporo_harp3.h lib/libg5c.so lib/libg5c.a include/sapporo_g5c.h lib/pkgconfig/g5c.pc lib/pkgconfig/cunbody1.pc lib/pkgconfig/harp3.pc include/sapporo_sphgrav.h lib/pkgconfig/sphgrav_sapporo.pc include/sapporo_nbody6.h include/sapporo.h include/sapporo_types.h include/sapporo_g6.h include/sapporo_g5.h \
     include/sapporo_hermite6.h include/sapporo.f90 lib/pkgconfig/sapporo6th.pc lib/pkgconfig/yebisug6.pc lib/pkgconfig/nbody6pp_gpu.pc lib/pkgconfig/nbody6_gpu.pc lib/pkgconfig/nbody7_gpu.pc lib/pkgconfig/pg5.pc lib/pkgconfig/sapporo.pc lib/pkgconfig/sapporo_light.pc \
     lib/pkgconfig/g6lib.pc lib/cmake/sapporo/sapporoConfig.cmake lib/cmake/sapporo/sapporoConfigVersion.cmake bin/sapporo \
     share/doc/sapporo/LICENSE share/doc/sapporo/README.md share/doc/sapporo/docs/conventions.md share/doc/sapporo/docs/figures/tree_direct.svg \
@@ -202,7 +202,7 @@ if(sapporo_FOUND)
     message(FATAL_ERROR "version 99 was found")
 endif()
 find_package(sapporo REQUIRED)
-foreach(library sapporo sapporo_static g6 pg5 pg5_symmetric sapporo6th yebisug6 nbody6pp_gpu nbody6_gpu nbody7_gpu nbody6_2010_gpu sphgrav_sapporo cunbody1 harp3)
+foreach(library sapporo sapporo_static g6 pg5 pg5_symmetric sapporo6th yebisug6 nbody6pp_gpu nbody6_gpu nbody7_gpu nbody6_2010_gpu sphgrav_sapporo cunbody1 harp3 g5c)
     add_executable(with_${library} ../client.c)
     target_link_libraries(with_${library} sapporo::${library})
 endforeach()
@@ -211,7 +211,7 @@ END
     try cmake -S "$work/project" -B "$work/project/build" -DCMAKE_PREFIX_PATH="$work/moved" -DWANTED="$version" \
         -DCMAKE_C_COMPILER="${cc%% *}" && try cmake --build "$work/project/build"
     status=$?
-    for l in sapporo sapporo_static g6 pg5 pg5_symmetric sapporo6th yebisug6 nbody6pp_gpu nbody6_gpu nbody7_gpu nbody6_2010_gpu sphgrav_sapporo cunbody1 harp3; do
+    for l in sapporo sapporo_static g6 pg5 pg5_symmetric sapporo6th yebisug6 nbody6pp_gpu nbody6_gpu nbody7_gpu nbody6_2010_gpu sphgrav_sapporo cunbody1 harp3 g5c; do
         [ $status -ne 0 ] || try timeout 20 "$work/project/build/with_$l" || status=$?
     done
     verdict $status "clients by CMake, from a moved prefix"

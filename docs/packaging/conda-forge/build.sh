@@ -9,4 +9,4 @@ make -j"${CPU_COUNT:-1}" all "${settings[@]}"
 make install "${settings[@]}"
 
 # conda-forge has no static libraries.
-rm "$PREFIX"/lib/lib{sapporo,g6,pg5,pg5_symmetric,sapporo6th,yebisug6,nbody6_gpu,nbody7_gpu,nbody6_2010_gpu,nbody6pp_gpu,sphgrav_sapporo,cunbody1,harp3}.a
+rm "$PREFIX"/lib/lib{sapporo,g6,pg5,pg5_symmetric,sapporo6th,yebisug6,nbody6_gpu,nbody7_gpu,nbody6_2010_gpu,nbody6pp_gpu,sphgrav_sapporo,cunbody1,harp3,g5c}.a

@@ -164,6 +164,7 @@ static void interfaces(void)
         {"sapporo_g5.h", "GRAPE-5: `-lsapporo` or `-lpg5`; Phantom-GRAPE with SYMMETRIC: `-lpg5_symmetric`"},
         {"sapporo_nbody6.h",
          "NBODY6, NBODY7 and NBODY6++GPU: `-lnbody6_gpu`, `-lnbody6_2010_gpu`, `-lnbody7_gpu`, `-lnbody6pp_gpu`"},
+        {"sapporo_g5c.h", "cells of Phantom-GRAPE with quadrupole moments: `-lg5c -lpg5`"},
         {"sapporo_cunbody1.h", "CUNBODY-1: `-lcunbody1`"},
         {"sapporo_harp3.h", "HARP-3: `-lharp3`"},
         {"sapporo_hermite6.h", "sixth-order codes: `-lsapporo6th`, `-lyebisug6`"},

@@ -8,6 +8,7 @@
 #include "base/fpenv.h"
 #include "context/context.h"
 #include "context/particles_part.h"
+#include "sapporo_g5.h"
 
 /* ---- open and close ------------------------------------------------------------- */
 
@@ -80,6 +81,8 @@ int sap_g5_set_eps_to_all(double eps)
     sap_fp_leave(callers);
     return set_softening(eps2, eps, "g5_set_eps_to_all");
 }
+
+double sapporo_g5_eps2(void) { return atomic_load_explicit(&sap_g5.eps2, memory_order_relaxed); }
 
 int sap_g5_set_cutoff(const char *caller)
 {

@@ -1,6 +1,6 @@
 /*
- * symmetric.c - a client of libpg5_symmetric, for test_g5_symmetric.sh: the calls of Phantom-GRAPE built with SYMMETRIC,
- * by value and by reference, against sums in extended precision, and calls that must fail.  Prints TAP.
+ * symmetric.c - a client of libpg5_symmetric, for test_g5_symmetric.sh: the calls of Phantom-GRAPE built with
+ * SYMMETRIC, by value and by reference, against sums in extended precision, and calls that must fail.  Prints TAP.
  */
 #define SYMMETRIC /* as its programs are compiled */
 #include <math.h>
@@ -31,7 +31,8 @@ static void make_particles(void)
     }
 }
 
-/* Largest error of the rows, relative to the sums of the sizes of the terms; own: eps2 softens targets, else `common`. */
+/* Largest error of the rows, relative to the sums of the sizes of the terms; own: eps2 softens targets, else `common`.
+ */
 static double error(int own, double common)
 {
     double worst = 0;
@@ -160,7 +161,7 @@ static void bad_calls(void)
 int main(int argc, char **argv)
 {
     make_particles();
-    good_calls(argc > 1 ? atof(argv[1]) : 1e-6);
+    good_calls(argc > 1 ? strtod(argv[1], NULL) : 1e-6);
     bad_calls();
     return failures > 0;
 }

@@ -171,7 +171,7 @@ static void others(double bound)
 
 int main(int argc, char **argv)
 {
-    const double bound = argc > 1 ? atof(argv[1]) : 5e-7;
+    const double bound = argc > 1 ? strtod(argv[1], NULL) : 5e-7;
     make_particles();
     good_calls(bound);
     bad_calls(bound);
