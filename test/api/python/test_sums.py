@@ -1,6 +1,5 @@
 """accelerations and potentials: one call, in arrays of any library and type."""
 
-import doctest
 import sys
 import threading
 from types import SimpleNamespace
@@ -144,12 +143,6 @@ def test_threads_are_independent():
     for thread in threads:
         thread.join()
     assert all((found[k] == right[k % 2]).all() for k in range(8))
-
-
-def test_docstrings_are_right():
-    for call in sapporo.accelerations, sapporo.potentials:
-        (test,) = doctest.DocTestFinder().find(call, globs={})
-        assert len(test.examples) >= 3 and doctest.DocTestRunner().run(test).failed == 0
 
 
 # ---- CuPy, of which the tests need no more than these calls; arrays of it are in host memory here
