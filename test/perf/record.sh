@@ -18,7 +18,7 @@
 # NAME is "cpu", or "h200" and the like after the GPU.  errors, energy and tree-errors are accuracies, which do not
 # depend on what else the machine does; the others are times: record them on a machine that is otherwise idle.
 # `make figures` draws.  Single measurements are rows of docs/data/MACHINE.csv, one per case; when one is new,
-# docs/figures/measurements.py --write renews the pages.
+# docs/figures/measurements.py --write renews the pages.  test/perf/python_peers.py prints such rows.
 #
 # BACKENDS   engines that are timed, default "cpu", and "cuda" where nvidia-smi finds a GPU
 # THREADS    of scaling, default 1, 2, 4, ... up to the cores

@@ -250,6 +250,53 @@ def test_arrays_of_jax(jax):
     assert jax.jit(jax.grad(lambda x: by_call("pot", 0.1, x, 1 / 3000).sum()))(y).shape == (3000, 3)
 
 
+@pytest.mark.parametrize(("name", "has_targets"), [("acc", False), ("pot", True)])
+def test_vmap(jax, name, has_targets):
+    """Sums, gradients, changes and Jacobians of several systems are those of each."""
+    given = [jax.numpy.asarray(array) for array in arrays(has_targets)]
+    parts, u = tangents(given), weights(name, given)
+    factors = jax.numpy.asarray([0.5, 2.0])
+    some = tuple(range(len(given)))
+
+    def call(*a):
+        return by_call(name, 0.1, *a)
+
+    def gradient(*a):
+        return jax.grad(lambda *b: (call(*b) * u).sum(), some)(*a)
+
+    def moved(*a):
+        return jax.jvp(call, a, tuple(jax.numpy.asarray(part) for part in parts))[1]
+
+    for function in call, gradient, moved, jax.jacfwd(call), jax.jacrev(call):
+        for k in some if function in (gradient, moved) else (0,):  # one array differs, the others are the same
+
+            def of(factor, k=k, function=function):
+                return function(*(factor * array if n == k else array for n, array in enumerate(given)))
+
+            compile = jax.jit if function is gradient else lambda f: f
+            found, *right = (jax.tree.leaves(one) for one in (compile(jax.vmap(of))(factors), *map(of, factors)))
+            for part, *each in zip(found, *right):
+                np.testing.assert_allclose(part, np.stack(each), rtol=1e-12, atol=1e-13 * np.abs(part).max())
+    twice = jax.vmap(jax.vmap(lambda x, m: jax.grad(lambda x: call(x, m, *given[2:]).sum())(x), (None, 0)), (0, None))
+    x, mass = np.stack([given[0], 2 * given[0]]), np.stack([given[1]] * 2) * factors[:, None]
+    assert twice(x, mass).shape == (2, 2, N, 3)
+    of_all = jax.grad(lambda x: (jax.vmap(lambda a: call(a, *given[1:]))(x) * u).sum())(x)
+    np.testing.assert_allclose(of_all[1], jax.grad(lambda x: (call(x, *given[1:]) * u).sum())(x[1]), rtol=1e-12)
+
+
+def test_what_jax_cannot_vmap(jax):
+    x, mass = (jax.numpy.asarray(array) for array in arrays(False))
+    with pytest.raises(TypeError, match=r"eps is .*; it must be a plain number"):
+        jax.vmap(lambda eps: sapporo.potentials(x, mass, eps))(mass)
+    second = jax.grad(lambda x: jax.grad(lambda x: sapporo.potentials(x, mass, 0.1).sum())(x).sum())
+    with pytest.raises(sapporo.UnsupportedError, match="second derivatives"):
+        jax.vmap(second)(x[None])
+    of_tree = jax.vmap(lambda x: sapporo.potentials(x, mass, 0.1, theta=0.5))(np.stack([x, x]))
+    assert (of_tree[1] == sapporo.potentials(x, mass, 0.1, theta=0.5)).all()
+    with pytest.raises(sapporo.UnsupportedError, match="derivatives of trees"):
+        jax.vmap(jax.grad(lambda x: sapporo.potentials(x, mass, 0.1, theta=0.5).sum()))(x[None])
+
+
 def test_what_jax_cannot_derive(jax):
     x, mass = arrays(False)
     x = jax.numpy.asarray(x)

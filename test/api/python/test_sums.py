@@ -1,8 +1,10 @@
 """accelerations and potentials: one call, in arrays of any library and type."""
 
-import doctest
+import csv
+import subprocess
 import sys
 import threading
+from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
@@ -146,10 +148,22 @@ def test_threads_are_independent():
     assert all((found[k] == right[k % 2]).all() for k in range(8))
 
 
-def test_docstrings_are_right():
-    for call in sapporo.accelerations, sapporo.potentials:
-        (test,) = doctest.DocTestFinder().find(call, globs={})
-        assert len(test.examples) >= 3 and doctest.DocTestRunner().run(test).failed == 0
+def test_rows_of_times_beside_other_packages():
+    """The script that prints rows for docs/data prints numbers of every case that can run here."""
+    script = Path(__file__).parents[2] / "perf/python_peers.py"
+    command = [sys.executable, script, "--n", "300", "--repeat", "2", "--targets", "50", "--threads", "1"]
+    command += ["--packages", "libsapporo", "jax"]  # pytreegrav compiles for a minute
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)
+    assert done.returncode == 0, done.stderr
+    rows = {row["case"].partition(": ")[2]: row for row in csv.DictReader(done.stdout.splitlines())}
+    for package, count in (("libsapporo", 6), ("jax", 1)):
+        found = [name for name in rows if package in name.lower()]
+        assert len(found) == count or f"{package} is not installed" in done.stderr, package
+    assert all(float(row["least"]) <= float(row["median"]) for row in rows.values())
+    bounds = {"in sp": 1e-5, "in ds": 1e-6, "in dp": 1e-14, "0.7": 0.01, "0.3": 1e-4}
+    for ending, bound in bounds.items():
+        case = "direct sum " + ending if ending[:2] == "in" else "theta " + ending
+        assert float(rows["libsapporo, " + case]["error99"]) < bound, case
 
 
 # ---- CuPy, of which the tests need no more than these calls; arrays of it are in host memory here

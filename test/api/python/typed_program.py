@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import tempfile
+from pathlib import Path
+
 import numpy as np
 import sapporo
 
@@ -31,6 +34,22 @@ with sapporo.Tree(2, backend="cpu") as tree:
     tree.build()
     lists = tree.neighbours(np.zeros((1, 3)), 2.0)
     print(total(tree.force()), tree.kind.upper(), tree.statistics().depth + 1, [len(k) for k in lists])
+eps = np.full(2, 0.1)
+with sapporo.Tree(2, kind="kdtree", multipoles=1, softening="spline", backend="cpu") as spline:
+    spline.set(np.eye(3)[:2], 0.5, eps=eps)
+    spline.build()
+    print(spline.force(targets=np.ones((1, 3)), eps=0.2, want=["pot"]).pot)
+words: sapporo.snapshots.Format = "csv"
+snapshot = sapporo.snapshots.Snapshot(np.eye(3), 1.0, units="msun,pc,km/s", eps=0.1)
+with tempfile.TemporaryDirectory() as folder:
+    path = Path(folder, "stars")
+    sapporo.snapshots.write(path, snapshot, format=words)
+    again = sapporo.snapshots.read(path)
+    print(again.G + again.x.sum(), None if again.units is None else again.units.time, again.eps is None)
+try:  # a word that is not there
+    sapporo.Tree(2, eps2=0.01)  # type: ignore[call-arg]
+except TypeError as error:
+    print(error)
 with sapporo.Stepper(2, 0.125, backend="cpu") as stepper:
     stepper.set(np.eye(3)[:2], 0.5, np.zeros((2, 3)))
     print(stepper.advance(0.5), stepper.get().x.sum(), stepper.energy().kinetic, stepper.backend.upper())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,10 @@ from ._tree import Sum
 
 jax: Any = importlib.import_module("jax")
 jnp: Any = jax.numpy
-linear_call: Any = importlib.import_module("jax.custom_derivatives").linear_call
+ad: Any = importlib.import_module("jax.interpreters.ad")
+batching: Any = importlib.import_module("jax.interpreters.batching")
+mlir: Any = importlib.import_module("jax.interpreters.mlir")
+Primitive: Any = importlib.import_module("jax.extend.core").Primitive
 
 NO_SECOND = "second derivatives of sums are not available"
 NO_TREE = "derivatives of trees are not available: theta and accuracy must be absent or 0"
@@ -43,12 +47,121 @@ def _shape_of(array: Any) -> Any:
     return jax.ShapeDtypeStruct(array.shape, array.dtype)
 
 
-def _refuse(primals: Any, tangents: Any) -> Any:
-    raise UnsupportedError(NO_SECOND)
+# ---- changes and gradients as operations that are each other's transpose
+#
+# Operands are x, mass and, if there are targets, at; then what the operation is linear in: the changes of those of the
+# three that are wanted, or u.  All may have leading dimensions, which jax.vmap adds.
 
 
-_first_only: Any = jax.custom_jvp(lambda array: array)  # the array itself, which is not derived again
-_first_only.defjvp(_refuse)
+@dataclass(frozen=True)
+class Which:
+    """The sum that is derived, and by what."""
+
+    how: How
+    name: Sum
+    wanted: tuple[bool, bool, bool]
+    has_at: bool
+
+    def split(self, operands: Any) -> tuple[list[Any], list[Any]]:
+        """The arrays of the sum (at: None if there are no targets), and the linear operands."""
+        n = 3 if self.has_at else 2
+        return [*operands[:n], *([] if self.has_at else [None])], list(operands[n:])
+
+    def result(self, operands: Any) -> Any:
+        """The shape and type of the sum."""
+        rows = operands[2 if self.has_at else 0]
+        return jax.ShapeDtypeStruct(rows.shape if self.name == "acc" else rows.shape[:-1], rows.dtype)
+
+    def derived(self, operands: Any) -> list[Any]:
+        """The arrays by which it is derived."""
+        return [array for array, wanted in zip(self.split(operands)[0], self.wanted) if wanted]
+
+
+def _each(arrays: list[Any]) -> Any:
+    """The arrays of each sum, with its place among the leading dimensions."""
+    for place in np.ndindex(arrays[0].shape[:-2]):
+        yield place, [None if array is None else array[place] for array in arrays]
+
+
+def _change(*operands: Any, which: Which) -> Any:
+    def function(*given: Any) -> Any:
+        arrays, parts = which.split(given)
+        result = np.empty(which.result(given).shape)
+        for place, (x, mass, at) in _each(arrays):
+            left = iter(parts)
+            dx, dm, dt = (next(left)[place] if wanted else None for wanted in which.wanted)
+            result[place] = change(which.how, which.name, x, mass, at, (dx, dm, dt))
+        return result
+
+    return _callback(function, which.result(operands), *operands)
+
+
+def _gradients(*operands: Any, which: Which) -> Any:
+    def function(*given: Any) -> Any:
+        arrays, (u,) = which.split(given)
+        results = [np.empty(array.shape) for array in which.derived(given)]
+        for place, (x, mass, at) in _each(arrays):
+            found = gradients(which.how, which.name, x, mass, at, u[place], which.wanted)
+            for result, part in zip(results, (part for part in found if part is not None)):
+                result[place] = part
+        return results
+
+    return _callback(function, [_shape_of(array) for array in which.derived(operands)], *operands)
+
+
+def _abstract(like: Any) -> Any:
+    return jax.core.ShapedArray(like.shape, like.dtype)
+
+
+def _primitive(name: str, function: Any, like: Any, several: bool) -> Any:
+    """An operation that is linear in its last operands, and is not derived by the others."""
+    primitive = Primitive(f"sapporo_{name}")
+    primitive.multiple_results = several
+
+    def derive(primals: Any, tangents: Any, which: Which) -> Any:
+        arrays = 3 if which.has_at else 2
+        if any(type(tangent) is not ad.Zero for tangent in tangents[:arrays]):
+            raise UnsupportedError(NO_SECOND)
+        parts = map(ad.instantiate_zeros, tangents[arrays:])
+        return primitive.bind(*primals, which=which), primitive.bind(*primals[:arrays], *parts, which=which)
+
+    def batch(operands: Any, dims: Any, which: Which) -> Any:
+        size = next(a.shape[d] for a, d in zip(operands, dims) if d is not None)
+        moved = [
+            jnp.broadcast_to(a, (size, *a.shape)) if d is None else jnp.moveaxis(a, d, 0)
+            for a, d in zip(operands, dims)
+        ]
+        results = primitive.bind(*moved, which=which)
+        return results, [0] * len(results) if several else 0
+
+    primitive.def_impl(function)
+    primitive.def_abstract_eval(lambda *operands, which: jax.tree.map(_abstract, like(which, operands)))
+    mlir.register_lowering(primitive, mlir.lower_fun(function, multiple_results=several))
+    ad.primitive_jvps[primitive] = derive
+    batching.primitive_batchers[primitive] = batch
+    return primitive
+
+
+_change_p = _primitive("change", _change, lambda which, operands: which.result(operands), False)
+_gradients_p = _primitive(
+    "gradients", _gradients, lambda which, operands: [_shape_of(array) for array in which.derived(operands)], True
+)
+
+
+def _transposed(primitive: Any) -> Any:
+    """Applies the transpose of an operation, which is `primitive`, to cotangents."""
+
+    def transpose(cotangents: Any, *operands: Any, which: Which) -> Any:
+        arrays = operands[: 3 if which.has_at else 2]
+        given = cotangents if isinstance(cotangents, (list, tuple)) else [cotangents]
+        found = primitive.bind(*arrays, *map(ad.instantiate_zeros, given), which=which)
+        return [None] * len(arrays) + (list(found) if primitive.multiple_results else [found])
+
+    return transpose
+
+
+ad.primitive_transposes[_change_p] = _transposed(_gradients_p)
+ad.primitive_transposes[_gradients_p] = _transposed(_change_p)
 
 
 def _compute(how: How, name: Sum, x: Any, mass: Any, at: Any) -> Any:
@@ -63,28 +176,10 @@ def _derive(how: How, name: Sum, primals: Any, tangents: Any) -> Any:
         raise UnsupportedError(NO_TREE)
     result = _sum(how, name, *primals)
     wanted = [part is not None and type(part).__name__ != "SymbolicZero" for part in tangents]
-    places = [k for k in range(3) if wanted[k]]
-    some = [tangents[k] for k in places]
-    like, likes = _shape_of(result), [_shape_of(primals[k]) for k in places]
-
-    def compute_change(arrays: Any, parts: Any) -> Any:
-        def function(x: Any, mass: Any, at: Any, *parts: Any) -> Any:
-            changes: list[Any] = [None, None, None]
-            for k, part in zip(places, parts):
-                changes[k] = part
-            return change(how, name, x, mass, at, tuple(changes))
-
-        return _callback(function, like, *arrays, *parts)
-
-    def compute_gradients(arrays: Any, u: Any) -> Any:
-        def function(x: Any, mass: Any, at: Any, u: Any) -> Any:
-            found = gradients(how, name, x, mass, at, u, tuple(wanted))  # type: ignore[arg-type]
-            return [found[k] for k in places]
-
-        return _callback(function, likes, *arrays, u)
-
-    arrays = jax.tree.map(_first_only, primals)
-    return result, linear_call(compute_change, compute_gradients, arrays, some)
+    which = Which(how, name, (wanted[0], wanted[1], wanted[2]), primals[2] is not None)
+    operands = [array for array in primals if array is not None]
+    parts = [part for part, is_wanted in zip(tangents, wanted) if is_wanted]
+    return result, _change_p.bind(*operands, *parts, which=which)
 
 
 _sum: Any = jax.custom_jvp(_compute, nondiff_argnums=(0, 1))

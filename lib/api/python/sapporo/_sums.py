@@ -213,8 +213,8 @@ def accelerations(
     `targets` and JAX go through host memory.
 
     PyTorch and JAX derive direct sums once, by x, mass and targets: torch.autograd, torch.func, jax.grad, jax.jvp,
-    jax.jit. Arrays that need derivatives, or that JAX traces, take a direct sum for any number of pairs, unless a tree
-    is named.
+    jax.jit, jax.vmap. Arrays that need derivatives, or that JAX traces, take a direct sum for any number of pairs,
+    unless a tree is named.
 
     Args:
         x: (n, 3): positions.
