@@ -25,7 +25,7 @@ none "packages are of version $version"
 
 # Names of packages of shared libraries end with the number of the soname.
 {
-    for package in libsapporo libg6- libsapporo-interfaces; do
+    for package in libsapporo libg6- libsapporo-interfaces libsapporo-mpi; do
         grep -qx "Package: $package$major" $debian/control || echo "$debian/control has no package $package$major"
         [ -f "$debian/$package$major.install" ] || echo "there is no $package$major.install"
     done
@@ -44,9 +44,19 @@ variables=$(printf '%s\n' "${MAKEFLAGS:-}" | sed 's/ -j[0-9]*//; s/ --jobserver-
 env -u MAKELEVEL -u MFLAGS MAKEFLAGS="$variables" "$make" install DESTDIR="$stage" $settings >"$work/made" 2>&1 ||
     cp "$work/made" "$work/log"
 none "make install with the folders of debian/rules"
+package=$stage/$(sed -n 's/^PACKAGE *= //p' $debian/rules)
+for python in build/venv/bin/python python3; do
+    "$python" -c 'import cffi' 2>/dev/null && "$make" python-package PYTHON="$python" PYTHON_PACKAGE="$package" >"$work/made" 2>&1 && break
+done
 (cd "$stage" && find . ! -type d | sed 's|^\./||' | sort) >"$work/installed"
 for list in "$debian"/*.install; do
-    while read -r pattern; do
+    while read -r pattern to; do
+        # programs of the sources; what MPI or cffi would make
+        case $pattern in
+        examples/*) [ -n "$to" ] && [ -x "$pattern" ] || echo "$list: there is no $pattern"; continue ;;
+        *sapporo_mpi*) [ -e lib/libsapporo_mpi.so ] || continue ;;
+        *python3*) [ -e "$package/_native.py" ] || continue ;;
+        esac
         # shellcheck disable=SC2086 # a pattern
         found=$(cd "$stage" && find $pattern ! -type d 2>/dev/null)
         [ -n "$found" ] || echo "$list: $pattern matches nothing"

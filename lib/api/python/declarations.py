@@ -10,6 +10,7 @@ import os
 import shlex
 import shutil
 import subprocess
+import sys
 import tempfile
 from pathlib import Path
 
@@ -41,3 +42,7 @@ def write_module(include: Path, to: Path) -> None:
     ffi.cdef(declarations(include))
     ffi.set_source("sapporo._native", None)
     ffi.emit_python_code(str(to))
+
+
+if __name__ == "__main__":
+    write_module(Path(sys.argv[1]), Path(sys.argv[2]))

@@ -1,12 +1,22 @@
 # python.mk - the library for the wheel of the Python package (lib/api/python/build_hook.py).
 #
 #   make python-library PYTHON_LIBRARY=FILE    builds libsapporo alone, and copies it to FILE
+#   make python-package PYTHON_PACKAGE=FOLDER  the modules alone, for packages that link FOLDER/libsapporo.so to a library
+#                                              of the system; PYTHON: an interpreter with cffi
 
-.PHONY: python-library
+PYTHON ?= python3
+.PHONY: python-library python-package
 python-library: $(B)/lib/$(call SO_FILE,sapporo)
 	$(if $(PYTHON_LIBRARY),,$(error python-library needs PYTHON_LIBRARY=FILE))
 	@mkdir -p '$(dir $(PYTHON_LIBRARY))'
 	$(Q)cp -f $< '$(PYTHON_LIBRARY).new' && mv -f '$(PYTHON_LIBRARY).new' '$(PYTHON_LIBRARY)'
+
+python-package:
+	$(if $(PYTHON_PACKAGE),,$(error python-package needs PYTHON_PACKAGE=FOLDER))
+	@mkdir -p '$(PYTHON_PACKAGE)'
+	$(Q)cp -Rf lib/api/python/sapporo/. '$(PYTHON_PACKAGE)'
+	$(Q)find '$(PYTHON_PACKAGE)' -name __pycache__ -prune -exec rm -rf {} +
+	$(Q)CC='$(CC)' $(PYTHON) lib/api/python/declarations.py include '$(PYTHON_PACKAGE)/_native.py'
 
 # make wheel    builds the wheel that other machines can install, in build/wheel: the compiler of PyPI's ziglang links for
 # glibc 2.17, and auditwheel gives the wheel that name.  WHEEL_PYTHON: an interpreter with pip, ziglang, auditwheel and
