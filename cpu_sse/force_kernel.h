@@ -19,6 +19,7 @@
 #include "physics/accumulate.h"
 #include "physics/interaction.h"
 #include "physics/predictor.h"
+#include "physics/tree_pair.h"
 
 #ifndef SAP_ORDER
 #define SAP_ORDER 4
@@ -63,7 +64,9 @@ enum { PACKET_WORDS = SAP_CPU_PACKET * RECORD + (int)(64 / sizeof(W)) };
 /* Behind the packets: indices if they are in no record, squared softening. */
 enum { TILE = SAP_CPU_SUPERPACKET, AT_INDEX = PACKET_WORDS * SAP_CPU_LANES };
 enum { AT_EPS2 = AT_INDEX + (JID < KEPT ? 0 : TILE) };
-enum { AT_BOUNDS = AT_EPS2 + TILE }; /* two words per address (kernel_counts.h) */
+/* Of batches: two words per address (kernel_counts.h), and moments, in packets that are as far apart as those above. */
+enum { QUAD_PACKET = SAP_CPU_PACKET * SAP_QUAD_WORDS + 16 };
+enum { AT_BOUNDS = AT_EPS2 + TILE, AT_QUAD = AT_BOUNDS + 2 * TILE, TILE_END = AT_QUAD + QUAD_PACKET * SAP_CPU_LANES };
 
 enum { LANES = SAP_CPU_LANES, VECTORS = LANES / V_LANES, D_VECTORS = LANES / D_LANES };
 
@@ -248,22 +251,36 @@ SAP_INLINE struct sap_variant completed(struct sap_variant v)
     }
 #endif
 
-/* Floors and counts: common softening counts as softening per i-particle, as in `general`. */
-#if SAP_COUNTS_HERE && !defined(SAP_SMALL_KERNELS)
+#if SAP_MORE_HERE && !defined(SAP_SMALL_KERNELS)
+/*
+ * Returns the instance that serves a variant with a floor, counts or moments.  Common softening counts as softening per
+ * i-particle, as in `general`.
+ */
+SAP_INLINE struct sap_variant more_instance_of(struct sap_variant v)
+{
+    const int rare = v.more & SAP_QUAD && (v.more & SAP_COUNTS || v.zero || v.soft == 2);
+    return (struct sap_variant){0, rare || v.zero, 0, 0, rare || v.soft == 2 ? 2 : 1, 0, 0, 0, v.more};
+}
+
+#define MORE_KEY(v) ((v).more * 2 + (v).zero) * 2 + ((v).soft == 2)
 #define MORE(more, zero, soft)                                                                                         \
     case ((more)*2 + (zero)) * 2 + ((soft) == 2):                                                                      \
         many_tile(a, g, ((struct sap_variant){0, zero, 0, 0, soft, 0, 0, 0, more}));                                   \
         return;
 #define MORE_CASES(a, g, v)                                                                                            \
     if ((v).more) {                                                                                                    \
-        switch (((v).more * 2 + (v).zero) * 2 + ((v).soft == 2)) {                                                     \
+        const struct sap_variant more = more_instance_of(v);                                                           \
+        switch (MORE_KEY(more)) {                                                                                      \
             MORE(SAP_FLOOR, 0, 1)                                                                                      \
             MORE(SAP_FLOOR, 0, 2)                                                                                      \
             MORE(SAP_COUNTS, 0, 1)                                                                                     \
             MORE(SAP_COUNTS, 0, 2)                                                                                     \
             MORE(SAP_COUNTS, 1, 1)                                                                                     \
+            MORE(SAP_COUNTS, 1, 2)                                                                                     \
+            MORE(SAP_QUAD, 0, 1)                                                                                       \
+            MORE(SAP_QUAD, 1, 2)                                                                                       \
         default:                                                                                                       \
-            many_tile(a, g, ((struct sap_variant){0, 1, 0, 0, 2, 0, 0, 0, SAP_COUNTS}));                               \
+            many_tile(a, g, ((struct sap_variant){0, 1, 0, 0, 2, 0, 0, 0, SAP_COUNTS | SAP_QUAD}));                    \
         }                                                                                                              \
         return;                                                                                                        \
     }
@@ -435,7 +452,7 @@ static void seed_bias(double *first, double *third)
                                     .group = GROUP,                                                                    \
                                     .tile_bytes = sizeof(W) * AT_EPS2,                                                 \
                                     .soft_bytes = sizeof(W) * TILE,                                                    \
-                                    .bounds_bytes = SAP_COUNTS_HERE ? sizeof(W) * 2 * TILE : 0,                        \
+                                    .more_bytes = SAP_MORE_HERE ? sizeof(W) * (TILE_END - AT_BOUNDS) : 0,              \
                                     .few = few_below,                                                                  \
                                     .predict = predict,                                                                \
                                     .start_group = start_group,                                                        \

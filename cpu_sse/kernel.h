@@ -32,6 +32,7 @@ struct sap_columns {
     const int32_t *index;
     const double *eps2; /* squared softening; NULL: none */
     const double *h2;   /* squared radii within which targets count the particle; NULL: nothing is counted */
+    const double *quad; /* SAP_QUAD_WORDS per address; NULL: no moments */
 };
 
 /* A candidate for the neighbour list of a lane, or the header of several candidates. */
@@ -116,8 +117,14 @@ struct sap_single {
 /* Results in addition to the force. */
 enum { SAP_NEAREST = 1, SAP_LISTS = 2 };
 
-/* What lists of batches ask for (kernel_counts.h): a floor of the distance, or counts of neighbours and a floor. */
-enum { SAP_FLOOR = 1, SAP_COUNTS = 2 };
+/*
+ * What lists of batches ask for, as bits (kernel_counts.h): a floor of the distance, which any of them has, counts of
+ * neighbours, second moments of sources.
+ */
+enum { SAP_FLOOR = 1, SAP_COUNTS = 2, SAP_QUAD = 4 };
+
+/* Words of second moments Q of a source, as tree_pair.h takes them: 3 Q, 3/2 tr Q, 0. */
+enum { SAP_QUAD_TRACE = 6, SAP_QUAD_WORDS = 8 };
 
 /* The requirements of a force, which select a variant of the kernels. */
 struct sap_variant {
@@ -130,7 +137,7 @@ struct sap_variant {
     int exact;    /* 1: roots are made of correctly rounded operations, so all machines agree */
     int spline;   /* of order 2: SAP_SPLINE_... of spline softening; 0: Plummer's. It needs soft, and looks at zero
                      distances itself */
-    int more;     /* SAP_FLOOR (with `zero` 0), SAP_COUNTS or 0; only of kernels with bounds_bytes */
+    int more;     /* SAP_FLOOR ...; only of kernels with more_bytes */
 };
 
 struct sap_many_args {
@@ -201,12 +208,12 @@ struct sap_more_args {
 };
 
 struct sap_kernel {
-    int sums;            /* pot, acc and, from order 4 on, jerk; snap from 6, crackle from 8 */
-    int group;           /* i-particles per call of many_i */
-    size_t tile_bytes;   /* of 2,048 predicted j in packet order */
-    size_t soft_bytes;   /* bytes that follow if the tile has softening per particle */
-    size_t bounds_bytes; /* bytes that follow those if targets count its particles; 0: many_i has no variants `more` */
-    int few;             /* few_i is for fewer i-particles than this */
+    int sums;          /* pot, acc and, from order 4 on, jerk; snap from 6, crackle from 8 */
+    int group;         /* i-particles per call of many_i */
+    size_t tile_bytes; /* of 2,048 predicted j in packet order */
+    size_t soft_bytes; /* bytes that follow if the tile has softening per particle */
+    size_t more_bytes; /* bytes that follow those in batches: bounds, moments; 0: many_i has no variants `more` */
+    int few;           /* few_i is for fewer i-particles than this */
 
     /*
      * Predicts the first n (> 0) addresses of a tile to `time` into tile_bytes of 64-byte aligned memory; returns

@@ -1,5 +1,6 @@
 /*
- * kernel_counts.h - counts of neighbours in single precision: bounds of squared radii.  A part of force_kernel.h.
+ * kernel_counts.h - what lists of batches ask for beside forces of masses, in `sp` and `ds`: bounds of squared radii
+ * for counts of neighbours, and second moments.  A part of force_kernel.h.
  *
  * A source counts if its squared distance from the target, in double, is less than the larger of both squared radii.
  * Kernels compare distances in single precision with two bounds of each radius: all pairs below the first bound count,
@@ -9,30 +10,34 @@
 #ifndef SAP_KERNEL_COUNTS_H
 #define SAP_KERNEL_COUNTS_H
 
-#if SAP_ORDER == 2 && defined(SAP_KERNEL_SP) && !defined(SAP_KERNEL_FAST)
-#define SAP_COUNTS_HERE 1
+#if SAP_ORDER == 2 && !defined(SAP_KERNEL_DP) && !defined(SAP_KERNEL_FAST)
+#define SAP_MORE_HERE 1
 #else
-#define SAP_COUNTS_HERE 0
+#define SAP_MORE_HERE 0
 #endif
 
-/* Whether a variant has a floor of the distance, and whether it counts. */
-SAP_INLINE int has_floor(const struct sap_variant variant) { return SAP_COUNTS_HERE && variant.more; }
-SAP_INLINE int has_counts(const struct sap_variant variant) { return SAP_COUNTS_HERE && variant.more == SAP_COUNTS; }
+/* Whether a variant has a floor of the distance, which may be 0, whether it counts, and whether sources have moments.
+ */
+SAP_INLINE int has_floor(const struct sap_variant variant) { return SAP_MORE_HERE && variant.more; }
+SAP_INLINE int has_counts(const struct sap_variant variant) { return SAP_MORE_HERE && variant.more & SAP_COUNTS; }
+SAP_INLINE int has_moments(const struct sap_variant variant) { return SAP_MORE_HERE && variant.more & SAP_QUAD; }
 
-#if SAP_COUNTS_HERE
+#if SAP_MORE_HERE
 /*
  * Computes the bounds of the squared radius h2 of a particle at x.  With the unit roundoff u = 2^-24, a separation d of
- * particles at x and x + d has the error 2 u (|x| + |d|) in single precision, and its square has four roundings.  So
- * bounds that are monotonic in |d| need the radius alone.  Margins are twice as large, and |x| is bounded by the sum of
- * its coordinates.  A particle without radius has bounds below zero.
+ * particles at x and x + d has the error 2 u (|x| + |d|) in single precision, and its square has four roundings.  With
+ * two words per coordinate the error of x is 16 u^2 |x| at most.  So bounds that are monotonic in |d| need the radius
+ * alone.  Margins are twice as large, and |x| is bounded by the sum of its coordinates.  A particle without radius has
+ * bounds below zero.
  */
 SAP_INLINE void find_bounds(const D *x, D h2, D *bound)
 {
     const D zero = d_set1(0.0), one = d_set1(1.0), error = d_set1(0x1p-22), least = d_set1(0x1p-130);
     const D radius = d_sqrt(h2);
+    const D of_x = d_set1(LOW ? 0x1p-20 : 1.0); /* error of x over that of d */
     D size = radius;
     UNROLL
-    for (int axis = 0; axis < 3; axis++) size = d_add(size, d_max(x[axis], d_sub(zero, x[axis])));
+    for (int axis = 0; axis < 3; axis++) size = d_fma(of_x, d_max(x[axis], d_sub(zero, x[axis])), size);
     const D low = d_max(d_fnma(error, size, radius), zero), high = d_fma(error, size, radius);
     const DM has = d_lt(zero, h2);
     bound[0] = d_select(has, d_sub(d_mul(d_mul(low, low), d_sub(one, error)), least), d_set1(-1.0));
@@ -54,6 +59,14 @@ SAP_INLINE void write_bounds(const struct sap_columns *c, int block, W *to)
         }
         for (int k = 0; k < 2; k++) v_store(to + k * TILE + f * V_LANES, f_from_d(bound[k]));
     }
+}
+
+/* Writes the second moments of 16 consecutive addresses. */
+SAP_INLINE void write_quad(const struct sap_columns *c, int block, W *to)
+{
+    const double *from = c->quad + (ptrdiff_t)block * LANES * SAP_QUAD_WORDS;
+    for (int l = 0; l < LANES; l++, from += SAP_QUAD_WORDS)
+        for (int k = 0; k < SAP_QUAD_WORDS; k++) to[l * QUAD_PACKET + k] = (W)from[k];
 }
 
 /* Starts the counts of a group. */

@@ -20,6 +20,8 @@ SAP_INLINE void load_record(const W *tile, int l, int e, struct source_words *j,
     if (variant.soft == 2) j->word[JE] = v_set1((double)tile[AT_EPS2 + e * LANES + l]);
     for (int k = 0; k < 2 && has_counts(variant); k++)
         j->within[k] = v_set1((double)tile[AT_BOUNDS + k * TILE + e * LANES + l]);
+    for (int k = 0; k <= SAP_QUAD_TRACE && has_moments(variant); k++)
+        j->quad[k] = v_set1((double)tile[AT_QUAD + l * QUAD_PACKET + e * SAP_QUAD_WORDS + k]);
     if (!variant.skip_own) return;
     int32_t index;
     memcpy(&index, JID < KEPT ? &r[JID] : &tile[AT_INDEX + e * LANES + l], sizeof index);
@@ -149,7 +151,7 @@ SHARED_SUMS void add_sums(V (*sum)[NV], D (*run)[G_HALVES])
     }
 }
 
-#if SAP_COUNTS_HERE
+#if SAP_MORE_HERE
 /* Loads the counts of a group, or stores them. */
 SAP_INLINE void exchange_counts(struct sap_group *g, struct pair_state *s, int store)
 {

@@ -14,7 +14,7 @@ struct target_words {
 struct pair_state {
     V sum[SUMS];
     V low; /* smallest squared distance in this block */
-#if SAP_COUNTS_HERE
+#if SAP_MORE_HERE
     VI count[2]; /* particles surely within the radius, and those that may be */
 #endif
 };
@@ -55,6 +55,7 @@ SAP_INLINE int tells_zero(const struct sap_variant variant)
 /* Words of a vector of j, or of one j in all lanes. */
 struct source_words {
     V word[JWORDS], within[2];
+    V quad[SAP_QUAD_WORDS]; /* if the variant has moments */
     VI index;
 };
 
@@ -145,7 +146,7 @@ SAP_INLINE V pair_r2(const struct source_words *j, const struct target_words *i,
     return soften(sap_distance2(d[0], d[1], d[2]), j, i, eps2, variant);
 }
 
-#if SAP_COUNTS_HERE
+#if SAP_MORE_HERE
 /* Counts a particle if it is within the larger of both radii. */
 SAP_INLINE void count_pair(const struct source_words *j, const struct target_words *i, struct pair_state *s)
 {
@@ -222,6 +223,18 @@ SAP_INLINE void pair_sums_plain(const struct source_words *j, const struct targe
 #endif
 }
 
+#if SAP_MORE_HERE
+/* The same, if the source has second moments. */
+SAP_INLINE void pair_sums_quad(const struct source_words *j, const struct target_words *i, V u, V *sum)
+{
+    V d[3];
+    separation(j, i, d);
+    sap_pair_cell(sum, d[0], d[1], d[2], j->word[JM], j->quad, j->quad[SAP_QUAD_TRACE], u);
+}
+#else
+#define pair_sums_quad(j, i, u, sum) (void)(sum)
+#endif
+
 /* Second half of a pair. close: whether any lane is within the lengths of spline softening; spline: SAP_SPLINE_... */
 SAP_INLINE void pair_sums(const struct source_words *j, const struct target_words *i, V u, V eps2, int close,
                           int spline, V *sum, const struct sap_variant variant)
@@ -229,6 +242,10 @@ SAP_INLINE void pair_sums(const struct source_words *j, const struct target_word
 #if SAP_ORDER == 2
     if (variant.spline && __builtin_expect(close, 0)) {
         pair_sums_spline(j, i, eps2, spline == SAP_SPLINE_MEAN, sum, variant);
+        return;
+    }
+    if (has_moments(variant)) {
+        pair_sums_quad(j, i, u, sum);
         return;
     }
 #else

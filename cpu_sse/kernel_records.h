@@ -243,8 +243,9 @@ static int predict(const struct sap_columns *c, int terms, double time, int n, v
         for (int e = 0; e < count; e++) {
             if (JID >= KEPT) copy_index(c, from + e, to + AT_INDEX + (ptrdiff_t)(from + e) * LANES);
             if (c->eps2) copy_eps2(c, from + e, to + AT_EPS2 + (ptrdiff_t)(from + e) * LANES);
-#if SAP_COUNTS_HERE
+#if SAP_MORE_HERE
             if (c->h2) write_bounds(c, from + e, to + AT_BOUNDS + (ptrdiff_t)(from + e) * LANES);
+            if (c->quad) write_quad(c, from + e, to + AT_QUAD + (ptrdiff_t)(from + e) * SAP_QUAD_WORDS);
 #endif
             write_records(soa[e], to + (ptrdiff_t)(from + e) * RECORD);
         }
@@ -323,7 +324,7 @@ static void start_group(struct sap_group *g, const struct sap_i *i, int from, in
         ((int32_t *)g->index)[lane] = index;
 #endif
     }
-#if SAP_COUNTS_HERE
+#if SAP_MORE_HERE
     if (i->h2) start_counts(g, i, from, n);
 #endif
     g->alone = alone;

@@ -492,9 +492,9 @@ typedef struct sapporo_batch sapporo_batch; /* handle of a batch of small forces
  * the sources of each list: 48 bytes per source, or 96 with moments.
  *
  * A batch in which some list has one of these members, or a result `count`, is computed in double in every precision,
- * with the same bits on all engines.  There is one exception: in `sp` with full roots the CPU engine computes lists
- * without quad_j in single precision, with the errors and bits of its kind, where single precision holds them.  Counts
- * are always those of distances in double.
+ * with the same bits on all engines.  There is one exception: in `ds`, and in `sp` with full roots, the CPU engine
+ * computes lists in this precision, with the errors and bits of its kind, where floats hold their terms.  Counts are
+ * always those of distances in double.
  *
  * All elements of an array have the same `size`.  SAPPORO_PARTIAL: i-particles of some list are not finite; their rows
  * are NaN.  After an error all rows of all lists are NaN, in every member that is not NULL.  A list whose ni is

@@ -17,6 +17,7 @@
 #include "cpu/cpu_batch_range.h"
 #include "cpu/cpu_engine.h"
 #include "physics/interaction.h"
+#include "physics/tree_cell.h"
 
 enum { TILE = SAP_CPU_SUPERPACKET, LANES = SAP_CPU_LANES };
 
@@ -26,7 +27,7 @@ static const double pairs_per_thread = 131072;
 /* Columns of a tile before their conversion to records. */
 struct tile_columns {
     _Alignas(64) double x[3 * TILE];
-    _Alignas(64) double mass[TILE], eps2[TILE], h2[TILE];
+    _Alignas(64) double mass[TILE], eps2[TILE], h2[TILE], quad[TILE][SAP_QUAD_WORDS];
     int32_t index[TILE];
 };
 
@@ -48,6 +49,7 @@ struct sap_batch_worker {
 struct more {
     int counts;    /* 1: neighbours are counted */
     double floor2; /* of the softened distance; 0: none */
+    int quad;      /* 1: sources have second moments */
     struct sap_batch_range range;
     int loaded; /* 1: the list's sources are loaded in double, too */
 };
@@ -76,55 +78,105 @@ static int reserve(struct sap_batch_worker *w, int ni, int tiles)
     return SAPPORO_OK;
 }
 
-/* Copies source k of a list to element `in` of the columns. */
-static void load_source(const struct sap_batch_worker *w, const sapporo_small_force *l, int k, int in)
+/* Reads n elements of a column of doubles. */
+static void read_column(const sapporo_column *column, int from, int n, double *to)
 {
-    struct tile_columns *const c = w->columns;
-    double *const to = c->x + sap_jstore_offset((unsigned)in);
-    double x[3];
-    if (l->address) {
-        const struct sap_segment *s = sap_jstore_segment(w->host, l->address[k]);
-        const unsigned at = (unsigned)l->address[k] % SAP_SEGMENT;
+    if (!column->base) memset(to, 0, (size_t)n * sizeof *to);
+    for (int k = 0; k < n && column->base; k++) memcpy(to + k, sap_column_at(column, from + k, sizeof *to), sizeof *to);
+}
+
+/* Reads n of the list's own sources, from number `from` on, into the columns. */
+static void read_own(struct tile_columns *c, const sapporo_small_force *l, int from, int n)
+{
+    for (int in = 0; in < n; in++) {
+        double *const to = c->x + sap_jstore_offset((unsigned)in);
+        double x[3];
+        memcpy(x, sap_column_at(&l->x_j, from + in, sizeof x), sizeof x);
+        for (int axis = 0; axis < 3; axis++) to[axis * LANES] = x[axis];
+    }
+    read_column(&l->mass_j, from, n, c->mass);
+    read_column(&l->eps2_j, from, n, c->eps2);
+}
+
+/* Reads the particles at n addresses. */
+static void read_stored(struct tile_columns *c, const struct sap_jstore *host, const int *address, int n)
+{
+    for (int in = 0; in < n; in++) {
+        const struct sap_segment *const s = sap_jstore_segment(host, address[in]);
+        const unsigned at = (unsigned)address[in] % SAP_SEGMENT;
         const double *const from = s->derivative[0] + sap_jstore_offset(at);
+        double *const to = c->x + sap_jstore_offset((unsigned)in);
         for (int axis = 0; axis < 3; axis++) to[axis * LANES] = from[(ptrdiff_t)axis * LANES];
         c->mass[in] = s->mass[at];
         c->eps2[in] = s->eps2 ? s->eps2[at] : 0;
-        return;
     }
-    memcpy(x, sap_column_at(&l->x_j, k, sizeof x), sizeof x);
-    for (int axis = 0; axis < 3; axis++) to[axis * LANES] = x[axis];
-    c->mass[in] = sap_column_double(&l->mass_j, k);
-    c->eps2[in] = sap_column_double(&l->eps2_j, k);
 }
 
-/* Reads the radii of n sources of tile t, which is loaded, and adds its sources to the range of the list. */
-static void load_more(struct sap_batch_worker *w, const sapporo_small_force *l, int t, int n, struct more *m)
+/* Gives the last block of a tile of n sources the position x in lanes without a source. */
+static void fill_up(struct tile_columns *c, int n, double x)
 {
-    struct tile_columns *const c = w->columns;
-    for (int in = 0; in < n; in++) {
-        const int k = t * TILE + in;
-        const double *const at = c->x + sap_jstore_offset((unsigned)in);
-        const double x[3] = {at[0], at[LANES], at[2 * LANES]};
-        c->h2[in] = m->counts ? sap_column_double(&l->h2_j, l->address ? l->address[k] : k) : 0;
-        sap_batch_range_add(&m->range, x, c->mass[in], c->eps2[in], c->h2[in]);
-    }
+    for (int in = n; in % LANES; in++)
+        for (int axis = 0; axis < 3; axis++) c->x[sap_jstore_offset((unsigned)in) + (size_t)axis * LANES] = x;
+}
+
+/* Reads second moments Q, in the order of sapporo_small_force, as kernels take them: 3 Q, 3/2 tr Q, 0. */
+static void read_moments(const sapporo_column *column, int at, double *to)
+{
+    static const int place[] = {SAP_XX, SAP_YY, SAP_ZZ, SAP_XY, SAP_XZ, SAP_YZ};
+    double q[6];
+    memcpy(q, sap_column_at(column, at, sizeof q), sizeof q);
+    for (int k = 0; k < 6; k++) to[place[k]] = 3 * q[k];
+    to[SAP_QUAD_TRACE] = 1.5 * (q[0] + q[1] + q[2]);
+    to[SAP_QUAD_TRACE + 1] = 0;
+}
+
+/* Reads radii and moments of n sources from number `from` on, whose columns go by address if the list does. */
+static void read_more(struct tile_columns *c, const sapporo_small_force *l, int from, int n, const struct more *m)
+{
+    const int *const address = l->address ? l->address + from : NULL;
+    if (m->counts && !address) read_column(&l->h2_j, from, n, c->h2);
+    for (int in = 0; in < n && m->counts && address; in++) c->h2[in] = sap_column_double(&l->h2_j, address[in]);
+    for (int in = 0; in < n && m->quad; in++) read_moments(&l->quad_j, address ? address[in] : from + in, c->quad[in]);
+}
+
+/* Adds n sources in the columns, of which the last block is filled up with the origin, to the range of a list. */
+static void add_range(struct sap_batch_range *r, const struct tile_columns *c, int n, const struct more *m)
+{
+    const size_t whole = ((size_t)n + LANES - 1) / LANES * LANES;
+    r->x = sap_batch_range_most(r->x, c->x, 3 * whole);
+    r->mass = sap_batch_range_most(r->mass, c->mass, (size_t)n);
+    r->eps2 = sap_batch_range_most(r->eps2, c->eps2, (size_t)n);
+    if (m->counts) r->h2 = sap_batch_range_most(r->h2, c->h2, (size_t)n);
+    if (m->quad) r->quad = sap_batch_range_most(r->quad, c->quad[0], (size_t)n * SAP_QUAD_WORDS);
 }
 
 /* Converts tile t of a list to records; returns whether a particle is far away. */
 static int load_tile(struct sap_batch_worker *w, const sapporo_small_force *l, int t, double *most_eps2, struct more *m)
 {
     struct tile_columns *const c = w->columns;
-    const int n = sap_cpu_tile_count(t, l->nj), whole = (n + LANES - 1) / LANES * LANES;
-    for (int in = 0; in < n; in++) load_source(w, l, t * TILE + in, in);
-    for (int in = n; in < whole; in++) {
-        for (int axis = 0; axis < 3; axis++) c->x[sap_jstore_offset((unsigned)in) + (size_t)axis * LANES] = SAP_EMPTY_X;
-        c->mass[in] = c->eps2[in] = c->h2[in] = 0;
+    const int n = sap_cpu_tile_count(t, l->nj), from = t * TILE;
+    if (l->address)
+        read_stored(c, w->host, l->address + from, n);
+    else
+        read_own(c, l, from, n);
+    if (m) {
+        read_more(c, l, from, n, m);
+        fill_up(c, n, 0);
+        add_range(&m->range, c, n, m);
     }
-    if (m) load_more(w, l, t, n, m);
+    fill_up(c, n, SAP_EMPTY_X);
+    for (int in = n; in % LANES; in++) {
+        c->mass[in] = c->eps2[in] = c->h2[in] = 0;
+        memset(c->quad[in], 0, sizeof c->quad[in]);
+    }
     for (int in = 0; in < n; in++)
         if (c->eps2[in] > *most_eps2) *most_eps2 = c->eps2[in];
-    const struct sap_columns columns = {
-        .derivative = {c->x}, .mass = c->mass, .index = c->index, .eps2 = c->eps2, .h2 = m && m->counts ? c->h2 : NULL};
+    const struct sap_columns columns = {.derivative = {c->x},
+                                        .mass = c->mass,
+                                        .index = c->index,
+                                        .eps2 = c->eps2,
+                                        .h2 = m && m->counts ? c->h2 : NULL,
+                                        .quad = m && m->quad ? c->quad[0] : NULL};
     return w->kernel->predict(&columns, 0, 0, n, w->records + (size_t)t * w->tile_bytes);
 }
 
@@ -201,7 +253,8 @@ static int load_list(struct sap_batch_worker *w, const sapporo_small_force *l, s
     v->soft = most_j > 0 ? 2 : l->eps2_i.base ? 1 : 0;
     v->wide |= most_eps2 > SAP_FAR * SAP_FAR || most_j > SAP_FAR * SAP_FAR;
     if (!m) return bad;
-    v->more = m->counts ? SAP_COUNTS : m->floor2 > 0 ? SAP_FLOOR : 0;
+    v->more = (m->counts ? SAP_COUNTS : 0) | (m->quad ? SAP_QUAD : 0);
+    if (!v->more && m->floor2 > 0) v->more = SAP_FLOOR;
     if (m->floor2 > 0) v->zero = 0;
     return bad;
 }
@@ -237,7 +290,7 @@ static int compute(struct sap_batch_worker *w, const sapporo_small_force *l, con
     return status ? status : bad ? SAPPORO_PARTIAL : SAPPORO_OK;
 }
 
-/* Computes a list of a batch in which some list asks for more than monopoles. */
+/* Computes a list of a batch in which some list asks for more than forces of masses. */
 static int compute_more(struct sap_batch_worker *w, const sapporo_small_force *given, const sapporo_result *result)
 {
     sapporo_small_force l = {0};
@@ -245,9 +298,10 @@ static int compute_more(struct sap_batch_worker *w, const sapporo_small_force *g
     (void)sap_struct_copy(&l, sizeof l, given, SAP_SMALL_FORCE_LEAST);
     (void)sap_struct_copy(&r, sizeof r, result, SAP_RESULT_LEAST);
     struct more m = {.counts = r.count && (l.h2_i.base || l.h2_j.base),
-                     .floor2 = l.floor2 >= SAP_TINY_R2 ? l.floor2 : 0};
-    const int single = w->kernel->bounds_bytes && !l.quad_j.base;
-    const int status = single ? compute(w, &l, &r, &m) : IN_DOUBLE;
+                     .floor2 = l.floor2 >= SAP_TINY_R2 ? l.floor2 : 0,
+                     .quad = l.quad_j.base != NULL,
+                     .range.step = 0.25 * w->kernel->x_error};
+    const int status = w->kernel->more_bytes ? compute(w, &l, &r, &m) : IN_DOUBLE;
     return status == IN_DOUBLE ? sap_cpu_batch_more(&w->more, w->kernel, w->host, &l, &r) : status;
 }
 
@@ -304,8 +358,7 @@ static struct sap_batch_worker *worker_of(struct sap_cpu_set *devices, const str
     if (!*w) return NULL;
     (*w)->kernel = devices->kernel;
     (*w)->host = host;
-    (*w)->tile_bytes =
-        ((*w)->kernel->tile_bytes + (*w)->kernel->soft_bytes + (*w)->kernel->bounds_bytes + 63) / 64 * 64;
+    (*w)->tile_bytes = ((*w)->kernel->tile_bytes + (*w)->kernel->soft_bytes + (*w)->kernel->more_bytes + 63) / 64 * 64;
     return *w;
 }
 

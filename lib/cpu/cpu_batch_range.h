@@ -8,12 +8,18 @@
 #ifndef SAP_CPU_BATCH_RANGE_H
 #define SAP_CPU_BATCH_RANGE_H
 
-/* The largest sizes of all finite coordinates, masses, squared softenings and squared radii of sources. */
+#include <stddef.h>
+
+/*
+ * The largest sizes of all finite coordinates, masses, squared softenings, squared radii and second moments (3 Q) of
+ * sources.  step: the smallest difference of coordinates over their size.
+ */
 struct sap_batch_range {
-    double x, mass, eps2, h2;
+    double x, mass, eps2, h2, quad, step;
 };
 
-void sap_batch_range_add(struct sap_batch_range *range, const double *x, double mass, double eps2, double h2);
+/* Returns the larger of `most` and the largest size of the finite ones of n numbers. */
+double sap_batch_range_most(double most, const double *x, size_t n);
 
 /* Whether the sources fit; soft2: the largest of the common squared softening and the floor. */
 int sap_batch_range_fits(const struct sap_batch_range *range, double soft2);

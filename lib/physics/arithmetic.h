@@ -19,12 +19,12 @@
 #include "physics/numbers.h"
 
 enum {
-    SAP_ARITH_VERSION = 16,
+    SAP_ARITH_VERSION = 17,
     SAP_CPU_LANES = 16,                                   /* packets of a superpacket, CPU kinds */
     SAP_CPU_PACKET = 128,                                 /* particles of a packet, CPU kinds */
     SAP_CPU_SUPERPACKET = SAP_CPU_LANES * SAP_CPU_PACKET, /* a tile of the CPU engine */
     SAP_LIMBS = 4,                                        /* 32-bit limbs of an accumulator */
-    SAP_MORE_LANES = 8, /* partial sums of a list with second moments, a floor or counts: source k belongs to k % 8 */
+    SAP_MORE_LANES = 8, /* partial sums of a list with moments, a floor or counts in double: source k belongs to k % 8 */
     SAP_FEW_J = 1024    /* forces of fewer j-particles are computed in dp where no precision was named */
 };
 

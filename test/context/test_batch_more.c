@@ -106,7 +106,7 @@ static void add_source(const struct more *m, const sapporo_small_force *l, int i
 /* Whether an engine computes a list in single precision, with errors and bits of its own (test_batch_single.c). */
 static int is_single(const struct engine *e, const sapporo_small_force *l)
 {
-    return e->isa && e->precision == SAPPORO_SP && e->root == SAPPORO_ROOT_FULL && !l->quad_j.base;
+    return e->isa && e->precision != SAPPORO_DP && e->root != SAPPORO_ROOT_FAST && l->nj > 0;
 }
 
 static void check_sums(const struct more *m, const struct engine *e)

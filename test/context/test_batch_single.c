@@ -19,7 +19,7 @@
 enum { N = 2300, NI = 75 }; /* more than a superpacket, and two groups and a part of one */
 
 struct list {
-    double x[N][3], mass[N], eps2[N], h2[N], target_h2[N], target_eps2[N];
+    double x[N][3], mass[N], eps2[N], h2[N], target_h2[N], target_eps2[N], quad[N][6];
     int address[N];
     sapporo_small_force force;
     sapporo_result result;
@@ -27,13 +27,13 @@ struct list {
     int count[NI];
 };
 
-/* Whether an engine computes floors and counts in single precision. */
+/* Whether an engine computes floors, counts and moments in single precision. */
 static int is_single(const struct engine *e)
 {
-    return e->isa && e->precision == SAPPORO_SP && e->root == SAPPORO_ROOT_FULL && engine_usable(e);
+    return e->isa && e->precision != SAPPORO_DP && e->root != SAPPORO_ROOT_FAST && engine_usable(e);
 }
 
-enum { ADDRESSES = 1, SOFT_I = 2, SOFT_J = 4, FLOOR = 8, COUNTS = 16, SOFT = 32, KINDS = 64 };
+enum { ADDRESSES = 1, SOFT_I = 2, SOFT_J = 4, FLOOR = 8, COUNTS = 16, SOFT = 32, MOMENTS = 64, KINDS = 128 };
 
 static const double floor2 = 0.04;
 
@@ -62,6 +62,8 @@ static struct list *new_list(int kind)
         l->target_h2[k] = k % 5 == 0 ? 0 : k % 5 == 1 ? 0.3 * 0.3 : 0.02 * (k % 5);
         l->h2[k] = k % 3 == 0 ? 0 : k % 3 == 1 ? 0.01 : 0.2;
         l->address[k] = (k * 77 + 3) % N;
+        for (int q = 0; q < 6; q++)
+            l->quad[k][q] = 1e-4 * ((k * 7 + q * 11) % 13) * (q < 3 ? 1 : (k + q) % 2 ? 0.3 : -0.3);
     }
     for (int k = NI; k < N / 4; k++) place(l, k, l->x[k % NI], near[k % PLACES]);
     for (int k = NI; k < N / 4; k++) l->h2[k] = k % 2 ? 0 : 0.3 * 0.3;
@@ -75,6 +77,7 @@ static struct list *new_list(int kind)
     if (kind & SOFT_I) l->force.eps2_i.base = l->target_eps2;
     if (kind & SOFT_J && !(kind & ADDRESSES)) l->force.eps2_j.base = l->eps2;
     if (kind & FLOOR) l->force.floor2 = floor2;
+    if (kind & MOMENTS) l->force.quad_j.base = l->quad;
     l->result = (sapporo_result){.size = sizeof l->result, .acc = l->acc, .pot = l->pot};
     if (kind & COUNTS) l->result.count = l->count, l->force.h2_i.base = l->target_h2, l->force.h2_j.base = l->h2;
     return l;
@@ -89,11 +92,33 @@ static sapporo *open_with(const struct engine *e, const struct list *l, int soft
     return c;
 }
 
-/* Sums over all sources of a target.  error: the bound of the acceleration's error, but for the unit roundoff. */
+/* Sums over all sources of a target.  Errors are those of rounding, over the unit roundoff, and of positions. */
 struct right {
-    long double acc[3], pot, error, error_pot;
+    long double acc[3], pot, error, error_pot, apart, apart_pot;
     int count;
 };
+
+/*
+ * Adds second moments of source j at d.  A term of the acceleration has at most 12 |Q| / R^4, one of the potential
+ * 2 |Q| / R^3, and each has twice the roundings of a term of masses.
+ */
+static void add_moments(const struct list *l, int j, const long double *d, long double R2, long double size,
+                        struct right *r)
+{
+    const double *const q = l->quad[j];
+    const long double R = sqrtl(R2), R3 = R2 * R, R5 = R3 * R2, trace = (long double)q[0] + q[1] + q[2];
+    const long double qd[3] = {q[0] * d[0] + q[3] * d[1] + q[4] * d[2], q[3] * d[0] + q[1] * d[1] + q[5] * d[2],
+                               q[4] * d[0] + q[5] * d[1] + q[2] * d[2]};
+    const long double dqd = d[0] * qd[0] + d[1] * qd[1] + d[2] * qd[2];
+    long double most = 0;
+    for (int k = 0; k < 6; k++) most += fabsl((long double)q[k]);
+    r->pot -= (3 * dqd / R5 - trace / R3) / 2;
+    for (int c = 0; c < 3; c++) r->acc[c] += d[c] * (15 * dqd / (R5 * R2) - 3 * trace / R5) / 2 - 3 * qd[c] / R5;
+    r->error += 24 * most / (R2 * R2);
+    r->error_pot += 4 * most / R3;
+    r->apart += 48 * most * size / R5;
+    r->apart_pot += 6 * most * size / (R2 * R2);
+}
 
 static void add_source(const struct list *l, int i, int j, int soft_j, struct right *r)
 {
@@ -101,11 +126,11 @@ static void add_source(const struct list *l, int i, int j, int soft_j, struct ri
     const double d[3] = {l->x[j][0] - x[0], l->x[j][1] - x[1], l->x[j][2] - x[2]};
     const double h_i = l->force.h2_i.base ? l->target_h2[i] : 0, h_j = l->force.h2_j.base ? l->h2[j] : 0;
     const double eps2_i = l->force.eps2_i.base ? l->target_eps2[i] : 0;
-    long double r2 = 0, size = 0;
+    long double r2 = 0, size = 0, apart[3];
     r->count += d[0] * d[0] + d[1] * d[1] + d[2] * d[2] < (h_i > h_j ? h_i : h_j); /* in double, as documented */
     for (int c = 0; c < 3; c++) {
-        const long double apart = (long double)l->x[j][c] - x[c];
-        r2 += apart * apart;
+        apart[c] = (long double)l->x[j][c] - x[c];
+        r2 += apart[c] * apart[c];
         size += fabsl(x[c]) + fabsl(l->x[j][c]);
     }
     long double R2 = r2 + l->force.eps2 + eps2_i + (soft_j ? l->eps2[j] : 0);
@@ -113,41 +138,73 @@ static void add_source(const struct list *l, int i, int j, int soft_j, struct ri
     if (R2 < 0x1p-126L) return;
     const long double R = sqrtl(R2), m = l->mass[j];
     r->pot -= m / R;
-    r->error += m / R2 * (1 + 3 * size / R);
-    r->error_pot += m / R * (1 + size / R);
-    for (int c = 0; c < 3; c++) r->acc[c] += m * ((long double)l->x[j][c] - x[c]) / (R2 * R);
+    r->error += m / R2;
+    r->apart += m / R2 * 3 * size / R;
+    r->error_pot += m / R;
+    r->apart_pot += m / R * size / R;
+    for (int c = 0; c < 3; c++) r->acc[c] += m * apart[c] / (R2 * R);
+    if (l->force.quad_j.base) add_moments(l, j, apart, R2, size, r);
 }
 
-static void check_list(const struct list *l, int soft_j, const char *name, int kind)
+static void find_right(const struct list *l, int soft_j, struct right *r)
 {
+    memset(r, 0, NI * sizeof *r);
+    for (int i = 0; i < NI; i++)
+        for (int j = 0; j < N; j++) add_source(l, i, l->force.address ? l->address[j] : j, soft_j, &r[i]);
+}
+
+/*
+ * Compares a list with its sums.  Bounds are errors of terms without their signs.  With one word per coordinate they
+ * are 2^-23 of pairs and positions, since most errors of a sum cancel.  With two, positions have 2^-47, and then one
+ * close pair can decide: it has the roundings of its difference, square, root, products and sum, of which the root's
+ * count thrice, 8 times 2^-24 together (measured: 5).
+ */
+static void compare(const struct list *l, const struct right *right, const struct engine *e, int kind)
+{
+    const int two = e->precision == SAPPORO_DS;
+    const long double unit = two ? 0x1p-21L : 0x1p-23L, step = two ? 0x1p-47L : 0x1p-23L;
     for (int i = 0; i < NI; i++) {
-        struct right r = {.pot = 0};
-        for (int j = 0; j < N; j++) add_source(l, i, l->force.address ? l->address[j] : j, soft_j, &r);
-        if (l->result.count && l->count[i] != r.count)
-            fail_msg("%s, kind %d, row %d: %d neighbours, not %d", name, kind, i, l->count[i], r.count);
+        const struct right *const r = &right[i];
+        if (l->result.count && l->count[i] != r->count)
+            fail_msg("%s, kind %d, row %d: %d neighbours, not %d", e->name, kind, i, l->count[i], r->count);
         for (int c = 0; c < 3; c++)
-            if (!(fabsl(l->acc[i][c] - r.acc[c]) <= 0x1p-23L * r.error))
-                fail_msg("%s, kind %d, row %d: acc %.9g, not %.9Lg", name, kind, i, l->acc[i][c], r.acc[c]);
-        if (!(fabsl(l->pot[i] - r.pot) <= 0x1p-23L * r.error_pot))
-            fail_msg("%s, kind %d, row %d: pot %.9g, not %.9Lg", name, kind, i, l->pot[i], r.pot);
+            if (!(fabsl(l->acc[i][c] - r->acc[c]) <= unit * r->error + step * r->apart))
+                fail_msg("%s, kind %d, row %d: acc %.9g, not %.9Lg", e->name, kind, i, l->acc[i][c], r->acc[c]);
+        if (!(fabsl(l->pot[i] - r->pot) <= unit * r->error_pot + step * r->apart_pot))
+            fail_msg("%s, kind %d, row %d: pot %.9g, not %.9Lg", e->name, kind, i, l->pot[i], r->pot);
     }
 }
 
-/* All ways to ask, on all paths. */
+static void check_list(const struct list *l, int soft_j, const struct engine *e, int kind)
+{
+    struct right right[NI];
+    find_right(l, soft_j, right);
+    compare(l, right, e, kind);
+}
+
+/* Computes a list on all paths. */
+static void compare_all(struct list *l, int soft_j, int kind)
+{
+    struct right right[NI];
+    find_right(l, soft_j, right);
+    for (int e = 0; e < CPU_ENGINES2; e++) {
+        if (!is_single(&engines2[e])) continue;
+        sapporo *const c = open_with(&engines2[e], l, soft_j);
+        assert_int_equal(sapporo_force_batch(c, 1, &l->force, &l->result), SAPPORO_OK);
+        compare(l, right, &engines2[e], kind);
+        sapporo_close(c);
+    }
+}
+
+/* All ways to ask. */
 static void sums(void **state)
 {
     (void)state;
-    for (int e = 0; e < CPU_ENGINES2; e++) {
-        if (!is_single(&engines2[e])) continue;
-        for (int kind = FLOOR; kind < KINDS; kind++) {
-            if (!(kind & (FLOOR | COUNTS)) || (kind & 7) == 3) continue;
-            struct list *const l = new_list(kind);
-            sapporo *const c = open_with(&engines2[e], l, kind & SOFT_J);
-            assert_int_equal(sapporo_force_batch(c, 1, &l->force, &l->result), SAPPORO_OK);
-            check_list(l, kind & SOFT_J, engines2[e].name, kind);
-            sapporo_close(c);
-            free(l);
-        }
+    for (int kind = FLOOR; kind < KINDS; kind++) {
+        if (!(kind & (FLOOR | COUNTS | MOMENTS)) || (kind & 7) == 3) continue;
+        struct list *const l = new_list(kind);
+        compare_all(l, kind & SOFT_J, kind);
+        free(l);
     }
 }
 
@@ -173,8 +230,7 @@ static void bits(void **state)
         assert_same(low, plain, engines2[e].name, "a low floor");
         assert_int_equal(sapporo_force_batch(c, 1, &more->force, &more->result), SAPPORO_OK);
         sapporo_small_force lists[3] = {plain->force, again->force, more->force};
-        static double quad[N][6];
-        lists[2].quad_j.base = quad;
+        lists[2].quad_j.base = low->quad;
         const sapporo_result results[3] = {low->result, again->result, more->result};
         memset(low->acc, 0, sizeof low->acc);
         assert_int_equal(sapporo_force_batch(c, 2, lists, results), SAPPORO_OK);
@@ -204,6 +260,7 @@ static void scale(struct list *l, double length, double mass)
     for (int k = 0; k < N; k++) {
         for (int c = 0; c < 3; c++) l->x[k][c] *= length;
         l->mass[k] *= mass;
+        for (int q = 0; q < 6; q++) l->quad[k][q] *= mass * length * length;
         l->h2[k] *= length * length;
         l->target_h2[k] *= length * length;
     }
@@ -218,19 +275,30 @@ static void ranges(void **state)
         {1, 1},       {0x1p130, 1},  {0x1p-130, 1},     {0x1p60, 0x1p-40}, {0x1p-66, 0x1p50},
         {1, 0x1p200}, {1, 0x1p-200}, {0x1p57, 0x1p110}, {0x1p20, 0x1p-90}, {0x1p300, 1}};
     (void)state;
-    for (int e = 0; e < CPU_ENGINES2; e++) {
-        if (!is_single(&engines2[e])) continue;
-        for (size_t u = 0; u < sizeof units / sizeof units[0]; u++)
-            for (int kind = COUNTS; kind < KINDS; kind += FLOOR) {
-                if (!(kind & COUNTS)) continue;
-                struct list *const l = new_list(kind);
-                scale(l, units[u][0], units[u][1]);
-                sapporo *const c = engine_open(&engines2[e], 2);
-                assert_int_equal(sapporo_force_batch(c, 1, &l->force, &l->result), SAPPORO_OK);
-                check_list(l, 0, engines2[e].name, kind + 1000 * (int)u);
-                sapporo_close(c);
-                free(l);
-            }
+    for (size_t u = 0; u < sizeof units / sizeof units[0]; u++)
+        for (int kind = COUNTS; kind < KINDS; kind += FLOOR) {
+            const int beyond = kind & MOMENTS && units[u][0] == 0x1p300; /* Q d^2 is beyond double, too */
+            if (!(kind & COUNTS) || beyond) continue;
+            struct list *const l = new_list(kind);
+            scale(l, units[u][0], units[u][1]);
+            compare_all(l, 0, kind + 1000 * (int)u);
+            free(l);
+        }
+}
+
+/* Moments much smaller and much larger than those of masses at the distances of sources, also beyond float. */
+static void moments(void **state)
+{
+    static const double factors[] = {0x1p-400, 0x1p-160, 0x1p-120, 0x1p-60, 0x1p40, 0x1p90, 0x1p110, 0x1p200};
+    static const int kinds[] = {MOMENTS, MOMENTS | FLOOR, MOMENTS | SOFT | SOFT_I, MOMENTS | SOFT | COUNTS};
+    enum { FACTORS = sizeof factors / sizeof factors[0], ASKED = sizeof kinds / sizeof kinds[0] };
+    (void)state;
+    for (int k = 0; k < FACTORS * ASKED; k++) {
+        struct list *const l = new_list(kinds[k % ASKED]);
+        for (int j = 0; j < N; j++)
+            for (int q = 0; q < 6; q++) l->quad[j][q] *= factors[k / ASKED];
+        compare_all(l, 0, k);
+        free(l);
     }
 }
 
@@ -251,10 +319,10 @@ static void odd_targets(void **state)
         assert_true(isnan(l->pot[6]) && isnan(l->acc[6][0]) && l->count[6] == -1);
         for (int c3 = 0; c3 < 3; c3++) x[6][c3] = l->x[6][c3];
         assert_int_equal(sapporo_force_batch(c, 1, &l->force, &l->result), SAPPORO_OK);
-        check_list(l, 0, engines2[e].name, 0);
+        check_list(l, 0, &engines2[e], 0);
         l->h2[N - 1] = 0.1;
         assert_int_equal(sapporo_force_batch(c, 1, &l->force, &l->result), SAPPORO_OK);
-        check_list(l, 0, engines2[e].name, 1);
+        check_list(l, 0, &engines2[e], 1);
         sapporo_close(c);
         free(l);
     }
@@ -263,6 +331,6 @@ static void odd_targets(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(sums), cmocka_unit_test(bits), cmocka_unit_test(ranges),
-                                       cmocka_unit_test(odd_targets)};
+                                       cmocka_unit_test(moments), cmocka_unit_test(odd_targets)};
     return cmocka_run_group_tests_name("batch_single", tests, NULL, NULL);
 }
