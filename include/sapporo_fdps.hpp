@@ -14,15 +14,19 @@
  * once per tree: the forms for accelerators.  retrieve() serves both.
  *
  * Positions and masses come from getPos(), whose x, y and z are numbers, and getCharge(), which FDPS itself needs.
+ * Where targets have getEps2(), its result is added to the squared softening of each of their pairs.
  * Superparticles with a member `quad` (xx, yy, zz, xy, xz, yz: sums of m x x, trace not removed), as those of FDPS's
- * quadrupole trees, act by their second moments, too; such forces are computed in double in every precision.
+ * quadrupole trees, act by their second moments, too.
+ *
  * Results are added to the members acc (with x, y, z) and pot of a force, or by a function of the caller's class Add in
  * gravity_with<Add>.  Potentials are negative, and contain a particle's own, -m / eps, as those of FDPS's samples do.
  *
  * An object of sapporo_fdps::gravity_with_counts also counts neighbours, as PeTar uses them: the particles whose
  * distance is less than the larger of two radii, those of the target and of the source, which are what their
  * getRSearch() returns. A particle counts itself if its list has it; superparticles never count.  The number is added
- * to the member n_ngb.  Such forces are computed in double, but for those of the CPU engine in `sp` with full roots.
+ * to the member n_ngb.  kernel() also names them, if a class Add of the caller has `neighbours` and add_neighbour().
+ *
+ * Forces with moments, a floor or numbers are computed in double on accelerators and with fast roots.
  *
  * Errors are told by the library on standard error, once each; the results of a call that failed are NaN, and functions
  * that return int return a negative sapporo_status.  C++11 and later.  FDPS's own headers are not needed.
@@ -47,11 +51,12 @@ namespace sapporo_fdps
 
 /* How forces are computed.  Zero everywhere: the default, or what the environment says. */
 struct settings {
-    double eps2;                 /* squared softening length, common */
-    sapporo_precision precision; /* SAPPORO_SP unless SAPPORO_PRECISION names another */
-    sapporo_backend backend;     /* of dispatch() and dispatch_index(); kernel() always computes on the CPU */
-    int threads;                 /* of the CPU engine in dispatch() and dispatch_index() */
-    double floor2;               /* squared floor of the distance, as of sapporo_small_force; 0: none */
+    double eps2;                   /* squared softening length, common */
+    sapporo_precision precision;   /* SAPPORO_SP unless SAPPORO_PRECISION names another */
+    sapporo_backend backend;       /* of dispatch() and dispatch_index(); kernel() always computes on the CPU */
+    int threads;                   /* of the CPU engine in dispatch() and dispatch_index() */
+    double floor2;                 /* squared floor of the distance, as of sapporo_small_force; 0: none */
+    double gravitational_constant; /* G in the units of the particles; 0: 1 */
 };
 
 /* Adds a result to a force of the caller's type.  A class of the caller with the same function may replace it. */
@@ -85,6 +90,13 @@ template <class Add> struct has_counts {
     static const bool value = decltype(test<Add>(NULL))::value;
 };
 
+/* Whether such a class takes the neighbours themselves, too. */
+template <class Add> struct has_neighbours {
+    template <class A> static std::integral_constant<bool, A::neighbours> test(decltype(A::neighbours) *);
+    template <class A> static std::false_type test(...);
+    static const bool value = decltype(test<Add>(NULL))::value;
+};
+
 template <class Add, class Force> void give(Force &force, const double *acc, double pot, int count, std::true_type)
 {
     Add::add(force, acc, pot, count);
@@ -114,6 +126,20 @@ template <class Particle> void append_radii(std::vector<double> &h2, const Parti
     for (int k = 0; k < n; k++)
         h2.push_back(squared_radius(p[k], std::integral_constant<bool, has_radius<Particle>::value>()));
 }
+
+/* Whether particles of a type have softening of their own. */
+template <class Particle> struct has_softening {
+    template <class P> static char test(decltype(std::declval<const P &>().getEps2()) *);
+    template <class P> static long test(...);
+    static const bool value = sizeof(test<Particle>(NULL)) == sizeof(char);
+};
+
+/* Appends the squared softenings of n particles, if their type has them. */
+template <class Particle> void append_softening(std::vector<double> &eps2, const Particle *p, int n, std::true_type)
+{
+    for (int k = 0; k < n; k++) eps2.push_back(static_cast<double>(p[k].getEps2()));
+}
+template <class Particle> void append_softening(std::vector<double> &, const Particle *, int, std::false_type) {}
 
 /* Whether particles of a type have second moments. */
 template <class Particle> struct has_moments {
@@ -205,6 +231,7 @@ inline sapporo *open_context(const settings &s, sapporo_backend backend, int thr
     if (!s.precision && !std::getenv("SAPPORO_PRECISION")) o.precision = SAPPORO_SP;
     o.backend = backend;
     o.threads = threads;
+    o.gravitational_constant = s.gravitational_constant;
     return sapporo_open(&o, &context) < 0 ? NULL : context;
 }
 
@@ -217,7 +244,7 @@ struct begun {
 /* A context, and memory for a list. */
 struct worker {
     sapporo *context;
-    std::vector<double> x, acc, pot, h2_i, h2_j;
+    std::vector<double> x, acc, pot, eps2_i, h2_i, h2_j;
     std::vector<int> count;
     points j;
 
@@ -354,6 +381,9 @@ template <class Add> class gravity_with
         w->pot.resize(n);
         w->count.assign(n, 0);
         fill(list, ni, nj, w->x.data());
+        w->eps2_i.clear();
+        detail::append_softening(w->eps2_i, i, ni, softens<I>());
+        if (!w->eps2_i.empty()) list.eps2_i.base = w->eps2_i.data();
         list.x_j.base = w->j.x.data();
         list.mass_j.base = w->j.mass.data();
         if (w->j.moments) list.quad_j.base = w->j.quad.data();
@@ -368,7 +398,10 @@ template <class Add> class gravity_with
             result.count = w->count.data();
         }
         if (ni > 0) (void)sapporo_force_batch(w->context, 1, &list, &result);
-        for (std::size_t k = 0; k < n; k++) give(force[k], &w->acc[3 * k], w->pot[k], w->count[k]);
+        for (std::size_t k = 0; k < n; k++) {
+            give(force[k], &w->acc[3 * k], w->pot[k], w->count[k]);
+            if (w->count[k] > 0) name(*w, k, i[k], j, force[k], searched<J>());
+        }
         workers_.give(std::move(w));
     }
 
@@ -377,6 +410,7 @@ template <class Add> class gravity_with
     int begin(int tag, int nwalk, const I *const *i, const int *ni, const J *const *j, const int *nj, const S *const *s,
               const int *ns)
     {
+        static_assert(!names::value, "kernel() alone names neighbours");
         start_lists(nwalk, ns != NULL);
         sources_.clear(ns && detail::has_moments<S>::value);
         for (int k = 0; k < nwalk; k++) {
@@ -406,6 +440,7 @@ template <class Add> class gravity_with
     int begin_index(int tag, int nwalk, const I *const *i, const int *ni, const int *const *at_j, const int *nj,
                     const int *const *at_s, const int *ns)
     {
+        static_assert(!names::value, "kernel() alone names neighbours");
         start_lists(nwalk, ns != NULL);
         address_.clear();
         for (int k = 0; k < nwalk; k++) {
@@ -476,6 +511,9 @@ template <class Add> class gravity_with
 
   private:
     static const bool counts = detail::has_counts<Add>::value;
+    typedef std::integral_constant<bool, detail::has_neighbours<Add>::value> names;
+    template <class J> using searched = std::integral_constant<bool, names::value && detail::has_radius<J>::value>;
+    template <class I> using softens = std::integral_constant<bool, detail::has_softening<I>::value>;
 
     bool opened()
     {
@@ -488,11 +526,30 @@ template <class Add> class gravity_with
         detail::give<Add>(force, acc, pot, count, std::integral_constant<bool, counts>());
     }
 
+    /* Gives the force of target k its neighbours: those that the library counted, by the same distances in double. */
+    template <class I, class J, class Force>
+    static void name(const detail::worker &w, std::size_t k, const I &i, const J *j, Force &force, std::true_type)
+    {
+        for (std::size_t n = 0; n < w.h2_j.size(); n++) {
+            double r2 = 0;
+            for (std::size_t c = 0; c < 3; c++) {
+                const double d = w.j.x[3 * n + c] - w.x[3 * k + c];
+                r2 += d * d;
+            }
+            if (r2 < (w.h2_i[k] > w.h2_j[n] ? w.h2_i[k] : w.h2_j[n])) Add::add_neighbour(force, i, j[n]);
+        }
+    }
+    template <class I, class J, class Force>
+    static void name(const detail::worker &, std::size_t, const I &, const J *, Force &, std::false_type)
+    {
+    }
+
     /* Clears the lists for nwalk walks.  Superparticles do not count, so they have lists of their own if others do. */
     void start_lists(int nwalk, bool super)
     {
         parts_ = counts && super ? 2 : 1;
         x_.clear();
+        eps2_i_.clear();
         h2_i_.clear();
         h2_j_.clear();
         lists_.assign(static_cast<std::size_t>(nwalk) * static_cast<std::size_t>(parts_), sapporo_small_force());
@@ -501,6 +558,7 @@ template <class Add> class gravity_with
     template <class I> void append_targets(const I *i, int ni, const double *origin)
     {
         detail::append_targets(x_, i, ni, origin);
+        detail::append_softening(eps2_i_, i, ni, softens<I>());
         if (counts) detail::append_radii(h2_i_, i, ni);
     }
 
@@ -511,6 +569,7 @@ template <class Add> class gravity_with
             lists_[static_cast<std::size_t>(k) * static_cast<std::size_t>(parts_) + static_cast<std::size_t>(part)];
         const int all = parts_ == 1 ? nj[k] + (ns ? ns[k] : 0) : part == 0 ? nj[k] : ns[k];
         fill(l, ni[k], all, x_.data() + 3 * target);
+        if (!eps2_i_.empty()) l.eps2_i.base = eps2_i_.data() + target;
         if (counts && part == 0) l.h2_i.base = h2_i_.data() + target;
         if (part == parts_ - 1) target += static_cast<std::size_t>(l.ni);
         return l;
@@ -571,7 +630,7 @@ template <class Add> class gravity_with
     int stored_j_, stored_; /* stored particles, and all that is stored */
     int parts_;             /* lists per walk of the batch that begins */
     std::map<int, std::deque<detail::begun>> begun_;
-    std::vector<double> x_, h2_i_, h2_j_, acc_, pot_;
+    std::vector<double> x_, eps2_i_, h2_i_, h2_j_, acc_, pot_;
     std::vector<double> stored_quad_, stored_h2_; /* of all that is stored; empty: there are none */
     std::vector<int> address_, ni_, count_;
     detail::points sources_;

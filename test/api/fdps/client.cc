@@ -120,13 +120,14 @@ problem new_problem(int walks, int n, int nsuper)
     return p;
 }
 
-template <class J> void sum(const particle &i, const std::vector<J> &j, long double *of)
+/* Adds the forces of sources on a particle whose own squared softening is eps2_i. */
+template <class J> void sum(const particle &i, const std::vector<J> &j, long double *of, long double eps2_i = 0)
 {
     for (std::size_t k = 0; k < j.size(); k++) {
         const long double x = static_cast<long double>(j[k].getPos().x) - i.pos.x,
                           y = static_cast<long double>(j[k].getPos().y) - i.pos.y,
                           z = static_cast<long double>(j[k].getPos().z) - i.pos.z;
-        const long double r2 = x * x + y * y + z * z, R2 = r2 + eps2, R = std::sqrt(R2), m = j[k].getCharge();
+        const long double r2 = x * x + y * y + z * z, R2 = r2 + eps2 + eps2_i, R = std::sqrt(R2), m = j[k].getCharge();
         of[0] += m * x / (R * R2);
         of[1] += m * y / (R * R2);
         of[2] += m * z / (R * R2);
@@ -365,6 +366,53 @@ void quadrupoles(const sapporo_fdps::settings &s)
     }
 }
 
+/* A target with softening of its own. */
+struct soft_particle : particle {
+    float own2;
+    float getEps2() const { return own2; }
+};
+
+/* Softening of targets and the gravitational constant, by each form. */
+void own_softening(sapporo_fdps::settings s)
+{
+    const int n = 60, walks = 3, ni[3] = {20, 0, 35}, nj[3] = {60, 7, 31};
+    std::vector<soft_particle> all;
+    std::vector<int> number;
+    for (int k = 0; k < n; k++) {
+        soft_particle one = soft_particle();
+        one.mass = draw();
+        one.pos = {draw(), draw(), draw()};
+        one.own2 = static_cast<float>(k % 3 * 0.01);
+        all.push_back(one);
+        number.push_back(k);
+    }
+    s.gravitational_constant = 4.3e-3;
+    sapporo_fdps::gravity gravity(s);
+    const soft_particle *const of[3] = {all.data(), all.data(), all.data() + 20}, *i[3] = {of[0], of[1], of[2]},
+                               *j[3] = {all.data(), all.data(), all.data()};
+    const int *at[3] = {number.data(), number.data(), number.data()};
+    for (int form = 0; form < 3; form++) {
+        std::vector<particle> f(static_cast<std::size_t>(n), particle());
+        particle *to[3] = {f.data(), f.data(), f.data() + 20};
+        int status = 0;
+        for (int w = 0; w < walks && form == 0; w++) gravity.kernel()(i[w], ni[w], j[w], nj[w], to[w]);
+        if (form == 1) status = gravity.dispatch()(0, walks, i, ni, j, nj);
+        if (form == 2) status = gravity.dispatch_index()(0, walks, i, ni, at, nj, all.data(), n, true);
+        if (form > 0) status |= gravity.retrieve()(0, walks, ni, to);
+        double worst = 0;
+        for (int w = 0; w < walks; w++)
+            for (int k = 0; k < ni[w]; k++) {
+                long double right[5] = {0};
+                sum(of[w][k], std::vector<soft_particle>(j[w], j[w] + nj[w]), right, of[w][k].own2);
+                const double acc = static_cast<double>(std::fabs(to[w][k].acc.z / 4.3e-3L - right[2]) / right[4]),
+                             pot = static_cast<double>(std::fabs(to[w][k].pot / 4.3e-3L / right[3] - 1));
+                if (!(acc <= worst)) worst = acc;
+                if (!(pot <= worst)) worst = pot;
+            }
+        check(status == 0 && worst < 2e-6, "softening of targets, and G", worst);
+    }
+}
+
 /* A particle that looks for neighbours. */
 struct searcher : particle {
     double radius;
@@ -427,6 +475,50 @@ long count_of(const search &p, std::size_t w, int k, long double *pot)
     }
     *pot = right[3];
     return count;
+}
+
+/* A force that keeps its neighbours. */
+struct found : searcher {
+    std::vector<const searcher *> who;
+};
+struct add_found : sapporo_fdps::add_with_counts {
+    static const bool neighbours = true;
+    static void add_neighbour(found &f, const searcher &i, const searcher &j)
+    {
+        if (&i != &j) f.who.push_back(&j);
+    }
+};
+
+/* Neighbours by name: those within the larger radius, in the order of the list, but for the target itself. */
+void names()
+{
+    search p;
+    make_search(p);
+    sapporo_fdps::gravity_with<add_found> gravity(eps2);
+    long wrong = 0, all = 0;
+    for (std::size_t w = 0; w < p.i.size(); w++) {
+        std::vector<found> f(most_targets, found());
+        gravity.kernel()(p.i[w], p.ni[w], p.j[w], p.nj[w], f.data());
+        gravity.kernel()(p.i[w], p.ni[w], p.s[w], p.ns[w], f.data());
+        for (int k = 0; k < p.ni[w]; k++) {
+            const searcher &i = p.i[w][k];
+            const std::vector<const searcher *> &who = f[static_cast<std::size_t>(k)].who;
+            std::size_t at = 0;
+            long own = 0;
+            for (int n = 0; n < p.nj[w]; n++) {
+                const searcher &j = p.j[w][n];
+                const double x = j.pos.x - i.pos.x, y = j.pos.y - i.pos.y, z = j.pos.z - i.pos.z,
+                             h = i.radius > j.radius ? i.radius : j.radius;
+                own += &i == &j;
+                if (&i == &j || !(x * x + y * y + z * z < h * h)) continue;
+                wrong += at >= who.size() || who[at] != &j;
+                at++;
+            }
+            wrong += at != who.size() || f[static_cast<std::size_t>(k)].n_ngb != static_cast<long>(at) + own;
+            all += static_cast<long>(at);
+        }
+    }
+    check(wrong == 0 && all > 300, "neighbours by name", static_cast<double>(all));
 }
 
 /* Numbers of neighbours by each form; form 3: multi-walk with particles alone. */
@@ -494,9 +586,11 @@ int main(int argc, char **argv)
     if (s.backend == SAPPORO_BACKEND_CPU) {
         kernels(p, 1e-5);
         other_names(p);
+        names();
     }
     quadrupoles(s);
     neighbours(s);
+    own_softening(s);
     multi_walk(p, q, s, 1e-5);
     multi_walk_index(p, q, s, 3e-5); /* positions are those in the whole system */
     s.precision = SAPPORO_DS;
