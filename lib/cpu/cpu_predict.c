@@ -15,12 +15,9 @@ const struct sap_columns *sap_cpu_columns(const struct sap_cpu_store *store, int
     const int t = tile % SAP_SEGMENT_TILES;
     if (!s || !s->ready[t]) return NULL;
     const ptrdiff_t at = (ptrdiff_t)t * TILE;
+    *c = (struct sap_columns){
+        .mass = s->mass + at, .time = s->time + at, .index = s->index + at, .eps2 = s->eps2 ? s->eps2 + at : NULL};
     for (int k = 0; k <= SAP_TERMS_MOST; k++) c->derivative[k] = s->derivative[k] ? s->derivative[k] + 3 * at : NULL;
-    c->mass = s->mass + at;
-    c->time = s->time + at;
-    c->index = s->index + at;
-    c->eps2 = s->eps2 ? s->eps2 + at : NULL;
-    c->h2 = NULL;
     *terms = s->terms;
     return c;
 }
