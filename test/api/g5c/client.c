@@ -94,6 +94,9 @@ static void good_calls(double bound)
     g5c_set_nMC(7, 1000);
     g5c_calculate_force_on_xMC(7, xi, a, p, NI);
     check("forces of more cells than there are", error(NI, 120, eps2, a, p), bound);
+    g5c_set_xmjMC(8, 60, 60, xj, m, q); /* 0 to 59 stay empty */
+    g5c_set_nMC(8, 60);
+    verdict(g5c_calculate_force_on_xMC(8, xi, a, p, 2) == 0 && a[1][0] == 0 && p[1] == 0, "cells below those loaded");
     g5_set_eps_to_all(0);
     g5c_set_nMC(0, NJ);
     g5c_calculate_force_on_xMC(0, xi, a, p, NI);

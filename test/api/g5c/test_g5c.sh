@@ -29,6 +29,7 @@ for isa in scalar sse2 avx2 avx512; do
         client "libg5c.so, $isa" env SAPPORO_BACKEND=cpu SAPPORO_CPU_ISA=$isa "$work/shared"
     fi
 done
+client "libg5c.so, memory that is not zero" env MALLOC_PERTURB_=85 SAPPORO_BACKEND=cpu "$work/shared"
 client "libg5c.so, sp" env SAPPORO_BACKEND=cpu SAPPORO_PRECISION=sp "$work/shared"
 for backend in opencl cuda; do
     if SAPPORO_BACKEND=$backend examples/sapporo info >/dev/null 2>&1; then
