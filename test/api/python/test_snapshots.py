@@ -276,6 +276,7 @@ def test_units_that_disagree_are_refused(tmp_path):
         "m;x;y;z;vx;vy;vz\n1;0;0;0;0;0;0\n\n2;1;2;3;4;5;6\n",
         "id vx vy vz x y z m\n1 0 0 0 0 0 0 1\n2 4 5 6 1 2 3 2\n",
         "1.0e+00 1 0 0 0 0 0 0\n2.0e+00 2 1 2 3 4 5 6\n",
+        "# time of birth unknown\n# G\n1 1 0 0 0 0 0 0\n2 2 1 2 3 4 5 6\n",
         "# units: N-body: G = 1, M = 1, E = -1/4\n1 1 0 0 0 0 0 0\n2 2 1 2 3 4 5 6\n",
     ],
 )
@@ -333,6 +334,8 @@ def test_hdf5_of_swift_and_gadget(tmp_path):
         ("Header", "Redshift", 1.0, "cosmological"),
         ("Header", "NumFilesPerSnapshot", 2, "several files"),
         ("Header", "NumPart_ThisFile", [0, 3, 0, 0, 1, 0], "has the shape"),
+        ("Header", "MassTable", "heavy", "another layout"),
+        ("Header", "NumPart_ThisFile", [1, 2, 0, 0, 1, 0], "no PartType0/Coordinates"),
     ]:
         with h5py.File(tmp_path / "a", "r+") as file:
             before = file[group].attrs.get(name)
@@ -344,12 +347,41 @@ def test_hdf5_of_swift_and_gadget(tmp_path):
                 del file[group].attrs[name]
             else:
                 file[group].attrs[name] = before
+    for name, values, message in [
+        ("ParticleIDs", np.full(1, 2**63, np.uint64), "63 bits"),
+        ("ParticleIDs", np.ones(1), "the type float64"),
+        ("Masses", np.ones((1, 2)), "has the shape"),
+    ]:
+        with h5py.File(tmp_path / "a", "r+") as file:
+            file["PartType4"].pop(name, None)
+            file["PartType4/" + name] = values
+        with pytest.raises(ValueError, match=message):
+            read(tmp_path / "a")
 
 
 def test_other_bytes_are_refused(tmp_path):
     (tmp_path / "a").write_bytes(bytes(range(128, 256)))
     with pytest.raises(ValueError, match="neither text nor"):
         read(tmp_path / "a")
+
+
+@pytest.mark.parametrize("ending", ["hdf5", "tipsy", "txt", "nemo"])
+def test_damaged_files_are_errors(tmp_path, ending):
+    """Bytes that were changed or lost give particles or an error that names the file, nothing else."""
+    if ending == "hdf5":
+        pytest.importorskip("h5py")
+    write(tmp_path / f"a.{ending}", galaxy(5, ids=100))
+    whole, rng = (tmp_path / f"a.{ending}").read_bytes(), np.random.default_rng(1)
+    for k in range(100):
+        is_cut = ending == "hdf5" or k % 4 == 0  # other damage may end the process in libhdf5
+        changed = bytearray(whole[: rng.integers(len(whole))] if is_cut else whole)
+        for place in rng.integers(max(len(changed), 1), size=0 if is_cut else 4):
+            changed[place] = rng.integers(256)
+        (tmp_path / "b").write_bytes(changed)
+        try:
+            read(tmp_path / "b")
+        except (ValueError, OSError) as error:
+            assert "b" in str(error)
 
 
 def test_h5py_is_named_where_it_is_missing(tmp_path, monkeypatch):

@@ -81,13 +81,18 @@ def _units(file: Any, given: Units | None) -> tuple[Units | None, float | None]:
 
 def _column(file: Any, name: str, number: int, n: int, table: Any) -> Any:
     """A column of the particles of a type; None: the file has none."""
-    group = file[f"PartType{number}"]
+    group = file.get(f"PartType{number}", {})
     for found in _NAMES[name]:
         if found in group:
-            if group[found].shape[:1] != (n,):
-                raise ValueError(f"PartType{number}/{found} has the shape {group[found].shape} for {n} particles")
+            shape = getattr(group[found], "shape", None)
+            if shape != ((n, 3) if name in ("x", "v") else (n,)):
+                raise ValueError(f"PartType{number}/{found} has the shape {shape} for {n} particles")
             data = group[found][:]
-            return data.astype(np.int64) if name == "id" else data.astype(np.float64)
+            if data.dtype.kind not in ("iu" if name == "id" else "f"):
+                raise ValueError(f"PartType{number}/{found} has the type {data.dtype}")
+            if name == "id" and data.max() > np.iinfo(np.int64).max:
+                raise ValueError(f"PartType{number}/{found} has {data.max()}, which needs more than 63 bits")
+            return data.astype(np.int64 if name == "id" else np.float64)
     if name == "mass" and table[number] > 0:
         return np.full(n, float(table[number]))
     if name in ("x", "v", "mass"):
@@ -97,7 +102,15 @@ def _column(file: Any, name: str, number: int, n: int, table: Any) -> Any:
 
 def read(path: str, units: Units | None) -> Snapshot:
     """Reads a file."""
-    with _h5py().File(path, "r") as file:
+    h5py = _h5py()
+    try:
+        return _read(h5py, path, units)
+    except (KeyError, TypeError, RuntimeError) as error:  # of h5py
+        raise ValueError(f"this file of HDF5 is damaged, or has another layout: {error}") from error
+
+
+def _read(h5py: Any, path: str, units: Units | None) -> Snapshot:
+    with h5py.File(path, "r") as file:
         counts, table = _counts(file, "NumPart_ThisFile", 1).astype(np.int64), _counts(file, "MassTable")
         _refuse_others(file)
         known, G = _units(file, units)

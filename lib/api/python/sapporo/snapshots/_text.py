@@ -5,6 +5,7 @@ Comments before the particles tell the time, the gravitational constant, the uni
 
 from __future__ import annotations
 
+import contextlib
 import io
 import re
 from typing import Any, BinaryIO
@@ -38,7 +39,8 @@ class _Head:
         word, _, rest = comment.strip().partition(" ")
         names = _names(comment)
         if word in ("time", "G"):
-            setattr(self, word, float(rest.split()[0]))
+            with contextlib.suppress(ValueError):  # words, such as "time of the first snapshot"
+                setattr(self, word, float(rest.partition(" ")[0]))
         elif word.rstrip(":") == "units":
             self.units = rest.strip()
         elif _QUANTITIES.search(comment):
