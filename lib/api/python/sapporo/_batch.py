@@ -43,9 +43,10 @@ class SmallForce:
     quad_j: (nj, 6): second moments of each source: sums of m x x, m y y, m z z, m x y, m x z, m y z, trace not removed
     h2_i, h2_j: (ni,), (nj,) or one number: squared radii of targets and sources, for counts of neighbours
     floor2: squared floor of the softened distance
+    floor2_i, floor2_j: (ni,), (nj,) or one number: squared floors of targets and sources; the largest counts
 
-    With addresses, quad_j and h2_j have a row per address.  A batch that has one of the last four is computed in
-    double in every precision.
+    With addresses, quad_j, h2_j and floor2_j have a row per address.  Accelerators compute a batch that has one of the
+    last six in double.
     """
 
     x: ArrayLike
@@ -59,6 +60,8 @@ class SmallForce:
     h2_i: ScalarOrArray | None = None
     h2_j: ScalarOrArray | None = None
     floor2: float = 0.0
+    floor2_i: ScalarOrArray | None = None
+    floor2_j: ScalarOrArray | None = None
 
     __repr__ = shown
 
@@ -102,13 +105,16 @@ def _fill_more(small: Any, force: SmallForce, ni: int, put: Callable[[Any, Any],
         if quad.ndim != 2 or quad.shape[1] != 6 or len(quad) < least:
             raise ValueError(f"quad_j has the shape {quad.shape}; it needs six numbers of {least} sources")
         put(small.quad_j, quad)
-    if force.h2_i is not None:
-        put(small.h2_i, scalars(force.h2_i, "h2_i", ni))
-    if force.h2_j is not None:
-        h2 = np.asarray(force.h2_j, dtype=np.float64)
-        if h2.ndim == 1 and force.address is not None and len(h2) < least:
-            raise ValueError(f"h2_j has {len(h2)} elements; addresses go up to {least - 1}")
-        put(small.h2_j, scalars(h2, "h2_j", len(h2) if h2.ndim == 1 and force.address is not None else least))
+    for name in ("h2", "floor2"):
+        of_i, of_j = getattr(force, f"{name}_i"), getattr(force, f"{name}_j")
+        if of_i is not None:
+            put(getattr(small, f"{name}_i"), scalars(of_i, f"{name}_i", ni))
+        if of_j is not None:
+            column = np.asarray(of_j, dtype=np.float64)
+            by_address = column.ndim == 1 and force.address is not None
+            if by_address and len(column) < least:
+                raise ValueError(f"{name}_j has {len(column)} elements; addresses go up to {least - 1}")
+            put(getattr(small, f"{name}_j"), scalars(column, f"{name}_j", len(column) if by_address else least))
 
 
 def _fill(small: Any, force: SmallForce, keep: list[Any]) -> int:
