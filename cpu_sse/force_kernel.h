@@ -64,9 +64,15 @@ enum { PACKET_WORDS = SAP_CPU_PACKET * RECORD + (int)(64 / sizeof(W)) };
 /* Behind the packets: indices if they are in no record, squared softening. */
 enum { TILE = SAP_CPU_SUPERPACKET, AT_INDEX = PACKET_WORDS * SAP_CPU_LANES };
 enum { AT_EPS2 = AT_INDEX + (JID < KEPT ? 0 : TILE) };
-/* Of batches: two words per address (kernel_counts.h), and moments, in packets that are as far apart as those above. */
+/* Of batches: two words per address (kernel_counts.h), moments in packets that are as far apart as those above, floors.
+ */
 enum { QUAD_PACKET = SAP_CPU_PACKET * SAP_QUAD_WORDS + 16 };
-enum { AT_BOUNDS = AT_EPS2 + TILE, AT_QUAD = AT_BOUNDS + 2 * TILE, TILE_END = AT_QUAD + QUAD_PACKET * SAP_CPU_LANES };
+enum {
+    AT_BOUNDS = AT_EPS2 + TILE,
+    AT_QUAD = AT_BOUNDS + 2 * TILE,
+    AT_FLOOR = AT_QUAD + QUAD_PACKET * SAP_CPU_LANES,
+    TILE_END = AT_FLOOR + TILE
+};
 
 enum { LANES = SAP_CPU_LANES, VECTORS = LANES / V_LANES, D_VECTORS = LANES / D_LANES };
 
@@ -258,7 +264,8 @@ SAP_INLINE struct sap_variant completed(struct sap_variant v)
  */
 SAP_INLINE struct sap_variant more_instance_of(struct sap_variant v)
 {
-    const int rare = v.more & SAP_QUAD && (v.more & SAP_COUNTS || v.zero || v.soft == 2);
+    const int rare = (v.more & SAP_QUAD && (v.more & SAP_COUNTS || v.zero || v.soft == 2)) ||
+                     (v.more & SAP_FLOORS && (v.zero || v.soft == 2));
     return (struct sap_variant){0, rare || v.zero, 0, 0, rare || v.soft == 2 ? 2 : 1, 0, 0, 0, v.more};
 }
 
@@ -279,8 +286,11 @@ SAP_INLINE struct sap_variant more_instance_of(struct sap_variant v)
             MORE(SAP_COUNTS, 1, 2)                                                                                     \
             MORE(SAP_QUAD, 0, 1)                                                                                       \
             MORE(SAP_QUAD, 1, 2)                                                                                       \
+            MORE(SAP_COUNTS | SAP_QUAD, 1, 2)                                                                          \
+            MORE(SAP_COUNTS | SAP_FLOORS, 0, 1)                                                                        \
+            MORE(SAP_COUNTS | SAP_FLOORS, 1, 2)                                                                        \
         default:                                                                                                       \
-            many_tile(a, g, ((struct sap_variant){0, 1, 0, 0, 2, 0, 0, 0, SAP_COUNTS | SAP_QUAD}));                    \
+            many_tile(a, g, ((struct sap_variant){0, 1, 0, 0, 2, 0, 0, 0, SAP_COUNTS | SAP_QUAD | SAP_FLOORS}));       \
         }                                                                                                              \
         return;                                                                                                        \
     }
@@ -316,7 +326,7 @@ static void few_i(const struct sap_few_args *a, struct sap_single *singles)
                                       .spline = a->variant.spline};
         struct sap_variant variant = a->variant;
         if (predict_chunk(a->columns, a->terms, a->time, from, count, soa)) variant.wide = 1;
-        for (int e = 0; e < count && variant.soft == 2; e++) copy_eps2(a->columns, from + e, soa[e][JE]);
+        for (int e = 0; e < count && variant.soft == 2; e++) copy_squares(a->columns->eps2, from + e, soa[e][JE]);
         if ((from + count) * LANES > a->n) blank(soa[count - 1], a->n - (from + count - 1) * LANES);
         for (int i = 0; i < a->ni; i++) few_i_chunk(&work, &singles[i], variant);
     }

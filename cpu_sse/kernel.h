@@ -30,9 +30,10 @@ struct sap_columns {
     const double *derivative[SAP_TERMS_MOST + 1];
     const double *mass, *time;
     const int32_t *index;
-    const double *eps2; /* squared softening; NULL: none */
-    const double *h2;   /* squared radii within which targets count the particle; NULL: nothing is counted */
-    const double *quad; /* SAP_QUAD_WORDS per address; NULL: no moments */
+    const double *eps2;   /* squared softening; NULL: none */
+    const double *h2;     /* squared radii within which targets count the particle; NULL: nothing is counted */
+    const double *quad;   /* SAP_QUAD_WORDS per address; NULL: no moments */
+    const double *floor2; /* squared floors of distances; NULL: none */
 };
 
 /* A candidate for the neighbour list of a lane, or the header of several candidates. */
@@ -95,7 +96,8 @@ struct sap_group {
     /* of variants that count: bounds of squared radii, and particles that are surely and that may be within them */
     _Alignas(64) float within[2][SAP_GROUP_MAX];
     _Alignas(64) int32_t count[2][SAP_GROUP_MAX];
-    int n; /* i-particles in the group */
+    _Alignas(64) float floor2[SAP_GROUP_MAX]; /* of variants `more`: of the softened distance; 0: none */
+    int n;                                    /* i-particles in the group */
     /* 1: the group meets one tile only; the totals are in limb 0, and all other limbs are unused */
     int alone;
     struct sap_hits hits;
@@ -119,9 +121,9 @@ enum { SAP_NEAREST = 1, SAP_LISTS = 2 };
 
 /*
  * What lists of batches ask for, as bits (kernel_counts.h): a floor of the distance, which any of them has, counts of
- * neighbours, second moments of sources.
+ * neighbours, second moments of sources, floors of sources, which need counts, too.
  */
-enum { SAP_FLOOR = 1, SAP_COUNTS = 2, SAP_QUAD = 4 };
+enum { SAP_FLOOR = 1, SAP_COUNTS = 2, SAP_QUAD = 4, SAP_FLOORS = 8 };
 
 /* Words of second moments Q of a source, as tree_pair.h takes them: 3 Q, 3/2 tr Q, 0. */
 enum { SAP_QUAD_TRACE = 6, SAP_QUAD_WORDS = 8 };
@@ -144,7 +146,7 @@ struct sap_many_args {
     const void *records; /* predicted j of the tile, as predict wrote them */
     uint32_t first;      /* first address of the tile */
     int n;               /* addresses of the tile that take part */
-    double eps2, floor2; /* floor2: of the softened distance; 0: none */
+    double eps2;
     struct sap_variant variant;
 };
 
@@ -196,15 +198,19 @@ struct sap_i {
     const double (*a)[3], (*jerk)[3]; /* a: from order 6 on; jerk: order 8 */
     const double *dtr;                /* time ahead at which candidates of variants `outside` are near, too; NULL: 0 */
     const double *h2;                 /* squared radii of variants that count; NULL: nothing is counted */
+    const double *floor2;             /* squared floors of variants `more`; NULL: 0 */
 };
 
 /* Sources of a list of kernel_more.h, in double; every column is padded to a multiple of SAP_MORE_LANES by sources far
  * away without mass. */
 struct sap_more_args {
     int n;
-    const double *x[3], *mass, *eps2, *h2;
+    const double *x[3], *mass, *eps2, *h2, *floor2;
     const double *quad[6]; /* xx, yy, zz, xy, xz, yz; NULL: there are none */
-    double floor2;
+};
+
+struct sap_more_target {
+    double x[3], eps2, h2, floor2;
 };
 
 struct sap_kernel {
@@ -230,9 +236,9 @@ struct sap_kernel {
     void (*many_i)(const struct sap_many_args *args, struct sap_group *group);
     void (*few_i)(const struct sap_few_args *args, struct sap_single *singles);
 
-    /* Order 2 only: the force on a target at x with squared softening eps2: pot and acc to sums, and the number of
-     * sources within the larger of h2 and their own. */
-    void (*more)(const struct sap_more_args *args, const double *x, double eps2, double h2, double *sums, int *count);
+    /* Order 2 only: the force on a target: pot and acc to sums, and the number of sources within the larger of h2 and
+     * their own. */
+    void (*more)(const struct sap_more_args *args, const struct sap_more_target *target, double *sums, int *count);
 
     /* ---- neighbour forces; order 4 only: other orders have 0 here ---- */
     size_t row_bytes; /* of a predicted row */

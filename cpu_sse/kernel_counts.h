@@ -20,6 +20,7 @@
  */
 SAP_INLINE int has_floor(const struct sap_variant variant) { return SAP_MORE_HERE && variant.more; }
 SAP_INLINE int has_counts(const struct sap_variant variant) { return SAP_MORE_HERE && variant.more & SAP_COUNTS; }
+SAP_INLINE int has_floors(const struct sap_variant variant) { return SAP_MORE_HERE && variant.more & SAP_FLOORS; }
 SAP_INLINE int has_moments(const struct sap_variant variant) { return SAP_MORE_HERE && variant.more & SAP_QUAD; }
 
 #if SAP_MORE_HERE

@@ -20,6 +20,7 @@ SAP_INLINE void load_record(const W *tile, int l, int e, struct source_words *j,
     if (variant.soft == 2) j->word[JE] = v_set1((double)tile[AT_EPS2 + e * LANES + l]);
     for (int k = 0; k < 2 && has_counts(variant); k++)
         j->within[k] = v_set1((double)tile[AT_BOUNDS + k * TILE + e * LANES + l]);
+    if (has_floors(variant)) j->floor2 = v_set1((double)tile[AT_FLOOR + e * LANES + l]);
     for (int k = 0; k <= SAP_QUAD_TRACE && has_moments(variant); k++)
         j->quad[k] = v_set1((double)tile[AT_QUAD + l * QUAD_PACKET + e * SAP_QUAD_WORDS + k]);
     if (!variant.skip_own) return;
@@ -211,7 +212,7 @@ SAP_INLINE void load_many(struct many_state *m, struct sap_group *g, const struc
         for (int w = 0; w < IWORDS; w++) m->i[v].word[w] = v_load((const W *)g->words[w] + v * V_LANES);
         if (variant.soft && !a->variant.soft) m->i[v].word[IE] = m->eps2;
         m->i[v].close2 = v_max(m->i[v].word[IE], v_set1(SAP_TINY_R2));
-        if (has_floor(variant)) m->i[v].floor2 = v_set1(a->floor2);
+        if (has_floor(variant)) m->i[v].floor2 = v_load((const W *)(const void *)g->floor2 + v * V_LANES);
         for (int k = 0; k < 2 && has_counts(variant); k++)
             m->i[v].within[k] = v_load((const W *)(const void *)g->within[k] + v * V_LANES);
         m->i[v].index = vi_load((const WI *)(const void *)g->index + v * V_LANES);

@@ -66,23 +66,25 @@ static double more_total(const more_v *v)
     return part[0];
 }
 
-static void more(const struct sap_more_args *a, const double *x, double eps2, double h2, double *sums, int *count)
+static void more(const struct sap_more_args *a, const struct sap_more_target *t, double *sums, int *count)
 {
     more_v sum[4] = {{0}};
     more_m near = {0};
-    const more_v zero = {0}, floor2 = zero + a->floor2, own = zero + h2, tiny = zero + SAP_TINY_R2;
+    const more_v zero = {0}, floor2 = zero + t->floor2, own = zero + t->h2, tiny = zero + SAP_TINY_R2;
     more_m lane;
     for (int l = 0; l < MORE_LANES; l++) lane[l] = l;
     for (int at = 0; at < a->n; at += MORE_LANES) {
-        more_v d[3], mass, soft, other, R2, root;
-        for (int c = 0; c < 3; c++) more_load(a->x[c], at, &d[c]), d[c] -= x[c];
+        more_v d[3], mass, soft, other, least, R2, root;
+        for (int c = 0; c < 3; c++) more_load(a->x[c], at, &d[c]), d[c] -= t->x[c];
         more_load(a->mass, at, &mass);
         more_load(a->eps2, at, &soft);
         more_load(a->h2, at, &other);
-        const more_v r2 = d[0] * d[0] + d[1] * d[1] + d[2] * d[2], softened = r2 + (soft + eps2);
+        more_load(a->floor2, at, &least);
+        const more_v r2 = d[0] * d[0] + d[1] * d[1] + d[2] * d[2], softened = r2 + (soft + t->eps2);
         const more_v reach = MORE_LARGER(own, other);
         near -= (r2 < reach) & (lane + at < (int64_t)a->n);
-        R2 = MORE_LARGER(softened, floor2);
+        least = MORE_LARGER(floor2, least);
+        R2 = MORE_LARGER(softened, least);
         more_root(&R2, &root);
         const more_v u = (more_v)((more_m)(1.0 / root) & ~(R2 < tiny)), mu = mass * u, mu3 = mu * u * u;
         sum[0] += mu;

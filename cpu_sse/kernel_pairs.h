@@ -55,7 +55,7 @@ SAP_INLINE int tells_zero(const struct sap_variant variant)
 /* Words of a vector of j, or of one j in all lanes. */
 struct source_words {
     V word[JWORDS], within[2];
-    V quad[SAP_QUAD_WORDS]; /* if the variant has moments */
+    V quad[SAP_QUAD_WORDS], floor2; /* if the variant has moments, floors of sources */
     VI index;
 };
 
@@ -134,7 +134,8 @@ SAP_INLINE V soften(V d2, const struct source_words *j, const struct target_word
     if (variant.spline) return d2;
     const V of_i = v_add(d2, variant.soft ? i->word[IE] : eps2),
             r2 = variant.soft == 2 ? v_add(of_i, j->word[JE]) : of_i;
-    return has_floor(variant) ? v_max(i->floor2, r2) : r2; /* in this order NaN stays */
+    if (!has_floor(variant)) return r2;
+    return v_max(has_floors(variant) ? v_max(i->floor2, j->floor2) : i->floor2, r2); /* in this order NaN stays */
 }
 
 /* Returns the softened squared distance, from the words. */

@@ -32,11 +32,11 @@ SAP_INLINE V narrowed(const double *from)
 #endif
 }
 
-/* Converts the squared softening of 16 addresses. */
-SAP_INLINE void copy_eps2(const struct sap_columns *c, int block, W *to)
+/* Converts the squared softening, or the squared floors, of 16 addresses; NULL: 0. */
+SAP_INLINE void copy_squares(const double *column, int block, W *to)
 {
     for (int f = 0; f < hidden(VECTORS); f++)
-        v_store(to + f * V_LANES, c->eps2 ? narrowed(c->eps2 + (ptrdiff_t)block * LANES + f * V_LANES) : v_set1(0.0));
+        v_store(to + f * V_LANES, column ? narrowed(column + (ptrdiff_t)block * LANES + f * V_LANES) : v_set1(0.0));
 }
 
 /*
@@ -242,9 +242,10 @@ static int predict(const struct sap_columns *c, int terms, double time, int n, v
         far |= predict_chunk(c, terms, time, from, count, soa);
         for (int e = 0; e < count; e++) {
             if (JID >= KEPT) copy_index(c, from + e, to + AT_INDEX + (ptrdiff_t)(from + e) * LANES);
-            if (c->eps2) copy_eps2(c, from + e, to + AT_EPS2 + (ptrdiff_t)(from + e) * LANES);
+            if (c->eps2) copy_squares(c->eps2, from + e, to + AT_EPS2 + (ptrdiff_t)(from + e) * LANES);
 #if SAP_MORE_HERE
             if (c->h2) write_bounds(c, from + e, to + AT_BOUNDS + (ptrdiff_t)(from + e) * LANES);
+            if (c->floor2) copy_squares(c->floor2, from + e, to + AT_FLOOR + (ptrdiff_t)(from + e) * LANES);
             if (c->quad) write_quad(c, from + e, to + AT_QUAD + (ptrdiff_t)(from + e) * SAP_QUAD_WORDS);
 #endif
             write_records(soa[e], to + (ptrdiff_t)(from + e) * RECORD);
@@ -326,6 +327,8 @@ static void start_group(struct sap_group *g, const struct sap_i *i, int from, in
     }
 #if SAP_MORE_HERE
     if (i->h2) start_counts(g, i, from, n);
+    for (int lane = 0; lane < GROUP; lane++)
+        g->floor2[lane] = i->floor2 ? (float)i->floor2[from + (lane < n ? lane : 0)] : 0;
 #endif
     g->alone = alone;
     clear_sums(g);

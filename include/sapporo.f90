@@ -140,6 +140,7 @@ module sapporo
         real(c_double) :: eps2 = 0
         type(sapporo_column) :: quad_j, h2_i, h2_j          ! quad_j: 6 of each source
         real(c_double) :: floor2 = 0
+        type(sapporo_column) :: floor2_i, floor2_j
     end type sapporo_small_force
 
     type, bind(c) :: sapporo_neighbour_request

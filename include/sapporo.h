@@ -469,6 +469,8 @@ typedef struct sapporo_small_force {
     sapporo_column h2_i;   /* double: squared radius of each i-particle, for results.count; absent: 0 */
     sapporo_column h2_j;   /* double: squared radius of each source; absent: 0 */
     double floor2;         /* squared floor of the distance: R2 is at least this; 0: none */
+    sapporo_column floor2_i; /* double: squared floor of each i-particle; absent: 0 */
+    sapporo_column floor2_j; /* double: squared floor of each source; absent: 0 */
 } sapporo_small_force;
 
 typedef struct sapporo_batch sapporo_batch; /* handle of a batch of small forces, under way or done */
@@ -485,11 +487,11 @@ typedef struct sapporo_batch sapporo_batch; /* handle of a batch of small forces
  *     potential, and the gradient of that to the acceleration.
  *   - h2_i, h2_j: squared radii.  `count` is the number of sources with r2 < max(h2_i, h2_j), the target itself among
  *     them if its list has it.
- *   - floor2: smallest squared distance.  R2 is the larger of r2 + eps2 and floor2.
+ *   - floor2, floor2_i, floor2_j: smallest squared distances.  R2 is the largest of r2 + eps2 and these three.
  *
- * With addresses, quad_j and h2_j have an element per address: element a is that of the particle at address a.  If all
- * lists name the same columns, one device gets them once per call.  Otherwise, and on several devices, the host sends
- * the sources of each list: 48 bytes per source, or 96 with moments.
+ * With addresses, quad_j, h2_j and floor2_j have an element per address: element a is that of the particle at address
+ * a.  If all lists name the same columns, one device gets them once per call.  Otherwise, and on several devices, the
+ * host sends the sources of each list: 48 bytes per source, 96 with moments, 104 with floor2_j.
  *
  * A batch in which some list has one of these members, or a result `count`, is computed in double in every precision,
  * with the same bits on all engines.  There is one exception: in `ds`, and in `sp` with full roots, the CPU engine

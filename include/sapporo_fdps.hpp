@@ -14,7 +14,8 @@
  * once per tree: the forms for accelerators.  retrieve() serves both.
  *
  * Positions and masses come from getPos(), whose x, y and z are numbers, and getCharge(), which FDPS itself needs.
- * Where targets have getEps2(), its result is added to the squared softening of each of their pairs.
+ * Where targets have getEps2(), its result is added to the squared softening of each of their pairs.  Where targets or
+ * sources have getFloor(), the distance of a pair is at least the larger of both.
  * Superparticles with a member `quad` (xx, yy, zz, xy, xz, yz: sums of m x x, trace not removed), as those of FDPS's
  * quadrupole trees, act by their second moments, too.
  *
@@ -141,6 +142,27 @@ template <class Particle> void append_softening(std::vector<double> &eps2, const
 }
 template <class Particle> void append_softening(std::vector<double> &, const Particle *, int, std::false_type) {}
 
+/* Whether particles of a type have a floor of the distance. */
+template <class Particle> struct has_floor {
+    template <class P> static char test(decltype(std::declval<const P &>().getFloor()) *);
+    template <class P> static long test(...);
+    static const bool value = sizeof(test<Particle>(NULL)) == sizeof(char);
+};
+
+template <class Particle> double squared_floor(const Particle &p, std::true_type)
+{
+    const double r = static_cast<double>(p.getFloor());
+    return r * r;
+}
+template <class Particle> double squared_floor(const Particle &, std::false_type) { return 0; }
+
+/* Appends the squared floors of n particles. */
+template <class Particle> void append_floors(std::vector<double> &floor2, const Particle *p, int n)
+{
+    for (int k = 0; k < n; k++)
+        floor2.push_back(squared_floor(p[k], std::integral_constant<bool, has_floor<Particle>::value>()));
+}
+
 /* Whether particles of a type have second moments. */
 template <class Particle> struct has_moments {
     template <class P> static char test(decltype(std::declval<const P &>().quad.xx) *);
@@ -244,7 +266,7 @@ struct begun {
 /* A context, and memory for a list. */
 struct worker {
     sapporo *context;
-    std::vector<double> x, acc, pot, eps2_i, h2_i, h2_j;
+    std::vector<double> x, acc, pot, eps2_i, h2_i, h2_j, floor2_i, floor2_j;
     std::vector<int> count;
     points j;
 
@@ -384,6 +406,16 @@ template <class Add> class gravity_with
         w->eps2_i.clear();
         detail::append_softening(w->eps2_i, i, ni, softens<I>());
         if (!w->eps2_i.empty()) list.eps2_i.base = w->eps2_i.data();
+        if (detail::has_floor<I>::value) {
+            w->floor2_i.clear();
+            detail::append_floors(w->floor2_i, i, ni);
+            list.floor2_i.base = w->floor2_i.data();
+        }
+        if (detail::has_floor<J>::value) {
+            w->floor2_j.clear();
+            detail::append_floors(w->floor2_j, j, nj);
+            list.floor2_j.base = w->floor2_j.data();
+        }
         list.x_j.base = w->j.x.data();
         list.mass_j.base = w->j.mass.data();
         if (w->j.moments) list.quad_j.base = w->j.quad.data();
@@ -411,6 +443,7 @@ template <class Add> class gravity_with
               const int *ns)
     {
         static_assert(!names::value, "kernel() alone names neighbours");
+        const bool floors = detail::has_floor<J>::value || detail::has_floor<S>::value;
         start_lists(nwalk, ns != NULL);
         sources_.clear(ns && detail::has_moments<S>::value);
         for (int k = 0; k < nwalk; k++) {
@@ -419,6 +452,8 @@ template <class Add> class gravity_with
             append_targets(i[k], ni[k], origin);
             sources_.append(j[k], nj[k], origin);
             if (counts) detail::append_radii(h2_j_, j[k], nj[k]);
+            if (floors) detail::append_floors(floor2_j_, j[k], nj[k]);
+            if (floors && ns) detail::append_floors(floor2_j_, s[k], ns[k]);
             if (ns) sources_.append(s[k], ns[k], origin);
             if (counts && ns) h2_j_.resize(h2_j_.size() + static_cast<std::size_t>(ns[k])); /* 0 */
         }
@@ -428,6 +463,7 @@ template <class Add> class gravity_with
                 sapporo_small_force &l = next_list(k, part, ni, nj, ns, target);
                 l.x_j.base = sources_.x.data() + 3 * source;
                 l.mass_j.base = sources_.mass.data() + source;
+                if (floors) l.floor2_j.base = floor2_j_.data() + source;
                 if (sources_.moments) l.quad_j.base = sources_.quad.data() + 6 * source;
                 if (counts && part == 0) l.h2_j.base = h2_j_.data() + source;
                 source += static_cast<std::size_t>(l.nj);
@@ -454,6 +490,7 @@ template <class Add> class gravity_with
                 sapporo_small_force &l = next_list(k, part, ni, nj, ns, target);
                 l.address = address_.data() + source;
                 if (ns && !stored_quad_.empty()) l.quad_j.base = stored_quad_.data();
+                if (!stored_floor2_.empty()) l.floor2_j.base = stored_floor2_.data();
                 if (counts) l.h2_j.base = stored_h2_.data();
                 source += static_cast<std::size_t>(l.nj);
             }
@@ -477,6 +514,11 @@ template <class Add> class gravity_with
         if (status >= 0 && n > 0) status = sapporo_set_particles(context_, 0, n, &all);
         stored_ = n;
         stored_quad_ = sources_.quad;
+        stored_floor2_.clear();
+        if (detail::has_floor<J>::value || detail::has_floor<S>::value) {
+            detail::append_floors(stored_floor2_, j, nj);
+            detail::append_floors(stored_floor2_, s, ns);
+        }
         stored_h2_.clear();
         if (counts) detail::append_radii(stored_h2_, j, nj);
         if (counts) stored_h2_.resize(static_cast<std::size_t>(n)); /* superparticles: 0 */
@@ -552,6 +594,8 @@ template <class Add> class gravity_with
         eps2_i_.clear();
         h2_i_.clear();
         h2_j_.clear();
+        floor2_i_.clear();
+        floor2_j_.clear();
         lists_.assign(static_cast<std::size_t>(nwalk) * static_cast<std::size_t>(parts_), sapporo_small_force());
     }
 
@@ -559,6 +603,7 @@ template <class Add> class gravity_with
     {
         detail::append_targets(x_, i, ni, origin);
         detail::append_softening(eps2_i_, i, ni, softens<I>());
+        if (detail::has_floor<I>::value) detail::append_floors(floor2_i_, i, ni);
         if (counts) detail::append_radii(h2_i_, i, ni);
     }
 
@@ -570,6 +615,7 @@ template <class Add> class gravity_with
         const int all = parts_ == 1 ? nj[k] + (ns ? ns[k] : 0) : part == 0 ? nj[k] : ns[k];
         fill(l, ni[k], all, x_.data() + 3 * target);
         if (!eps2_i_.empty()) l.eps2_i.base = eps2_i_.data() + target;
+        if (!floor2_i_.empty()) l.floor2_i.base = floor2_i_.data() + target;
         if (counts && part == 0) l.h2_i.base = h2_i_.data() + target;
         if (part == parts_ - 1) target += static_cast<std::size_t>(l.ni);
         return l;
@@ -630,8 +676,8 @@ template <class Add> class gravity_with
     int stored_j_, stored_; /* stored particles, and all that is stored */
     int parts_;             /* lists per walk of the batch that begins */
     std::map<int, std::deque<detail::begun>> begun_;
-    std::vector<double> x_, eps2_i_, h2_i_, h2_j_, acc_, pot_;
-    std::vector<double> stored_quad_, stored_h2_; /* of all that is stored; empty: there are none */
+    std::vector<double> x_, eps2_i_, h2_i_, h2_j_, floor2_i_, floor2_j_, acc_, pot_;
+    std::vector<double> stored_quad_, stored_h2_, stored_floor2_; /* of all that is stored; empty: there are none */
     std::vector<int> address_, ni_, count_;
     detail::points sources_;
     std::vector<sapporo_small_force> lists_;

@@ -65,6 +65,17 @@ static int names_lost(const sapporo *c, const sapporo_small_force *l)
     return lost;
 }
 
+/* Whether a column of sources, which goes by address if the list does, has squares alone. */
+static int good_sources(const sapporo_small_force *l, const sapporo_column *column)
+{
+    if (!l->address) return good_softening(column, l->nj);
+    for (int k = 0; k < l->nj && column->base; k++) {
+        const double square = sap_column_double(column, l->address[k]);
+        if (!(square >= 0 && isfinite(square))) return 0;
+    }
+    return 1;
+}
+
 /* What is wrong with what a list asks for beside monopoles. */
 static const char *fault_of_more(const sapporo_small_force *given)
 {
@@ -72,11 +83,9 @@ static const char *fault_of_more(const sapporo_small_force *given)
     (void)sap_struct_copy(&all, sizeof all, given, SAP_SMALL_FORCE_LEAST);
     if (!(l->floor2 >= 0 && isfinite(l->floor2))) return "has a floor2 that is negative or not finite";
     if (!good_softening(&l->h2_i, l->ni)) return "has an h2_i that is negative or not finite";
-    if (!l->address) return good_softening(&l->h2_j, l->nj) ? NULL : "has an h2_j that is negative or not finite";
-    for (int k = 0; k < l->nj && l->h2_j.base; k++) {
-        const double h2 = sap_column_double(&l->h2_j, l->address[k]);
-        if (!(h2 >= 0 && isfinite(h2))) return "has an h2_j that is negative or not finite";
-    }
+    if (!good_softening(&l->floor2_i, l->ni)) return "has a floor2_i that is negative or not finite";
+    if (!good_sources(l, &l->h2_j)) return "has an h2_j that is negative or not finite";
+    if (!good_sources(l, &l->floor2_j)) return "has a floor2_j that is negative or not finite";
     return NULL;
 }
 
@@ -137,8 +146,14 @@ static int wants_too_much(const sapporo_result *result)
 /* Whether a list or its result asks for more than monopoles. */
 static int wants_more(const struct sap_batch *m, int k)
 {
-    const sapporo_small_force *const l = sap_batch_force(m, k);
-    if (m->lists->size >= sizeof *l && (l->quad_j.base || l->h2_i.base || l->h2_j.base || l->floor2 != 0)) return 1;
+    const sapporo_small_force *l = sap_batch_force(m, k);
+    sapporo_small_force all = {0};
+    if (m->lists->size < sizeof all) {
+        (void)sap_struct_copy(&all, sizeof all, l, SAP_SMALL_FORCE_LEAST);
+        l = &all;
+    }
+    if (l->quad_j.base || l->h2_i.base || l->h2_j.base || l->floor2 != 0 || l->floor2_i.base || l->floor2_j.base)
+        return 1;
     return m->results && m->results->size >= sizeof *m->results && sap_batch_result(m, k)->count;
 }
 

@@ -16,6 +16,7 @@
 #include "base/threads.h"
 #include "cpu/cpu_batch_range.h"
 #include "cpu/cpu_engine.h"
+#include "engine/small_forces.h"
 #include "physics/interaction.h"
 #include "physics/tree_cell.h"
 
@@ -27,7 +28,7 @@ static const double pairs_per_thread = 131072;
 /* Columns of a tile before their conversion to records. */
 struct tile_columns {
     _Alignas(64) double x[3 * TILE];
-    _Alignas(64) double mass[TILE], eps2[TILE], h2[TILE], quad[TILE][SAP_QUAD_WORDS];
+    _Alignas(64) double mass[TILE], eps2[TILE], h2[TILE], floor2[TILE], quad[TILE][SAP_QUAD_WORDS];
     int32_t index[TILE];
 };
 
@@ -39,7 +40,7 @@ struct sap_batch_worker {
     char *records; /* of `tiles` tiles, each tile_bytes apart */
     size_t tile_bytes;
     int tiles;
-    double (*x)[3], *eps2, *h2; /* of `room` i-particles */
+    double (*x)[3], *eps2, *h2, *floor2; /* of `room` i-particles */
     int room;
     struct sap_group group;
     struct sap_more_memory more;
@@ -47,8 +48,10 @@ struct sap_batch_worker {
 
 /* What a list asks for beside plain forces, in single precision.  Other lists have none of it. */
 struct more {
-    int counts;    /* 1: neighbours are counted */
-    double floor2; /* of the softened distance; 0: none */
+    int counts;    /* 1: kernels count neighbours */
+    double floor2; /* common, of the softened distance; 0: none */
+    int floor;     /* 1: targets or sources have floors of their own, or there is a common one */
+    int floors;    /* 1: sources have floors of their own */
     int quad;      /* 1: sources have second moments */
     struct sap_batch_range range;
     int loaded; /* 1: the list's sources are loaded in double, too */
@@ -69,10 +72,12 @@ static int reserve(struct sap_batch_worker *w, int ni, int tiles)
         free(w->x);
         free(w->eps2);
         free(w->h2);
+        free(w->floor2);
         w->x = malloc((size_t)ni * sizeof *w->x);
         w->eps2 = malloc((size_t)ni * sizeof *w->eps2);
         w->h2 = malloc((size_t)ni * sizeof *w->h2);
-        w->room = w->x && w->eps2 && w->h2 ? ni : 0;
+        w->floor2 = malloc((size_t)ni * sizeof *w->floor2);
+        w->room = w->x && w->eps2 && w->h2 && w->floor2 ? ni : 0;
         if (!w->room) return SAPPORO_ERR_MEMORY;
     }
     return SAPPORO_OK;
@@ -130,12 +135,19 @@ static void read_moments(const sapporo_column *column, int at, double *to)
     to[SAP_QUAD_TRACE + 1] = 0;
 }
 
-/* Reads radii and moments of n sources from number `from` on, whose columns go by address if the list does. */
+/* Reads n elements of a column that goes by address if the list does. */
+static void read_sources(const sapporo_column *column, const int *address, int from, int n, double *to)
+{
+    if (!address) read_column(column, from, n, to);
+    for (int in = 0; in < n && address; in++) to[in] = sap_column_double(column, address[in]);
+}
+
+/* Reads radii, floors and moments of n sources from number `from` on. */
 static void read_more(struct tile_columns *c, const sapporo_small_force *l, int from, int n, const struct more *m)
 {
     const int *const address = l->address ? l->address + from : NULL;
-    if (m->counts && !address) read_column(&l->h2_j, from, n, c->h2);
-    for (int in = 0; in < n && m->counts && address; in++) c->h2[in] = sap_column_double(&l->h2_j, address[in]);
+    if (m->counts) read_sources(&l->h2_j, address, from, n, c->h2);
+    if (m->floors) read_sources(&l->floor2_j, address, from, n, c->floor2);
     for (int in = 0; in < n && m->quad; in++) read_moments(&l->quad_j, address ? address[in] : from + in, c->quad[in]);
 }
 
@@ -147,6 +159,7 @@ static void add_range(struct sap_batch_range *r, const struct tile_columns *c, i
     r->mass = sap_batch_range_most(r->mass, c->mass, (size_t)n);
     r->eps2 = sap_batch_range_most(r->eps2, c->eps2, (size_t)n);
     if (m->counts) r->h2 = sap_batch_range_most(r->h2, c->h2, (size_t)n);
+    if (m->floors) r->floor2 = sap_batch_range_most(r->floor2, c->floor2, (size_t)n);
     if (m->quad) r->quad = sap_batch_range_most(r->quad, c->quad[0], (size_t)n * SAP_QUAD_WORDS);
 }
 
@@ -166,7 +179,7 @@ static int load_tile(struct sap_batch_worker *w, const sapporo_small_force *l, i
     }
     fill_up(c, n, SAP_EMPTY_X);
     for (int in = n; in % LANES; in++) {
-        c->mass[in] = c->eps2[in] = c->h2[in] = 0;
+        c->mass[in] = c->eps2[in] = c->h2[in] = c->floor2[in] = 0;
         memset(c->quad[in], 0, sizeof c->quad[in]);
     }
     for (int in = 0; in < n; in++)
@@ -176,6 +189,7 @@ static int load_tile(struct sap_batch_worker *w, const sapporo_small_force *l, i
                                         .index = c->index,
                                         .eps2 = c->eps2,
                                         .h2 = m && m->counts ? c->h2 : NULL,
+                                        .floor2 = m && m->floors ? c->floor2 : NULL,
                                         .quad = m && m->quad ? c->quad[0] : NULL};
     return w->kernel->predict(&columns, 0, 0, n, w->records + (size_t)t * w->tile_bytes);
 }
@@ -189,6 +203,7 @@ static int load_targets(struct sap_batch_worker *w, const sapporo_small_force *l
         memcpy(w->x[i], sap_column_at(&l->x, i, sizeof w->x[i]), sizeof w->x[i]);
         w->eps2[i] = l->eps2 + sap_column_double(&l->eps2_i, i);
         w->h2[i] = m && m->counts ? sap_column_double(&l->h2_i, i) : 0;
+        w->floor2[i] = m ? sap_small_floor2(l, i) : 0;
         if (w->eps2[i] > *most_eps2) *most_eps2 = w->eps2[i];
         if (w->eps2[i] < SAP_TINY_R2) v->zero = 1;
         if (!finite_place(w->x[i])) {
@@ -230,14 +245,14 @@ static int finish_more(struct sap_batch_worker *w, const sapporo_small_force *l,
     int status = SAPPORO_OK;
     for (int lane = 0; lane < w->group.n && !status; lane++) {
         const int i = from + lane, sure = m->counts ? w->group.count[0][lane] : 0;
-        const double soft2 = w->eps2[i] > m->floor2 ? w->eps2[i] : m->floor2;
+        const double soft2 = w->eps2[i] > w->floor2[i] ? w->eps2[i] : w->floor2[i];
         double x[3];
         memcpy(x, sap_column_at(&l->x, i, sizeof x), sizeof x);
         if (r->count) r->count[i] = finite_place(x) ? sure : -1;
         if (!finite_place(x)) continue;
         if (!sap_batch_range_reaches(&m->range, x, soft2))
             status = write_in_double(w, l, r, i, m);
-        else if (m->counts && w->group.count[1][lane] != sure)
+        else if (r->count && m->counts && w->group.count[1][lane] != sure)
             status = write_in_double(w, l, &count, i, m);
     }
     return status;
@@ -253,8 +268,8 @@ static int load_list(struct sap_batch_worker *w, const sapporo_small_force *l, s
     v->soft = most_j > 0 ? 2 : l->eps2_i.base ? 1 : 0;
     v->wide |= most_eps2 > SAP_FAR * SAP_FAR || most_j > SAP_FAR * SAP_FAR;
     if (!m) return bad;
-    v->more = (m->counts ? SAP_COUNTS : 0) | (m->quad ? SAP_QUAD : 0);
-    if (!v->more && m->floor2 > 0) v->more = SAP_FLOOR;
+    v->more = (m->counts ? SAP_COUNTS : 0) | (m->quad ? SAP_QUAD : 0) | (m->floors ? SAP_FLOORS : 0);
+    if (!v->more && m->floor) v->more = SAP_FLOOR;
     if (m->floor2 > 0) v->zero = 0;
     return bad;
 }
@@ -269,8 +284,10 @@ static int compute(struct sap_batch_worker *w, const sapporo_small_force *l, con
     if (status) return status;
     const int bad = load_list(w, l, &v, m);
     if (m && !sap_batch_range_fits(&m->range, m->floor2 > l->eps2 ? m->floor2 : l->eps2)) return IN_DOUBLE;
-    const struct sap_i i = {
-        .x = (const double(*)[3])w->x, .eps2 = v.soft ? w->eps2 : NULL, .h2 = m && m->counts ? w->h2 : NULL};
+    const struct sap_i i = {.x = (const double(*)[3])w->x,
+                            .eps2 = v.soft ? w->eps2 : NULL,
+                            .h2 = m && m->counts ? w->h2 : NULL,
+                            .floor2 = m ? w->floor2 : NULL};
     for (int from = 0; from < l->ni && !status; from += size) {
         double sum[SAP_GROUP_MAX][SAP_SUMS2];
         w->kernel->start_group(&w->group, &i, from, l->ni - from < size ? l->ni - from : size, tiles == 1);
@@ -279,7 +296,6 @@ static int compute(struct sap_batch_worker *w, const sapporo_small_force *l, con
                                                .first = (uint32_t)t * TILE,
                                                .n = sap_cpu_tile_count(t, l->nj),
                                                .eps2 = l->eps2,
-                                               .floor2 = m ? m->floor2 : 0,
                                                .variant = v};
             w->kernel->many_i(&args, &w->group);
         }
@@ -297,8 +313,10 @@ static int compute_more(struct sap_batch_worker *w, const sapporo_small_force *g
     sapporo_result r = {0};
     (void)sap_struct_copy(&l, sizeof l, given, SAP_SMALL_FORCE_LEAST);
     (void)sap_struct_copy(&r, sizeof r, result, SAP_RESULT_LEAST);
-    struct more m = {.counts = r.count && (l.h2_i.base || l.h2_j.base),
+    struct more m = {.counts = (r.count && (l.h2_i.base || l.h2_j.base)) || l.floor2_j.base,
                      .floor2 = l.floor2 >= SAP_TINY_R2 ? l.floor2 : 0,
+                     .floor = l.floor2 >= SAP_TINY_R2 || l.floor2_i.base,
+                     .floors = l.floor2_j.base != NULL,
                      .quad = l.quad_j.base != NULL,
                      .range.step = 0.25 * w->kernel->x_error};
     const int status = w->kernel->more_bytes ? compute(w, &l, &r, &m) : IN_DOUBLE;
@@ -327,6 +345,7 @@ static void free_worker(struct sap_batch_worker *w)
     free(w->x);
     free(w->eps2);
     free(w->h2);
+    free(w->floor2);
     free(w->more.column);
     free(w);
 }

@@ -10,8 +10,9 @@
 #include "base/finite.h"
 #include "base/structs.h"
 #include "cpu/cpu_engine.h"
+#include "engine/small_forces.h"
 
-enum { LANES = SAP_MORE_LANES, COLUMNS = 12 }; /* x, y, z, mass, eps2, h2, six moments */
+enum { LANES = SAP_MORE_LANES, COLUMNS = 13 }; /* x, y, z, mass, eps2, h2, six moments, floor2 */
 
 static int reserve(struct sap_more_memory *m, int nj)
 {
@@ -42,6 +43,7 @@ static void load(const struct sap_jstore *host, const sapporo_small_force *l, in
     }
     for (int c = 0; c < 3; c++) to[(size_t)c * room] = x[c];
     to[5 * room] = sap_column_double(&l->h2_j, at);
+    to[12 * room] = sap_column_double(&l->floor2_j, at);
     if (l->quad_j.base) memcpy(moments, sap_column_at(&l->quad_j, at, sizeof moments), sizeof moments);
     for (size_t q = 0; q < 6; q++) to[(6 + q) * room] = moments[q];
 }
@@ -68,7 +70,7 @@ int sap_cpu_more_load(struct sap_more_memory *memory, const struct sap_jstore *h
                                           .mass = column + 3 * room,
                                           .eps2 = column + 4 * room,
                                           .h2 = column + 5 * room,
-                                          .floor2 = l->floor2};
+                                          .floor2 = column + 12 * room};
     for (size_t q = 0; q < 6 && l->quad_j.base; q++) memory->args.quad[q] = column + (6 + q) * room;
     return SAPPORO_OK;
 }
@@ -76,13 +78,14 @@ int sap_cpu_more_load(struct sap_more_memory *memory, const struct sap_jstore *h
 int sap_cpu_more_row(const struct sap_more_memory *memory, const struct sap_kernel *kernel,
                      const sapporo_small_force *l, int i, const sapporo_result *r)
 {
-    double x[3], sum[4] = {NAN, NAN, NAN, NAN};
+    struct sap_more_target t = {.eps2 = l->eps2 + sap_column_double(&l->eps2_i, i),
+                                .h2 = sap_column_double(&l->h2_i, i),
+                                .floor2 = sap_small_floor2(l, i)};
+    double sum[4] = {NAN, NAN, NAN, NAN};
     int count = -1;
-    memcpy(x, sap_column_at(&l->x, i, sizeof x), sizeof x);
-    const int good = finite_place(x);
-    if (good)
-        kernel->more(&memory->args, x, l->eps2 + sap_column_double(&l->eps2_i, i), sap_column_double(&l->h2_i, i), sum,
-                     &count);
+    memcpy(t.x, sap_column_at(&l->x, i, sizeof t.x), sizeof t.x);
+    const int good = finite_place(t.x);
+    if (good) kernel->more(&memory->args, &t, sum, &count);
     if (r->pot) r->pot[i] = sum[0];
     for (int c = 0; c < 3 && r->acc; c++) r->acc[i][c] = sum[1 + c];
     if (r->count) r->count[i] = count;

@@ -73,7 +73,7 @@ static int holds_moments(const struct sap_batch_range *r, double least2, double 
 int sap_batch_range_fits(const struct sap_batch_range *r, double soft2)
 {
     const double least2 = least_of(r, soft2);
-    const double most2 = 12 * r->x * r->x + r->eps2 + soft2;
+    const double most2 = 12 * r->x * r->x + r->eps2 + r->floor2 + soft2;
     if (!(r->h2 < 0x1p98)) return 0; /* find_bounds in cpu_sse/kernel_counts.h */
     if (!holds_moments(r, least2, most2)) return 0;
     return r->mass == 0 ? most2 < MOST : is_bearable(r, least2) && is_felt(r, most2);
@@ -83,7 +83,7 @@ int sap_batch_range_reaches(const struct sap_batch_range *r, const double *x, do
 {
     double most = r->x;
     for (int axis = 0; axis < 3; axis++) most = larger(most, x[axis]);
-    const double most2 = 12 * most * most + r->eps2 + eps2;
+    const double most2 = 12 * most * most + r->eps2 + r->floor2 + eps2;
     if (!holds_moments(r, least_of(r, eps2), most2)) return 0;
     return r->mass == 0 ? most2 < MOST : is_felt(r, most2);
 }

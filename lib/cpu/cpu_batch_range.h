@@ -11,11 +11,11 @@
 #include <stddef.h>
 
 /*
- * The largest sizes of all finite coordinates, masses, squared softenings, squared radii and second moments (3 Q) of
- * sources.  step: the smallest difference of coordinates over their size.
+ * The largest sizes of all finite coordinates, masses, squared softenings, squared radii, squared floors and second
+ * moments (3 Q) of sources.  step: the smallest difference of coordinates over their size.
  */
 struct sap_batch_range {
-    double x, mass, eps2, h2, quad, step;
+    double x, mass, eps2, h2, floor2, quad, step;
 };
 
 /* Returns the larger of `most` and the largest size of the finite ones of n numbers. */

@@ -17,7 +17,7 @@ struct more_target {
     D x[3], eps2, h2, floor2;
 };
 
-/* Words of a source: x y z m eps2 h2, second moments. */
+/* Words of a source: x y z m eps2 h2, second moments, floor2. */
 struct more_source {
     D word[SAP_GPU_MORE_WORDS];
 };
@@ -94,15 +94,16 @@ SAP_INLINE void more_add_quad(const D *q, const D *d, D u, struct more_sum *s)
         s->sum[1 + c] = d_add(s->sum[1 + c], d_sub(d_mul(along, d[c]), d_mul(d_mul(d_set1(SAP_THREE), qd[c]), u5)));
 }
 
-/* Adds a source; exists: 0: it is beyond the last. */
-SAP_INLINE void more_add(const struct more_target *t, const struct more_source *j, int moments, int exists,
+/* Adds a source; asks: SAP_GPU_ASKS_...; exists: 0: it is beyond the last. */
+SAP_INLINE void more_add(const struct more_target *t, const struct more_source *j, int asks, int exists,
                          struct more_sum *s)
 {
     D d[3];
 #pragma unroll
     for (int c = 0; c < 3; c++) d[c] = d_sub(j->word[c], t->x[c]);
     const D r2 = more_dot(d[0], d[0], d[1], d[1], d[2], d[2]);
-    const D softened = d_add(r2, d_add(j->word[4], t->eps2)), R2 = more_larger(softened, t->floor2);
+    const D least = asks & SAP_GPU_ASKS_FLOORS ? more_larger(t->floor2, j->word[SAP_GPU_MORE_FLOOR]) : t->floor2;
+    const D softened = d_add(r2, d_add(j->word[4], t->eps2)), R2 = more_larger(softened, least);
     s->near += exists && dm_any(d_gt(more_larger(t->h2, j->word[5]), r2)) ? 1 : 0;
     const D one_over = d_div(d_set1(SAP_ONE), d_sqrt(R2));
     const D u = d_select(d_gt(d_set1(SAP_LEAST_R2), R2), d_set1(SAP_ZERO), one_over);
@@ -110,7 +111,7 @@ SAP_INLINE void more_add(const struct more_target *t, const struct more_source *
     s->sum[0] = d_add(s->sum[0], mu);
 #pragma unroll
     for (int c = 0; c < 3; c++) s->sum[1 + c] = d_add(s->sum[1 + c], d_mul(mu3, d[c]));
-    if (moments) more_add_quad(j->word + MORE_QUAD, d, u, s);
+    if (asks & SAP_GPU_ASKS_MOMENTS) more_add_quad(j->word + MORE_QUAD, d, u, s);
 }
 
 /* Returns the total of MORE_LANES partial sums: halves are added to each other. */
@@ -147,8 +148,8 @@ enum { MORE_THREADS = 1 };
 #define MORE_SUMS NULL
 typedef D *more_room;
 
-SAP_INLINE void more_item(const struct sap_gpu_item *item, const struct more_list *l, const GLOBAL D *targets,
-                          int moments, more_room tile, more_room sums, GLOBAL D *out, int out_rows)
+SAP_INLINE void more_item(const struct sap_gpu_item *item, const struct more_list *l, const GLOBAL D *targets, int asks,
+                          more_room tile, more_room sums, GLOBAL D *out, int out_rows)
 {
     for (int row = 0; row < item->n; row++) {
         const struct more_target t = more_target_at(targets, row);
@@ -158,7 +159,7 @@ SAP_INLINE void more_item(const struct sap_gpu_item *item, const struct more_lis
         for (int at = 0; at < l->n; at++) {
             struct more_source j;
             more_fetch(l, at, &j);
-            more_add(&t, &j, moments, 1, &part[at % MORE_LANES]);
+            more_add(&t, &j, asks, 1, &part[at % MORE_LANES]);
         }
         for (int q = 0; q < 4; q++) {
             D p[MORE_LANES];
@@ -179,21 +180,21 @@ enum { MORE_THREADS = SAP_GPU_MORE_ITEMS };
 typedef LOCAL D *more_room;
 
 /* Adds the sources that the group has loaded, every MORE_LANES-th from `lane` on; left: sources that exist. */
-SAP_INLINE void more_walk(const struct more_target *t, more_room tile, int lane, int left, int moments,
-                          struct more_sum *s)
+SAP_INLINE void more_walk(const struct more_target *t, more_room tile, int lane, int left, int asks, struct more_sum *s)
 {
     const int end = min(left, (int)MORE_THREADS);
     for (int first = 0; first < end; first += MORE_LANES) {
         struct more_source j;
 #pragma unroll
         for (int k = 0; k < SAP_GPU_MORE_WORDS; k++)
-            if (k < MORE_QUAD || moments) j.word[k] = tile[k * MORE_THREADS + first + lane];
-        more_add(t, &j, moments, first + lane < left, s);
+            if (k < MORE_QUAD || asks & (k < SAP_GPU_MORE_FLOOR ? SAP_GPU_ASKS_MOMENTS : SAP_GPU_ASKS_FLOORS))
+                j.word[k] = tile[k * MORE_THREADS + first + lane];
+        more_add(t, &j, asks, first + lane < left, s);
     }
 }
 
-SAP_INLINE void more_item(const struct sap_gpu_item *item, const struct more_list *l, const GLOBAL D *targets,
-                          int moments, more_room tile, more_room sums, GLOBAL D *out, int out_rows)
+SAP_INLINE void more_item(const struct sap_gpu_item *item, const struct more_list *l, const GLOBAL D *targets, int asks,
+                          more_room tile, more_room sums, GLOBAL D *out, int out_rows)
 {
     const int me = local_id(), lane = me % MORE_LANES;
     const struct more_target t = more_target_at(targets, min(me / MORE_LANES, item->n - 1));
@@ -205,7 +206,7 @@ SAP_INLINE void more_item(const struct sap_gpu_item *item, const struct more_lis
 #pragma unroll
         for (int k = 0; k < SAP_GPU_MORE_WORDS; k++) tile[k * MORE_THREADS + me] = j.word[k];
         group_barrier();
-        more_walk(&t, tile, lane, l->n - first, moments, &s);
+        more_walk(&t, tile, lane, l->n - first, asks, &s);
         group_barrier();
     }
 #pragma unroll
@@ -222,7 +223,7 @@ SAP_INLINE void more_item(const struct sap_gpu_item *item, const struct more_lis
 }
 #endif
 
-KERNEL(SAP_GPU_MORE_ITEMS)
+KERNEL_DENSE(SAP_GPU_MORE_ITEMS, 6) /* 80 registers */
 list_more(const GLOBAL D *store, const GLOBAL char *input, const GLOBAL int *kept, const GLOBAL D *extra, GLOBAL D *out,
           const struct sap_gpu_batch lists)
 {

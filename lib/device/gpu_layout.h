@@ -226,8 +226,8 @@ struct sap_gpu_item {
                     SAP_GPU_KEPT_LISTS: among the addresses that the device keeps */
     int lone;    /* 1: the list has one superpacket: sums are results; 0: sums are records */
     int row;     /* first row of results; or, in records, where potentials begin; 3 columns of acceleration follow */
-    int pitch; /* in records: distance of columns; in batches of device/batch_more.h, 1: sources have second moments */
-    int base;  /* of SAP_GPU_NARROW_LISTS */
+    int pitch;   /* in records: distance of columns; of device/batch_more.h: SAP_GPU_ASKS_... */
+    int base;    /* of SAP_GPU_NARROW_LISTS */
 };
 
 /* Targets of a list with several superpackets, which have left records. */
@@ -248,19 +248,23 @@ struct sap_gpu_batch {
     /* of lists with second moments, a floor or counts (device/batch_more.h) */
     int columns; /* of the j-store */
     int words;   /* doubles of a source in the input */
-    int extra;   /* doubles per address of `extra`: squared radius, second moments; 0: there are none */
+    int extra;   /* doubles per address of `extra`: squared radius, second moments, floor; 0: there are none */
 };
 
 /*
  * Words of doubles of batches with second moments, a floor of the distance or counts of neighbours.  A target has
- * x y z eps2 h2 floor2, a source of the input x y z m eps2 h2, and second moments xx yy zz xy xz yz if any list of the
- * batch has them.  Sources that are addresses have h2 and second moments by address in an array of their own.
- * Results are those of other batches, and a column of counts.
+ * x y z eps2 h2 floor2, a source of the input x y z m eps2 h2, second moments xx yy zz xy xz yz if any list of the
+ * batch has them or floor2 of sources, and floor2 if any has it.  Sources that are addresses have the words from h2 on
+ * by address in an array of their own. Results are those of other batches, and a column of counts.
  */
 enum {
     SAP_GPU_MORE_TARGET = 6,
     SAP_GPU_MORE_PLAIN = 6,
-    SAP_GPU_MORE_WORDS = 12,
+    SAP_GPU_MORE_MOMENTS = 6,
+    SAP_GPU_MORE_FLOOR = SAP_GPU_MORE_PLAIN + SAP_GPU_MORE_MOMENTS,
+    SAP_GPU_MORE_WORDS = SAP_GPU_MORE_FLOOR + 1,
+    SAP_GPU_ASKS_MOMENTS = 1, /* of an item: its sources have second moments, floors */
+    SAP_GPU_ASKS_FLOORS = 2,
     SAP_GPU_MORE_ITEMS = 128,  /* threads per group; with vectors one */
     SAP_GPU_MORE_TARGETS = 16, /* targets per group: SAP_MORE_LANES threads each */
     SAP_GPU_MORE_SUMS = 5

@@ -5,6 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/structs.h"
 #include "sapporo.h"
 
 /* The addresses of sapporo_keep_addresses, which lists use repeatedly; n 0: none.  Each call has another `number`. */
@@ -57,6 +58,13 @@ struct sap_given {
     const int32_t *changed; /* [nchanged] addresses whose rows have changed since the last call */
     int nchanged;           /* < 0: any row may have changed */
 };
+
+/* The squared floor of target i of a small force with all members: the larger of the common one and its own. */
+static inline double sap_small_floor2(const sapporo_small_force *l, int i)
+{
+    const double own = sap_column_double(&l->floor2_i, i);
+    return own > l->floor2 ? own : l->floor2;
+}
 
 /* Small force k of a batch. */
 static inline const sapporo_small_force *sap_batch_force(const struct sap_batch *m, int k)

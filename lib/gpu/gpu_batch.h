@@ -67,9 +67,9 @@ struct sap_batch_step {
     int fill, write, over;
 };
 
-/* Columns by address of a batch that asks for more than monopoles: squared radii, and second moments. */
+/* Columns by address of a batch that asks for more than monopoles: squared radii, second moments, floors. */
 struct sap_batch_columns {
-    sapporo_column h2, quad;
+    sapporo_column h2, quad, floor2;
     int differ; /* lists name different columns */
     int words;  /* doubles per address on the device; 0: no list has such columns */
 };
@@ -144,8 +144,8 @@ int sap_batch_more_targets(const struct sap_batch_spot *s, const sapporo_small_f
                            unsigned char *bad);
 void sap_batch_more_sources(const struct sap_batch_work *w, const sapporo_small_force *given, double *to);
 
-/* Returns whether the sources of a list have second moments. */
-int sap_batch_more_moments(const sapporo_small_force *given);
+/* Returns what the sources of a list have: SAP_GPU_ASKS_... */
+int sap_batch_more_asks(const sapporo_small_force *given);
 
 /* Writes the rows of a spot to the caller's results. */
 void sap_batch_more_write(const struct sap_gpu_place *p, const struct sap_batch_spot *s, const sapporo_result *given);

@@ -19,7 +19,7 @@
 #include "gpu/gpu_batch.h"
 #include "physics/arithmetic.h"
 
-enum { TARGET = SAP_GPU_MORE_TARGET, MOMENTS = SAP_GPU_MORE_WORDS - SAP_GPU_MORE_PLAIN };
+enum { TARGET = SAP_GPU_MORE_TARGET, MOMENTS = SAP_GPU_MORE_MOMENTS };
 
 /* The list with all members; those that an older struct lacks are zero. */
 static sapporo_small_force whole(const sapporo_small_force *given)
@@ -35,6 +35,12 @@ static void read_moments(const sapporo_column *quad, int at, double *to)
     if (quad->base) memcpy(to, sap_column_at(quad, at, MOMENTS * sizeof *to), MOMENTS * sizeof *to);
 }
 
+/* What the sources of a list have: SAP_GPU_ASKS_... */
+static int asks_of(const sapporo_small_force *l)
+{
+    return (l->quad_j.base ? SAP_GPU_ASKS_MOMENTS : 0) | (l->floor2_j.base ? SAP_GPU_ASKS_FLOORS : 0);
+}
+
 /* ---------------------------------------------------------------- planning */
 
 static int is_other(const sapporo_column *a, const sapporo_column *b)
@@ -42,31 +48,41 @@ static int is_other(const sapporo_column *a, const sapporo_column *b)
     return a->base != b->base || a->stride != b->stride;
 }
 
+/* Takes a column that the kernel does not read for lists without it. */
+static void take_column(struct sap_batch_columns *c, sapporo_column *column, const sapporo_column *of_list)
+{
+    if (!of_list->base) return;
+    if (!column->base) *column = *of_list;
+    c->differ |= is_other(column, of_list);
+}
+
 /* Takes the columns of a list by address; `first`: it is the first such list. */
 static void take_columns(struct sap_batch_columns *c, const sapporo_small_force *l, int first)
 {
     if (first) c->h2 = l->h2_j;
     c->differ |= is_other(&c->h2, &l->h2_j);
-    if (!l->quad_j.base) return; /* the kernel reads no moments for this list */
-    if (!c->quad.base) c->quad = l->quad_j;
-    c->differ |= is_other(&c->quad, &l->quad_j);
+    take_column(c, &c->quad, &l->quad_j);
+    take_column(c, &c->floor2, &l->floor2_j);
 }
 
 void sap_batch_more_plan(struct sap_batch_work *w)
 {
     struct sap_batch_columns *const c = &w->columns;
-    int by_address = 0, moments = 0;
+    int by_address = 0, asks = 0;
     for (int k = 0; k < w->m->nlists; k++) {
         const sapporo_small_force l = whole(sap_batch_force(w->m, k));
-        moments |= l.quad_j.base != NULL;
+        asks |= asks_of(&l);
         if (l.address && l.nj > 0) take_columns(c, &l, !by_address++);
     }
     w->rows = SAP_GPU_MORE_TARGETS;
     w->sums = SAP_GPU_MORE_SUMS;
     w->target_bytes = TARGET * sizeof(double);
-    w->source_bytes = (moments ? SAP_GPU_MORE_WORDS : SAP_GPU_MORE_PLAIN) * sizeof(double);
+    w->source_bytes = (asks & SAP_GPU_ASKS_FLOORS ? SAP_GPU_MORE_WORDS
+                       : asks                     ? SAP_GPU_MORE_FLOOR
+                                                  : SAP_GPU_MORE_PLAIN) *
+                      sizeof(double);
     w->resident = w->resident && !c->differ;
-    c->words = c->quad.base ? 1 + MOMENTS : c->h2.base ? 1 : 0;
+    c->words = c->floor2.base ? 2 + MOMENTS : c->quad.base ? 1 + MOMENTS : c->h2.base ? 1 : 0;
 }
 
 /* The highest address that lists name. */
@@ -114,6 +130,7 @@ static void fill_some(void *argument, ptrdiff_t from, ptrdiff_t to)
     for (ptrdiff_t a = from; a < to; a++) {
         e->to[a * words] = sap_column_double(&e->c->h2, (int)a);
         if (words > 1) read_moments(&e->c->quad, (int)a, e->to + a * words + 1);
+        if (words > 1 + MOMENTS) e->to[a * words + 1 + MOMENTS] = sap_column_double(&e->c->floor2, (int)a);
     }
 }
 
@@ -136,7 +153,7 @@ int sap_batch_more_targets(const struct sap_batch_spot *s, const sapporo_small_f
         memcpy(to, sap_column_at(&l.x, s->from + k, 3 * sizeof *to), 3 * sizeof *to);
         to[3] = l.eps2 + sap_column_double(&l.eps2_i, s->from + k);
         to[4] = sap_column_double(&l.h2_i, s->from + k);
-        to[5] = l.floor2;
+        to[5] = sap_small_floor2(&l, s->from + k);
         bad[k] = !finite_place(to);
         if (bad[k]) found = SAP_BATCH_BAD;
     }
@@ -163,10 +180,15 @@ void sap_batch_more_sources(const struct sap_batch_work *w, const sapporo_small_
         }
         to[5] = sap_column_double(&l.h2_j, at);
         if (words > SAP_GPU_MORE_PLAIN) read_moments(&l.quad_j, at, to + SAP_GPU_MORE_PLAIN);
+        if (words > SAP_GPU_MORE_FLOOR) to[SAP_GPU_MORE_FLOOR] = sap_column_double(&l.floor2_j, at);
     }
 }
 
-int sap_batch_more_moments(const sapporo_small_force *given) { return whole(given).quad_j.base != NULL; }
+int sap_batch_more_asks(const sapporo_small_force *given)
+{
+    const sapporo_small_force l = whole(given);
+    return asks_of(&l);
+}
 
 /* ----------------------------------------------------------------- results */
 

@@ -275,7 +275,7 @@ static void fill_items(const struct sap_batch_work *w, const struct sap_batch_sp
 {
     const int superpackets = sap_batch_superpackets(w, l), kept = sap_batch_kept(w, l);
     const int most = w->m->more ? l->nj : (int)SUPER; /* sources of an item */
-    const int pitch = w->m->more ? sap_batch_more_moments(l) : s->n;
+    const int pitch = w->m->more ? sap_batch_more_asks(l) : s->n;
     const int source = kept                          ? (int)(l->address - w->m->kept.address)
                        : !sap_batch_by_address(w, l) ? s->source
                                                      : at->at * (at->narrow ? 32 : 16);

@@ -24,7 +24,7 @@ enum {
     SAP_CPU_PACKET = 128,                                 /* particles of a packet, CPU kinds */
     SAP_CPU_SUPERPACKET = SAP_CPU_LANES * SAP_CPU_PACKET, /* a tile of the CPU engine */
     SAP_LIMBS = 4,                                        /* 32-bit limbs of an accumulator */
-    SAP_MORE_LANES = 8, /* partial sums of a list with moments, a floor or counts in double: source k belongs to k % 8 */
+    SAP_MORE_LANES = 8, /* partial sums of a list with moments, a floor or counts, in double: source k is of k % 8 */
     SAP_FEW_J = 1024    /* forces of fewer j-particles are computed in dp where no precision was named */
 };
 

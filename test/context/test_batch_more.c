@@ -19,7 +19,7 @@
 enum { N = 600, LISTS = 12, NI = 9 };
 
 struct more {
-    double x[N][3], mass[N], eps2[N], h2[N], quad[N][6];
+    double x[N][3], mass[N], eps2[N], h2[N], floor2[N], quad[N][6];
     int address[N], ni[LISTS];
     sapporo_small_force list[LISTS];
     sapporo_result result[LISTS];
@@ -37,6 +37,7 @@ static struct more *new_more(void)
         m->mass[k] = 1e-3 * (1 + k % 7);
         m->eps2[k] = 1e-4 * (k % 3);
         m->h2[k] = 0.02 * (k % 5);
+        m->floor2[k] = 0.01 * (k % 4);
         for (int q = 0; q < 6; q++)
             m->quad[k][q] = 1e-5 * ((k * 7 + q * 11) % 13) * (q < 3 ? 1 : (k + q) % 2 ? 0.3 : -0.3);
         m->address[k] = (k * 77 + 3) % N;
@@ -57,6 +58,8 @@ static struct more *new_more(void)
         if (k % 3 != 2) l->h2_i.base = m->h2 + k;
         if (k % 5 != 4) l->h2_j.base = m->h2 + first;
         if (k % 2 || k == 4) l->floor2 = 0.01;
+        if (k % 5 == 1) l->floor2_i.base = m->floor2 + k;
+        if (k % 4 == 3 || k == 6) l->floor2_j.base = m->floor2 + first;
         m->ni[k] = l->ni;
         m->result[k] =
             (sapporo_result){.size = sizeof m->result[k], .acc = m->acc[k], .pot = m->pot[k], .count = m->count[k]};
@@ -87,6 +90,8 @@ static void add_source(const struct more *m, const sapporo_small_force *l, int i
     s->count += r2 < (long double)(h_i > h_j ? h_i : h_j);
     long double R2 = r2 + l->eps2 + (l->eps2_i.base ? ((const double *)l->eps2_i.base)[i] : 0) + eps_j;
     if (R2 < l->floor2) R2 = l->floor2;
+    if (l->floor2_i.base && R2 < ((const double *)l->floor2_i.base)[i]) R2 = ((const double *)l->floor2_i.base)[i];
+    if (l->floor2_j.base && R2 < m->floor2[j]) R2 = m->floor2[j];
     if (R2 < 0x1p-126L) return;
     const long double R = sqrtl(R2), mass = m->mass[j];
     s->pot -= mass / R;
@@ -179,7 +184,7 @@ static void sums(void **state)
 enum { STORED = 2500, TREE_LISTS = 9, MOST = 40 };
 
 struct node {
-    double quad[6], other, h2;
+    double quad[6], other, h2, floor2;
 };
 
 struct tree {
@@ -204,6 +209,7 @@ static struct tree *new_tree(void)
         t->mass[k] = body[k].mass;
         t->eps2[k] = 1e-4 * (k % 4);
         t->node[k].h2 = 0.01 * (k % 11);
+        t->node[k].floor2 = 0.002 * (k % 5);
         for (int q = 0; q < 6; q++) t->node[k].quad[q] = 1e-6 * ((k * 5 + q * 3) % 17 - 2);
     }
     free(body);
@@ -215,6 +221,7 @@ static struct tree *new_tree(void)
         if (k % 2) l->quad_j = (sapporo_column){t->node[0].quad, sizeof t->node[0]};
         l->h2_j = (sapporo_column){&t->node[0].h2, sizeof t->node[0]};
         l->floor2 = 0.002;
+        if (k % 3 == 0) l->floor2_j = (sapporo_column){&t->node[0].floor2, sizeof t->node[0]};
         t->result[k] =
             (sapporo_result){.size = sizeof t->result[k], .acc = t->acc[k], .pot = t->pot[k], .count = t->count[k]};
     }
@@ -334,6 +341,17 @@ static void older_structs(void **state)
     assert_true(pot[0] < 0 && fabs(pot[1] - pot[0]) > 1e-6 * fabs(pot[0])); /* the second has moments */
     assert_int_equal(sapporo_force_batch(c, 1, list, &m->result[2]), SAPPORO_OK);
     assert_int_equal(m->count[2][0], 0);
+    /* of callers that do not know floors of particles, but know radii */
+    const size_t middle = offsetof(sapporo_small_force, floor2_i);
+    sapporo_small_force *const known = zeroed(1, middle);
+    memcpy(known, &m->list[2], middle);
+    known->size = middle;
+    assert_int_equal(sapporo_force_batch(c, 1, &m->list[2], &m->result[2]), SAPPORO_OK);
+    const double right = m->pot[2][0];
+    const int count = m->count[2][0];
+    assert_int_equal(sapporo_force_batch(c, 1, known, &m->result[2]), SAPPORO_OK);
+    assert_true(m->pot[2][0] == right && m->count[2][0] == count && pot[1] == right);
+    free(known);
     list->size = old_list - 8;
     assert_int_equal(sapporo_force_batch(c, 1, list, result), SAPPORO_ERR_ARGUMENT);
     free(list);
@@ -351,12 +369,14 @@ static void refused(void **state)
     sapporo_job *job;
     (void)state;
     store_all(c, m);
-    for (int k = 0; k < 5; k++) {
+    for (int k = 0; k < 7; k++) {
         sapporo_small_force l = m->list[4];
         if (k == 0) l.floor2 = -1;
         if (k == 1) l.floor2 = NAN;
         if (k == 2) l.h2_i.base = bad;
         if (k == 3) l.h2_j.base = bad;
+        if (k == 5) l.floor2_i.base = bad;
+        if (k == 6) l.floor2_j.base = bad;
         if (k == 4) l.address = m->address, l.address += N - 1, m->address[N - 1] = N;
         m->count[4][0] = 7;
         assert_int_equal(sapporo_force_batch(c, 1, &l, &m->result[4]), SAPPORO_ERR_ARGUMENT);

@@ -19,7 +19,7 @@
 enum { N = 2300, NI = 75 }; /* more than a superpacket, and two groups and a part of one */
 
 struct list {
-    double x[N][3], mass[N], eps2[N], h2[N], target_h2[N], target_eps2[N], quad[N][6];
+    double x[N][3], mass[N], eps2[N], h2[N], target_h2[N], target_eps2[N], quad[N][6], floor_j[N], floor_i[N];
     int address[N];
     sapporo_small_force force;
     sapporo_result result;
@@ -33,7 +33,17 @@ static int is_single(const struct engine *e)
     return e->isa && e->precision != SAPPORO_DP && e->root != SAPPORO_ROOT_FAST && engine_usable(e);
 }
 
-enum { ADDRESSES = 1, SOFT_I = 2, SOFT_J = 4, FLOOR = 8, COUNTS = 16, SOFT = 32, MOMENTS = 64, KINDS = 128 };
+enum {
+    ADDRESSES = 1,
+    SOFT_I = 2,
+    SOFT_J = 4,
+    FLOOR = 8,
+    COUNTS = 16,
+    SOFT = 32,
+    MOMENTS = 64,
+    FLOORS = 128,
+    KINDS = 256
+};
 
 static const double floor2 = 0.04;
 
@@ -62,6 +72,8 @@ static struct list *new_list(int kind)
         l->target_h2[k] = k % 5 == 0 ? 0 : k % 5 == 1 ? 0.3 * 0.3 : 0.02 * (k % 5);
         l->h2[k] = k % 3 == 0 ? 0 : k % 3 == 1 ? 0.01 : 0.2;
         l->address[k] = (k * 77 + 3) % N;
+        l->floor_i[k] = k % 4 == 0 ? 0 : 0.02 * (k % 4);
+        l->floor_j[k] = k % 3 == 0 ? 0 : 0.01 * (k % 7);
         for (int q = 0; q < 6; q++)
             l->quad[k][q] = 1e-4 * ((k * 7 + q * 11) % 13) * (q < 3 ? 1 : (k + q) % 2 ? 0.3 : -0.3);
     }
@@ -78,6 +90,7 @@ static struct list *new_list(int kind)
     if (kind & SOFT_J && !(kind & ADDRESSES)) l->force.eps2_j.base = l->eps2;
     if (kind & FLOOR) l->force.floor2 = floor2;
     if (kind & MOMENTS) l->force.quad_j.base = l->quad;
+    if (kind & FLOORS) l->force.floor2_i.base = l->floor_i, l->force.floor2_j.base = l->floor_j;
     l->result = (sapporo_result){.size = sizeof l->result, .acc = l->acc, .pot = l->pot};
     if (kind & COUNTS) l->result.count = l->count, l->force.h2_i.base = l->target_h2, l->force.h2_j.base = l->h2;
     return l;
@@ -135,6 +148,8 @@ static void add_source(const struct list *l, int i, int j, int soft_j, struct ri
     }
     long double R2 = r2 + l->force.eps2 + eps2_i + (soft_j ? l->eps2[j] : 0);
     if (R2 < l->force.floor2) R2 = l->force.floor2;
+    if (l->force.floor2_i.base && R2 < l->floor_i[i]) R2 = l->floor_i[i];
+    if (l->force.floor2_j.base && R2 < l->floor_j[j]) R2 = l->floor_j[j];
     if (R2 < 0x1p-126L) return;
     const long double R = sqrtl(R2), m = l->mass[j];
     r->pot -= m / R;
@@ -201,7 +216,8 @@ static void sums(void **state)
 {
     (void)state;
     for (int kind = FLOOR; kind < KINDS; kind++) {
-        if (!(kind & (FLOOR | COUNTS | MOMENTS)) || (kind & 7) == 3) continue;
+        if (!(kind & (FLOOR | COUNTS | MOMENTS | FLOORS)) || (kind & 7) == 3) continue;
+        if (kind & FLOORS && (kind & 7) % 5 != 0) continue; /* softening of targets and sources, with and without */
         struct list *const l = new_list(kind);
         compare_all(l, kind & SOFT_J, kind);
         free(l);
@@ -222,7 +238,7 @@ static void bits(void **state)
     for (int e = 0; e < CPU_ENGINES2; e++) {
         if (!is_single(&engines2[e])) continue;
         struct list *const plain = new_list(SOFT), *const low = new_list(SOFT | COUNTS),
-                           *const more = new_list(FLOOR | COUNTS), *const again = new_list(FLOOR | COUNTS);
+                           *const more = new_list(FLOORS | COUNTS), *const again = new_list(FLOORS | COUNTS);
         sapporo *const c = engine_open(&engines2[e], 2);
         low->force.floor2 = 0.9e-4;
         assert_int_equal(sapporo_force_batch(c, 1, &plain->force, &plain->result), SAPPORO_OK);
@@ -240,7 +256,8 @@ static void bits(void **state)
             sapporo_small_force one = again->force;
             sapporo_result row = {
                 .size = sizeof row, .acc = &again->acc[i], .pot = &again->pot[i], .count = &again->count[i]};
-            one.ni = 1, one.x.base = again->x[i], one.h2_i.base = &again->target_h2[i];
+            one.ni = 1, one.x.base = again->x[i], one.floor2_i.base = &again->floor_i[i],
+            one.h2_i.base = &again->target_h2[i];
             again->count[i] = -7;
             assert_int_equal(sapporo_force_batch(c, 1, &one, &row), SAPPORO_OK);
         }
@@ -263,6 +280,8 @@ static void scale(struct list *l, double length, double mass)
         for (int q = 0; q < 6; q++) l->quad[k][q] *= mass * length * length;
         l->h2[k] *= length * length;
         l->target_h2[k] *= length * length;
+        l->floor_i[k] *= length * length;
+        l->floor_j[k] *= length * length;
     }
     l->force.floor2 *= length * length;
     l->force.eps2 *= length * length;
@@ -278,7 +297,7 @@ static void ranges(void **state)
     for (size_t u = 0; u < sizeof units / sizeof units[0]; u++)
         for (int kind = COUNTS; kind < KINDS; kind += FLOOR) {
             const int beyond = kind & MOMENTS && units[u][0] == 0x1p300; /* Q d^2 is beyond double, too */
-            if (!(kind & COUNTS) || beyond) continue;
+            if (!(kind & COUNTS) || beyond || (kind & FLOORS && kind & MOMENTS)) continue;
             struct list *const l = new_list(kind);
             scale(l, units[u][0], units[u][1]);
             compare_all(l, 0, kind + 1000 * (int)u);

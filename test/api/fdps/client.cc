@@ -3,6 +3,7 @@
  * the order of FDPS's calls, and compares with sums in long double.  The argument names a backend.  Status 1: there is
  * no device.  Prints TAP lines.
  */
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <cstring>
@@ -120,14 +121,19 @@ problem new_problem(int walks, int n, int nsuper)
     return p;
 }
 
-/* Adds the forces of sources on a particle whose own squared softening is eps2_i. */
-template <class J> void sum(const particle &i, const std::vector<J> &j, long double *of, long double eps2_i = 0)
+/* The floor of a particle. */
+template <class J> double floor_of(const J &) { return 0; }
+
+/* Adds the forces of sources on a particle whose own squared softening is eps2_i; floor: its floor. */
+template <class J>
+void sum(const particle &i, const std::vector<J> &j, long double *of, long double eps2_i = 0, long double floor = 0)
 {
     for (std::size_t k = 0; k < j.size(); k++) {
         const long double x = static_cast<long double>(j[k].getPos().x) - i.pos.x,
                           y = static_cast<long double>(j[k].getPos().y) - i.pos.y,
                           z = static_cast<long double>(j[k].getPos().z) - i.pos.z;
-        const long double r2 = x * x + y * y + z * z, R2 = r2 + eps2 + eps2_i, R = std::sqrt(R2), m = j[k].getCharge();
+        const long double r2 = x * x + y * y + z * z, least = std::max<long double>(floor, floor_of(j[k])),
+                          R2 = std::max(r2 + eps2 + eps2_i, least * least), R = std::sqrt(R2), m = j[k].getCharge();
         of[0] += m * x / (R * R2);
         of[1] += m * y / (R * R2);
         of[2] += m * z / (R * R2);
@@ -366,13 +372,17 @@ void quadrupoles(const sapporo_fdps::settings &s)
     }
 }
 
-/* A target with softening of its own. */
+/* A particle with softening and a floor of its own. */
 struct soft_particle : particle {
     float own2;
+    double r_out;
+    double getFloor() const { return r_out; }
     float getEps2() const { return own2; }
 };
 
-/* Softening of targets and the gravitational constant, by each form. */
+double floor_of(const soft_particle &p) { return p.r_out; }
+
+/* Softening of targets, floors and the gravitational constant, by each form. */
 void own_softening(sapporo_fdps::settings s)
 {
     const int n = 60, walks = 3, ni[3] = {20, 0, 35}, nj[3] = {60, 7, 31};
@@ -383,6 +393,7 @@ void own_softening(sapporo_fdps::settings s)
         one.mass = draw();
         one.pos = {draw(), draw(), draw()};
         one.own2 = static_cast<float>(k % 3 * 0.01);
+        one.r_out = k % 4 * 0.1;
         all.push_back(one);
         number.push_back(k);
     }
@@ -403,13 +414,13 @@ void own_softening(sapporo_fdps::settings s)
         for (int w = 0; w < walks; w++)
             for (int k = 0; k < ni[w]; k++) {
                 long double right[5] = {0};
-                sum(of[w][k], std::vector<soft_particle>(j[w], j[w] + nj[w]), right, of[w][k].own2);
+                sum(of[w][k], std::vector<soft_particle>(j[w], j[w] + nj[w]), right, of[w][k].own2, of[w][k].r_out);
                 const double acc = static_cast<double>(std::fabs(to[w][k].acc.z / 4.3e-3L - right[2]) / right[4]),
                              pot = static_cast<double>(std::fabs(to[w][k].pot / 4.3e-3L / right[3] - 1));
                 if (!(acc <= worst)) worst = acc;
                 if (!(pot <= worst)) worst = pot;
             }
-        check(status == 0 && worst < 2e-6, "softening of targets, and G", worst);
+        check(status == 0 && worst < 2e-6, "softening of targets, floors, and G", worst);
     }
 }
 

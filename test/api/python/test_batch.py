@@ -75,12 +75,21 @@ def test_moments_radii_and_a_floor(tree_code):
     for force in (context.force_batch(lists), context.force_batch(own), context.begin_batch(lists).result()):
         assert (force.count == right).all()
         assert (relative(force.pot, pot) < 1e-13).all()
+    own_floors, of_j = np.linspace(0.1, 0.5, 7), np.linspace(0.0, 0.6, N)
+    floors = {"eps": 0.1, "floor2_i": own_floors}
+    least = np.maximum(own_floors[:, None], of_j[:60])
+    pot = -(mass[:60] / np.sqrt(np.maximum(d2 + 0.01, least))).sum(axis=1)
+    for small in (
+        sapporo.SmallForce(x[:7], address=at, floor2_j=of_j, **floors),
+        sapporo.SmallForce(x[:7], x=x[:60], mass=mass[:60], floor2_j=of_j[:60], **floors),
+    ):
+        assert (relative(context.force_batch([small]).pot, pot) < 1e-13).all()
     quad[:, 0] = 0.1
     moments = context.force_batch(lists)
     assert (moments.pot != force.pot).all()
     assert context.force_batch([sapporo.SmallForce(x[:7], x=x, mass=1)]).count is None
-    for wrong in ({"quad_j": quad[:, :5]}, {"quad_j": quad[:59]}, {"h2_j": h2[:59]}):
-        with pytest.raises(ValueError, match=r"quad_j|h2_j"):
+    for wrong in ({"quad_j": quad[:, :5]}, {"quad_j": quad[:59]}, {"h2_j": h2[:59]}, {"floor2_j": h2[:59]}):
+        with pytest.raises(ValueError, match=r"quad_j|h2_j|floor2_j"):
             context.force_batch([sapporo.SmallForce(x[:7], address=at, **wrong)])
     with pytest.raises(sapporo.ArgumentError):
         context.force_batch([sapporo.SmallForce(x[:7], x=x, floor2=-1.0)])

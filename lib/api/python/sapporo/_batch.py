@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 class SmallForce:
     """One force of Context.force_batch: ni targets on which nj sources act.
 
-    A batch that has quad_j, h2_i, h2_j or floor2 is computed in double in every precision.
+    Accelerators compute a batch that has quad_j, h2_i, h2_j or a floor in double in every precision.
 
     Args:
         targets: (ni, 3): positions of the targets.
@@ -50,6 +50,8 @@ class SmallForce:
         h2_i, h2_j: (ni,), (nj,) or one number: squared radii of targets and sources, for counts of neighbours; with
             addresses h2_j has an element per address.
         floor2: squared floor of the softened distance.
+        floor2_i, floor2_j: (ni,), (nj,) or one number: squared floors of targets and sources; the largest of the three
+            counts; with addresses floor2_j has an element per address.
 
     Example:
         >>> small = sapporo.SmallForce([[0.0, 0, 0]], x=[[2.0, 0, 0]], mass=4.0)
@@ -69,6 +71,8 @@ class SmallForce:
     h2_i: ScalarOrArray | None = None
     h2_j: ScalarOrArray | None = None
     floor2: float = 0.0
+    floor2_i: ScalarOrArray | None = None
+    floor2_j: ScalarOrArray | None = None
 
     __repr__ = shown
 
@@ -123,13 +127,16 @@ def _fill_more(small: Any, force: SmallForce, ni: int, put: Callable[[Any, Any],
         if quad.ndim != 2 or quad.shape[1] != 6 or len(quad) < least:
             raise ValueError(f"quad_j has the shape {quad.shape}; it needs six numbers of {least} sources")
         put(small.quad_j, quad)
-    if force.h2_i is not None:
-        put(small.h2_i, scalars(force.h2_i, "h2_i", ni))
-    if force.h2_j is not None:
-        h2 = np.asarray(force.h2_j, dtype=np.float64)
-        if h2.ndim == 1 and force.address is not None and len(h2) < least:
-            raise ValueError(f"h2_j has {len(h2)} elements; addresses go up to {least - 1}")
-        put(small.h2_j, scalars(h2, "h2_j", len(h2) if h2.ndim == 1 and force.address is not None else least))
+    for name in ("h2", "floor2"):
+        of_i, of_j = getattr(force, f"{name}_i"), getattr(force, f"{name}_j")
+        if of_i is not None:
+            put(getattr(small, f"{name}_i"), scalars(of_i, f"{name}_i", ni))
+        if of_j is not None:
+            column = np.asarray(of_j, dtype=np.float64)
+            by_address = column.ndim == 1 and force.address is not None
+            if by_address and len(column) < least:
+                raise ValueError(f"{name}_j has {len(column)} elements; addresses go up to {least - 1}")
+            put(getattr(small, f"{name}_j"), scalars(column, f"{name}_j", len(column) if by_address else least))
 
 
 def _fill(small: Any, force: SmallForce, keep: list[Any]) -> int:
