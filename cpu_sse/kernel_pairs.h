@@ -95,7 +95,7 @@ SAP_INLINE int any_within(V d2, const struct source_words *j, const struct targe
 /* A pair of which any lane is within a length. */
 struct close_pair {
     V d[3], mass, hi2, hj2, sum[SUMS];
-    int mean;
+    int law;
 };
 
 /*
@@ -106,11 +106,11 @@ static __attribute__((noinline, cold)) void add_close(struct close_pair *p, VM c
 {
     const V d2 = sap_distance2(p->d[0], p->d[1], p->d[2]);
     const V u = v_keep(vm_and(counts, v_nlt(d2, v_set1(SAP_COINCIDENT))), root_anywhere(d2));
-    sap_pair2_spline(p->sum, p->d, p->mass, u, counts, p->hi2, p->hj2, p->mean);
+    sap_pair2_spline(p->sum, p->d, p->mass, u, counts, p->hi2, p->hj2, p->law);
 }
 
 /* Second half of such a pair. */
-SAP_INLINE void pair_sums_spline(const struct source_words *j, const struct target_words *i, V eps2, int mean, V *sum,
+SAP_INLINE void pair_sums_spline(const struct source_words *j, const struct target_words *i, V eps2, int law, V *sum,
                                  const struct sap_variant variant)
 {
     struct close_pair p;
@@ -118,7 +118,7 @@ SAP_INLINE void pair_sums_spline(const struct source_words *j, const struct targ
     p.mass = j->word[JM];
     p.hi2 = i->word[IE];
     p.hj2 = length_of_j(j, eps2, variant);
-    p.mean = mean;
+    p.law = law;
     UNROLL
     for (int q = 0; q < SUMS; q++) p.sum[q] = sum[q];
     add_close(&p, variant.skip_own ? vi_ne(j->index, i->index) : v_nlt(v_set1(0.0), v_set1(0.0)));
@@ -242,7 +242,7 @@ SAP_INLINE void pair_sums(const struct source_words *j, const struct target_word
 {
 #if SAP_ORDER == 2
     if (variant.spline && __builtin_expect(close, 0)) {
-        pair_sums_spline(j, i, eps2, spline == SAP_SPLINE_MEAN, sum, variant);
+        pair_sums_spline(j, i, eps2, spline, sum, variant);
         return;
     }
     if (has_moments(variant)) {

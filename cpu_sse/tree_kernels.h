@@ -60,7 +60,7 @@ struct sap_tree_frame {
     double eps2;      /* in units */
     double close;     /* sap_bound_close, in units */
     int far;          /* particles may be farther apart than the range of float: dp only */
-    int mean; /* of spline softening: pairs take the mean of the terms with both lengths, not the larger length */
+    int law;          /* of spline softening: SAP_SPLINE_... */
 };
 
 struct sap_tree_kernel {

@@ -59,20 +59,20 @@ SAP_INLINE V tree_close_mass(const struct tree_close *p, VM counts)
 
 /* Adds such a vector. `own`: pairs of the source's number are excluded. Few pairs need it, so it is no part of a loop.
  */
-static __attribute__((noinline)) void tree_add_close(const struct tree_close *p, int own, int number, int mean, V *sum)
+static __attribute__((noinline)) void tree_add_close(const struct tree_close *p, int own, int number, int law, V *sum)
 {
     const VM apart = v_lt(v_set1(SAP_TREE_ZERO), p->d2), all = v_nlt(p->d2, v_set1(0.0));
     const V away = v_sub(p->number, v_set1(number));
     const VM counts = own ? v_lt(v_set1(0.25), v_mul(away, away)) : all;
     const V u = v_keep(vm_and(counts, apart), tree_root(p->d2, 0));
-    sap_pair2_spline(sum, p->d, tree_close_mass(p, counts), u, counts, p->hi2, p->hj2, mean);
+    sap_pair2_spline(sum, p->d, tree_close_mass(p, counts), u, counts, p->hi2, p->hj2, law);
 }
 
 /*
  * Adds a particle to `vectors` vectors of lanes. h2: squared lengths of the lanes; close2: the same, at least least2.
  */
 SAP_INLINE void tree_add_spline(struct tree_lanes *l, const V *h2, const V *close2, V least2, const W *source,
-                                int number, int own, int mean, int vectors)
+                                int number, int own, int law, int vectors)
 {
     const V jx = tree_word(source[0]), jy = tree_word(source[1]), jz = tree_word(source[2]);
     const V mass = tree_word(source[3]), hj2 = tree_word(source[4]);
@@ -81,7 +81,7 @@ SAP_INLINE void tree_add_spline(struct tree_lanes *l, const V *h2, const V *clos
         const V d2 = sap_distance2(dx, dy, dz);
         if (__builtin_expect(vm_bits(sap_within(d2, v_max(close2[v], hj2))) != 0, 0)) {
             const struct tree_close p = {{dx, dy, dz}, d2, mass, h2[v], hj2, l->number[v], least2};
-            tree_add_close(&p, own, number, mean, l->sum[v]);
+            tree_add_close(&p, own, number, law, l->sum[v]);
         } else {
             sap_pair2(l->sum[v], dx, dy, dz, mass, tree_root(d2, 0));
         }
@@ -105,7 +105,7 @@ SAP_INLINE void tree_some_spline(const struct sap_tree_frame *f, const W *source
         tree_lanes_zero(&l, vectors);
         for (int j = p; j < end; j++)
             tree_add_spline(&l, h2, close2, least2, source + (ptrdiff_t)j * SAP_TREE_SPLINE_WORDS, j,
-                            sources == SAP_SOURCES_OWN, f->mean, vectors);
+                            sources == SAP_SOURCES_OWN, f->law, vectors);
         tree_lanes_flush(&l, lanes, from, vectors);
     }
 }

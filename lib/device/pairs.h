@@ -123,7 +123,7 @@ SAP_INLINE void add_terms_spline(struct pair_mode mode, V *sum, const struct sep
     const V hj2 = v_add(j->eps2, eps2);
     struct sap_powers p = sap_powers_of(j->mass, u);
     if (vm_any(sap_within(d2, SAP_LARGER(i->eps2, hj2))))
-        sap_spline_powers(&p, d2, j->mass, u, counts, i->eps2, hj2, mode.spline == SAP_SPLINE_MEAN);
+        sap_spline_powers(&p, d2, j->mass, u, counts, i->eps2, hj2, mode.spline);
     sap_add_newton(sum, d->x[0], d->x[1], d->x[2], p.mu, p.mu3);
 }
 #endif

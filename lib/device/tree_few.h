@@ -341,7 +341,7 @@ SAP_INLINE void few_leave(const struct few_room *m, const struct walk_force *o, 
 /* Computes the forces on all bunches with groups of `threads` threads. */
 SAP_INLINE void few_walk(const int threads, const struct few_room *m, const struct walk_sources *s,
                          const struct walk_force *o, const struct sap_gpu_walk *w, const struct sap_gpu_tree *t,
-                         int mean)
+                         int law)
 {
     const int all = w->from == SAP_LEFT_BOTH
                         ? o->left[SAP_LEFT_COUNT + WALK_APART] + o->left[SAP_LEFT_COUNT + SAP_LEFT_DENSE]
@@ -355,7 +355,7 @@ SAP_INLINE void few_walk(const int threads, const struct few_room *m, const stru
             struct walk_frame f;
             struct few_walker i;
             few_start(m, o, w, t, &q, &p, &f, &i);
-            f.mean = mean;
+            f.law = law;
             few_walk_party(&f, m, s, o, t, &p, threads, &g, &i);
             few_join(&i, (LOCAL D *)m->words, threads, p.width);
             if (is_crowded(&p, &g)) {
@@ -410,5 +410,5 @@ BUNCHES_NAME(const GLOBAL int *slot, GLOBAL int *left, const struct sap_gpu_walk
         const struct few_room m = {&who, stack, next_ones, cell_list, near_list, words, scan};                         \
         const struct walk_sources s = WALK_SOURCES;                                                                    \
         const struct walk_force o = WALK_FORCE;                                                                        \
-        few_walk(threads, &m, &s, &o, &w, &t, MEAN);                                                                   \
+        few_walk(threads, &m, &s, &o, &w, &t, LAW);                                                                    \
     }

@@ -63,7 +63,7 @@ SAP_INLINE int alone_visit(const int order, const struct walk_frame *f, const st
         const D u = v_root_kept(another && r2 >= WALK_COINCIDENT, r2);
 #if defined(SAP_TREE_SPLINE)
         const D d[3] = {dx, dy, dz}, h = p->sources.length[~what];
-        sap_pair2_spline(o->sum, d, b.y, u, another != 0, o->h2, d_mul(h, h), f->mean);
+        sap_pair2_spline(o->sum, d, b.y, u, another != 0, o->h2, d_mul(h, h), f->law);
 #else
         sap_pair2(o->sum, dx, dy, dz, b.y, u);
 #endif
@@ -111,13 +111,12 @@ SAP_INLINE void alone_start(const GLOBAL wide *walker, const struct sap_gpu_walk
  * trees with masses alone, and with second moments; with spline softening one is of both.
  */
 #if defined(SAP_TREE_SPLINE)
-#define ALONE_ARGUMENTS                                                                                                \
-    const GLOBAL float4 *word, const GLOBAL D *length, const GLOBAL D *walker_length, const int mean,
-#define ALONE_WORDS word
+#define ALONE_ARGUMENTS const GLOBAL float4 *word, const GLOBAL D *length, const GLOBAL D *walker_length, const int law,
+#define ALONE_WORDS     word
 #define ALONE_LENGTHS(f, o, own)                                                                                       \
     (o).length = (float)padded(walker_length[own], d_set1(SAP_ZERO));                                                  \
     (o).h2 = d_mul(walker_length[own], walker_length[own]);                                                            \
-    (f).mean = mean;
+    (f).law = law;
 #else
 #define ALONE_ARGUMENTS
 #define ALONE_WORDS 0

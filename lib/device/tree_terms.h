@@ -80,17 +80,17 @@ struct walk_force {
 };
 
 #if defined(SAP_TREE_SPLINE)
-/* Further arguments; mean: pairs take the mean of the terms with both lengths, not the larger length. */
+/* Further arguments; law: SAP_SPLINE_... */
 #define SPLINE_ARGUMENTS                                                                                               \
-    const GLOBAL D *length, const GLOBAL D *walker_length, const GLOBAL float *longest, const int mean,
+    const GLOBAL D *length, const GLOBAL D *walker_length, const GLOBAL float *longest, const int law,
 #define SOURCE_LENGTHS length
 #define WALKER_LENGTHS walker_length, longest
-#define MEAN           mean
+#define LAW            law
 #else
 #define SPLINE_ARGUMENTS
 #define SOURCE_LENGTHS 0
 #define WALKER_LENGTHS 0, 0
-#define MEAN           0
+#define LAW            0
 #endif
 
 /* Arguments of the kernels that walk by groups or in bunches, and both structs made of them. */
@@ -117,7 +117,7 @@ struct walk_frame {
     /* with spline softening: the ball, the radius in units, and the greatest length of the target particles */
     D ball[3];
     V radius, length;
-    int mean;
+    int law;
 };
 
 /* A bound in the form in which cells are compared with it.  It lies in memory of the group, so registers stay free. */
@@ -251,7 +251,7 @@ SAP_INLINE void add_pair(const struct walk_frame *f, const V *d, V d2, const W *
 #if defined(SAP_TREE_SPLINE)
     struct sap_powers p = sap_powers_of(w[3], u);
     if (vm_any(sap_within(d2, SAP_LARGER(h2, w[4]))))
-        sap_spline_powers(&p, d2, w[3], u, another != 0, h2, w[4], f->mean);
+        sap_spline_powers(&p, d2, w[3], u, another != 0, h2, w[4], f->law);
     sap_add_newton(sum, d[0], d[1], d[2], p.mu, p.mu3);
 #else
     (void)f, (void)another, (void)h2;

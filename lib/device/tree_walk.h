@@ -179,7 +179,7 @@ struct walk_found {
 /* Starts the walk of part p: what its end needs, the frame of its words, its target particles, and the root. */
 SAP_INLINE struct walk_hand start_part(const int most, const struct walk_room *m, const struct sap_gpu_walk *w,
                                        const struct sap_gpu_tree *t, const struct walk_part *q, int p, int crowd,
-                                       int mean, struct walk_frame *f, struct walkers *i)
+                                       int law, struct walk_frame *f, struct walkers *i)
 {
     const int me = (int)local_id(), selected = m->selected;
     if (me == 0) {
@@ -194,7 +194,7 @@ SAP_INLINE struct walk_hand start_part(const int most, const struct walk_room *m
     start_frame(t, q->bound.centre, f);
     if (SPLINE) f->radius = reach_of(padded(d_mul(sap_bound_size(&q->bound), t->unit), d_set1(SAP_ZERO)));
     f->length = q->length;
-    f->mean = mean;
+    f->law = law;
     start_walkers(f, w, m->force, selected, most, q->first, q->rows, i);
     for (int c = me; c < SAP_LOCAL; c += WALK_THREADS) m->coefficients[c] = d_set1(SAP_ZERO);
     struct walk_hand h = {1, 0, 0, 0, crowd, w->own && !selected, 0};
@@ -327,12 +327,12 @@ SAP_INLINE void end_part(const int most, const struct walk_frame *f, const struc
 
 /* Walks for part p. */
 SAP_INLINE void walk_part(const int most, const struct walk_room *m, const struct sap_gpu_walk *w,
-                          const struct sap_gpu_tree *t, const struct walk_part *q, int p, int crowd, int mean)
+                          const struct sap_gpu_tree *t, const struct walk_part *q, int p, int crowd, int law)
 {
     const int own_walks = w->own && !m->selected;
     struct walk_frame f;
     struct walkers i;
-    struct walk_hand h = start_part(most, m, w, t, q, p, crowd, mean, &f, &i);
+    struct walk_hand h = start_part(most, m, w, t, q, p, crowd, law, &f, &i);
     while (h.owning || h.top > 0) {
         const int from = q->own + (int)local_id() * OWN_EACH;
         struct walk_found found = {from, max(0, min(q->own_end - from, (int)OWN_EACH)), 0, (int)local_id() * OWN_EACH,
@@ -356,7 +356,7 @@ SAP_INLINE void walk_part(const int most, const struct walk_room *m, const struc
  * group, or by slot.  left: numbers of interactions, and what is left to later launches (tree_layout.h).
  */
 SAP_INLINE void walk_parts(const int selected, const int most, const struct walk_room *m, const struct sap_gpu_walk *w,
-                           const struct sap_gpu_tree *t, int mean)
+                           const struct sap_gpu_tree *t, int law)
 {
     const struct walk_force *const o = m->force;
     const int all = items_of(o->left, w, w->parts);
@@ -370,7 +370,7 @@ SAP_INLINE void walk_parts(const int selected, const int most, const struct walk
             else
                 leave_it(o->left, w, SAP_LEFT_PARTS, p);
         }
-        if (q.rows > 0 && q.walks) walk_part(most, m, w, t, &q, p, crowd, mean);
+        if (q.rows > 0 && q.walks) walk_part(most, m, w, t, &q, p, crowd, law);
     }
 }
 
@@ -390,7 +390,7 @@ SAP_INLINE void walk_parts(const int selected, const int most, const struct walk
         const struct walk_force o = WALK_FORCE;                                                                        \
         const struct walk_room m = {&s,        &o,      selected,     stack, next_ones, cell_list,                     \
                                     near_list, distant, coefficients, words, scan,      &place};                       \
-        walk_parts(selected, most, &m, &w, &t, MEAN);                                                                  \
+        walk_parts(selected, most, &m, &w, &t, LAW);                                                                   \
     }
 
 #if defined(SAP_TREE_SPLINE) && defined(SAP_KERNEL_DP)

@@ -16,7 +16,7 @@
 enum { SAP_SOFTENING_LAST = SAPPORO_SOFTENING_SPLINE_MEAN };
 
 struct sap_softening {
-    int mean;         /* of a spline: pairs take the mean of the terms with both lengths, not the larger length */
+    int law;          /* of a spline: SAP_SPLINE_... of physics/spline.h */
     double usual;     /* length of particles that have none of their own */
     double longest_2; /* square of the greatest length, or eps2 */
     double eps2;      /* added to all squared distances: Plummer's softening, of a spline 0 */
@@ -31,7 +31,7 @@ static inline int sap_softening_lengths(const struct sap_tree_settings *settings
 /* Returns the softening of a tree; h: lengths of its n particles, not read unless particles have lengths. */
 static inline struct sap_softening sap_softening_of(const struct sap_tree_settings *settings, const double *h, int n)
 {
-    struct sap_softening soft = {.mean = settings->softening == SAPPORO_SOFTENING_SPLINE_MEAN,
+    struct sap_softening soft = {.law = (int)settings->softening,
                                  .usual = sqrt(settings->eps2),
                                  .longest_2 = settings->eps2,
                                  .eps2 = settings->eps2};

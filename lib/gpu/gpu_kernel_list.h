@@ -207,7 +207,7 @@
     M(node), M(cell), M(length), M(of_node), M(word), V(int, from), V(int, to), V(struct sap_gpu_tree, t)
 #define SAP_K_tree_length_groups(M, V) M(length), M(group_first), M(longest), M(heavy), V(int, groups)
 #define SAP_K_tree_walk_spline_sp(M, V)                                                                                \
-    SAP_K_OF_WALKS(M), M(length), M(walker_length), M(longest), V(int, mean), V(struct sap_gpu_walk, w),               \
+    SAP_K_OF_WALKS(M), M(length), M(walker_length), M(longest), V(int, law), V(struct sap_gpu_walk, w),                \
         V(struct sap_gpu_tree, t)
 #define SAP_K_tree_walk_whole_spline_sp SAP_K_tree_walk_spline_sp
 #define SAP_K_tree_few_spline_sp        SAP_K_tree_walk_spline_sp
@@ -222,7 +222,7 @@
 #define SAP_K_tree_walk_spline_dp SAP_K_tree_walk_spline_sp
 #define SAP_K_tree_few_spline_dp  SAP_K_tree_walk_spline_sp
 #define SAP_K_tree_alone_spline(M, V)                                                                                  \
-    SAP_K_OF_ALONE(M, V), M(word), M(length), M(walker_length), V(int, mean), V(struct sap_gpu_walk, w),               \
+    SAP_K_OF_ALONE(M, V), M(word), M(length), M(walker_length), V(int, law), V(struct sap_gpu_walk, w),                \
         V(struct sap_gpu_tree, t)
 
 /* clang-format off */

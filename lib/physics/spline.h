@@ -21,7 +21,9 @@
 
 #include "physics/interaction.h"
 
-/* Which length a pair takes: the values of sapporo_softening; 0 is Plummer's softening. */
+/*
+ * Which length a pair takes: the values of sapporo_softening, which no other source compares; 0 is Plummer's softening.
+ */
 enum { SAP_SPLINE_LARGER = 1, SAP_SPLINE_MEAN = 2 };
 
 #ifdef SAP_HAVE_OPERATIONS
@@ -78,16 +80,16 @@ SAP_INLINE struct sap_spline_terms sap_spline(V d2, V u, V h2, struct sap_spline
 /*
  * Replaces the products of mass and powers of u in *p by those with spline softening, where the pair is within a
  * length; others keep theirs.  d2: squared distance; counts: the pairs that are not skipped; u: s/R, +0 of pairs that
- * are skipped or practically at zero distance; mean: 1: the mean of the terms with both lengths, of squares hi2 and
- * hj2; 0: the larger length.
+ * are skipped or practically at zero distance; law: SAP_SPLINE_MEAN: the mean of the terms with both lengths, of
+ * squares hi2 and hj2; else the larger length.
  */
-SAP_INLINE void sap_spline_powers(struct sap_powers *p, V d2, V mass, V u, VM counts, V hi2, V hj2, int mean)
+SAP_INLINE void sap_spline_powers(struct sap_powers *p, V d2, V mass, V u, VM counts, V hi2, V hj2, int law)
 {
     const V h2 = SAP_LARGER(hi2, hj2), zero = v_set1(0.0);
     const VM within = sap_within(d2, h2);
     const struct sap_spline_terms newton = {u, v_mul(u, p->u2)};
-    struct sap_spline_terms t = sap_spline(d2, u, mean ? hi2 : h2, newton);
-    if (mean) {
+    struct sap_spline_terms t = sap_spline(d2, u, law == SAP_SPLINE_MEAN ? hi2 : h2, newton);
+    if (law == SAP_SPLINE_MEAN) {
         const struct sap_spline_terms other = sap_spline(d2, u, hj2, newton);
         t.pot = v_mul(v_add(t.pot, other.pot), v_set1(0.5));
         t.acc = v_mul(v_add(t.acc, other.acc), v_set1(0.5));
@@ -100,10 +102,10 @@ SAP_INLINE void sap_spline_powers(struct sap_powers *p, V d2, V mass, V u, VM co
  * Adds the terms of a pair of order 2 to sum[SAP_SUMS2]; d: the vector of the distance; the others as of
  * sap_spline_powers.  Pairs beyond both lengths have the bits of sap_pair2.
  */
-SAP_INLINE void sap_pair2_spline(V *sum, const V *d, V mass, V u, VM counts, V hi2, V hj2, int mean)
+SAP_INLINE void sap_pair2_spline(V *sum, const V *d, V mass, V u, VM counts, V hi2, V hj2, int law)
 {
     struct sap_powers p = sap_powers_of(mass, u);
-    sap_spline_powers(&p, sap_distance2(d[0], d[1], d[2]), mass, u, counts, hi2, hj2, mean);
+    sap_spline_powers(&p, sap_distance2(d[0], d[1], d[2]), mass, u, counts, hi2, hj2, law);
     sap_add_newton(sum, d[0], d[1], d[2], p.mu, p.mu3);
 }
 

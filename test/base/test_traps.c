@@ -18,6 +18,7 @@
 
 #include "compat/sapporo_g6_fortran.h"
 #include "g5_forms.h"
+#include "runs.h"
 #include "sapporo.h"
 
 #if defined(__GLIBC__) && (defined(__x86_64__) || defined(__SSE2__))
@@ -336,17 +337,6 @@ int main(void)
 
 #else
 
-static void skipped(void **state)
-{
-    (void)state;
-    print_message("skip: traps are set by way of glibc, on x86\n");
-    skip();
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(skipped)};
-    return cmocka_run_group_tests_name("traps", tests, NULL, NULL);
-}
+SKIPPED_MAIN("traps", "traps are set by way of glibc, on x86")
 
 #endif

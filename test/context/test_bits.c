@@ -15,6 +15,7 @@
 
 #include "driver/driver.h"
 #include "model.h"
+#include "runs.h"
 #include "sanitized.h"
 
 #include <pthread.h>
@@ -101,11 +102,7 @@ static void slab_test(const struct engine *e, const struct problem *p, const str
     problem_free(&large);
 }
 
-static void slabs(void **state)
-{
-    (void)state;
-    on_all_engines(slab_test);
-}
+RUNS(slabs, on_all_engines(slab_test))
 
 /* ------------------------------------------------------------ arrival, outputs */
 
@@ -191,11 +188,7 @@ static void neighbours_test(const struct engine *e, const struct problem *p, con
     answers_free(plain, p->ntargets);
 }
 
-static void neighbours(void **state)
-{
-    (void)state;
-    on_all_engines(neighbours_test);
-}
+RUNS(neighbours, on_all_engines(neighbours_test))
 
 /* On so many devices, in either order of their numbers. */
 static void on_devices(const struct engine *e, int n, const struct problem *p, const struct answer *standard)

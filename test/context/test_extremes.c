@@ -15,6 +15,7 @@
 #include <cmocka.h>
 
 #include "reference.h"
+#include "runs.h"
 #include "sanitized.h"
 
 #include <math.h>
@@ -454,29 +455,13 @@ static void run_engines(const struct engine *all, int n)
     if (!ran) skip();
 }
 
-static void order2(void **state)
-{
-    (void)state;
-    run_engines(engines2, ENGINES2);
-}
+RUNS(order2, run_engines(engines2, ENGINES2))
 
-static void order4(void **state)
-{
-    (void)state;
-    run_engines(engines, ENGINES);
-}
+RUNS(order4, run_engines(engines, ENGINES))
 
-static void order6(void **state)
-{
-    (void)state;
-    run_engines(engines6, ENGINES68);
-}
+RUNS(order6, run_engines(engines6, ENGINES68))
 
-static void order8(void **state)
-{
-    (void)state;
-    run_engines(engines8, ENGINES68);
-}
+RUNS(order8, run_engines(engines8, ENGINES68))
 
 int main(void)
 {

@@ -12,6 +12,7 @@
 
 #include "cases.h"
 #include "model.h"
+#include "runs.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -235,11 +236,7 @@ static void bound(const struct trio *t)
     }
 }
 
-static void errors(void **state)
-{
-    (void)state;
-    on_each(0, bound);
-}
+RUNS(errors, on_each(0, bound))
 
 /* ---- steps of two bodies ---- */
 
@@ -351,11 +348,7 @@ static void count_steps(const struct trio *t)
     }
 }
 
-static void steps(void **state)
-{
-    (void)state;
-    on_each(0, count_steps);
-}
+RUNS(steps, on_each(0, count_steps))
 
 /* ---- neighbour forces ---- */
 
@@ -412,11 +405,7 @@ static void grow_both(const struct trio *t)
     grow(t, 1);
 }
 
-static void neighbour_forces(void **state)
-{
-    (void)state;
-    on_each(0, grow_both);
-}
+RUNS(neighbour_forces, on_each(0, grow_both))
 
 /* ---- what was named ---- */
 
@@ -470,11 +459,7 @@ static void variable_wins(const struct trio *with)
     problem_free(&p);
 }
 
-static void named_precision(void **state)
-{
-    (void)state;
-    on_each(0, variable_wins);
-}
+RUNS(named_precision, on_each(0, variable_wins))
 
 /* Coordinates beyond the range of single precision are no reason for a warning while all forces are dp. */
 static int warnings;
@@ -508,11 +493,7 @@ static void warn(const struct trio *t)
     problem_free(&p);
 }
 
-static void ranges(void **state)
-{
-    (void)state;
-    on_each(0, warn);
-}
+RUNS(ranges, on_each(0, warn))
 
 int main(void)
 {

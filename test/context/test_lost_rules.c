@@ -12,6 +12,7 @@
 
 #include "compat/sapporo_g6_fortran.h"
 #include "engine/jstore.h"
+#include "runs.h"
 #include "sapporo.h"
 #include "scarce.h"
 
@@ -219,17 +220,6 @@ int main(void)
 
 #else
 
-static void skipped(void **state)
-{
-    (void)state;
-    print_message("skip: malloc is replaced by way of glibc, and not under a sanitizer\n");
-    skip();
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(skipped)};
-    return cmocka_run_group_tests_name("lost particles", tests, NULL, NULL);
-}
+SKIPPED_MAIN("lost particles", "malloc is replaced by way of glibc, and not under a sanitizer")
 
 #endif

@@ -18,6 +18,7 @@
 #include "engine/jstore.h"
 #include "g5_forms.h"
 #include "model.h"
+#include "runs.h"
 #include "sapporo.h"
 #include "scarce.h"
 
@@ -423,17 +424,6 @@ int main(void)
 
 #else
 
-static void skipped(void **state)
-{
-    (void)state;
-    print_message("skip: malloc is replaced by way of glibc, and not under a sanitizer\n");
-    skip();
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(skipped)};
-    return cmocka_run_group_tests_name("lost stores", tests, NULL, NULL);
-}
+SKIPPED_MAIN("lost stores", "malloc is replaced by way of glibc, and not under a sanitizer")
 
 #endif

@@ -12,6 +12,8 @@
 
 #include "context/context_private.h"
 #include "model.h"
+#include "runs.h"
+#include "seconds.h"
 
 #include <limits.h>
 #include <math.h>
@@ -479,24 +481,17 @@ static void many_jobs(void **state)
 
 /* ------------------------------------------------------------------ opening and closing */
 
-static double seconds(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
 /* Up to so many turns, fewer where time is short; memory must not grow from the first tenth (of turns or time) on: what
  * is allocated by no more than malloc's caches of freed pieces hold (it counts them), what is resident by what its
  * arenas explain. */
 static void no_growth(void (*turn)(int), int turns, double most_seconds)
 {
-    const double start = seconds();
+    const double start = seconds_now();
     long before = 0;
     size_t used = 0;
     int n = 0, settled = 0;
-    for (; n < turns && seconds() - start < most_seconds; n++) {
-        const int tenth = n == turns / 10 || seconds() - start > most_seconds / 10;
+    for (; n < turns && seconds_now() - start < most_seconds; n++) {
+        const int tenth = n == turns / 10 || seconds_now() - start > most_seconds / 10;
         if (!settled && tenth) before = resident_kilobytes(), used = allocated_bytes(), settled = 1;
         turn(n);
     }
@@ -529,17 +524,9 @@ static void open_and_work(int n)
     sapporo_close(c);
 }
 
-static void a_million_times(void **state)
-{
-    (void)state;
-    no_growth(open_and_close, 1000000, 20);
-}
+RUNS(a_million_times, no_growth(open_and_close, 1000000, 20))
 
-static void a_thousand_with_work(void **state)
-{
-    (void)state;
-    no_growth(open_and_work, 1000, 20);
-}
+RUNS(a_thousand_with_work, no_growth(open_and_work, 1000, 20))
 
 int main(void)
 {

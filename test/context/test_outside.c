@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include "cases.h"
+#include "runs.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -112,23 +113,11 @@ static void check_all(int ahead, int by_mass, const char *how)
     }
 }
 
-static void spheres(void **state)
-{
-    (void)state;
-    check_all(0, 0, "spheres");
-}
+RUNS(spheres, check_all(0, 0, "spheres"))
 
-static void ahead(void **state)
-{
-    (void)state;
-    check_all(1, 0, "ahead");
-}
+RUNS(ahead, check_all(1, 0, "ahead"))
 
-static void by_mass(void **state)
-{
-    (void)state;
-    check_all(1, 1, "by mass");
-}
+RUNS(by_mass, check_all(1, 1, "by mass"))
 
 /* ------------------------------------------------------------------- the same bits */
 

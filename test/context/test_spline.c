@@ -11,6 +11,7 @@
 
 #include "model.h"
 #include "reference.h"
+#include "runs.h"
 #include "worst.h"
 
 #include <math.h>
@@ -34,29 +35,13 @@ static void on_each(void (*test)(const struct engine *e))
 
 /* ---- the reference ---- */
 
-/* Springel, Yoshida & White 2001, New Astronomy 6, 79, appendix A: potential and acceleration over distance, mass 1. */
-static void spline_of(real r, real h, real *pot, real *acc)
-{
-    const real u = h > 0 ? r / h : 2;
-    if (u >= 1) {
-        *pot = r > 0 ? -1 / r : 0;
-        *acc = r > 0 ? 1 / (r * r * r) : 0;
-    } else if (u < 0.5L) {
-        *pot = (-14 / 5.0L + u * u * (16 / 3.0L + u * u * (32 * u / 5 - 48 / 5.0L))) / h;
-        *acc = (32 / 3.0L + u * u * (32 * u - 192 / 5.0L)) / (h * h * h);
-    } else {
-        *pot = (-16 / 5.0L + 1 / (15 * u) + u * u * (32 / 3.0L + u * (-16 + u * (48 / 5.0L - 32 * u / 15)))) / h;
-        *acc = (64 / 3.0L + u * (-48 + u * (192 / 5.0L - 32 * u / 3)) - 1 / (15 * u * u * u)) / (h * h * h);
-    }
-}
-
 /* A pair by the kind of softening; a point gives nothing at zero distance. */
 static void pair_of(int kind, real r, real hi, real hj, real *pot, real *acc)
 {
     real other_pot, other_acc;
-    spline_of(r, kind == LARGER && hj > hi ? hj : hi, pot, acc);
+    reference_spline(r, kind == LARGER && hj > hi ? hj : hi, pot, acc);
     if (kind == LARGER) return;
-    spline_of(r, hj, &other_pot, &other_acc);
+    reference_spline(r, hj, &other_pot, &other_acc);
     *pot = (*pot + other_pot) / 2;
     *acc = (*acc + other_acc) / 2;
 }
@@ -178,11 +163,7 @@ static void bound_sums(const struct engine *e)
     sums_are_right(e, MEAN, 1e-4, 1);
 }
 
-static void errors(void **state)
-{
-    (void)state;
-    on_each(bound_sums);
-}
+RUNS(errors, on_each(bound_sums))
 
 /* One pair at distances from 0 to beyond the length, all exact in single precision. */
 static void bound_pairs(const struct engine *e)
@@ -217,11 +198,7 @@ static void bound_pairs(const struct engine *e)
     }
 }
 
-static void pairs(void **state)
-{
-    (void)state;
-    on_each(bound_pairs);
-}
+RUNS(pairs, on_each(bound_pairs))
 
 /* ---- bits ---- */
 
@@ -262,11 +239,7 @@ static void compare_batches(const struct engine *e)
     free(all);
 }
 
-static void bits(void **state)
-{
-    (void)state;
-    on_each(compare_batches);
-}
+RUNS(bits, on_each(compare_batches))
 
 /* Where no pair is within its lengths, forces have the bits of forces without softening. */
 static void compare_newton(const struct engine *e)
@@ -298,11 +271,7 @@ static void compare_newton(const struct engine *e)
     free(a);
 }
 
-static void newton(void **state)
-{
-    (void)state;
-    on_each(compare_newton);
-}
+RUNS(newton, on_each(compare_newton))
 
 /* ---- odd numbers ---- */
 
@@ -336,11 +305,7 @@ static void zero_distance(const struct engine *e)
     problem_free(&p);
 }
 
-static void centres(void **state)
-{
-    (void)state;
-    on_each(zero_distance);
-}
+RUNS(centres, on_each(zero_distance))
 
 /* A source whose position is not finite shows in every sum. */
 static void shows(const struct engine *e, double x)
@@ -368,11 +333,7 @@ static void show_all(const struct engine *e)
     shows(e, INFINITY);
 }
 
-static void not_finite(void **state)
-{
-    (void)state;
-    on_each(show_all);
-}
+RUNS(not_finite, on_each(show_all))
 
 static int status_of(const struct engine *e, int order, const sapporo_request *r)
 {

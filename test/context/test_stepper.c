@@ -12,6 +12,7 @@
 
 #include <cmocka.h>
 
+#include "runs.h"
 #include "stepper_places.h"
 #include "tree_cases.h"
 #include "worst.h"
@@ -155,11 +156,7 @@ static void leapfrog_at(const struct place *p)
         if (rebuild == 1 || p->method == SAPPORO_STEP_TREE) leapfrog_with(p, rebuild);
 }
 
-static void leapfrog(void **state)
-{
-    (void)state;
-    stepper_everywhere(leapfrog_at, 0);
-}
+RUNS(leapfrog, stepper_everywhere(leapfrog_at, 0))
 
 /* Blocks with all particles on one level, the coarsest or the finest, are shared steps. */
 static void one_level_at(const struct place *p)
@@ -191,11 +188,7 @@ static void one_level_at(const struct place *p)
     }
 }
 
-static void one_level(void **state)
-{
-    (void)state;
-    stepper_everywhere(one_level_at, 0);
-}
+RUNS(one_level, stepper_everywhere(one_level_at, 0))
 
 /* ---- division of runs ------------------------------------------------------------------------------- */
 
@@ -247,11 +240,7 @@ static void division_at(const struct place *p)
     assert_int_equal(unlink(path), 0);
 }
 
-static void division(void **state)
-{
-    (void)state;
-    stepper_everywhere(division_at, 0);
-}
+RUNS(division, stepper_everywhere(division_at, 0))
 
 /* A run whose trees are built by the clock is as accurate as one with a new tree in each step. */
 static void timed_at(const struct place *p)
@@ -273,11 +262,7 @@ static void timed_at(const struct place *p)
     sapporo_stepper_destroy(fresh);
 }
 
-static void timed(void **state)
-{
-    (void)state;
-    stepper_everywhere(timed_at, 0);
-}
+RUNS(timed, stepper_everywhere(timed_at, 0))
 
 /* By the clock each stepper finds an extent of groups, or that none helps; a number for it is kept. */
 static void tuned_at(const struct place *p)
@@ -309,11 +294,7 @@ static void tuned_at(const struct place *p)
     sapporo_stepper_destroy(s);
 }
 
-static void tuned(void **state)
-{
-    (void)state;
-    stepper_everywhere(tuned_at, 0);
-}
+RUNS(tuned, stepper_everywhere(tuned_at, 0))
 
 /* With SAPPORO_TUNE=frozen no clock decides: the run has the bits of one whose builds follow counts. */
 static void frozen_at(const struct place *p)
@@ -338,11 +319,7 @@ static void frozen_at(const struct place *p)
     sapporo_stepper_destroy(counted);
 }
 
-static void frozen(void **state)
-{
-    (void)state;
-    stepper_everywhere(frozen_at, 1);
-}
+RUNS(frozen, stepper_everywhere(frozen_at, 1))
 
 /* ---- orbits ------------------------------------------------------------------------------------------- */
 
@@ -402,11 +379,7 @@ static void convergence_at(const struct place *p)
     }
 }
 
-static void convergence(void **state)
-{
-    (void)state;
-    stepper_everywhere(convergence_at, 0);
-}
+RUNS(convergence, stepper_everywhere(convergence_at, 0))
 
 /* With fields alone, where no force of an engine's kind plays a part, all engines have the same bits. */
 static struct stepper_state of_first;
@@ -465,11 +438,7 @@ static void reversible_at(const struct place *p)
     bodies_free(&b);
 }
 
-static void reversible(void **state)
-{
-    (void)state;
-    stepper_everywhere(reversible_at, 0);
-}
+RUNS(reversible, stepper_everywhere(reversible_at, 0))
 
 /* ---- outputs at other times --------------------------------------------------------------------------------- */
 
@@ -514,11 +483,7 @@ static void later_at(const struct place *p)
     sapporo_stepper_destroy(s);
 }
 
-static void later(void **state)
-{
-    (void)state;
-    stepper_everywhere(later_at, 0);
-}
+RUNS(later, stepper_everywhere(later_at, 0))
 
 /* ---- energy ---------------------------------------------------------------------------------------------- */
 
@@ -589,11 +554,7 @@ static void totals_at(const struct place *p)
     sapporo_stepper_destroy(s);
 }
 
-static void conserved(void **state)
-{
-    (void)state;
-    stepper_everywhere(totals_at, 0);
-}
+RUNS(conserved, stepper_everywhere(totals_at, 0))
 
 /* A Hernquist sphere keeps its energy over a time unit, and blocks do so with fewer steps of particles. */
 static void hernquist_at(const struct place *p)
@@ -618,11 +579,7 @@ static void hernquist_at(const struct place *p)
     bodies_free(&b);
 }
 
-static void hernquist(void **state)
-{
-    (void)state;
-    stepper_everywhere(hernquist_at, 1);
-}
+RUNS(hernquist, stepper_everywhere(hernquist_at, 1))
 
 /* Adds the power that the errors of the stepper's accelerations put into the particles, in units of their energy. */
 static void add_power(sapporo_stepper *s, sapporo_stepper *exact, int n, double *power)
@@ -722,11 +679,7 @@ static void beside_at(const struct place *p)
     bodies_free(&set);
 }
 
-static void beside(void **state)
-{
-    (void)state;
-    stepper_everywhere(beside_at, 1);
-}
+RUNS(beside, stepper_everywhere(beside_at, 1))
 
 /* Where most particles are never active together, forces on few of them show that a tree is stale. */
 static void stale(void **state)
@@ -889,11 +842,7 @@ static void refused_particles_at(const struct place *p)
     bodies_free(&b);
 }
 
-static void refused_particles(void **state)
-{
-    (void)state;
-    stepper_everywhere(refused_particles_at, 0);
-}
+RUNS(refused_particles, stepper_everywhere(refused_particles_at, 0))
 
 /* A particle that leaves the range of numbers ends the run; all particles stay where they were. */
 static void out_of_range_at(const struct place *p)
@@ -914,11 +863,7 @@ static void out_of_range_at(const struct place *p)
     sapporo_stepper_destroy(s);
 }
 
-static void out_of_range(void **state)
-{
-    (void)state;
-    stepper_everywhere(out_of_range_at, 0);
-}
+RUNS(out_of_range, stepper_everywhere(out_of_range_at, 0))
 
 /* Files that are missing, cut, changed or of other options are refused and change nothing. */
 static void bad_files(void **state)

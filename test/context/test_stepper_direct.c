@@ -13,6 +13,7 @@
 
 #include <cmocka.h>
 
+#include "runs.h"
 #include "tree_cases.h"
 
 enum { MOST = 5000 };
@@ -165,11 +166,7 @@ static void bits_on(sapporo_backend backend, const char *name)
     }
 }
 
-static void bits(void **state)
-{
-    (void)state;
-    everywhere(bits_on);
-}
+RUNS(bits, everywhere(bits_on))
 
 /* On a GPU or with OpenCL the particles lie on the device; the memory grows with them and is told. */
 static void memory_on(sapporo_backend backend, const char *name)
@@ -200,11 +197,7 @@ static void memory_on(sapporo_backend backend, const char *name)
     sapporo_stepper_destroy(s);
 }
 
-static void memory(void **state)
-{
-    (void)state;
-    everywhere(memory_on);
-}
+RUNS(memory, everywhere(memory_on))
 
 int main(void)
 {

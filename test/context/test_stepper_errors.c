@@ -17,6 +17,7 @@
 
 #include "base/saving.h"
 #include "context/stepper_part.h"
+#include "runs.h"
 #include "stepper_places.h"
 #include "tree_cases.h"
 
@@ -115,11 +116,7 @@ static void failed_get_at(const struct place *p)
     check_erased(p->name, &s, N);
 }
 
-static void failed_get(void **state)
-{
-    (void)state;
-    stepper_everywhere(failed_get_at, 0);
-}
+RUNS(failed_get, stepper_everywhere(failed_get_at, 0))
 
 /* ---- set ------------------------------------------------------------------------------------------- */
 
@@ -172,11 +169,7 @@ static void failed_set_at(const struct place *p)
     sapporo_stepper_destroy(other);
 }
 
-static void failed_set(void **state)
-{
-    (void)state;
-    stepper_everywhere(failed_set_at, 0);
-}
+RUNS(failed_set, stepper_everywhere(failed_set_at, 0))
 
 /* ---- bad particles ------------------------------------------------------------------------------------ */
 
@@ -212,11 +205,7 @@ static void first_bad_at(const struct place *p)
     }
 }
 
-static void first_bad(void **state)
-{
-    (void)state;
-    stepper_everywhere(first_bad_at, 0);
-}
+RUNS(first_bad, stepper_everywhere(first_bad_at, 0))
 
 /* ---- files ------------------------------------------------------------------------------------------------ */
 

@@ -12,6 +12,7 @@
 #include <cmocka.h>
 
 #include "child.h"
+#include "runs.h"
 #include "stepper_places.h"
 #include "tree_cases.h"
 
@@ -172,11 +173,7 @@ static void too_late_at(const struct place *p)
     }
 }
 
-static void too_late(void **state)
-{
-    (void)state;
-    stepper_everywhere(too_late_at, 0);
-}
+RUNS(too_late, stepper_everywhere(too_late_at, 0))
 
 /* A whole step changes the time, but the short steps that particles choose do not: no step is made, the time stays. */
 static void too_short_at(const struct place *p)
@@ -200,11 +197,7 @@ static void too_short_at(const struct place *p)
     sapporo_stepper_destroy(s);
 }
 
-static void too_short(void **state)
-{
-    (void)state;
-    stepper_everywhere(too_short_at, 0);
-}
+RUNS(too_short, stepper_everywhere(too_short_at, 0))
 
 int main(void)
 {

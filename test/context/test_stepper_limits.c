@@ -14,6 +14,7 @@
 #include <cmocka.h>
 
 #include "base/clock.h"
+#include "runs.h"
 #include "stepper_places.h"
 #include "worst.h"
 
@@ -323,11 +324,7 @@ static void too_far_at(const struct place *p)
     }
 }
 
-static void too_far(void **state)
-{
-    (void)state;
-    stepper_everywhere(too_far_at, 1);
-}
+RUNS(too_far, stepper_everywhere(too_far_at, 1))
 
 /* ---- set again --------------------------------------------------------------------------------------------- */
 
@@ -394,11 +391,7 @@ static void set_again_at(const struct place *p)
     assert_int_equal(unlink(path), 0);
 }
 
-static void set_again(void **state)
-{
-    (void)state;
-    stepper_everywhere(set_again_at, 0);
-}
+RUNS(set_again, stepper_everywhere(set_again_at, 0))
 
 /* ---- sums of many ------------------------------------------------------------------------------------------- */
 
@@ -437,11 +430,7 @@ static void totals_at(const struct place *p)
     }
 }
 
-static void totals(void **state)
-{
-    (void)state;
-    stepper_everywhere(totals_at, 1);
-}
+RUNS(totals, stepper_everywhere(totals_at, 1))
 
 int main(void)
 {

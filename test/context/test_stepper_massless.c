@@ -14,6 +14,7 @@
 
 #include <cmocka.h>
 
+#include "runs.h"
 #include "stepper_places.h"
 #include "tree_cases.h"
 #include "worst.h"
@@ -139,11 +140,7 @@ static void alone_at(const struct place *p)
     }
 }
 
-static void alone(void **state)
-{
-    (void)state;
-    stepper_everywhere(alone_at, 0);
-}
+RUNS(alone, stepper_everywhere(alone_at, 0))
 
 /* ---- forces ----------------------------------------------------------------------------------------- */
 
@@ -216,11 +213,7 @@ static void forces_at(const struct place *p)
     check_forces(p, 60, 900, FIRST, 0);
 }
 
-static void forces(void **state)
-{
-    (void)state;
-    stepper_everywhere(forces_at, 0);
-}
+RUNS(forces, stepper_everywhere(forces_at, 0))
 
 /* Compares the forces on all particles of a set of few with sums in extended precision; pair terms are in float, and
  * are off by up to 3.1e-7. */
@@ -261,11 +254,7 @@ static void places_at(const struct place *p)
             }
 }
 
-static void places(void **state)
-{
-    (void)state;
-    stepper_everywhere(places_at, 0);
-}
+RUNS(places, stepper_everywhere(places_at, 0))
 
 /* ---- orbits -------------------------------------------------------------------------------------------- */
 
@@ -324,11 +313,7 @@ static void convergence_at(const struct place *p)
     if (!(block > 12 && block < 20)) fail_msg("%s: error of blocks falls by %g", p->name, block);
 }
 
-static void convergence(void **state)
-{
-    (void)state;
-    stepper_everywhere(convergence_at, 1);
-}
+RUNS(convergence, stepper_everywhere(convergence_at, 1))
 
 /* ---- division of runs ------------------------------------------------------------------------------------ */
 
@@ -378,11 +363,7 @@ static void division_at(const struct place *p)
     divide(p, 1);
 }
 
-static void division(void **state)
-{
-    (void)state;
-    stepper_everywhere(division_at, 0);
-}
+RUNS(division, stepper_everywhere(division_at, 0))
 
 /* ---- ends ------------------------------------------------------------------------------------------------ */
 
@@ -414,11 +395,7 @@ static void in_turns_at(const struct place *p)
     sapporo_stepper_destroy(one);
 }
 
-static void in_turns(void **state)
-{
-    (void)state;
-    stepper_everywhere(in_turns_at, 0);
-}
+RUNS(in_turns, stepper_everywhere(in_turns_at, 0))
 
 /* A massless particle too far from a tree for a force ends the run; all particles stay where they were. */
 static void far_away_at(const struct place *p)
@@ -438,11 +415,7 @@ static void far_away_at(const struct place *p)
     sapporo_stepper_destroy(stepper);
 }
 
-static void far_away(void **state)
-{
-    (void)state;
-    stepper_everywhere(far_away_at, 0);
-}
+RUNS(far_away, stepper_everywhere(far_away_at, 0))
 
 int main(void)
 {

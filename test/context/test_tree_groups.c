@@ -164,34 +164,6 @@ static double diagonal(const bodies *b, const struct sap_tree_structure *s, int 
     return sqrt(r2);
 }
 
-static struct sap_tree_structure groups_of(sapporo_tree *t, int n)
-{
-    struct sap_tree_structure s = {.nodes = 0};
-    assert_int_equal(sap_tree_part_structure(t, &s), SAPPORO_OK);
-    const size_t nodes = (size_t)s.nodes + 1;
-    s.first = zeroed(nodes, sizeof *s.first);
-    s.count = zeroed(nodes, sizeof *s.count);
-    s.child = zeroed(nodes, sizeof *s.child);
-    s.children = zeroed(nodes, sizeof *s.children);
-    s.level = zeroed(nodes, sizeof *s.level);
-    s.mass = zeroed(nodes, sizeof *s.mass);
-    s.centre = zeroed(nodes, sizeof *s.centre);
-    s.low = zeroed(nodes, sizeof *s.low);
-    s.high = zeroed(nodes, sizeof *s.high);
-    s.q = zeroed(nodes, sizeof *s.q);
-    s.address = zeroed((size_t)n + 1, sizeof *s.address);
-    s.group = zeroed((size_t)n + 1, sizeof *s.group);
-    assert_int_equal(sap_tree_part_structure(t, &s), SAPPORO_OK);
-    return s;
-}
-
-static void drop_groups(struct sap_tree_structure *s)
-{
-    void *const all[] = {s->first,  s->count, s->child, s->children, s->level,   s->mass,
-                         s->centre, s->low,   s->high,  s->q,        s->address, s->group};
-    for (size_t k = 0; k < sizeof all / sizeof *all; k++) free(all[k]);
-}
-
 /* Checks parts against the groups without a limit; returns the number of parts. */
 static int check_parts(const bodies *b, const struct sap_tree_structure *whole, const struct sap_tree_structure *s,
                        double limit)
@@ -217,14 +189,14 @@ static void extents(void **state)
     bodies b = tree_model(CLUSTER_PLUMMER, 3000);
     sapporo_tree_options o = {.size = sizeof o, .kind = tree_kind, .backend = SAPPORO_BACKEND_CPU, .eps2 = 1e-4};
     sapporo_tree *const whole = tree_of(&b, &o);
-    struct sap_tree_structure s = groups_of(whole, b.n);
+    struct sap_tree_structure s = tree_structure_of(whole);
     int fewer = b.n + 1;
     for (size_t l = 0; l < sizeof limits / sizeof *limits; l++) {
         o.group_extent = limits[l];
         o.threads = 1 + (int)l % 2;
         sapporo_tree *const t = tree_of(&b, &o);
         sapporo_tree_statistics f = {.size = sizeof f};
-        struct sap_tree_structure r = groups_of(t, b.n);
+        struct sap_tree_structure r = tree_structure_of(t);
         const int parts = check_parts(&b, &s, &r, limits[l]);
         assert_int_equal(sapporo_tree_get_statistics(t, &f), SAPPORO_OK);
         assert_int_equal(f.groups, parts);
@@ -232,11 +204,11 @@ static void extents(void **state)
         assert_true(parts <= fewer);
         if (limits[l] >= 100) assert_int_equal(parts, s.group[b.n - 1] + 1);
         fewer = parts;
-        drop_groups(&r);
+        tree_structure_free(&r);
         sapporo_tree_destroy(t);
     }
     assert_true(fewer > 3000 / 96 && fewer < 3000 / 16);
-    drop_groups(&s);
+    tree_structure_free(&s);
     sapporo_tree_destroy(whole);
     bodies_free(&b);
 }

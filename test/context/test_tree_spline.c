@@ -14,6 +14,7 @@
 #include <cmocka.h>
 
 #include "reference.h"
+#include "runs.h"
 #include "sapporo_experiments.h"
 #include "tree_cases.h"
 #include "worst.h"
@@ -21,22 +22,6 @@
 enum { N = 400, PLACES = 90, LARGER = SAPPORO_SOFTENING_SPLINE_LARGER, MEAN = SAPPORO_SOFTENING_SPLINE_MEAN };
 
 /* ---- the reference ---- */
-
-/* Springel, Yoshida & White 2001, New Astronomy 6, 79, appendix A: potential and acceleration over distance, mass 1. */
-static void spline_of(real r, real h, real *pot, real *acc)
-{
-    const real u = h > 0 ? r / h : 2;
-    if (u >= 1) {
-        *pot = r > 0 ? -1 / r : 0;
-        *acc = r > 0 ? 1 / (r * r * r) : 0;
-    } else if (u < 0.5L) {
-        *pot = (-14 / 5.0L + u * u * (16 / 3.0L + u * u * (32 * u / 5 - 48 / 5.0L))) / h;
-        *acc = (32 / 3.0L + u * u * (32 * u - 192 / 5.0L)) / (h * h * h);
-    } else {
-        *pot = (-16 / 5.0L + 1 / (15 * u) + u * u * (32 / 3.0L + u * (-16 + u * (48 / 5.0L - 32 * u / 15)))) / h;
-        *acc = (64 / 3.0L + u * (-48 + u * (192 / 5.0L - 32 * u / 3)) - 1 / (15 * u * u * u)) / (h * h * h);
-    }
-}
 
 struct want {
     real pot, acc[3], size, depth; /* size, depth: sums of the sizes of the terms */
@@ -51,9 +36,9 @@ static struct want solve(const bodies *b, const double *h, int softening, const 
         if (j == own) continue;
         for (int c = 0; c < 3; c++) d[c] = (real)b->x[j][c] - x[c], r2 += d[c] * d[c];
         const real r = sqrtl(r2);
-        spline_of(r, softening == LARGER && h[j] > hi ? h[j] : hi, &pot, &acc);
+        reference_spline(r, softening == LARGER && h[j] > hi ? h[j] : hi, &pot, &acc);
         if (softening == MEAN) {
-            spline_of(r, h[j], &other_pot, &other_acc);
+            reference_spline(r, h[j], &other_pot, &other_acc);
             pot = (pot + other_pot) / 2, acc = (acc + other_acc) / 2;
         }
         w.pot += b->mass[j] * pot;
@@ -210,11 +195,7 @@ static void pairs_on(const struct engine *e)
         }
 }
 
-static void pairs(void **state)
-{
-    (void)state;
-    on_each(pairs_on);
-}
+RUNS(pairs, on_each(pairs_on))
 
 /* ---- cells ---- */
 
@@ -255,11 +236,7 @@ static void cells_on(const struct engine *e)
         }
 }
 
-static void cells(void **state)
-{
-    (void)state;
-    on_each(cells_on);
-}
+RUNS(cells, on_each(cells_on))
 
 /* Particles without lengths: the bits of a tree without softening. */
 static void points_on(const struct engine *e)
@@ -280,11 +257,7 @@ static void points_on(const struct engine *e)
     problem_drop(p);
 }
 
-static void points(void **state)
-{
-    (void)state;
-    on_each(points_on);
-}
+RUNS(points, on_each(points_on))
 
 /* ---- active particles, and every criterion ---- */
 
@@ -317,11 +290,7 @@ static void active_on(const struct engine *e)
     problem_drop(p);
 }
 
-static void active_particles(void **state)
-{
-    (void)state;
-    on_each(active_on);
-}
+RUNS(active_particles, on_each(active_on))
 
 /* ---- places ---- */
 
@@ -357,11 +326,7 @@ static void places_on(const struct engine *e)
     }
 }
 
-static void places(void **state)
-{
-    (void)state;
-    on_each(places_on);
-}
+RUNS(places, on_each(places_on))
 
 /* The largest error of the forces at places, one call for each if `alone`. */
 static double worst_of_places(sapporo_tree *t, const struct problem_of_tree *p, const double (*at)[3], const double *h,
@@ -407,11 +372,7 @@ static void long_places_on(const struct engine *e)
     }
 }
 
-static void long_places(void **state)
-{
-    (void)state;
-    on_each(long_places_on);
-}
+RUNS(long_places, on_each(long_places_on))
 
 /* Places at 1e-14 to 1e-30 of a particle, with lengths whose inverse cubes are about the end of the range of float. */
 static void short_lengths_on(const struct engine *e)
@@ -442,11 +403,7 @@ static void short_lengths_on(const struct engine *e)
     }
 }
 
-static void short_lengths(void **state)
-{
-    (void)state;
-    on_each(short_lengths_on);
-}
+RUNS(short_lengths, on_each(short_lengths_on))
 
 /* One length so large that all other distances are below the range of float in its units. */
 static void longest_on(const struct engine *e)
@@ -467,11 +424,7 @@ static void longest_on(const struct engine *e)
     }
 }
 
-static void longest(void **state)
-{
-    (void)state;
-    on_each(longest_on);
-}
+RUNS(longest, on_each(longest_on))
 
 /* ---- refresh ---- */
 
@@ -515,11 +468,7 @@ static void refresh_on(const struct engine *e)
     problem_drop(p);
 }
 
-static void refresh(void **state)
-{
-    (void)state;
-    on_each(refresh_on);
-}
+RUNS(refresh, on_each(refresh_on))
 
 /* ---- what is refused ---- */
 
@@ -575,11 +524,7 @@ static void refused_on(const struct engine *e)
     problem_drop(p);
 }
 
-static void refused(void **state)
-{
-    (void)state;
-    on_each(refused_on);
-}
+RUNS(refused, on_each(refused_on))
 
 int main(void)
 {

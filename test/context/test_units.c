@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include "cases.h"
+#include "runs.h"
 #include "worst.h"
 
 #include <math.h>
@@ -132,29 +133,13 @@ static void same_bits(const struct engine *e, const struct problem *p, const str
     sapporo_close(c);
 }
 
-static void same_bits_order4(void **state)
-{
-    (void)state;
-    on_all_engines(same_bits);
-}
+RUNS(same_bits_order4, on_all_engines(same_bits))
 
-static void same_bits_order2(void **state)
-{
-    (void)state;
-    on_all_engines_of(2, same_bits);
-}
+RUNS(same_bits_order2, on_all_engines_of(2, same_bits))
 
-static void same_bits_order6(void **state)
-{
-    (void)state;
-    on_all_engines_of(6, same_bits);
-}
+RUNS(same_bits_order6, on_all_engines_of(6, same_bits))
 
-static void same_bits_order8(void **state)
-{
-    (void)state;
-    on_all_engines_of(8, same_bits);
-}
+RUNS(same_bits_order8, on_all_engines_of(8, same_bits))
 
 /* ---- the same errors -------------------------------------------------------------------------- */
 
@@ -253,29 +238,13 @@ static void check_errors(const struct engine *all, int n)
     if (!ran) skip();
 }
 
-static void errors_order4(void **state)
-{
-    (void)state;
-    check_errors(engines, ENGINES);
-}
+RUNS(errors_order4, check_errors(engines, ENGINES))
 
-static void errors_order2(void **state)
-{
-    (void)state;
-    check_errors(engines2, ENGINES2);
-}
+RUNS(errors_order2, check_errors(engines2, ENGINES2))
 
-static void errors_order6(void **state)
-{
-    (void)state;
-    check_errors(engines6, ENGINES68);
-}
+RUNS(errors_order6, check_errors(engines6, ENGINES68))
 
-static void errors_order8(void **state)
-{
-    (void)state;
-    check_errors(engines8, ENGINES68);
-}
+RUNS(errors_order8, check_errors(engines8, ENGINES68))
 
 int main(void)
 {

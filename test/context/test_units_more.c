@@ -11,6 +11,7 @@
 #include <cmocka.h>
 
 #include "model.h"
+#include "runs.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -224,11 +225,7 @@ static int neighbour_force(sapporo *c, const struct set *s, struct rows *r)
     return NI;
 }
 
-static void neighbours(void **state)
-{
-    (void)state;
-    on_single("neighbour force", engines, ENGINES, neighbour_force);
-}
+RUNS(neighbours, on_single("neighbour force", engines, ENGINES, neighbour_force))
 
 /* A force, whose lists, if there are some, enter the rows as `nearest`: their lengths. */
 static int force(sapporo *c, const sapporo_request *request, struct rows *r, int has_jerk)
@@ -301,11 +298,7 @@ static int spline_force(sapporo *c, const struct set *s, struct rows *r)
     return force(c, &request, r, 0);
 }
 
-static void spline_forces(void **state)
-{
-    (void)state;
-    on_single("spline", engines2, ENGINES2, spline_force);
-}
+RUNS(spline_forces, on_single("spline", engines2, ENGINES2, spline_force))
 
 /* ---- particles ---------------------------------------------------------------------------------- */
 

@@ -12,6 +12,7 @@
 
 #include "engine/jstore.h"
 #include "model.h"
+#include "runs.h"
 #include "scarce.h"
 
 #include <math.h>
@@ -262,17 +263,6 @@ int main(void)
 
 #else
 
-static void skipped(void **state)
-{
-    (void)state;
-    print_message("skip: malloc is replaced by way of glibc, and not under a sanitizer\n");
-    skip();
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(skipped)};
-    return cmocka_run_group_tests_name("allocations", tests, NULL, NULL);
-}
+SKIPPED_MAIN("allocations", "malloc is replaced by way of glibc, and not under a sanitizer")
 
 #endif

@@ -14,11 +14,11 @@
 #include <strings.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "print.h"
 #include "reduce.h"
+#include "seconds.h"
 
 const struct interface *const interfaces[] = {&interface_g6,     &interface_g5,    &interface_native,  &interface_tree,
                                               &interface_nbody6, &interface_sixth, &interface_onecall, NULL};
@@ -53,13 +53,6 @@ struct run {
     uint64_t next_seed;
     double start;
 };
-
-static double seconds_now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
 
 /* ---- engines -------------------------------------------------------------------- */
 

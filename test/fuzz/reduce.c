@@ -1,10 +1,10 @@
 /* reduce.c - delta debugging: operations first, then rows, then values (Zeller and Hildebrandt 2002). */
 #define _POSIX_C_SOURCE 200809L
 #include "reduce.h"
+#include "seconds.h"
 
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 struct reduction {
     const struct job *job;
@@ -13,13 +13,6 @@ struct reduction {
     double end;
     void *progress; /* the page of all attempts */
 };
-
-static double seconds_now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
 
 /* The letters of a name up to the first digit or bracket. */
 static size_t word_of(const char *text) { return strcspn(text, "[0123456789 "); }

@@ -8,37 +8,12 @@
 # found are left in build/found.
 
 program=$1
-export OMP_WAIT_POLICY="${OMP_WAIT_POLICY:-passive}" SAPPORO_CACHE="${SAPPORO_CACHE-off}"
-export POCL_CACHE_DIR="${POCL_CACHE_DIR:-$PWD/build/pocl-cache}"
 backends=${BACKENDS:-cpu opencl}
-log=$(mktemp) || exit 2
-trap 'rm -f "$log"' EXIT
-passed=0
-failed=0
-skipped=0
+# shellcheck source=test/fuzz/counts.sh
+. "$(dirname "$0")/counts.sh"
 
 # wanted NAME: whether INTERFACES, if given, names it
 wanted() { case ",${INTERFACES:-$1}," in *",$1,"*) ;; *) return 1 ;; esac }
-
-# counted WHAT COMMAND...: shows what it prints, and adds the counts of its last line
-counted() {
-    what=$1
-    shift
-    "$@" >"$log" 2>&1
-    status=$?
-    cat "$log"
-    counts=$(grep -E '^[0-9]+ passed, [0-9]+ failed, [0-9]+ skipped$' "$log" | tail -n 1 | tr -dc '0-9 ')
-    if [ -n "$counts" ]; then
-        # shellcheck disable=SC2086
-        set -- $counts
-        passed=$((passed + $1))
-        failed=$((failed + $2))
-        skipped=$((skipped + $3))
-    else
-        failed=$((failed + 1))
-        echo "fuzz: $what ended with status $status before it could count"
-    fi
-}
 
 # shellcheck disable=SC2086 # a list of words
 set -- $backends
@@ -59,18 +34,17 @@ for backend in "$@"; do
     fi
     if [ $calls -gt 0 ]; then
         echo "fuzz: $backend, $calls s, from seed ${SEED:-1}"
-        counted "$backend" "$program" --backend "$backend" --seconds "$calls" --timeout "$limit" --seed "${SEED:-1}" \
+        counted "fuzz: $backend" "$program" --backend "$backend" --seconds "$calls" --timeout "$limit" --seed "${SEED:-1}" \
             --jobs "${JOBS:-1}" --programs build/found ${INTERFACES:+--interface "$INTERFACES"}
     fi
     if [ $steppers -gt 0 ]; then
         echo "fuzz: steppers of which allocations fail, $backend, $steppers s, from seed ${SEED:-1}"
-        counted "steppers" "$program"_steppers --backend "$backend" --seconds $steppers --timeout "$limit" \
+        counted "fuzz: steppers" "$program"_steppers --backend "$backend" --seconds $steppers --timeout "$limit" \
             --seed "${SEED:-1}" --jobs "${JOBS:-1}"
     fi
     if [ $ranks -gt 0 ]; then
         echo "fuzz: ranks, $ranks s, from seed ${SEED:-1}"
-        counted "ranks" "$(dirname "$0")/ranks/run.sh" "$program"_ranks $ranks "${SEED:-1}"
+        counted "fuzz: ranks" "$(dirname "$0")/ranks/run.sh" "$program"_ranks $ranks "${SEED:-1}"
     fi
 done
-echo "$passed passed, $failed failed, $skipped skipped"
-[ "$failed" -eq 0 ]
+summary

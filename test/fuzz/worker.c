@@ -1,6 +1,7 @@
 /* worker.c - see worker.h. */
 #define _GNU_SOURCE 1
 #include "worker.h"
+#include "seconds.h"
 
 #include <dirent.h>
 #include <execinfo.h>
@@ -16,7 +17,6 @@
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 /* What a child notes for its parent. */
@@ -30,13 +30,6 @@ struct progress {
 };
 
 static int stack_pipe = -1; /* the child's end */
-
-static double now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
 
 /* ---- the child --------------------------------------------------------------- */
 
@@ -118,7 +111,7 @@ static void run_child(struct job *job)
         struct sequence made = {0};
         int good;
         atomic_store(&p->seed, job->seed + (uint64_t)k);
-        atomic_store(&p->began, now());
+        atomic_store(&p->began, seconds_now());
         if (!job->given) sequence_generate(&made, job->interface, job->seed + (uint64_t)k);
         good = run_sequence(job, job->given ? job->given : &made);
         sequence_clear(&made);
@@ -152,7 +145,7 @@ int job_start(struct job *job)
     atomic_store(&job->progress->done, 0);
     atomic_store(&job->progress->stop, 0);
     atomic_store(&job->progress->seed, job->seed);
-    atomic_store(&job->progress->began, now());
+    atomic_store(&job->progress->began, seconds_now());
     if (pipe2(ends, O_CLOEXEC | O_NONBLOCK) != 0) return 0;
     (void)fflush(NULL);
     job->pid = fork();
@@ -204,7 +197,7 @@ int job_ended(struct job *job, struct result *result)
 {
     int status = 0;
     const int ended = waitpid(job->pid, &status, WNOHANG) == job->pid;
-    if (!ended && now() - atomic_load(&job->progress->began) < job->limit) return 0;
+    if (!ended && seconds_now() - atomic_load(&job->progress->began) < job->limit) return 0;
     memset(result, 0, sizeof *result);
     if (!ended) {
         result->outcome = OUTCOME_HANGS;

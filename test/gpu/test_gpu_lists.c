@@ -16,6 +16,7 @@
 #include "driver/driver.h"
 #include "gpu/gpu_kernels.h"
 #include "model.h"
+#include "runs.h"
 #include "stub_driver.h"
 #include "stub_kernels.h"
 
@@ -365,17 +366,9 @@ static void on_stub(int devices)
     sap_driver_replaced.cuda_kernels = NULL;
 }
 
-static void one_device(void **state)
-{
-    (void)state;
-    on_stub(1);
-}
+RUNS(one_device, on_stub(1))
 
-static void several_devices(void **state)
-{
-    (void)state;
-    on_stub(3);
-}
+RUNS(several_devices, on_stub(3))
 
 static void cuda(void **state)
 {

@@ -12,6 +12,7 @@
 #include <cmocka.h>
 
 #include "faulty_driver.h"
+#include "runs.h"
 #include "sapporo.h"
 #include "tree_faults.h"
 #include "tree_particles.h"
@@ -148,17 +149,9 @@ static void faults_of(sapporo_step_method method)
     assert_true(n > 100);
 }
 
-static void faults(void **state)
-{
-    (void)state;
-    faults_of(SAPPORO_STEP_TREE);
-}
+RUNS(faults, faults_of(SAPPORO_STEP_TREE))
 
-static void faults_direct(void **state)
-{
-    (void)state;
-    faults_of(SAPPORO_STEP_DIRECT);
-}
+RUNS(faults_direct, faults_of(SAPPORO_STEP_DIRECT))
 
 int main(void)
 {

@@ -15,6 +15,7 @@
 #include <cmocka.h>
 
 #include "model.h"
+#include "runs.h"
 #include "sapporo.h"
 #include "sapporo_experiments.h"
 #include "scarce.h"
@@ -318,17 +319,6 @@ int main(void)
 
 #else
 
-static void skipped(void **state)
-{
-    (void)state;
-    print_message("skip: malloc is replaced by way of glibc, and not under a sanitizer\n");
-    skip();
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(skipped)};
-    return cmocka_run_group_tests_name("allocations of trees", tests, NULL, NULL);
-}
+SKIPPED_MAIN("allocations of trees", "malloc is replaced by way of glibc, and not under a sanitizer")
 
 #endif

@@ -16,6 +16,8 @@
 #include "gpu/gpu_engine.h"
 #include "sapporo.h"
 #include "sapporo_experiments.h"
+#include "seconds.h"
+#include "tree_cases.h"
 #include "tree_particles.h"
 
 #include <math.h>
@@ -93,37 +95,9 @@ static sapporo_tree *planted(sapporo_backend on, sapporo_tree_options options, c
 
 /* ---- structure ---------------------------------------------------------------------------- */
 
-static struct sap_tree_structure nodes_of(sapporo_tree *t)
-{
-    struct sap_tree_structure s = {.nodes = 0};
-    assert_int_equal(sap_tree_part_structure(t, &s), SAPPORO_OK);
-    const size_t n = (size_t)s.nodes + 1;
-    s.first = calloc(n, sizeof *s.first);
-    s.count = calloc(n, sizeof *s.count);
-    s.child = calloc(n, sizeof *s.child);
-    s.children = calloc(n, sizeof *s.children);
-    s.level = calloc(n, sizeof *s.level);
-    s.mass = calloc(n, sizeof *s.mass);
-    s.centre = calloc(n, sizeof *s.centre);
-    s.low = calloc(n, sizeof *s.low);
-    s.high = calloc(n, sizeof *s.high);
-    s.q = calloc(n, sizeof *s.q);
-    s.address = calloc((size_t)s.n + 1, sizeof *s.address);
-    s.group = calloc((size_t)s.n + 1, sizeof *s.group);
-    assert_int_equal(sap_tree_part_structure(t, &s), SAPPORO_OK);
-    return s;
-}
-
-static void drop_nodes(struct sap_tree_structure *s)
-{
-    void *const all[] = {s->first,  s->count, s->child, s->children, s->level,   s->mass,
-                         s->centre, s->low,   s->high,  s->q,        s->address, s->group};
-    for (size_t k = 0; k < sizeof all / sizeof *all; k++) free(all[k]);
-}
-
 static void same_nodes(sapporo_tree *a, sapporo_tree *b)
 {
-    struct sap_tree_structure s = nodes_of(a), r = nodes_of(b);
+    struct sap_tree_structure s = tree_structure_of(a), r = tree_structure_of(b);
     const size_t n = (size_t)s.nodes;
     assert_int_equal(s.nodes, r.nodes);
     assert_int_equal(s.n, r.n);
@@ -141,8 +115,8 @@ static void same_nodes(sapporo_tree *a, sapporo_tree *b)
     assert_memory_equal(s.high, r.high, n * sizeof *s.high);
     for (size_t k = 0; k < n; k++)
         for (int q = 0; q < 6; q++) assert_true(s.q[k][q] == r.q[k][q]); /* of zeros not the sign */
-    drop_nodes(&s);
-    drop_nodes(&r);
+    tree_structure_free(&s);
+    tree_structure_free(&r);
 }
 
 /* Compares the nodes of both engines, after a build and after a refresh of particles that have moved. */
@@ -684,13 +658,6 @@ static void measure(const struct tree_particles *p, sapporo_tree_options options
         1e9 * sum[3] / (double)(s.particle_particle + s.particle_cell), median, most, s.cells, s.depth, s.wide_groups);
     (void)fflush(stdout);
     sapporo_tree_destroy(t);
-}
-
-static double seconds_now(void)
-{
-    struct timespec now;
-    (void)clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
 /* A walk of one in `every`, of particles all over the model, or of those nearest to its middle. */

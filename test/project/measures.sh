@@ -13,7 +13,7 @@ gpu_members=24
 cpu_members=24
 untyped=0    # lists of arguments of kernels that gpu_kernel_list.h does not have
 tree_files=3 # files that define sap_tree_*
-asks=6       # lines of trees that ask whether their softening is a spline, or which
+asks=5       # lines of trees that ask whether their softening is a spline, or which
 
 . test/support/tap.sh
 work=$(mktemp -d) || exit 2

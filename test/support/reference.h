@@ -46,4 +46,10 @@ void reference_free(struct reference *r);
 /* Computes the exact results of target i; the caller frees exact->list. */
 void reference_solve(const struct reference *r, int i, struct exact *exact);
 
+/*
+ * Computes potential and acceleration over distance of a mass 1 with the spline of Springel, Yoshida & White 2001, New
+ * Astronomy 6, 79, appendix A.
+ */
+void reference_spline(real r, real h, real *pot, real *acc);
+
 #endif

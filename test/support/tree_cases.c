@@ -165,11 +165,11 @@ double *tree_errors(const struct tree_rows *rows, const struct tree_rows *exact,
 
 /* ---- structure ------------------------------------------------------------------------- */
 
-static struct sap_tree_structure structure_of(sapporo_tree *t)
+struct sap_tree_structure tree_structure_of(sapporo_tree *t)
 {
     struct sap_tree_structure s = {0};
     assert_int_equal(sap_tree_part_structure(t, &s), SAPPORO_OK);
-    const size_t n = (size_t)s.nodes;
+    const size_t n = (size_t)s.nodes + 1;
     s.first = zeroed(n, sizeof *s.first);
     s.count = zeroed(n, sizeof *s.count);
     s.child = zeroed(n, sizeof *s.child);
@@ -180,33 +180,24 @@ static struct sap_tree_structure structure_of(sapporo_tree *t)
     s.low = zeroed(n, sizeof *s.low);
     s.high = zeroed(n, sizeof *s.high);
     s.q = zeroed(n, sizeof *s.q);
-    s.address = zeroed((size_t)s.n, sizeof *s.address);
-    s.group = zeroed((size_t)s.n, sizeof *s.group);
+    s.address = zeroed((size_t)s.n + 1, sizeof *s.address);
+    s.group = zeroed((size_t)s.n + 1, sizeof *s.group);
     assert_int_equal(sap_tree_part_structure(t, &s), SAPPORO_OK);
     return s;
 }
 
-static void free_structure(struct sap_tree_structure *s)
+void tree_structure_free(struct sap_tree_structure *s)
 {
-    free(s->first);
-    free(s->count);
-    free(s->child);
-    free(s->children);
-    free(s->level);
-    free(s->mass);
-    free(s->centre);
-    free(s->low);
-    free(s->high);
-    free(s->q);
-    free(s->address);
-    free(s->group);
+    void *const all[] = {s->first,  s->count, s->child, s->children, s->level,   s->mass,
+                         s->centre, s->low,   s->high,  s->q,        s->address, s->group};
+    for (size_t k = 0; k < sizeof all / sizeof *all; k++) free(all[k]);
 }
 
 void tree_groups_of(sapporo_tree *t, int *group)
 {
-    struct sap_tree_structure s = structure_of(t);
+    struct sap_tree_structure s = tree_structure_of(t);
     memcpy(group, s.group, (size_t)s.n * sizeof *group);
-    free_structure(&s);
+    tree_structure_free(&s);
 }
 
 /* Checks that mass, centre and second moments of a node are those of its particles, and its box is exact. */
@@ -281,8 +272,8 @@ static void check_statistics(sapporo_tree *t, const struct sap_tree_structure *s
 
 void tree_check_structure(sapporo_tree *t, const bodies *b, int leaf_size)
 {
-    struct sap_tree_structure s = structure_of(t);
-    int *parents = zeroed((size_t)s.nodes, sizeof *parents), *seen = zeroed((size_t)s.n, sizeof *seen);
+    struct sap_tree_structure s = tree_structure_of(t);
+    int *parents = zeroed((size_t)s.nodes, sizeof *parents), *seen = zeroed((size_t)s.n + 1, sizeof *seen);
     assert_int_equal(s.n, b->n);
     for (int j = 0; j < s.n; j++) {
         assert_in_range(s.address[j], 0, s.n - 1);
@@ -298,5 +289,5 @@ void tree_check_structure(sapporo_tree *t, const bodies *b, int leaf_size)
     check_statistics(t, &s);
     free(parents);
     free(seen);
-    free_structure(&s);
+    tree_structure_free(&s);
 }

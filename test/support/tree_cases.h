@@ -64,6 +64,10 @@ double *tree_pot_errors(const struct tree_rows *rows, const struct tree_rows *ex
 /* Fails the test unless a number that was found, such as an error, is below a bound; NaN is not. */
 void tree_below(const char *what, double found, double most);
 
+/* Returns the nodes and groups of a tree in arrays of the caller, without weights and bounds. */
+struct sap_tree_structure tree_structure_of(sapporo_tree *t);
+void tree_structure_free(struct sap_tree_structure *s);
+
 /* Writes the group of each particle, in the order of the tree. */
 void tree_groups_of(sapporo_tree *t, int *group);
 

@@ -59,7 +59,7 @@ static void add_leaf(const struct sap_cpu_field *t, struct one *o, const struct 
         const double u = r2 > 0 ? v_root_wide(r2) : 0;
         if (t->from->lengths)
             sap_pair2_spline(o->sum, d, t->from->x[j][3], u, v_nlt(r2, 0), o->h[0] * o->h[0],
-                             t->from->h[j] * t->from->h[j], t->frame->soft.mean);
+                             t->from->h[j] * t->from->h[j], t->frame->soft.law);
         else
             sap_pair2(o->sum, d[0], d[1], d[2], t->from->x[j][3], u);
         o->particle++;

@@ -402,7 +402,7 @@ static int sum_slots(const struct sap_cpu_field *t, const struct sap_cpu_run *ru
                                    .eps2 = t->frame->soft.eps2 * t->frame->unit * t->frame->unit,
                                    .close = sap_bound_close(&group->bound, t->frame->unit),
                                    .far = group->wide == SAP_WIDE_FAR,
-                                   .mean = t->frame->soft.mean};
+                                   .law = t->frame->soft.law};
     for (int c = 0; c < 3; c++) frame.middle[c] = group->bound.centre[c];
     for (int k = 0; k < n; k++) {
         w->which[k] = run->slots->walker[first + k];

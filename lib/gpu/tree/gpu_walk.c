@@ -69,7 +69,7 @@ static int launch_spline(const struct sap_gpu_walking *walk, const struct sap_gp
                          from->source.mem, from->moments.mem, from->cell.mem, of->group_first.mem, of->group_of.mem,
                          of->bound.mem, of->heavy.mem, to->strict->mem, to->slot->mem, to->row->mem, r->acc.mem,
                          r->pot.mem, walk->lists->left.mem, tree->own->length.mem, of->length.mem, of->longest.mem,
-                         tree->lengths->soft.mean, how, *tree->frame);
+                         tree->lengths->soft.law, how, *tree->frame);
 }
 
 static int alone_spline(const struct sap_gpu_walking *walk, const struct sap_gpu_subset *to,
@@ -82,7 +82,7 @@ static int alone_spline(const struct sap_gpu_walking *walk, const struct sap_gpu
                                         walk->stops->stop.mem, tree->nodes->cell.mem, sizes->mem, of->address.mem,
                                         to->slot->mem, to->row->mem, r->acc.mem, r->pot.mem, walk->lists->left.mem,
                                         walk->stops->n, tree->nodes->word.mem, tree->own->length.mem, of->length.mem,
-                                        tree->lengths->soft.mean, to->w, *tree->frame);
+                                        tree->lengths->soft.law, to->w, *tree->frame);
 }
 
 /* ---- which law ---- */

@@ -15,10 +15,10 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "check.h"
+#include "seconds.h"
 
 enum { REDUCTION = 60 }; /* seconds */
 
@@ -34,13 +34,6 @@ static struct options options = {.seconds = 10, .timeout = 200, .most = 3, .seed
 static long passed, failed;
 static struct plan plan;
 static char under_way[200]; /* what this rank does, for signals */
-
-static double seconds_now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
 
 /* ---- crashes and hangs ---------------------------------------------------------------------------- */
 

@@ -18,9 +18,9 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "seconds.h"
 #include "session.h"
 
 enum { JOBS_MOST = 64, REDUCTION = 60 }; /* seconds of a reduction */
@@ -60,13 +60,6 @@ struct run {
     long failed, passed;
     int unusable;
 };
-
-static double seconds_now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
 
 /* ---- children --------------------------------------------------------------------------------- */
 

@@ -16,6 +16,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "seconds.h"
 #include "worker.h"
 
 enum { JOBS_MOST = 64, SYSTEMS_MOST = 1000000000 };

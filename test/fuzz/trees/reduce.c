@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 
 #include "print.h"
+#include "seconds.h"
 #include "worker.h"
 
 static const double SECONDS_MOST = 10; /* for the reduction of one system */

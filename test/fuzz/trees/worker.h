@@ -33,8 +33,6 @@ struct progress {
     char text[FAILURES_MOST][FAILURE_TEXT];
 };
 
-double seconds_now(void);
-
 /* The engine for a seed; 0: there is none, since no device or instruction path of the choice can be used. */
 int engine_of(const struct choice *choice, uint64_t seed, struct proof_engine *engine);
 
