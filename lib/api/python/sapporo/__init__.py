@@ -2,7 +2,7 @@
 
 with sapporo.Context() as context:
     context.set_particles(x, v=v, mass=mass)
-    force = context.force(x, v=v, index=np.arange(n), eps2=0.01)
+    force = context.force(x, v=v, index=np.arange(n), eps=0.1)
     force.acc, force.jerk, force.pot
 
 accelerations, potentials: forces of arrays by one call, by direct sums or a tree.
