@@ -23,9 +23,9 @@
     ROW(travel_device) ROW(travel_enter) ROW(travel_facts) ROW(travel_hold) ROW(travel_leave) ROW(travel_pack) \
     ROW(travel_packed) ROW(travel_read) ROW(travel_started) ROW(travel_state) ROW(travel_stream) ROW(travel_take) \
     ROW(travel_write) \
-    ROW(tree_part_import) ROW(tree_part_join) ROW(tree_part_pull) ROW(tree_part_regions) ROW(tree_part_select) \
-    ROW(tree_part_selected) ROW(tree_part_selects) ROW(tree_part_settings) ROW(tree_part_structure) \
-    ROW(tree_part_walk) ROW(tree_part_walked)
+    ROW(part_import) ROW(part_join) ROW(part_pull) ROW(part_regions) ROW(part_select) \
+    ROW(part_selected) ROW(part_selects) ROW(part_settings) ROW(part_structure) \
+    ROW(part_walk) ROW(part_walked)
 /* clang-format on */
 
 struct sap_internals {

@@ -28,7 +28,7 @@ static int check_selection(sapporo_tree *t)
     return sap_error(&t->object.notes, SAPPORO_ERR_UNSUPPORTED, "the engine selects no nodes");
 }
 
-int sap_tree_part_settings(sapporo_tree *tree, struct sap_tree_settings *settings)
+int sap_part_settings(sapporo_tree *tree, struct sap_tree_settings *settings)
 {
     struct sap_public_call call;
     sapporo_tree *const t = sap_call_look(&call, SAP_HANDLE_TREE, tree);
@@ -36,12 +36,9 @@ int sap_tree_part_settings(sapporo_tree *tree, struct sap_tree_settings *setting
     return sap_call_end(&call, t ? SAPPORO_OK : SAPPORO_ERR_CLOSED);
 }
 
-double sap_tree_part_pull(const double (*sample)[SAP_CUBE_SAMPLE], int m, double sum)
-{
-    return sap_pull_of(sample, m, sum);
-}
+double sap_part_pull(const double (*sample)[SAP_CUBE_SAMPLE], int m, double sum) { return sap_pull_of(sample, m, sum); }
 
-int sap_tree_part_join(sapporo_tree *tree, const struct sap_tree_whole *whole)
+int sap_part_join(sapporo_tree *tree, const struct sap_tree_whole *whole)
 {
     struct sap_public_call call;
     sapporo_tree *const t = sap_call_look(&call, SAP_HANDLE_TREE, tree);
@@ -49,7 +46,7 @@ int sap_tree_part_join(sapporo_tree *tree, const struct sap_tree_whole *whole)
     return sap_call_end(&call, t ? SAPPORO_OK : SAPPORO_ERR_CLOSED);
 }
 
-int sap_tree_part_structure(sapporo_tree *tree, struct sap_tree_structure *structure)
+int sap_part_structure(sapporo_tree *tree, struct sap_tree_structure *structure)
 {
     struct sap_public_call call;
     sapporo_tree *const t = sap_call_begin(&call, SAP_HANDLE_TREE, tree);
@@ -58,7 +55,7 @@ int sap_tree_part_structure(sapporo_tree *tree, struct sap_tree_structure *struc
     return sap_call_end(&call, status);
 }
 
-int sap_tree_part_import(sapporo_tree *tree, const struct sap_tree_halo *halo)
+int sap_part_import(sapporo_tree *tree, const struct sap_tree_halo *halo)
 {
     struct sap_public_call call;
     sapporo_tree *const t = sap_call_begin(&call, SAP_HANDLE_TREE, tree);
@@ -67,7 +64,7 @@ int sap_tree_part_import(sapporo_tree *tree, const struct sap_tree_halo *halo)
     return sap_call_end(&call, status);
 }
 
-int sap_tree_part_selects(sapporo_tree *tree)
+int sap_part_selects(sapporo_tree *tree)
 {
     struct sap_public_call call;
     sapporo_tree *const t = sap_call_look(&call, SAP_HANDLE_TREE, tree);
@@ -76,8 +73,8 @@ int sap_tree_part_selects(sapporo_tree *tree)
     return selects;
 }
 
-int sap_tree_part_regions(sapporo_tree *tree, int room, const struct sap_halo_targets *targets,
-                          struct sap_halo_region *region, int *n)
+int sap_part_regions(sapporo_tree *tree, int room, const struct sap_halo_targets *targets,
+                     struct sap_halo_region *region, int *n)
 {
     struct sap_public_call call;
     sapporo_tree *const t = sap_call_begin(&call, SAP_HANDLE_TREE, tree);
@@ -87,7 +84,7 @@ int sap_tree_part_regions(sapporo_tree *tree, int room, const struct sap_halo_ta
     return sap_call_end(&call, status);
 }
 
-int sap_tree_part_select(sapporo_tree *tree, const struct sap_halo_wish *wish, int (*count)[2])
+int sap_part_select(sapporo_tree *tree, const struct sap_halo_wish *wish, int (*count)[2])
 {
     struct sap_public_call call;
     sapporo_tree *const t = sap_call_begin(&call, SAP_HANDLE_TREE, tree);
@@ -96,7 +93,7 @@ int sap_tree_part_select(sapporo_tree *tree, const struct sap_halo_wish *wish, i
     return sap_call_end(&call, status);
 }
 
-int sap_tree_part_selected(sapporo_tree *tree, struct sap_halo_node *node, double (*x)[4])
+int sap_part_selected(sapporo_tree *tree, struct sap_halo_node *node, double (*x)[4])
 {
     struct sap_public_call call;
     sapporo_tree *const t = sap_call_begin(&call, SAP_HANDLE_TREE, tree);
@@ -114,7 +111,7 @@ static int walk(sapporo_tree *t, const struct sap_tree_pass *pass, double (*acc)
     return status;
 }
 
-int sap_tree_part_walk(sapporo_tree *tree, const struct sap_tree_pass *pass, double (*acc)[3], double *pot, int *work)
+int sap_part_walk(sapporo_tree *tree, const struct sap_tree_pass *pass, double (*acc)[3], double *pot, int *work)
 {
     struct sap_public_call call;
     sapporo_tree *const t = sap_call_begin(&call, SAP_HANDLE_TREE, tree);
@@ -123,7 +120,7 @@ int sap_tree_part_walk(sapporo_tree *tree, const struct sap_tree_pass *pass, dou
     return sap_call_end(&call, status);
 }
 
-int sap_tree_part_walked(sapporo_tree *tree, long long *particles, long long *cells)
+int sap_part_walked(sapporo_tree *tree, long long *particles, long long *cells)
 {
     struct sap_public_call call;
     sapporo_tree *const t = sap_call_look(&call, SAP_HANDLE_TREE, tree);

@@ -92,8 +92,8 @@ static int prepare(sapporo_mpi_tree *h, const sapporo_mpi_tree_options *given)
         return sap_mpi_tree_no_memory(h, 0);
     status = sapporo_tree_create(&h->options, 0, &h->tree);
     if (status) return sap_link_note(&h->link, status, sapporo_last_error(NULL));
-    h->selects = sapporo_internals()->tree_part_selects(h->tree);
-    return sapporo_internals()->tree_part_settings(h->tree, &h->settings);
+    h->selects = sapporo_internals()->part_selects(h->tree);
+    return sapporo_internals()->part_settings(h->tree, &h->settings);
 }
 
 /* Fails if the ranks have different options. */

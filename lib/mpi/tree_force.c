@@ -88,9 +88,9 @@ static int walk(sapporo_mpi_tree *h, int imported, int keeps, const struct sap_a
     const double start = sap_clock_seconds();
     to->n = active->route->arrived;
     if (to->n == 0) return SAPPORO_OK;
-    int status = sapporo_internals()->tree_part_walk(h->tree, &pass, keeps ? NULL : to->acc, keeps ? NULL : to->pot,
-                                                     keeps ? NULL : to->work);
-    if (!status) status = sapporo_internals()->tree_part_walked(h->tree, &particles, &cells);
+    int status = sapporo_internals()->part_walk(h->tree, &pass, keeps ? NULL : to->acc, keeps ? NULL : to->pot,
+                                                keeps ? NULL : to->work);
+    if (!status) status = sapporo_internals()->part_walked(h->tree, &particles, &cells);
     if (status) return sap_link_note(&h->link, status, sapporo_tree_last_error(h->tree));
     h->done.particle_particle += particles;
     h->done.particle_cell += cells;
@@ -104,7 +104,7 @@ static int import(sapporo_mpi_tree *h, struct sap_travel *t)
     struct sap_tree_halo halo;
     int status = sap_halo_join(&t->in, h->link.size, (const int(*)[2])t->got, h->options.threads, &t->memory, &halo);
     if (status) return sap_mpi_tree_no_memory(h, h->route.arrived);
-    if (halo.nodes > 0) status = sapporo_internals()->tree_part_import(h->tree, &halo);
+    if (halo.nodes > 0) status = sapporo_internals()->part_import(h->tree, &halo);
     return status ? sap_link_note(&h->link, status, sapporo_tree_last_error(h->tree)) : SAPPORO_OK;
 }
 

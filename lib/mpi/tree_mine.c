@@ -57,14 +57,14 @@ static int copy_nodes(sapporo_mpi_tree *h)
 {
     struct sap_halo_nodes *const t = &h->nodes;
     struct sap_tree_structure s = {.nodes = 0};
-    int status = sapporo_internals()->tree_part_structure(h->tree, &s);
+    int status = sapporo_internals()->part_structure(h->tree, &s);
     if (status) return sap_link_note(&h->link, status, sapporo_tree_last_error(h->tree));
     t->nodes = s.nodes, t->n = s.n, t->groups = s.groups;
     if (h->selects) return SAPPORO_OK;
     if (reserve_nodes(t, sap_travel_room(h))) return sap_mpi_tree_no_memory(h, h->route.arrived);
     s = (struct sap_tree_structure){
         .node = t->node, .cell = t->cell, .address = t->address, .group = t->group, .bound = t->bound};
-    status = sapporo_internals()->tree_part_structure(h->tree, &s);
+    status = sapporo_internals()->part_structure(h->tree, &s);
     if (status) return sap_link_note(&h->link, status, sapporo_tree_last_error(h->tree));
     if (t->nodes > 0) look_at_nodes(h, t);
     return SAPPORO_OK;
@@ -109,7 +109,7 @@ int sap_mpi_tree_build_mine(sapporo_mpi_tree *h, const sapporo_tree_particles *m
     forget_nodes(&h->nodes);
     int status = reserve_tree(h, mine->n);
     if (status) return status;
-    status = sapporo_internals()->tree_part_join(h->tree, sap_mpi_tree_is_alone(h) ? NULL : &h->whole);
+    status = sapporo_internals()->part_join(h->tree, sap_mpi_tree_is_alone(h) ? NULL : &h->whole);
     if (!status) status = sapporo_tree_set(h->tree, mine);
     if (!status) status = sapporo_tree_build(h->tree);
     return finish(h, status);
@@ -117,7 +117,7 @@ int sap_mpi_tree_build_mine(sapporo_mpi_tree *h, const sapporo_tree_particles *m
 
 int sap_mpi_tree_set_mine(sapporo_mpi_tree *h, const sapporo_tree_particles *mine)
 {
-    int status = sapporo_internals()->tree_part_join(h->tree, sap_mpi_tree_is_alone(h) ? NULL : &h->whole);
+    int status = sapporo_internals()->part_join(h->tree, sap_mpi_tree_is_alone(h) ? NULL : &h->whole);
     if (!status) status = sapporo_tree_set(h->tree, mine);
     return status ? sap_link_note(&h->link, status, sapporo_tree_last_error(h->tree)) : SAPPORO_OK;
 }
@@ -131,6 +131,5 @@ int sap_mpi_tree_refresh_mine(sapporo_mpi_tree *h)
 int sap_mpi_tree_remains(const sapporo_mpi_tree *h)
 {
     struct sap_tree_structure s = {.nodes = 0};
-    return sapporo_internals()->tree_part_structure(h->tree, &s) == SAPPORO_OK && s.nodes > 0 &&
-           s.n == h->route.arrived;
+    return sapporo_internals()->part_structure(h->tree, &s) == SAPPORO_OK && s.nodes > 0 && s.n == h->route.arrived;
 }

@@ -69,7 +69,7 @@ static int tell_regions(sapporo_mpi_tree *h, struct sap_travel *t, const struct 
     const int room = sap_travel_room(h);
     struct sap_halo_region *const own = regions_of(h, t, h->link.size);
     if (engine_selects(h))
-        return failed(h, sapporo_internals()->tree_part_regions(h->tree, room, targets, own, &h->nodes.regions));
+        return failed(h, sapporo_internals()->part_regions(h->tree, room, targets, own, &h->nodes.regions));
     const double accuracy = sap_group_accuracy((int)h->settings.ball, h->settings.accuracy);
     sap_halo_tell_regions(&h->nodes, accuracy, targets, own, room);
     return SAPPORO_OK;
@@ -83,13 +83,13 @@ static int select_by_engine(sapporo_mpi_tree *h, struct sap_travel *t, int level
     const struct sap_halo_wish wish = {.parts = ranks, .room = room, .level_most = level_most, .region = t->regions};
     long long nodes = 0, n = 0;
     for (int k = 0; k < room; k++) own[k].strictness = -1;
-    const int status = sapporo_internals()->tree_part_select(h->tree, &wish, t->sent);
+    const int status = sapporo_internals()->part_select(h->tree, &wish, t->sent);
     if (status) return failed(h, status);
     for (int r = 0; r < ranks; r++) nodes += t->sent[r][0], n += t->sent[r][1];
     if (nodes > INT_MAX || n > INT_MAX || sap_halo_reserve(&t->out, (int)nodes + 1, (int)n + 1))
         return sap_mpi_tree_no_memory(h, h->route.arrived);
     t->out.nodes = (int)nodes, t->out.n = (int)n;
-    return failed(h, sapporo_internals()->tree_part_selected(h->tree, t->out.node, t->out.x));
+    return failed(h, sapporo_internals()->part_selected(h->tree, t->out.node, t->out.x));
 }
 
 /* Selects the halos for all other ranks. */

@@ -193,7 +193,7 @@ static void take_report(sapporo_mpi_tree *h, const struct report *all, const str
     memcpy(h->whole.low, all->cell.low, sizeof h->whole.low);
     memcpy(h->whole.high, all->cell.high, sizeof h->whole.high);
     h->whole.weight = all->cell.weight;
-    h->whole.pull = needs_pull(h) ? sapporo_internals()->tree_part_pull(axis, s->members, all->cell.weight) : 1;
+    h->whole.pull = needs_pull(h) ? sapporo_internals()->part_pull(axis, s->members, all->cell.weight) : 1;
     h->done.total = (long long)all->n;
 }
 

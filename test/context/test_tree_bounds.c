@@ -70,7 +70,7 @@ static double pull_of(const bodies *b, double weight)
 static struct seen see(sapporo_tree *t, const bodies *b, const sapporo_tree_options *o, const double *a)
 {
     struct seen v = {.b = b, .o = o, .a = a};
-    assert_int_equal(sap_tree_part_structure(t, &v.s), SAPPORO_OK);
+    assert_int_equal(sap_part_structure(t, &v.s), SAPPORO_OK);
     v.s.node = zeroed((size_t)v.s.nodes, sizeof *v.s.node);
     v.s.cell = zeroed((size_t)v.s.nodes, sizeof *v.s.cell);
     v.s.address = zeroed((size_t)v.s.n, sizeof *v.s.address);
@@ -78,7 +78,7 @@ static struct seen see(sapporo_tree *t, const bodies *b, const sapporo_tree_opti
     v.s.bound = zeroed((size_t)v.s.groups, sizeof *v.s.bound);
     v.reach = zeroed((size_t)v.s.nodes, sizeof *v.reach);
     v.first = zeroed((size_t)v.s.groups + 1, sizeof *v.first);
-    assert_int_equal(sap_tree_part_structure(t, &v.s), SAPPORO_OK);
+    assert_int_equal(sap_part_structure(t, &v.s), SAPPORO_OK);
     for (int k = 0; k < v.s.n; k++) v.first[v.s.group[k] + 1] = k + 1;
     const struct sap_cell *const root = &v.s.cell[0];
     for (int c = 0; c < 3; c++) v.size = larger_of_long(v.size, root->high[c] - root->low[c]);
@@ -255,7 +255,7 @@ static double try_tree(const struct engine *e, const bodies *b, const sapporo_tr
     double *const pot = zeroed(N, sizeof *pot);
     double sum = 0;
     int *const work = zeroed(N, sizeof *work);
-    assert_int_equal(sap_tree_part_walk(t, &pass, acc, pot, work), SAPPORO_OK);
+    assert_int_equal(sap_part_walk(t, &pass, acc, pot, work), SAPPORO_OK);
     struct seen v = see(t, b, &o, a);
     for (int k = 0; k < v.s.nodes; k++) find_reach(&v, &v.s.cell[k], v.reach[k]);
     check_walks(&v, work, !e->isa);

@@ -132,11 +132,11 @@ static void groups_of_parts(void **state)
             o.kind = SAPPORO_TREE_OCTREE;
             o.group_size = GROUP;
             sapporo_tree *const t = tree_of(&some, &o);
-            assert_int_equal(sap_tree_part_join(t, &whole), SAPPORO_OK);
-            if (alone) assert_int_equal(sap_tree_part_join(t, NULL), SAPPORO_OK); /* a whole again */
+            assert_int_equal(sap_part_join(t, &whole), SAPPORO_OK);
+            if (alone) assert_int_equal(sap_part_join(t, NULL), SAPPORO_OK); /* a whole again */
             assert_int_equal(sapporo_tree_build(t), SAPPORO_OK);
             struct sap_tree_structure s = {0};
-            assert_int_equal(sap_tree_part_structure(t, &s), SAPPORO_OK);
+            assert_int_equal(sap_part_structure(t, &s), SAPPORO_OK);
             assert_true(s.n == n && s.groups == (first > 0) + (rest + GROUP - 1) / GROUP);
             tree_groups_of(t, group);
             for (int j = 0; j < n; j++) assert_int_equal(group[j], (j + behind) / GROUP);

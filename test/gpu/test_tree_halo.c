@@ -77,7 +77,7 @@ static void copy_nodes(struct planted *p, const struct tree_particles *m, int ro
 {
     struct sap_halo_nodes *const t = &p->nodes;
     struct sap_tree_structure s = {.nodes = 0};
-    assert_int_equal(sap_tree_part_structure(p->tree, &s), SAPPORO_OK);
+    assert_int_equal(sap_part_structure(p->tree, &s), SAPPORO_OK);
     *t = (struct sap_halo_nodes){.nodes = s.nodes, .n = s.n, .groups = s.groups};
     t->node = s.node = memory((size_t)s.nodes, sizeof *t->node);
     t->cell = s.cell = memory((size_t)s.nodes, sizeof *t->cell);
@@ -86,7 +86,7 @@ static void copy_nodes(struct planted *p, const struct tree_particles *m, int ro
     t->bound = s.bound = memory((size_t)s.groups, sizeof *t->bound);
     t->reach = memory((size_t)s.nodes, sizeof *t->reach);
     t->region = memory((size_t)room, sizeof *t->region);
-    assert_int_equal(sap_tree_part_structure(p->tree, &s), SAPPORO_OK);
+    assert_int_equal(sap_part_structure(p->tree, &s), SAPPORO_OK);
     const struct sap_tree_settings *const o = &p->settings;
     const struct sap_criterion how = sap_criterion_of((int)o->mac, o->order, o->accuracy, pull_of(m));
     for (int k = 0; k < t->nodes; k++) t->reach[k] = sap_accept_reach(&t->cell[k], &how);
@@ -149,11 +149,11 @@ static void same_selection(const struct planted *p, const struct tree_particles 
         wanted[part][0] = halo.nodes - nodes, wanted[part][1] = halo.n - n;
     }
     const struct sap_halo_wish wish = {.parts = PARTS, .room = room, .level_most = level_most, .region = regions};
-    assert_int_equal(sap_tree_part_select(p->tree, &wish, count), SAPPORO_OK);
+    assert_int_equal(sap_part_select(p->tree, &wish, count), SAPPORO_OK);
     assert_memory_equal(count, wanted, sizeof count);
     struct sap_halo_node *const node = memory((size_t)halo.nodes, sizeof *node);
     double(*const x)[4] = memory((size_t)halo.n, sizeof *x);
-    assert_int_equal(sap_tree_part_selected(p->tree, node, x), SAPPORO_OK);
+    assert_int_equal(sap_part_selected(p->tree, node, x), SAPPORO_OK);
     same_nodes(&halo, node, (const double(*)[4])x);
     void *const all[] = {regions, body, node, x, halo.node, halo.x, kept.who.at, kept.opened.at, kept.from.at};
     for (size_t k = 0; k < sizeof all / sizeof *all; k++) free(all[k]);
@@ -176,7 +176,7 @@ static void same_halo(const struct planted *p, const struct tree_particles *m, i
         for (int i = 0; i < m->n; i++) active[i] = step == 1 && m->x[i][0] > 0.1 && i % 3 == 0;
         sap_halo_tell_regions(&p->nodes, sap_group_accuracy((int)p->settings.ball, p->settings.accuracy), &targets,
                               wanted, room);
-        assert_int_equal(sap_tree_part_regions(p->tree, room, &targets, own, &regions), SAPPORO_OK);
+        assert_int_equal(sap_part_regions(p->tree, room, &targets, own, &regions), SAPPORO_OK);
         assert_int_equal(regions, p->nodes.regions);
         same_regions(wanted, own, room);
         same_selection(p, m, wanted, room, step ? 4 : 22);
@@ -194,7 +194,7 @@ static void select_for_none(sapporo_tree *t, int room)
     const struct sap_halo_wish wish = {.parts = PARTS, .room = room, .level_most = 22, .region = regions};
     int count[PARTS][2];
     for (int r = 0; r < PARTS * room; r++) regions[r].strictness = -1;
-    assert_int_equal(sap_tree_part_select(t, &wish, count), SAPPORO_OK);
+    assert_int_equal(sap_part_select(t, &wish, count), SAPPORO_OK);
     for (int part = 0; part < PARTS; part++) assert_true(count[part][0] == 0 && count[part][1] == 0);
     free(regions);
 }
@@ -206,8 +206,8 @@ static void check(const struct tree_particles *m, sapporo_tree_options how, int 
     how.backend = backend;
     const sapporo_tree_particles set = {.size = sizeof set, .n = m->n, .x = {m->x, 0}, .mass = {m->mass, 0}};
     assert_int_equal(sapporo_tree_create(&how, m->n, &p.tree), SAPPORO_OK);
-    assert_int_equal(sap_tree_part_settings(p.tree, &p.settings), SAPPORO_OK);
-    assert_true(sap_tree_part_selects(p.tree));
+    assert_int_equal(sap_part_settings(p.tree, &p.settings), SAPPORO_OK);
+    assert_true(sap_part_selects(p.tree));
     assert_int_equal(sapporo_tree_set(p.tree, &set), SAPPORO_OK);
     assert_int_equal(sapporo_tree_build(p.tree), SAPPORO_OK);
     select_for_none(p.tree, room);
@@ -280,16 +280,16 @@ static int select_beside(sapporo_tree *t, struct selected *s)
     struct sap_halo_region region[ROOM];
     const struct sap_halo_targets all = {.x = NULL};
     const struct sap_halo_wish wish = {.parts = 1, .room = ROOM, .level_most = 22, .region = region};
-    int regions, count[1][2], status = sap_tree_part_regions(t, ROOM, &all, region, &regions);
+    int regions, count[1][2], status = sap_part_regions(t, ROOM, &all, region, &regions);
     for (int r = 0; r < ROOM && !status; r++) region[r].low[0] += 0.5, region[r].high[0] += 0.5;
-    if (!status) status = sap_tree_part_select(t, &wish, count);
+    if (!status) status = sap_part_select(t, &wish, count);
     if (status) return status;
     struct sap_halo_node *const made = memory((size_t)count[0][0], sizeof *made);
     s->nodes = count[0][0], s->n = count[0][1];
     s->node = memory((size_t)s->nodes, sizeof *s->node);
     s->cell = memory((size_t)s->nodes, sizeof *s->cell);
     s->x = memory((size_t)s->n, sizeof *s->x);
-    status = sap_tree_part_selected(t, made, s->x);
+    status = sap_part_selected(t, made, s->x);
     for (int k = 0; k < s->nodes; k++) {
         s->cell[k] = made[k].cell;
         s->node[k] = (struct sap_tree_node){
@@ -307,11 +307,11 @@ static int walk_both(sapporo_tree *t, int which, int keeps, struct forces *f)
     struct sap_tree_pass pass = {.ni = SOME, .active = which ? active : NULL, .keeps = keeps};
     long long *const counts = f->counts[which], more[2] = {0, 0};
     for (int i = 0; i < SOME; i++) active[i] = i * 7 % N;
-    int status = sap_tree_part_walk(t, &pass, keeps ? NULL : acc, keeps ? NULL : pot, keeps ? NULL : work);
-    if (!status) status = sap_tree_part_walked(t, &more[0], &more[1]);
+    int status = sap_part_walk(t, &pass, keeps ? NULL : acc, keeps ? NULL : pot, keeps ? NULL : work);
+    if (!status) status = sap_part_walked(t, &more[0], &more[1]);
     pass.imported = 1, pass.keeps = 0, pass.adds = keeps;
-    if (!status) status = sap_tree_part_walk(t, &pass, f->acc[which], f->pot[which], f->work[which]);
-    if (!status) status = sap_tree_part_walked(t, &counts[0], &counts[1]);
+    if (!status) status = sap_part_walk(t, &pass, f->acc[which], f->pot[which], f->work[which]);
+    if (!status) status = sap_part_walked(t, &counts[0], &counts[1]);
     for (int i = 0; i < (which ? (int)SOME : (int)N) && !keeps && !status; i++) {
         for (int c = 0; c < 3; c++) f->acc[which][i][c] += acc[i][c];
         f->pot[which][i] += pot[i];
@@ -328,7 +328,7 @@ static int do_all(sapporo_tree *t, int keeps, struct forces *f)
     int status = select_beside(t, &s);
     const struct sap_tree_halo halo = {s.nodes, s.n, s.node, s.cell, (const double(*)[4])s.x};
     if (!status) assert_true(s.nodes > 4 && s.n > 0);
-    if (!status) status = sap_tree_part_import(t, &halo);
+    if (!status) status = sap_part_import(t, &halo);
     for (int which = 0; which < 2 && !status; which++) status = walk_both(t, which, keeps, f);
     drop_selected(&s);
     return status;
@@ -386,11 +386,11 @@ static void refusals(void **state)
     sapporo_tree *t = NULL;
     int count[1][2];
     assert_int_equal(sapporo_tree_create(&how, 4, &t), SAPPORO_OK);
-    assert_false(sap_tree_part_selects(t));
-    assert_int_equal(sap_tree_part_select(t, NULL, count), SAPPORO_ERR_UNSUPPORTED);
+    assert_false(sap_part_selects(t));
+    assert_int_equal(sap_part_select(t, NULL, count), SAPPORO_ERR_UNSUPPORTED);
     sapporo_tree_destroy(t);
-    assert_int_equal(sap_tree_part_select(t, NULL, count), SAPPORO_ERR_CLOSED);
-    assert_false(sap_tree_part_selects(t));
+    assert_int_equal(sap_part_select(t, NULL, count), SAPPORO_ERR_CLOSED);
+    assert_false(sap_part_selects(t));
 }
 
 int main(void)

@@ -232,7 +232,7 @@ static void records(void **state)
             for (int c = 0; c < 3; c++) column[k][3 * a + c] = rng_uniform(&random) - 0.5;
     }
     const struct sap_columns all = {
-        {column[0], column[1], column[2], column[3], column[4]}, mass, time, index, NULL, NULL};
+        {column[0], column[1], column[2], column[3], column[4]}, mass, time, index, NULL, NULL, NULL, NULL};
     for (int e = 0; e < CPU_ENGINES; e++) {
         if (!engine_usable(&engines[e])) continue;
         const struct sap_kernel *kernel =

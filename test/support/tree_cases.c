@@ -168,7 +168,7 @@ double *tree_errors(const struct tree_rows *rows, const struct tree_rows *exact,
 struct sap_tree_structure tree_structure_of(sapporo_tree *t)
 {
     struct sap_tree_structure s = {0};
-    assert_int_equal(sap_tree_part_structure(t, &s), SAPPORO_OK);
+    assert_int_equal(sap_part_structure(t, &s), SAPPORO_OK);
     const size_t n = (size_t)s.nodes + 1;
     s.first = zeroed(n, sizeof *s.first);
     s.count = zeroed(n, sizeof *s.count);
@@ -182,7 +182,7 @@ struct sap_tree_structure tree_structure_of(sapporo_tree *t)
     s.q = zeroed(n, sizeof *s.q);
     s.address = zeroed((size_t)s.n + 1, sizeof *s.address);
     s.group = zeroed((size_t)s.n + 1, sizeof *s.group);
-    assert_int_equal(sap_tree_part_structure(t, &s), SAPPORO_OK);
+    assert_int_equal(sap_part_structure(t, &s), SAPPORO_OK);
     return s;
 }
 

@@ -30,7 +30,9 @@ for isa in scalar sse2 avx2 avx512; do
     fi
 done
 client "libg5c.so, memory that is not zero" env MALLOC_PERTURB_=85 SAPPORO_BACKEND=cpu "$work/shared"
-client "libg5c.so, sp" env SAPPORO_BACKEND=cpu SAPPORO_PRECISION=sp "$work/shared"
+for precision in sp dp; do
+    client "libg5c.so, $precision" env SAPPORO_BACKEND=cpu SAPPORO_PRECISION=$precision "$work/shared"
+done
 for backend in opencl cuda; do
     if SAPPORO_BACKEND=$backend examples/sapporo info >/dev/null 2>&1; then
         client "libg5c.so, $backend" env SAPPORO_BACKEND=$backend "$work/shared"
