@@ -234,10 +234,14 @@ def capital(text):
 
 
 def write_entry(entry, links, used):
-    """Lines of an entry.  `used` has the anchors of the page; a name that is declared twice has one for the first."""
+    """Lines of an entry.  `used` has the anchors of the page; of a name that is declared again links lead to the first."""
     seen = list(dict.fromkeys(d.name for d in entry.declarations))
-    anchors = [name if name not in used else name + "-again" for name in seen]
-    used.update(seen)
+    anchors = []
+    for name in seen:
+        while name in used:
+            name += "-again"
+        anchors.append(name)
+        used.add(name)
     out = ["### " + ", ".join(f"`{name}`" for name in seen) + f" {{ #{anchors[0]} }}", ""]
     out += ["".join(f'<a id="{name}"></a>' for name in anchors[1:]), ""] if anchors[1:] else []
     body = [f"<p><em>With {entry.condition}.</em></p>"] if entry.condition else []

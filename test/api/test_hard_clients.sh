@@ -34,9 +34,9 @@ shared="lib/api/nbody6/device.c lib/api/nbody6/irregular.c lib/api/nbody6/potent
 {
     client "NBODY6++GPU" test/api/nbody6/hard.c lib/api/nbody6/api_nbody6pp.c $shared
     client "Aarseth's NBODY6" -DSAPPORO_NBODY6_AARSETH=1 test/api/nbody6/hard.c lib/api/nbody6/api_nbody6.c \
-        lib/api/nbody6/usual_nbody6.c $shared
+        lib/api/nbody6/regf_nbody6.c lib/api/nbody6/usual_nbody6.c $shared
     client "NBODY7" -DSAPPORO_NBODY6_AARSETH=1 test/api/nbody6/hard.c lib/api/nbody6/api_nbody6.c \
-        lib/api/nbody6/usual_nbody7.c $shared
+        lib/api/nbody6/regf_nbody6.c lib/api/nbody6/usual_nbody7.c $shared
     client "Sapporo2's sixth order" test/api/sixth/hard.c lib/api/sixth/api_sixth.c lib/api/sixth/sixth.c
     client "Yebisu" -DSAPPORO_YEBISU=1 test/api/sixth/hard.c lib/api/sixth/api_yebisu.c lib/api/sixth/sixth.c
 }
