@@ -59,7 +59,9 @@ static int plain_unit(const char *term, char plain[TERM_ROOM + 2], const char **
         at += length + (inverse ? 4 : 0);
     }
     const int shown = has_factor ? (int)digits : 0;
-    snprintf(plain, TERM_ROOM + 2, "%.*s%s%s%s%s", shown, term, shown ? " " : "", over, *under ? "/" : "", under);
+    const int written =
+        snprintf(plain, TERM_ROOM + 2, "%.*s%s%s%s%s", shown, term, shown ? " " : "", over, *under ? "/" : "", under);
+    if (written >= TERM_ROOM + 2) return -1; /* no unit of ours is as long */
     *word = plain + shown + (shown ? 1 : 0);
     return 0;
 }
