@@ -111,12 +111,12 @@ def test_a_stepper_elsewhere_refuses_device_memory():
     x, v, mass = plummer(50)
     with sapporo.Stepper(50, 1 / 64, eps=0.1, backend="cpu") as stepper:
         with pytest.raises(sapporo.UnsupportedError, match="memory"):
-            stepper.set(Claims(x), Claims(mass), Claims(v))
+            stepper.set(Claims(x), Claims(v), Claims(mass))
         with pytest.raises(TypeError, match="x, mass in device memory, v in host memory"):
-            stepper.set(Claims(x), Claims(mass), v)
+            stepper.set(Claims(x), v, Claims(mass))
         with pytest.raises(ValueError, match="v is in device memory"):
-            stepper.set(Claims(x), Claims(mass), Claims(v[:9]))
-        stepper.set(x, mass, v)
+            stepper.set(Claims(x), Claims(v[:9]), Claims(mass))
+        stepper.set(x, v, mass)
         right = stepper.get()
         out = {"x": np.zeros((50, 3)), "pot": np.zeros(50), "label": np.zeros(50, np.int64)}
         found = stepper.get(out=out)
@@ -260,7 +260,7 @@ def test_a_stepper_takes_and_gives_arrays_in_device_memory(library, method, requ
     x, v, mass = plummer(3000)
     options = {"method": method, "scheme": "block", "eps": 0.01, "rebuild": 4, "backend": "cuda", "devices": [0]}
     with sapporo.Stepper(3000, 1 / 64, **options) as here, sapporo.Stepper(3000, 1 / 64, **options) as there:
-        here.set(x, mass, v)
+        here.set(x, v, mass)
         there.set(to_device(x), to_device(mass), to_device(v))
         assert here.advance(1 / 32) == there.advance(1 / 32)
         right = here.get()

@@ -71,7 +71,7 @@ def test_stepper_in_units_of_the_caller(method):
     results = []
     for constant, dt, velocity in ((1.0, 1 / 32, v), (G, 1 / 32 / speed, v * speed)):
         with sapporo.Stepper(50, dt, method=method, precision="dp", eps=0.1, G=constant) as s:
-            s.set(x, mass, velocity)
+            s.set(x, velocity, mass)
             start = s.energy()
             for _ in range(8):
                 s.advance(np.inf, 1)
@@ -87,7 +87,7 @@ def test_stepper_in_units_of_the_caller(method):
 
 def test_a_field_has_g_in_its_strength():
     with sapporo.Stepper(1, 0.01, method="direct", fields=[sapporo.Field("plummer", 2.0, a=0.5)], G=G) as s:
-        s.set([[1.0, 0, 0]], 3.0, [[0, 0.8, 0]])
+        s.set([[1.0, 0, 0]], [[0, 0.8, 0]], 3.0)
         assert s.energy().field == pytest.approx(-6 / np.sqrt(1.25))
         assert s.get().acc[0, 0] == pytest.approx(-2 / 1.25**1.5)
 
@@ -109,7 +109,7 @@ def test_one_is_the_default(name):
 def test_a_saved_run_keeps_its_constant(tmp_path):
     x, v, mass = plummer(20)
     with sapporo.Stepper(20, 1 / 32, G=G) as s, sapporo.Stepper(20, 1 / 32, G=G) as again:
-        s.set(x, mass, v)
+        s.set(x, v, mass)
         s.advance(1 / 16)
         s.save(tmp_path / "run")
         again.restore(tmp_path / "run")

@@ -195,7 +195,7 @@ def test_objects_say_what_they_are():
         assert repr(tree) == f"<sapporo.Tree: {tree.kind}, n 20>" and " dp " in tree.kind
     with sapporo.Stepper(20, 0.25, precision="dp") as stepper:
         assert repr(stepper) == f"<sapporo.Stepper: {stepper.kind}, n 0, time nan>"
-        stepper.set(x, mass, v)
+        stepper.set(x, v, mass)
         assert repr(stepper) == f"<sapporo.Stepper: {stepper.kind}, n 20, time 0>" and " dp " in stepper.kind
         assert "x: (20, 3)" in repr(stepper.get()) and "label: (20,)" in repr(stepper.get())
     assert repr(stepper) == "<sapporo.Stepper: closed>"

@@ -86,7 +86,7 @@ def test_forces_of_nothing(context):
 
 def test_labels_beyond_64_bits():
     with sapporo.Stepper(2, 0.25, eps=0.1) as s:
-        args = np.eye(3)[:2], 1.0, np.zeros((2, 3))
+        args = np.eye(3)[:2], np.zeros((2, 3)), 1.0
         for label in (np.array([2**64 - 1, 0], np.uint64), np.array([0, 2**63], np.uint64)):
             with pytest.raises(ValueError, match="label has numbers outside the range of 64 bits"):
                 s.set(*args, label=label)
@@ -101,7 +101,7 @@ def test_labels_beyond_64_bits():
 
 def test_texts_with_nul(tmp_path):
     with sapporo.Stepper(2, 0.25, eps=0.1) as s:
-        s.set(np.eye(3)[:2], 1.0, np.zeros((2, 3)))
+        s.set(np.eye(3)[:2], np.zeros((2, 3)), 1.0)
         for call in (s.save, s.restore):
             with pytest.raises(ValueError, match="NUL"):
                 call(f"{tmp_path}/run\0.old")
@@ -113,7 +113,7 @@ def test_texts_with_nul(tmp_path):
 @pytest.mark.parametrize("scheme", ["shared", "block"])
 def test_times_at_which_no_step_ends(scheme):
     with sapporo.Stepper(2, 0.3, eps=0.1, scheme=scheme) as s:
-        s.set(np.eye(3)[:2], 1.0, np.zeros((2, 3)), time=0.1)
+        s.set(np.eye(3)[:2], np.zeros((2, 3)), 1.0, time=0.1)
         with pytest.raises(sapporo.ArgumentError, match="exact=False"):
             s.advance(1.1)
         assert s.time == 0.1
@@ -140,7 +140,7 @@ def test_landing_at_any_time(scheme, tmp_path):
     land = {**options, "landing": True}
     with sapporo.Stepper(2, 0.3, **land) as s, sapporo.Stepper(2, 0.3, **land) as other:
         stops = sapporo.Stepper(2, 0.3, **options)
-        s.set(np.eye(3)[:2], 1.0, np.zeros((2, 3)), time=0.1)
+        s.set(np.eye(3)[:2], np.zeros((2, 3)), 1.0, time=0.1)
         assert s.advance(1.1) == 1.1 == s.time
         assert np.array_equal(s.get("own").own_time, [1.1, 1.1])
         with pytest.raises(sapporo.ArgumentError, match="before the present time"):
@@ -157,10 +157,31 @@ def test_landing_at_any_time(scheme, tmp_path):
 
 def test_times_after_a_restored_run(tmp_path):
     with sapporo.Stepper(2, 0.25, eps=0.1) as s, sapporo.Stepper(2, 0.25, eps=0.1) as other:
-        s.set(np.eye(3)[:2], 1.0, np.zeros((2, 3)))
+        s.set(np.eye(3)[:2], np.zeros((2, 3)), 1.0)
         s.advance(0.5)
         s.save(tmp_path / "run")
         other.restore(tmp_path / "run")
         with pytest.raises(sapporo.ArgumentError, match="end at"):
             other.advance(0.6)
         assert other.advance(1.0) == 1.0
+
+
+def test_words_of_earlier_states():
+    x, mass, v = np.eye(3), np.ones(3), np.zeros((3, 3))
+    with (
+        sapporo.Context() as context,
+        sapporo.Tree(3, eps2=0.04, order=2) as tree,
+        sapporo.Stepper(3, 0.5, eps2=0.04) as s,
+    ):
+        context.set_particles(x, mass=mass, eps2=np.zeros(3))
+        acc = context.force(x, index=np.arange(3), eps=0.2).acc
+        assert np.allclose(context.force(x=x, index=np.arange(3), eps2=0.04).acc, acc, rtol=1e-14)
+        tree.set(x, mass)
+        tree.build()
+        assert np.allclose(tree.force().acc, acc, rtol=1e-5)
+        s.set(x, v, mass)
+        assert np.allclose(s.get().acc, acc, rtol=1e-5)
+        with pytest.raises(TypeError, match="eps2 beside eps"):
+            context.force(x, eps=0.2, eps2=0.04)
+        with pytest.raises(sapporo.ArgumentError, match="squared, is -1"):
+            context.force(x, eps2=-1)

@@ -17,7 +17,7 @@ def stepper(n=200, **options):
 def test_shared_steps_are_those_of_a_loop_over_forces():
     x, v, mass = sphere()
     with stepper(rebuild=1) as s, sapporo.Tree(200, eps=0.1, backend="cpu") as tree:
-        s.set(x, mass, v, time=1)
+        s.set(x, v, mass, time=1)
         tree.set(x, mass)
         tree.build()
         acc = tree.force().acc
@@ -38,7 +38,7 @@ def test_a_run_in_parts(tmp_path):
     x, v, mass = sphere()
     runs = [stepper(scheme="block", criterion="change", eta=0.05, levels=6) for _ in range(3)]
     for s in runs[:2]:
-        s.set(x, mass, v, label=np.arange(200) + 7)
+        s.set(x, v, mass, label=np.arange(200) + 7)
     start = runs[0].energy()
     runs[0].advance(0.25)
     runs[1].advance(np.inf, 5)
@@ -59,7 +59,7 @@ def test_a_run_in_parts(tmp_path):
 def test_a_particle_in_a_field():
     field = sapporo.Field("plummer", 1.0, a=0.5)
     with stepper(1, method="direct", fields=[field]) as s:
-        s.set([[1.0, 0, 0]], 1.0, [[0, 0.8, 0]])
+        s.set([[1.0, 0, 0]], [[0, 0.8, 0]], 1.0)
         start = s.energy()
         s.advance(4)
         end = s.energy()
@@ -83,7 +83,7 @@ def test_errors(tmp_path):
         s.restore(tmp_path / "none")
     v[3, 1] = np.nan
     with pytest.raises(sapporo.NotFiniteError, match="velocity of particle 3"):
-        s.set(x, mass, v)
+        s.set(x, v, mass)
     with pytest.raises(ValueError, match="when"):
         s.get("then")
     with pytest.raises(ValueError, match="without end"):

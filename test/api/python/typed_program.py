@@ -51,5 +51,5 @@ try:  # a word that is not there
 except TypeError as error:
     print(error)
 with sapporo.Stepper(2, 0.125, backend="cpu") as stepper:
-    stepper.set(np.eye(3)[:2], 0.5, np.zeros((2, 3)))
+    stepper.set(np.eye(3)[:2], np.zeros((2, 3)), 0.5)
     print(stepper.advance(0.5), stepper.get().x.sum(), stepper.energy().kinetic, stepper.backend.upper())

@@ -7,7 +7,9 @@ and if the step from one particle to the next is not 0.  Any other array is copi
 
 from __future__ import annotations
 
-from typing import Any, Union
+import functools
+from collections.abc import Callable
+from typing import Any, TypeVar, Union, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -19,6 +21,7 @@ Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int32]
 ArrayLike = npt.ArrayLike
 ScalarOrArray = Union[float, npt.ArrayLike]
+F = TypeVar("F", bound=Callable[..., Any])
 
 
 def _shown(array: Any) -> str:
@@ -74,8 +77,39 @@ def scalars(value: Any, name: str, n: int, kind: Any = np.float64) -> Any:
     return array
 
 
+class Squared:
+    """Squares of lengths, which programs for earlier states give in place of the lengths."""
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
+
+
+def takes_old_words(**new_of: str) -> Callable[[F], F]:
+    """A function that still takes keywords of earlier states: their new words.  Those that end with 2 are squares."""
+
+    def decorate(function: F) -> F:
+        @functools.wraps(function)
+        def call(*args: Any, **words: Any) -> Any:
+            for old in new_of.keys() & words.keys():
+                new = new_of[old]
+                if new in words:
+                    raise TypeError(f"{function.__name__}() got {old} beside {new}")
+                value = words.pop(old)
+                words[new] = value if value is None or "2" not in old else Squared(value)
+            return function(*args, **words)
+
+        return cast("F", call)
+
+    return decorate
+
+
 def squares(value: Any, name: str) -> Floats:
     """Squares of lengths that must not be negative: of one number (shape ()) or of an array."""
+    if isinstance(value, Squared):
+        given: Floats = _converted(value.value, f"{name}, squared,", np.float64)
+        if (given < 0).any():
+            raise ArgumentError(f"{name}, squared, is {given.min():g}; it must be at least 0")
+        return given
     array: Floats = _converted(value, name, np.float64)
     if (array < 0).any():
         raise ArgumentError(f"{name} is {array.min():g}; a length must be at least 0")

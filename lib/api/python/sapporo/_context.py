@@ -22,6 +22,7 @@ from ._arrays import (
     set_column,
     shown,
     squares,
+    takes_old_words,
     vectors,
 )
 from ._batch import Batch, BatchForce, SmallForce, begin_batch, compute_batch
@@ -242,6 +243,7 @@ class Context(Owner):
         self._check(lib.sapporo_set_time(self._handle, time))
         self._time = float(time)
 
+    @takes_old_words(eps2="eps")
     def set_particles(
         self,
         x: ArrayLike,
@@ -362,6 +364,7 @@ class Context(Owner):
 
     # ---- forces
 
+    @takes_old_words(x="targets", eps2="eps", eps2_i="eps_i")
     def begin(
         self,
         targets: ArrayLike,
@@ -423,6 +426,7 @@ class Context(Owner):
         warn_if_empty(nj is None and self._nj == 0 and ni > 0, "the context")
         return begun
 
+    @takes_old_words(x="targets", eps2="eps", eps2_i="eps_i")
     def force(
         self,
         targets: ArrayLike,
@@ -500,6 +504,7 @@ class Context(Owner):
         ) as job:
             return job.result(nearest=nearest, lists=lists, out=out)
 
+    @takes_old_words(eps2="eps")
     def neighbour_force(
         self,
         active: ArrayLike,

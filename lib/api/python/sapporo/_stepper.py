@@ -10,7 +10,7 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from ._arrays import ArrayLike, Floats, pointer, result_array, scalars, set_column, shown, vectors
+from ._arrays import ArrayLike, Floats, pointer, result_array, scalars, set_column, shown, takes_old_words, vectors
 from ._context import Memory
 from ._device import DeviceArray, all_in_device, complete, require
 from ._errors import ArgumentError
@@ -72,7 +72,7 @@ class Orbits:
 
     Example:
         >>> with sapporo.Stepper(1, 0.5) as stepper:
-        ...     stepper.set([[0.0, 0, 0]], 1.0, [[1.0, 0, 0]])
+        ...     stepper.set([[0.0, 0, 0]], [[1.0, 0, 0]], 1.0)
         ...     _ = stepper.advance(1.0)
         ...     now = stepper.get()
         >>> now.x.tolist()
@@ -103,7 +103,7 @@ class Totals:
 
     Example:
         >>> with sapporo.Stepper(1, 0.5) as stepper:
-        ...     stepper.set([[0.0, 0, 0]], 2.0, [[1.0, 0, 0]])
+        ...     stepper.set([[0.0, 0, 0]], [[1.0, 0, 0]], 2.0)
         ...     stepper.energy().energy
         1.0
     """
@@ -147,7 +147,7 @@ class StepperStatistics:
 
     Example:
         >>> with sapporo.Stepper(1, 0.5) as stepper:
-        ...     stepper.set([[0.0, 0, 0]], 2.0, [[1.0, 0, 0]])
+        ...     stepper.set([[0.0, 0, 0]], [[1.0, 0, 0]], 2.0)
         ...     _ = stepper.advance(1.0)
         ...     stepper.statistics().steps
         2
@@ -224,7 +224,7 @@ class Stepper(Owner):
     Example:
         >>> sun = sapporo.Field("point", 39.47692641)
         >>> with sapporo.Stepper(1, 2**-10, method="direct", fields=[sun]) as stepper:
-        ...     stepper.set([[1.0, 0, 0]], 0.0, [[0, 6.2831853, 0]])
+        ...     stepper.set([[1.0, 0, 0]], [[0, 6.2831853, 0]], 0.0)
         ...     year = stepper.advance(1.0)
         ...     float(stepper.get().x[0, 0].round(3))
         1.0
@@ -239,6 +239,7 @@ class Stepper(Owner):
         lib.sapporo_stepper_get_backend,
     )
 
+    @takes_old_words(eps2="eps", order="multipoles")
     def __init__(
         self,
         n: int,
@@ -321,7 +322,7 @@ class Stepper(Owner):
         """The time of the last complete step; NaN without particles."""
         return float(lib.sapporo_stepper_get_time(self._handle))
 
-    def set(self, x: Any, mass: Any, v: Any, *, label: ArrayLike | None = None, time: float = 0.0) -> None:
+    def set(self, x: Any, v: Any, mass: Any, *, label: ArrayLike | None = None, time: float = 0.0) -> None:
         """Takes all particles, by copy, and computes the first forces.
 
         Args:

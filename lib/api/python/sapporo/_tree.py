@@ -8,7 +8,18 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from ._arrays import ArrayLike, ScalarOrArray, indices, pointer, result_array, scalars, set_column, squares, vectors
+from ._arrays import (
+    ArrayLike,
+    ScalarOrArray,
+    indices,
+    pointer,
+    result_array,
+    scalars,
+    set_column,
+    squares,
+    takes_old_words,
+    vectors,
+)
 from ._context import SOFTENINGS, Memory, Softening
 from ._device import DeviceArray, all_in_device, complete, require
 from ._errors import ArgumentError
@@ -172,6 +183,7 @@ class Tree(Owner):
         lib.sapporo_tree_get_backend,
     )
 
+    @takes_old_words(eps2="eps", order="multipoles")
     def __init__(
         self,
         n: int,
@@ -234,6 +246,7 @@ class Tree(Owner):
 
     # ---- particles
 
+    @takes_old_words(a="acc_size", h="eps")
     def set(self, x: Any, mass: Any = None, *, acc_size: Any = None, eps: Any = None) -> None:
         """Takes all particles, by copy.  The tree stays as it is until the next build or refresh.
 
@@ -318,6 +331,7 @@ class Tree(Owner):
 
     # ---- forces and neighbours
 
+    @takes_old_words(x="targets", h="eps")
     def force(
         self,
         active: Any = None,
