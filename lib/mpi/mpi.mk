@@ -41,7 +41,7 @@ $(call objects,$(MPI_SOURCES) $(MPI_APPS)): $(B)/%.o: %.c
 	$(Q)$(mpicc) $(call flags,$<) -MMD -MP -c -o $@ $<
 
 # Parts of libsapporo that it does not export are compiled into both libraries.
-OBJECTS_sapporo_mpi := $(call objects,$(MPI_SOURCES) lib/engine/accum.c lib/engine/cube.c lib/variables.c \
+OBJECTS_sapporo_mpi := $(call objects,$(MPI_SOURCES) lib/engine/accum.c lib/engine/cube.c \
                        lib/base/clock.c lib/base/environment.c lib/base/static_program.c lib/base/saving.c)
 LINKER_sapporo_mpi   = $(mpicc)
 

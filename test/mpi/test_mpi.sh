@@ -52,7 +52,7 @@ compile() {
 }
 
 # Parts of libsapporo that libsapporo_mpi has, too.
-shared='lib/engine/accum.c lib/engine/cube.c lib/variables.c lib/base/clock.c lib/base/environment.c
+shared='lib/engine/accum.c lib/engine/cube.c lib/base/clock.c lib/base/environment.c
     lib/base/static_program.c lib/base/saving.c'
 
 # Systems with near pairs, and the judge of their forces.

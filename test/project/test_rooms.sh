@@ -92,9 +92,10 @@ awk "$room"'{ from = room($1); to = room($2); if (from != to) print from, to, $1
 
 build=${BUILD:-$(cat build/current 2>/dev/null)}
 : >"$work/calls"
+# lib/mpi/variables.c is lib/variables.c once more, for libsapporo_mpi
 objects=
 command -v nm >/dev/null 2>&1 && [ -d "$build/lib" ] &&
-    objects=$(sed -n 's/\.c$/.o/p' "$work/files" | while read -r f; do [ -f "$build/$f" ] && echo "$build/$f"; done)
+    objects=$(sed -n '/^lib\/mpi\/variables\.c$/d; s/\.c$/.o/p' "$work/files" | while read -r f; do [ -f "$build/$f" ] && echo "$build/$f"; done)
 if [ -n "$objects" ]; then
     # shellcheck disable=SC2086 # a list of files
     nm -A -g -P $objects 2>/dev/null | awk -v build="$build/" -v given="^($given)\$" -v within="$work/within" "$room"'
