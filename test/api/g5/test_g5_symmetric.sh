@@ -4,38 +4,16 @@
 
 case ${SANITIZE:-} in ?*) echo "libraries of a sanitizer build are not for clients"; exit 77 ;; esac
 [ -f lib/libpg5_symmetric.so ] || { echo "lib/libpg5_symmetric.so is missing"; exit 77; }
-. test/support/tap.sh
-work=$(mktemp -d) || exit 2
-trap 'rm -rf "$work"' EXIT
-forget_settings
-export SAPPORO_VERBOSE=0 LD_LIBRARY_PATH=lib
-
-# client TITLE COMMAND...: runs a client that prints TAP
-client() {
-    title=$1
-    shift
-    timeout 60 "$@" >"$work/log" 2>&1
-    verdict $? "$title"
-}
+. test/support/clients.sh
 
 c="${CC:-cc} -std=c11 -Wall -Wextra -Werror -Iinclude test/api/g5/symmetric.c"
 # shellcheck disable=SC2086 # lists of words
 if $c -Llib -lpg5_symmetric -lm -o "$work/shared" >"$work/log" 2>&1 &&
     $c lib/libpg5_symmetric.a -lm -lpthread -ldl -lrt -o "$work/static" >"$work/log" 2>&1; then
     client "the static library" env SAPPORO_BACKEND=cpu "$work/static"
-    for isa in scalar sse2 avx2 avx512; do
-        if SAPPORO_CPU_ISA=$isa SAPPORO_BACKEND=cpu examples/sapporo info 2>&1 | grep -q "cpu $isa"; then
-            client "C, $isa" env SAPPORO_BACKEND=cpu SAPPORO_CPU_ISA=$isa "$work/shared"
-        fi
-    done
+    on_paths "C" "$work/shared"
     client "C, dp" env SAPPORO_BACKEND=cpu SAPPORO_PRECISION=dp "$work/shared" 4e-15
-    for backend in opencl cuda; do
-        if SAPPORO_BACKEND=$backend examples/sapporo info >/dev/null 2>&1; then
-            client "C, $backend" env SAPPORO_BACKEND=$backend "$work/shared"
-        else
-            skipped "C, $backend" "there is no device"
-        fi
-    done
+    on_devices "C" "$work/shared"
 else
     verdict 1 "the client in C compiles"
 fi

@@ -4,19 +4,7 @@
 
 case ${SANITIZE:-} in ?*) echo "libraries of a sanitizer build are not for clients"; exit 77 ;; esac
 [ -f lib/libcunbody1.so ] || { echo "lib/libcunbody1.so is missing"; exit 77; }
-. test/support/tap.sh
-work=$(mktemp -d) || exit 2
-trap 'rm -rf "$work"' EXIT
-forget_settings
-export SAPPORO_VERBOSE=0 LD_LIBRARY_PATH=lib
-
-# client TITLE COMMAND...: runs a client that prints TAP
-client() {
-    title=$1
-    shift
-    timeout 60 "$@" >"$work/log" 2>&1
-    verdict $? "$title"
-}
+. test/support/clients.sh
 
 for name in cunbody1 harp3; do
     c="${CC:-cc} -std=c11 -Wall -Wextra -Werror -Iinclude test/api/onecall/client.c"
@@ -26,19 +14,9 @@ for name in cunbody1 harp3; do
         $c lib/lib$name.a lib/libsapporo.a -lm -lpthread -ldl -lrt -o "$work/static" >"$work/log" 2>&1
     verdict $? "the client of lib$name compiles"
     client "lib$name.a" env SAPPORO_BACKEND=cpu "$work/static"
-    for isa in scalar sse2 avx2 avx512; do
-        if SAPPORO_CPU_ISA=$isa SAPPORO_BACKEND=cpu examples/sapporo info 2>&1 | grep -q "cpu $isa"; then
-            client "lib$name.so, $isa" env SAPPORO_BACKEND=cpu SAPPORO_CPU_ISA=$isa "$work/shared"
-        fi
-    done
+    on_paths "lib$name.so" "$work/shared"
     client "lib$name.so, dp" env SAPPORO_BACKEND=cpu SAPPORO_PRECISION=dp "$work/shared" 4e-15
-    for backend in opencl cuda; do
-        if SAPPORO_BACKEND=$backend examples/sapporo info >/dev/null 2>&1; then
-            client "lib$name.so, $backend" env SAPPORO_BACKEND=$backend "$work/shared"
-        else
-            skipped "lib$name.so, $backend" "there is no device"
-        fi
-    done
+    on_devices "lib$name.so" "$work/shared"
     SAPPORO_PRECISION=guess SAPPORO_VERBOSE=1 timeout 60 "$work/shared" >"$work/log" 2>&1
     grep -q SAPPORO_PRECISION "$work/log" && ! grep -q '^ok - softened' "$work/log"
     verdict $? "lib$name.so: a setting that is not valid is told, and forces are NaN"
