@@ -5,12 +5,16 @@
  * where the engine computes: in the memory of a GPU, nothing but small counts is copied to the host in a step.  The
  * order of calls is create, set, then any number of advance, get, energy, save.
  *
- * Schemes, both of second order (docs/stepper.md has the formulas and their sources):
+ * Schemes (docs/stepper.md has the formulas and their sources):
  *  - SAPPORO_STEPS_SHARED: leap-frog (kick, drift, kick) with one constant step dt for all particles.
  *  - SAPPORO_STEPS_BLOCK: each particle has a step dt / 2^level, level 0 to levels - 1, which a criterion chooses.  At
  *    each block the particles that end their steps are active: all particles are predicted to that time, and the
  *    active ones get forces and are corrected.  If all particles are on one level, results are those of shared steps of
  *    that length, to the bit.
+ *  - SAPPORO_STEPS_HERMITE4, 6, 8: Hermite schemes of these orders over direct sums (predict, evaluate, correct), with
+ *    block steps as above; levels = 1 makes them shared.  Forces are those of a context of the same order, so orbits
+ *    have the bits of a program that does the same by calls, if dt is a power of two.
+ * The first two are leap-frogs, of second order.
  *
  * The arithmetic of the stepper has the same bits on every engine; forces have those of the engine's kind.  Any
  * division of a run into calls of advance, save and restore gives the same bytes on one kind of engine, if it lands at
@@ -49,24 +53,33 @@ typedef struct sapporo_stepper sapporo_stepper; /* handle of a stepper */
 
 /* Where forces come from. */
 typedef enum sapporo_step_method {
-    SAPPORO_STEP_METHOD_DEFAULT = 0, /* tree */
+    SAPPORO_STEP_METHOD_DEFAULT = 0, /* tree; of Hermite schemes direct sums */
     SAPPORO_STEP_TREE = 1,
-    SAPPORO_STEP_DIRECT = 2 /* direct sums of order 2.  On several devices, or without double precision there, the
-                               particles are in host memory */
+    SAPPORO_STEP_DIRECT = 2 /* direct sums of the order of the scheme.  On several devices, or without double precision
+                               there, the particles are in host memory */
 } sapporo_step_method;
 
 /* Which particles share a step. */
 typedef enum sapporo_step_scheme {
     SAPPORO_STEPS_DEFAULT = 0, /* shared */
     SAPPORO_STEPS_SHARED = 1,
-    SAPPORO_STEPS_BLOCK = 2
+    SAPPORO_STEPS_BLOCK = 2,
+    SAPPORO_STEPS_HERMITE4 = 3,
+    SAPPORO_STEPS_HERMITE6 = 4,
+    SAPPORO_STEPS_HERMITE8 = 5
 } sapporo_step_scheme;
 
-/* How block steps are chosen; a is the acceleration, eps the softening length, and eta the accuracy. */
+/*
+ * How block steps are chosen; a is the acceleration, eps the softening length, and eta the accuracy.  The first two are
+ * of leap-frogs, the others of Hermite schemes.
+ */
 typedef enum sapporo_step_criterion {
-    SAPPORO_STEP_CRITERION_DEFAULT = 0, /* acceleration */
+    SAPPORO_STEP_CRITERION_DEFAULT = 0, /* acceleration; Aarseth's, but in orders 6 and 8 the mean unless forces are dp */
     SAPPORO_STEP_BY_ACCELERATION = 1,   /* step^2 <= 2 eta eps / |a|; needs eps > 0 */
-    SAPPORO_STEP_BY_CHANGE = 2          /* step <= eta |a| / |da/dt|, da/dt from the last step */
+    SAPPORO_STEP_BY_CHANGE = 2,         /* step <= eta |a| / |da/dt|, da/dt from the last step */
+    SAPPORO_STEP_BY_AARSETH = 3, /* order 4: step^2 <= eta (|a| |snap| + |jerk|^2) / (|jerk| |crackle| + |snap|^2)
+                                    (Aarseth 1985); orders 6 and 8: its generalisation of Nitadori & Makino 2008 */
+    SAPPORO_STEP_BY_MEAN = 4     /* orders 6 and 8: eta times the mean of the times in which derivatives change */
 } sapporo_step_criterion;
 
 /*
@@ -103,8 +116,9 @@ typedef struct sapporo_stepper_options {
     sapporo_step_scheme scheme;
     sapporo_step_criterion criterion; /* of block steps */
     double dt;                        /* > 0: the shared step, or the longest block step */
-    double eta;                       /* > 0; 0: 0.025 */
-    int levels;  /* of block steps, 1 to SAPPORO_STEP_LEVELS_MOST; the shortest step is dt / 2^(levels - 1); 0: 16 */
+    double eta;                       /* > 0; 0: 0.025; of Hermite schemes 0.01, 0.4, 0.6 in orders 4, 6, 8 */
+    int levels;  /* of block steps, 1 to SAPPORO_STEP_LEVELS_MOST; the shortest step is dt / 2^(levels - 1); 0: 16, of
+                    Hermite schemes the most */
     int rebuild; /* steps between builds of the tree, with refreshes in between.  0 (default): the library decides by
                     counting interactions; runs repeat to the bit.  SAPPORO_REBUILD_TIMED: it decides by measured time
                     (Miki & Umemura 2017, section 2.6), and chooses group_extent of the tree by measured time, too,
@@ -114,6 +128,8 @@ typedef struct sapporo_stepper_options {
     const sapporo_field *fields; /* [nfields]; copied */
     int landing; /* 1: sapporo_stepper_advance ends at the very time that it is asked for, by a shorter last step; 0: at
                     the last step that ends before */
+    double eta_start; /* > 0: first steps of Hermite schemes are eta_start |a| / |jerk|; 0: 0.0025, in orders 6 and 8
+                         0.01 */
 } sapporo_stepper_options;
 
 /*
@@ -192,7 +208,7 @@ typedef struct sapporo_stepper_output {
     double time; /* of SAPPORO_STEP_AT_TIME */
     double (*x)[3], (*v)[3];
     double (*acc)[3]; /* at the end of the particle's last step, with fields */
-    double *pot;      /* there too, of the particles alone */
+    double *pot;      /* there too, of the particles alone; of Hermite schemes and SAPPORO_STEP_NOW at those x */
     double *mass;
     double *own_time; /* end of the particle's last step */
     int *level;       /* of the particle's present step */

@@ -131,7 +131,7 @@ static int run_program(run *job, int argc, char **argv)
 int main(int argc, char **argv)
 {
     run job = {.program = "galaxy",
-               .layout = "galaxy 5",
+               .layout = "galaxy 6",
                .about = "a collisionless system by block time steps over the tree of libsapporo, on its device",
                .remedy = "use a smaller --eta, a larger --eps, or a smaller --accuracy",
                .eps_default = 1.0 / 32,

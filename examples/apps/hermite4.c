@@ -3,13 +3,15 @@
  *
  * Fourth-order Hermite scheme with individual power-of-two ("block") time steps: Makino and Aarseth (1992),
  * PASJ 44, 141; the step criterion is Aarseth's.  One round of predict, evaluate, correct.  An ordinary client:
- * all it knows of the library are the g6 functions, so that it would run on any other GRAPE-6 library too.
+ * all that this file knows of the library are the g6 functions, so that it would run on any other GRAPE-6 library too.
+ * Where a GPU is, the library does the same on it, with the same orbits (common/hermite_steps.h).
  *
  * The life of a block step: go to the next time at which anyone's step ends; predict the particles of that block
  * (the library predicts the sources); let the library sum the force on them; correct; choose new steps; send them.
  */
 #include "collapse.h"
 #include "criterion.h"
+#include "hermite_steps.h"
 #include "noise.h"
 #include "run.h"
 #include "schedule.h"
@@ -402,11 +404,13 @@ static int integrate(hermite *h)
 static int run_program(run *job, int argc, char **argv)
 {
     hermite h = {.job = job, .set = {.eta = 0.01, .eta_start = 0.0025}};
+    hermite_steps steps = {.order = 4, .criterion = SAPPORO_STEP_BY_AARSETH};
     int shared = 0;
     option_rule own[] = {
         {OPTION_REAL, 'e', "eta", &h.set.eta, "ETA", "accuracy: dt^2 = eta (a a2 + j^2)/(j a3 + a2^2) (0.01)", 0, 0, 0},
         {OPTION_REAL, 0, "eta-start", &h.set.eta_start, "ETA", "first step: dt = eta-start a/j (1/400)", 0, 0, 0},
         {OPTION_FLAG, 0, "shared", &shared, 0, "all steps are dt-max: for tests of convergence", 0, 0, 0},
+        HERMITE_STEPS_OPTIONS(steps),
     };
     int status;
     job->own = own;
@@ -419,7 +423,11 @@ static int run_program(run *job, int argc, char **argv)
     static const char why[] = "with --shared: all steps are dt-max";
     const run_useless useless[] = {{"eta", shared, why}, {"eta-start", shared, why}};
     if (run_refuse_useless(job, useless, 2)) return RUN_USAGE;
-    h.set.shared = shared;
+    h.set.shared = steps.shared = shared;
+    steps.eta = h.set.eta;
+    steps.eta_start = h.set.eta_start;
+    status = hermite_steps_run(job, &steps);
+    if (status >= 0) return status;
     if (g6_open(CLUSTER)) {
         run_warn(job, "the force library does not open");
         return RUN_FAILED;

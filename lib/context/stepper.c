@@ -243,9 +243,19 @@ static int give_levels(sapporo_stepper *s, const sapporo_stepper_output *o)
     return status;
 }
 
+/* Hermite schemes compute forces at predicted places: potentials of the present ones need a force of their own. */
+static int renew_pots(sapporo_stepper *s, const sapporo_stepper_output *o)
+{
+    const struct sap_step now = sap_stepper_now(s);
+    if (!s->settings.order || !o->pot || o->when != SAPPORO_STEP_NOW) return SAPPORO_OK;
+    const int status = sap_stepper_force_now(s, &now, s->n);
+    return status ? status : s->ops->keep_pots(s->particles);
+}
+
 static int give_all(sapporo_stepper *s, const sapporo_stepper_output *o)
 {
-    int status = give_orbits(s, o);
+    int status = renew_pots(s, o);
+    if (!status) status = give_orbits(s, o);
     if (!status) status = give(s, o, SAP_STEP_A, o->acc);
     if (!status) status = give(s, o, SAP_STEP_POT, o->pot);
     if (!status) status = give(s, o, SAP_STEP_MASS, o->mass);
@@ -303,7 +313,7 @@ static void fill_statistics(const sapporo_stepper *s, sapporo_stepper_statistics
     size_t of_tree = 0;
     const int massless = s->n > 0 ? s->n - s->massive : 0;
     to->n = s->n;
-    to->host_bytes = s->ops->memory(s->room, massless, s->direct.devices != NULL, &to->device_bytes);
+    to->host_bytes = s->ops->memory(s->room, massless, sap_stepper_direct_order(s), &to->device_bytes);
     if (s->tree && !s->is_part) /* the size of a tree over ranks depends on the division among them */
         to->host_bytes += s->on.engine->tree->memory(s->on.devices, &s->tree_settings, s->room, &of_tree);
     to->device_bytes += of_tree;

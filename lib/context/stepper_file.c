@@ -2,8 +2,8 @@
  * stepper_file.c - saves the particles of a stepper to a file, and restores them (stepper_saved.c).
  *
  * The file: struct head, the columns x, v, acceleration, potential, mass, positions of the last build of the tree (if
- * trees are refreshed), levels, labels, and a checksum of all of these (FNV-1a, 64 bits).  Numbers have the byte order
- * of the machine that wrote them, which the head tells.
+ * trees are refreshed), levels, jerks and higher derivatives (of Hermite schemes), labels, and a checksum of all of
+ * these (FNV-1a, 64 bits).  Numbers have the byte order of the machine that wrote them, which the head tells.
  */
 #define _POSIX_C_SOURCE 200809L /* strerror_r */
 #include <stdint.h>
@@ -15,7 +15,7 @@
 #include "context/call.h"
 #include "context/stepper_private.h"
 
-enum { VERSION = 4, ORDER = 0x01020304 };
+enum { VERSION = 5, ORDER = 0x01020304 };
 static const char MAGIC[8] = "SAPSTEP";
 
 struct head {
@@ -27,14 +27,10 @@ struct head {
     struct sap_stepper_clock clock;
 };
 
-static const enum sap_step_column columns[] = {SAP_STEP_X,    SAP_STEP_V,     SAP_STEP_A,    SAP_STEP_POT,
-                                               SAP_STEP_MASS, SAP_STEP_BUILT, SAP_STEP_LEVEL};
-enum { COLUMNS = sizeof columns / sizeof columns[0] };
-
 static uint64_t bytes_of(const sapporo_stepper *s, size_t n)
 {
     size_t each = sizeof *s->label;
-    for (int k = 0; k < COLUMNS; k++) each += sap_stepper_saved_width(s, columns[k]);
+    for (int k = 0; k < (int)SAP_STEP_COLUMNS; k++) each += sap_stepper_saved_width(s, (enum sap_step_column)k);
     return sizeof(struct head) + n * each + sizeof(uint64_t);
 }
 
@@ -43,12 +39,13 @@ static uint64_t bytes_of(const sapporo_stepper *s, size_t n)
 /* Writes all columns; a sapporo_status of the engine. */
 static int put_columns(sapporo_stepper *s, struct sap_saving *o)
 {
-    void *const room = malloc((size_t)s->n * 3 * sizeof(double));
+    const size_t vectors = s->settings.order ? (size_t)sap_step_higher(&s->settings) : 1; /* of the widest column */
+    void *const room = malloc((size_t)s->n * vectors * 3 * sizeof(double));
     int status = room ? SAPPORO_OK : SAPPORO_ERR_MEMORY;
-    for (int k = 0; k < COLUMNS && !status && !o->error; k++) {
-        const size_t each = sap_stepper_saved_width(s, columns[k]);
+    for (int k = 0; k < (int)SAP_STEP_COLUMNS && !status && !o->error; k++) {
+        const size_t each = sap_stepper_saved_width(s, (enum sap_step_column)k);
         if (each == 0) continue;
-        status = s->ops->read(s->particles, columns[k], room);
+        status = s->ops->read(s->particles, (enum sap_step_column)k, room);
         if (!status) sap_saving_put(o, room, (size_t)s->n * each);
     }
     free(room);
@@ -165,9 +162,9 @@ static int read_file(sapporo_stepper *s, const char *path, struct headed *look, 
 static void find_columns(const sapporo_stepper *s, const struct sap_file *file, int n, const void **at)
 {
     const char *next = file->bytes + sizeof(struct head);
-    for (int k = 0; k < COLUMNS; k++) {
-        at[columns[k]] = next;
-        next += (size_t)n * sap_stepper_saved_width(s, columns[k]);
+    for (int k = 0; k < (int)SAP_STEP_COLUMNS; k++) {
+        at[k] = next;
+        next += (size_t)n * sap_stepper_saved_width(s, (enum sap_step_column)k);
     }
     at[SAP_STEP_COLUMNS] = next; /* labels */
 }

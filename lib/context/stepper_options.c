@@ -7,6 +7,7 @@
 #include "base/structs.h"
 #include "base/threads.h"
 #include "context/context_private.h"
+#include "context/hermite_host.h"
 #include "context/stepper_private.h"
 #include "engine/tree_limits.h"
 #include "engine/tree_macs.h"
@@ -65,10 +66,12 @@ static int check_numbers(sapporo_stepper *s, const sapporo_stepper_options *o)
     const struct {
         const char *name;
         int value, least, most;
-    } field[] = {
-        {"method", (int)o->method, 0, SAPPORO_STEP_DIRECT},          {"scheme", (int)o->scheme, 0, SAPPORO_STEPS_BLOCK},
-        {"criterion", (int)o->criterion, 0, SAPPORO_STEP_BY_CHANGE}, {"levels", o->levels, 0, SAPPORO_STEP_LEVELS_MOST},
-        {"rebuild", o->rebuild, SAPPORO_REBUILD_TIMED, 1000000000},  {"landing", o->landing, 0, 1}};
+    } field[] = {{"method", (int)o->method, 0, SAPPORO_STEP_DIRECT},
+                 {"scheme", (int)o->scheme, 0, SAPPORO_STEPS_HERMITE8},
+                 {"criterion", (int)o->criterion, 0, SAPPORO_STEP_BY_MEAN},
+                 {"levels", o->levels, 0, SAPPORO_STEP_LEVELS_MOST},
+                 {"rebuild", o->rebuild, SAPPORO_REBUILD_TIMED, 1000000000},
+                 {"landing", o->landing, 0, 1}};
     for (size_t k = 0; k < sizeof field / sizeof field[0]; k++)
         if (field[k].value < field[k].least || field[k].value > field[k].most)
             return fail(s, SAPPORO_ERR_ARGUMENT, "%s of a stepper is %d; it may be %d to %d", field[k].name,
@@ -77,12 +80,67 @@ static int check_numbers(sapporo_stepper *s, const sapporo_stepper_options *o)
         return fail(s, SAPPORO_ERR_ARGUMENT, "dt of a stepper is %g; it is a number > 0", o->dt);
     if (!(o->eta >= 0 && o->eta <= SAP_TREE_LIMIT))
         return fail(s, SAPPORO_ERR_ARGUMENT, "eta of a stepper is %g; it is a number > 0", o->eta);
+    if (!(o->eta_start >= 0 && o->eta_start <= SAP_TREE_LIMIT))
+        return fail(s, SAPPORO_ERR_ARGUMENT, "eta_start of a stepper is %g; it is a number > 0", o->eta_start);
     return SAPPORO_OK;
+}
+
+/* Returns the order of a Hermite scheme; 0: it is a leap-frog. */
+static int order_of(sapporo_step_scheme scheme)
+{
+    return scheme < SAPPORO_STEPS_HERMITE4 ? 0 : 4 + 2 * ((int)scheme - (int)SAPPORO_STEPS_HERMITE4);
+}
+
+/* Checks what Hermite schemes have no use for, and what is theirs alone. */
+static int check_scheme(sapporo_stepper *s, sapporo_stepper_options *o)
+{
+    const int order = order_of(o->scheme), theirs = o->criterion >= SAPPORO_STEP_BY_AARSETH;
+    if (o->criterion && theirs != (order > 0))
+        return fail(s, SAPPORO_ERR_ARGUMENT, "criterion %d is one of %s", (int)o->criterion,
+                    theirs ? "Hermite schemes" : "leap-frogs");
+    if (order == 0) return SAPPORO_OK;
+    if (o->method == SAPPORO_STEP_TREE)
+        return fail(s, SAPPORO_ERR_UNSUPPORTED, "Hermite schemes need direct sums: a tree gives no derivatives");
+    if (order == 4 && o->criterion == SAPPORO_STEP_BY_MEAN)
+        return fail(s, SAPPORO_ERR_ARGUMENT, "criterion %d is for orders 6 and 8", (int)o->criterion);
+    if (o->nfields > 0) return fail(s, SAPPORO_ERR_UNSUPPORTED, "Hermite schemes have no fields yet");
+    o->method = SAPPORO_STEP_DIRECT;
+    s->settings.order = order;
+    return SAPPORO_OK;
+}
+
+/* Chooses the rule of a Hermite scheme; its criterion may depend on the precision, which is not known yet. */
+static int take_hermite(sapporo_stepper *s, const sapporo_stepper_options *o)
+{
+    static const double eta[] = {0.01, 0.4, 0.6};
+    const int order = s->settings.order;
+    struct sap_hermite_rule *const rule = &s->settings.hermite;
+    s->settings.rule.criterion = (int)o->criterion;
+    s->settings.rule.levels = rule->levels = o->levels ? o->levels : (int)SAPPORO_STEP_LEVELS_MOST;
+    s->settings.rule.eta = rule->eta = o->eta > 0 ? o->eta : eta[order / 2 - 2];
+    rule->eta_start = o->eta_start > 0 ? o->eta_start : order == 4 ? 0.0025 : 0.01;
+    rule->unit = scalbn(1, ilogb(o->dt));
+    return SAPPORO_OK;
+}
+
+/* Decides what depends on the precision of the forces. */
+static void end_hermite(sapporo_stepper *s)
+{
+    enum { ROUNDINGS = 64 }; /* of a force, in units of the last digit of its largest part: a cluster has some ten */
+    const int is_double = s->signature.precision == (int)SAPPORO_DP;
+    struct sap_step_rule *const rule = &s->settings.rule;
+    if (rule->criterion == SAPPORO_STEP_CRITERION_DEFAULT)
+        rule->criterion =
+            s->settings.order == 4 || is_double ? (int)SAPPORO_STEP_BY_AARSETH : (int)SAPPORO_STEP_BY_MEAN;
+    s->settings.hermite.averaged = rule->criterion == (int)SAPPORO_STEP_BY_MEAN;
+    s->settings.hermite.rounding = ROUNDINGS * (is_double ? 0x1p-53 : 0x1p-24);
+    s->signature.criterion = rule->criterion;
 }
 
 /* Chooses the rule for steps. */
 static int take_rule(sapporo_stepper *s, const sapporo_stepper_options *o)
 {
+    if (s->settings.order) return take_hermite(s, o);
     const int block = o->scheme == SAPPORO_STEPS_BLOCK;
     struct sap_step_rule *const rule = &s->settings.rule;
     rule->criterion = o->criterion ? (int)o->criterion : (int)SAP_STEP_BY_ACCELERATION;
@@ -111,6 +169,7 @@ static void sign(sapporo_stepper *s, const sapporo_stepper_options *o)
                                                   .landing = o->landing,
                                                   .dt = o->dt,
                                                   .eta = s->settings.rule.eta,
+                                                  .eta_start = s->settings.hermite.eta_start,
                                                   .eps2 = t->eps2,
                                                   .gravity = t->gravity,
                                                   .accuracy = tree ? t->accuracy : 0,
@@ -148,6 +207,11 @@ static int sum_directly(void *of, const struct sap_step_rows *r)
 static int open_source(sapporo_stepper *s, int n)
 {
     struct sap_stepper_direct *const d = &s->direct;
+    if (s->settings.order) {
+        d->source = (struct sap_step_source){.of = d->context, .threads = sapporo_get_threads(d->context)};
+        s->ops = &sap_hermite_host;
+        return SAPPORO_OK;
+    }
     d->x = malloc((size_t)n * sizeof *d->x);
     d->index = malloc((size_t)n * sizeof *d->index); /* slots; those of massless particles are no source's */
     if (!d->x || !d->index) return fail(s, SAPPORO_ERR_MEMORY, "no memory for a stepper of %d particles", n);
@@ -173,7 +237,7 @@ static int open_direct(sapporo_stepper *s, const sapporo_tree_options *o, int n)
     struct sap_stepper_direct *const d = &s->direct;
     struct sap_device_set *devices;
     sapporo_options options = {.size = sizeof options,
-                               .order = 2,
+                               .order = s->settings.order ? s->settings.order : 2,
                                .precision = o->precision,
                                .backend = o->backend,
                                .devices = o->devices,
@@ -185,6 +249,7 @@ static int open_direct(sapporo_stepper *s, const sapporo_tree_options *o, int n)
     if (status) return fail(s, status, "%s", sapporo_last_error(NULL));
     const struct sap_engine *const engine = sap_context_engine(d->context, n, &devices);
     s->signature.precision = (int)sapporo_get_precision(d->context);
+    if (s->settings.order) end_hermite(s);
     (void)snprintf(s->kind, sizeof s->kind, "%s direct", sapporo_kind(d->context));
     if (!engine->stepper || !engine->stepper->direct || !engine->stepper->direct(devices)) return open_source(s, n);
     d->devices = devices;
@@ -249,6 +314,9 @@ int sap_stepper_open(sapporo_stepper *s, const sapporo_stepper_options *given, i
     if (n < least) return fail(s, SAPPORO_ERR_ARGUMENT, "a stepper of %d particles; it has %d or more", n, least);
     int status = read_options(s, given, &o);
     if (!status) status = check_numbers(s, &o);
+    if (!status) status = check_scheme(s, &o);
+    if (!status && s->settings.order && s->is_part)
+        status = fail(s, SAPPORO_ERR_UNSUPPORTED, "steppers over ranks have no Hermite schemes");
     if (!status) status = sap_tree_options_read(o.tree, &settings, &s->tree_settings, &s->object.notes);
     if (!status && s->tree_settings.softening)
         status = fail(s, SAPPORO_ERR_UNSUPPORTED, "softening of the tree's options must be Plummer's (0) for steppers");
@@ -264,13 +332,14 @@ int sap_stepper_open(sapporo_stepper *s, const sapporo_stepper_options *given, i
     if (status) return status;
     s->label = malloc(((size_t)n + 1) * sizeof *s->label);
     struct sap_device_set *const devices = s->direct.devices ? s->direct.devices : s->on.devices;
-    const struct sap_step_source *const source = s->direct.source.force ? &s->direct.source : NULL;
+    const struct sap_step_source *const source =
+        s->direct.source.force || s->direct.source.of ? &s->direct.source : NULL;
     struct sap_tree *const own_tree = s->is_part ? NULL : s->tree;
     status =
         s->label ? s->ops->create(devices, own_tree, source, &s->settings, n, &s->particles) : (int)SAPPORO_ERR_MEMORY;
     if (!status) return SAPPORO_OK;
     size_t device = 0;
-    const size_t host = s->ops->memory(n, 0, s->direct.devices != NULL, &device);
+    const size_t host = s->ops->memory(n, 0, sap_stepper_direct_order(s), &device);
     return fail(s, status, "a stepper of %d particles needs %zu bytes of memory and %zu of a device: %s", n, host,
                 device, sapporo_status_text(status));
 }

@@ -29,7 +29,7 @@ struct sap_stepper_clock {
 struct sap_stepper_signature {
     int method, scheme, criterion, levels, rebuild, kind, mac, order;
     int leaf_size, group_size, precision, landing;
-    double dt, eta, eps2, gravity, accuracy, group_extent;
+    double dt, eta, eta_start, eps2, gravity, accuracy, group_extent;
     struct sap_field_list fields;
 };
 

@@ -72,6 +72,12 @@ int sap_stepper_empty(sapporo_stepper *s);
 /* Collective of a part: returns the worst status of all parts; otherwise returns its own. */
 int sap_stepper_agree(sapporo_stepper *s, int status);
 
+/* The order of direct sums on devices; 0: forces come from elsewhere. */
+static inline int sap_stepper_direct_order(const sapporo_stepper *s)
+{
+    return !s->direct.devices ? 0 : s->settings.order ? s->settings.order : 2;
+}
+
 /* ---- a run (stepper_run.c) ---- */
 
 /* The time after complete long steps and ticks. */
@@ -83,8 +89,11 @@ int sap_stepper_check_step(sapporo_stepper *s, double from, double to, double st
 /* Computes the first forces and steps of particles that were taken. */
 int sap_stepper_start(sapporo_stepper *s);
 
-/* Computes forces on all particles with mass at the present time, which is that of `now`. */
-int sap_stepper_force_now(sapporo_stepper *s, const struct sap_step *now);
+/*
+ * Computes forces at the present time, which is that of `now`: on all particles with mass (n is their number), or on
+ * all particles.
+ */
+int sap_stepper_force_now(sapporo_stepper *s, const struct sap_step *now, int n);
 
 /* Builds the tree of the engine's present particles, if some have a mass, and keeps their positions. */
 int sap_stepper_build(sapporo_stepper *s);

@@ -544,9 +544,9 @@ int sapporo_stepper_advance(sapporo_stepper *stepper, double time, long long ste
     return sap_call_end(&call, status);
 }
 
-int sap_stepper_force_now(sapporo_stepper *s, const struct sap_step *now)
+int sap_stepper_force_now(sapporo_stepper *s, const struct sap_step *now, int n)
 {
-    const struct sap_step_active all = {.n = s->massive, .massive = s->massive};
+    const struct sap_step_active all = {.n = n, .massive = s->massive};
     const int build = lacks_tree(s);
     int status = predict(s, now, 1);
     if (status) return status;

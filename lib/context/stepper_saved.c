@@ -8,6 +8,7 @@ size_t sap_stepper_saved_width(const sapporo_stepper *s, enum sap_step_column co
 {
     if (column == SAP_STEP_COLUMNS) return sizeof *s->label;
     if (column == SAP_STEP_LEVEL) return sizeof(int);
+    if (column == SAP_STEP_HIGHER) return (size_t)sap_step_higher(&s->settings) * 3 * sizeof(double);
     if (column == SAP_STEP_POT || column == SAP_STEP_MASS) return sizeof(double);
     return column == SAP_STEP_BUILT && !s->settings.keeps_built ? 0 : 3 * sizeof(double);
 }
@@ -43,6 +44,7 @@ static int take_rest(sapporo_stepper *s, const void *const *at)
     if (!status) status = s->ops->note_build(s->particles);
     for (size_t k = 0; k < sizeof rest / sizeof rest[0] && !status; k++)
         status = s->ops->write(s->particles, rest[k], at[rest[k]]);
+    if (!status && s->settings.order) status = s->ops->write(s->particles, SAP_STEP_HIGHER, at[SAP_STEP_HIGHER]);
     return status;
 }
 

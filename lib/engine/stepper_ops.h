@@ -5,7 +5,7 @@
 #include <stddef.h>
 
 #include "engine/tree_ops.h"
-#include "physics/step.h"
+#include "physics/hermite.h"
 #include "sapporo.h"
 
 struct sap_stepper; /* the particles of a stepper; each engine has its own type */
@@ -47,6 +47,7 @@ enum sap_step_column {
     SAP_STEP_MASS,  /* `take` writes masses */
     SAP_STEP_BUILT, /* positions of the last build of the tree, after `note_build` */
     SAP_STEP_LEVEL,
+    SAP_STEP_HIGHER, /* jerk, snap, ... of Hermite schemes, one vector after the other for each particle */
     SAP_STEP_COLUMNS
 };
 
@@ -57,7 +58,15 @@ struct sap_stepper_settings {
     int by_acceleration; /* the tree needs the sizes of accelerations */
     int keeps_built;     /* positions of builds are kept */
     double eps2;         /* squared softening */
+    int order;           /* of a Hermite scheme: 4, 6 or 8; 0: leap-frog */
+    struct sap_hermite_rule hermite;
 };
+
+/* Returns the vectors per particle of the column SAP_STEP_HIGHER. */
+static inline int sap_step_higher(const struct sap_stepper_settings *s)
+{
+    return s->order ? SAP_HERMITE_KEPT_OF(s->order) - 3 : 0;
+}
 
 /* What a judged step told. */
 struct sap_step_told {
@@ -75,9 +84,9 @@ struct sap_step_told {
  */
 struct sap_stepper_ops {
     /* Bytes of host memory of n particles, `massless` of them without mass, without the tree; *device_bytes: of device
-     * memory; direct: over direct sums on the devices. */
+     * memory; direct: the order of direct sums on the devices; 0: over a tree or a source. */
     size_t (*memory)(int n, int massless, int direct, size_t *device_bytes);
-    /* Whether these devices, opened for order 2, have steppers over direct sums of their own; NULL: none has. */
+    /* Whether these devices have steppers over direct sums of their own; NULL: none has. */
     int (*direct)(const struct sap_device_set *devices);
     /* Creates a stepper of at most n particles over a tree, or without a tree over a source of forces in host memory,
      * or without both over direct sums on the devices. */
@@ -103,7 +112,7 @@ struct sap_stepper_ops {
     /* Checks the active particles and chooses their next steps. */
     int (*judge)(struct sap_stepper *stepper, const struct sap_step *step, const struct sap_step_active *active,
                  struct sap_step_told *told);
-    /* Moves the active particles to the end of the step. */
+    /* Moves the active particles to the end of the step; `judge` may have done so if none was wrong. */
     int (*commit)(struct sap_stepper *stepper, const struct sap_step *step, const struct sap_step_active *active);
     /* Copies positions and velocities, predicted from `tick` by step->ahead, to memory of the caller; NULL: not
      * wanted. */
@@ -114,6 +123,8 @@ struct sap_stepper_ops {
     /* Sums of runs of SAP_STEP_RUN particles at `tick`; forced: with the potentials of the last force, which was on all
      * particles with mass.  sum: [runs][SAP_STEP_SUMS]. */
     int (*sums)(struct sap_stepper *stepper, const struct sap_step *step, int forced, double *sum);
+    /* Of Hermite schemes: keeps the potentials of the last force, which was on all particles, as their column. */
+    int (*keep_pots)(struct sap_stepper *stepper);
     /* Text why the last call failed; "": only the status is known. */
     const char *(*words)(const struct sap_stepper *stepper);
 };

@@ -317,4 +317,49 @@
     EACH(F, stepper_at, SAP_STEPPER_THREADS) EACH(F, stepper_sums, SAP_STEPPER_THREADS)
 /* clang-format on */
 
+/* ---- hermite: hermite.h ---- */
+
+#define SAP_K_hermite_send(M, V)                                                                                       \
+    M(x), M(v), M(a), M(higher), M(level), M(particle), M(address), M(store), V(int, n),                               \
+        V(struct sap_hermite_force, f), V(struct sap_stepper_order, order), V(struct sap_step, s),                     \
+        V(struct sap_hermite_units, u)
+#define SAP_K_hermite4_targets(M, V)                                                                                   \
+    M(x), M(v), M(a), M(higher), M(level), M(active), M(address), M(to), M(told), V(struct sap_hermite_force, f),      \
+        V(struct sap_stepper_order, order), V(struct sap_step, s), V(struct sap_hermite_units, u)
+#define SAP_K_hermite6_targets SAP_K_hermite4_targets
+#define SAP_K_hermite8_targets SAP_K_hermite4_targets
+#define SAP_K_hermite4_judge(M, V)                                                                                     \
+    M(x), M(v), M(a), M(higher), M(level), M(active), M(address), M(sum), M(row_d), M(row_pot), M(row_level), M(told), \
+        V(struct sap_hermite_force, f), V(struct sap_stepper_order, order), V(struct sap_step, s),                     \
+        V(struct sap_hermite_rule, rule), V(struct sap_hermite_units, u)
+#define SAP_K_hermite6_judge SAP_K_hermite4_judge
+#define SAP_K_hermite8_judge SAP_K_hermite4_judge
+#define SAP_K_hermite4_at(M, V)                                                                                        \
+    M(x), M(v), M(a), M(higher), M(level), M(to_x), M(to_v), V(int, n), V(struct sap_step, s)
+#define SAP_K_hermite6_at SAP_K_hermite4_at
+#define SAP_K_hermite8_at SAP_K_hermite4_at
+#define SAP_K_hermite_commit(M, V)                                                                                     \
+    M(x), M(v), M(a), M(higher), M(pot), M(level), M(store), M(active), M(address), M(row_d), M(row_pot),              \
+        M(row_level), M(wrong), V(struct sap_hermite_force, f), V(struct sap_stepper_order, order),                    \
+        V(struct sap_step, s), V(struct sap_hermite_units, u)
+#define SAP_K_hermite_pots(M, V)                                                                                       \
+    M(sum), M(address), M(pot), V(double, unit), V(int, n), V(struct sap_stepper_order, order)
+#define SAP_K_hermite_jerks(M, V)                                                                                      \
+    M(sum), M(address), M(a), M(higher), V(struct sap_hermite_force, f), V(struct sap_stepper_order, order),           \
+        V(struct sap_hermite_units, u)
+#define SAP_K_hermite_sums(M, V)                                                                                       \
+    M(x), M(v), M(slot), M(particle), M(pot), M(out), V(int, forced), V(double, unit), V(int, n),                      \
+        V(struct sap_stepper_order, order), V(struct sap_field_list, fields)
+
+/* clang-format off */
+#define SAP_KERNELS_HERMITE(EACH, GROUPS, F)                                                                           \
+    EACH(F, hermite_send, SAP_STEPPER_THREADS) EACH(F, hermite4_targets, SAP_STEPPER_THREADS)                          \
+    EACH(F, hermite6_targets, SAP_STEPPER_THREADS) EACH(F, hermite8_targets, SAP_STEPPER_THREADS)                      \
+    EACH(F, hermite4_judge, SAP_STEPPER_THREADS) EACH(F, hermite6_judge, SAP_STEPPER_THREADS)                          \
+    EACH(F, hermite8_judge, SAP_STEPPER_THREADS) EACH(F, hermite4_at, SAP_STEPPER_THREADS)                             \
+    EACH(F, hermite6_at, SAP_STEPPER_THREADS) EACH(F, hermite8_at, SAP_STEPPER_THREADS)                                \
+    EACH(F, hermite_commit, SAP_STEPPER_THREADS) EACH(F, hermite_jerks, SAP_STEPPER_THREADS)                           \
+    EACH(F, hermite_pots, SAP_STEPPER_THREADS) EACH(F, hermite_sums, SAP_STEPPER_THREADS)
+/* clang-format on */
+
 #endif

@@ -23,7 +23,7 @@
 
 enum {
     KEPT = 2,   /* pinned buffers per device and precision */
-    OBJECTS = 4 /* of sap_gpu_keep, the same: kernels of trees, of kd-trees, of spline softening, of steppers */
+    OBJECTS = 5 /* of sap_gpu_keep, the same: kernels of trees, kd-trees, spline softening, steppers, Hermite schemes */
 };
 
 struct sap_gpu_loaded {

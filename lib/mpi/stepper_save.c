@@ -8,7 +8,7 @@
 #include "mpi/stepper_saved.h"
 #include "mpi/tree.h"
 
-_Static_assert(sizeof(struct sap_saved_head) == 40 + SAP_SAVED_COLUMNS * sizeof(int32_t) +
+_Static_assert(sizeof(struct sap_saved_head) == 40 + SAP_SAVED_WIDTHS * sizeof(int32_t) +
                                                     sizeof(struct sap_stepper_signature) +
                                                     sizeof(struct sap_stepper_clock),
                "the head has no gaps");

@@ -10,7 +10,8 @@
  * the rank that walks each particle and its interactions.
  */
 enum { SAP_SAVED_WALKER = SAP_STEP_COLUMNS + 1, SAP_SAVED_WORK, SAP_SAVED_COLUMNS };
-enum { SAP_SAVED_VERSION = 3, SAP_SAVED_ORDER = 0x01020304 };
+enum { SAP_SAVED_WIDTHS = SAP_SAVED_COLUMNS + SAP_SAVED_COLUMNS % 2 }; /* of the head, which has no gaps */
+enum { SAP_SAVED_VERSION = 4, SAP_SAVED_ORDER = 0x01020304 };
 enum { SAP_SAVED_CHUNK = 1 << 20, SAP_SAVED_TAG = 1 }; /* bytes of a message at most, and its tag */
 #define SAP_SAVED_MAGIC "SAPSTPR"
 
@@ -21,7 +22,7 @@ struct sap_saved_head {
     uint64_t bytes; /* of the file */
     int64_t n;      /* particles of all ranks */
     int32_t ranks, worked;
-    int32_t width[SAP_SAVED_COLUMNS]; /* bytes per particle; 0: the column is not there */
+    int32_t width[SAP_SAVED_WIDTHS]; /* bytes per particle; 0: the column is not there */
     struct sap_stepper_signature signature;
     struct sap_stepper_clock clock; /* of rank 0 */
 };

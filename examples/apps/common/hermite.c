@@ -13,6 +13,7 @@
 
 #include "collapse.h"
 #include "criterion.h"
+#include "hermite_steps.h"
 #include "interpolate.h"
 #include "schedule.h"
 #include "units.h"
@@ -503,6 +504,9 @@ static int run_program(run *job, int order, int argc, char **argv)
     enum { AUTO, AARSETH, AVERAGED };
     static const char *const criteria[] = {"auto", "aarseth", "averaged", NULL};
     hermite h = {.job = job, .set = {.order = order, .eta = order == 6 ? 0.4 : 0.6, .eta_start = 0.01}};
+    static const sapporo_step_criterion of_steps[] = {SAPPORO_STEP_CRITERION_DEFAULT, SAPPORO_STEP_BY_AARSETH,
+                                                      SAPPORO_STEP_BY_MEAN};
+    hermite_steps steps = {.order = order};
     int criterion = AUTO, shared = 0, status;
     option_rule own[] = {
         {OPTION_REAL, 'e', "eta", &h.set.eta, "ETA", "accuracy: steps are eta times the time of the criterion", 0, 0,
@@ -511,6 +515,7 @@ static int run_program(run *job, int order, int argc, char **argv)
          "aarseth (generalised), averaged, or as the precision needs", criteria, 0, 0},
         {OPTION_REAL, 0, "eta-start", &h.set.eta_start, "ETA", "first step: dt = eta-start a/j (1/100)", 0, 0, 0},
         {OPTION_FLAG, 0, "shared", &shared, 0, "all steps are dt-max: for tests of convergence", 0, 0, 0},
+        HERMITE_STEPS_OPTIONS(steps),
     };
     job->own = own;
     job->own_n = (int)(sizeof own / sizeof *own);
@@ -522,7 +527,12 @@ static int run_program(run *job, int order, int argc, char **argv)
     static const char why[] = "with --shared: all steps are dt-max";
     const run_useless useless[] = {{"eta", shared, why}, {"eta-start", shared, why}, {"criterion", shared, why}};
     if (run_refuse_useless(job, useless, 3)) return RUN_USAGE;
-    h.set.shared = shared;
+    h.set.shared = steps.shared = shared;
+    steps.eta = h.set.eta;
+    steps.eta_start = h.set.eta_start;
+    steps.criterion = of_steps[criterion];
+    status = hermite_steps_run(job, &steps);
+    if (status >= 0) return status;
     h.given = order / 2;
     h.kept = order == 6 ? 6 : 8;
     if (open_library(&h)) return RUN_FAILED;

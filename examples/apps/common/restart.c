@@ -122,6 +122,17 @@ static int take_in(const char *path, const char *program, restart_file *file, me
     return status;
 }
 
+int restart_is_of(const char *path, const char *program)
+{
+    struct stat about;
+    header top;
+    FILE *const stream = stat(path, &about) || !S_ISREG(about.st_mode) ? NULL : fopen(path, "rb");
+    if (!stream) return 0;
+    const int whole = fread(&top, sizeof top, 1, stream) == 1;
+    fclose(stream);
+    return whole && !memcmp(top.magic, MAGIC, sizeof MAGIC) && !strncmp(top.program, program, sizeof top.program);
+}
+
 static int check(const char *path, const char *program, const restart_file *file, message *why)
 {
     header top;

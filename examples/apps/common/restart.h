@@ -38,6 +38,8 @@ int restart_read(const char *path, const char *program, restart_file *file, mess
 /* Checks `size` bytes allocated by malloc, which the restart_file then owns; on failure it frees them. */
 int restart_parse(const char *path, const char *program, unsigned char *content, size_t size, restart_file *file,
                   message *why);
+/* Returns 1 if there is a file that begins as one of this program does. */
+int restart_is_of(const char *path, const char *program);
 /* Copies a piece, which must have exactly this size. */
 int restart_get(const restart_file *file, const char *name, void *data, size_t size, message *why);
 void restart_free(restart_file *file);

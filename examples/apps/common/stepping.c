@@ -6,6 +6,7 @@
  */
 #define _POSIX_C_SOURCE 200809L /* clock_gettime */
 #include "stepping.h"
+#include "collapse.h"
 #include "film.h"
 
 #include <math.h>
@@ -32,6 +33,8 @@ static double seconds_now(void)
 static double since(const stepping *s) { return sapporo_stepper_get_time(s->stepper); }
 
 static double next_output(const stepping *s) { return (double)s->job->plan.done * s->job->plan.interval; }
+
+static int is_hermite(const stepping *s) { return s->set.scheme >= SAPPORO_STEPS_HERMITE4; }
 
 static int is_before(const stepping *s, double time) { return since(s) < time - s->set.dt / (1 << 24); }
 
@@ -60,8 +63,9 @@ static int open_stepper(stepping *s, double dt)
                                              .criterion = (sapporo_step_criterion)s->set.criterion,
                                              .dt = dt,
                                              .eta = s->set.eta,
-                                             .levels = LEVELS,
-                                             .rebuild = (int)s->set.rebuild};
+                                             .levels = s->set.levels > 0 ? (int)s->set.levels : (int)LEVELS,
+                                             .rebuild = (int)s->set.rebuild,
+                                             .eta_start = s->set.eta_start};
     sapporo_stepper_destroy(s->stepper);
     s->stepper = NULL;
     s->set.dt = dt;
@@ -199,7 +203,7 @@ static int choose_eta(stepping *s)
 static int choose_step(stepping *s)
 {
     run *job = s->job;
-    if (s->set.scheme == SAPPORO_STEPS_BLOCK) return RUN_OK;
+    if (s->set.scheme != SAPPORO_STEPS_SHARED) return RUN_OK;
     const double dt = job->dt_given ? s->set.dt : from_accelerations(s, s->needed_step);
     if (!(dt > 0)) return RUN_FAILED;
     const int status = run_shorten_steps(job, dt);
@@ -219,7 +223,7 @@ static int begin(stepping *s)
         run_warn(s->job, "%s", why.text);
         return RUN_USAGE;
     }
-    if (s->job->plan.eps <= 0 && !(shared && s->job->dt_given)) {
+    if (s->job->plan.eps <= 0 && !is_hermite(s) && !(shared && s->job->dt_given)) {
         run_warn(s->job, "--eps %g: steps are chosen by the softening length, which must be positive; give --eps%s",
                  s->job->plan.eps, shared ? ", or --dt-max if you know that there are no close encounters" : "");
         return RUN_USAGE;
@@ -227,6 +231,33 @@ static int begin(stepping *s)
     s->set.n = s->body.n;
     if (allocate(s) || open_stepper(s, s->job->plan.dt_max) || put(s) || choose_eta(s)) return RUN_FAILED;
     return choose_step(s);
+}
+
+/* Warns of collapsed steps: of a particle with the shortest step. */
+static int tell_collapse(stepping *s, const char *why)
+{
+    const size_t n = (size_t)s->set.n;
+    int *const level = calloc(n, sizeof *level), shortest = 0;
+    const sapporo_stepper_output now = {.size = sizeof now, .n = (int)s->set.n, .x = s->body.x, .level = level};
+    const int bad = !level || sapporo_stepper_get(s->stepper, &now);
+    for (size_t k = 0; k < n && !bad; k++)
+        if (level[k] > level[shortest]) shortest = (int)k;
+    if (!bad)
+        collapse_warn(s->job, since(s), &s->body, shortest, ldexp(s->set.dt, -level[shortest]), why, COLLAPSE_REMEDY);
+    free(level);
+    return bad ? failed(s, "no levels") : 0;
+}
+
+/* Tells, once each, that steps have collapsed, or that a particle has the shortest one that there is. */
+static int watch(stepping *s, const sapporo_stepper_statistics *now)
+{
+    const int slow = run_step(s->job, since(s));
+    if (!is_hermite(s) || s->set.levels == 1) return 0;
+    if (slow && tell_collapse(s, COLLAPSE_SLOW)) return -1;
+    if (s->told_of_depth || now->level[SAPPORO_STEP_LEVELS_MOST - 1] == 0) return 0;
+    s->told_of_depth = 1;
+    return tell_collapse(s, "the steps have collapsed: a star needs the shortest step, 2^-30 of the longest, or one "
+                            "below it");
 }
 
 /* Goes on to the next output, or until a signal; < 0: it failed. */
@@ -243,8 +274,7 @@ static int advance(stepping *s)
         const int bad = sapporo_stepper_advance(s->stepper, next, left < STEPS_A_LOOK ? left : STEPS_A_LOOK);
         s->seconds += seconds_now() - begun;
         if (bad) return failed(s, "no step");
-        if (count_steps(s, &before)) return -1;
-        (void)run_step(job, since(s));
+        if (count_steps(s, &before) || watch(s, &before)) return -1;
     }
     return 0;
 }

@@ -15,7 +15,8 @@
 typedef struct stepping_settings {
     int64_t n, method, kind, mac, order, scheme, criterion, rebuild; /* numbers of the library's headers */
     int64_t slot;                                                    /* of the stepper's file: 0 or 1 */
-    double accuracy, eta;
+    int64_t levels;                                                  /* of block steps; 0: 24 */
+    double accuracy, eta, eta_start;
     double dt; /* the shared step, or the longest block step */
     image_view view;
 } stepping_settings;
@@ -34,7 +35,8 @@ typedef struct stepping {
     bodies body;
     double *pot;
     sapporo_stepper *stepper;
-    double seconds; /* that steps took in this process */
+    double seconds;    /* that steps took in this process */
+    int told_of_depth; /* 1: that a particle has the shortest step */
 } stepping;
 
 /* Begins the run or goes on with it, to its end or until a signal; returns the exit status. */

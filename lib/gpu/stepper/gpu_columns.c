@@ -5,6 +5,7 @@
 #include "base/structs.h"
 #include "gpu/gpu_launch.h"
 #include "gpu/stepper/gpu_direct.h"
+#include "gpu/stepper/gpu_hermite.h"
 #include "gpu/stepper/gpu_stepper.h"
 
 enum { CHUNK = SAP_SESSION_CHUNK };
@@ -42,6 +43,7 @@ static int take_columns(struct sap_gpu_stepper *s, const sapporo_tree_particles 
     TRY(send_three(s, &s->v, v, p->memory));
     TRY(sap_session_fill(s->session, s->a.mem, 0, 0, (size_t)n * 3 * sizeof(double)));
     TRY(sap_session_fill(s->session, s->level.mem, 0, 0, (size_t)n * sizeof(int)));
+    if (s->hermite) TRY(sap_hermite_gpu_clear(s));
     TRY(sap_stepper_reset(s));
     TRY(sap_launch_stepper_look(s->session, s->f, n, s->v.mem, s->given->particle.mem, s->bad.mem, n));
     return sap_stepper_ask(s, bad);
@@ -101,6 +103,10 @@ static const struct sap_gpu_buffer *buffer_of(const struct sap_gpu_stepper *s, e
 {
     const struct sap_gpu_buffer *const at[SAP_STEP_COLUMNS] = {&s->x,     &s->v,    &s->a, &s->pot, &s->given->particle,
                                                                &s->built, &s->level};
+    if (column == SAP_STEP_HIGHER) {
+        *each = (size_t)sap_step_higher(&s->settings) * 3 * sizeof(double);
+        return sap_hermite_gpu_higher(s);
+    }
     *each = column == SAP_STEP_LEVEL ? sizeof(int)
             : column == SAP_STEP_POT ? sizeof(double)
             : column < SAP_STEP_POT  ? 3 * sizeof(double)
@@ -198,8 +204,11 @@ static int give_at(struct sap_gpu_stepper *s, struct sap_step step, sapporo_memo
     const size_t bytes = (size_t)n * 3 * sizeof(double);
     TRY(sap_session_reserve(s->session, &s->to_x, bytes));
     TRY(sap_session_reserve(s->session, &s->to_v, bytes));
-    TRY(sap_launch_stepper_at(s->session, s->f, n, s->x.mem, s->v.mem, s->a.mem, s->level.mem, s->to_x.mem, s->to_v.mem,
-                              n, step));
+    if (s->hermite)
+        TRY(sap_hermite_gpu_at(s, &step));
+    else
+        TRY(sap_launch_stepper_at(s->session, s->f, n, s->x.mem, s->v.mem, s->a.mem, s->level.mem, s->to_x.mem,
+                                  s->to_v.mem, n, step));
     TRY(give(s, memory, x, &s->to_x, bytes));
     TRY(give(s, memory, v, &s->to_v, bytes));
     return sap_session_wait(s->session);

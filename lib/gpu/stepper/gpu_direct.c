@@ -19,20 +19,10 @@
 
 enum { SUPER = SAP_GPU_SUPERPACKET, SUMS = 4 /* potential, acceleration */ };
 
-struct sap_gpu_direct {
-    struct sap_gpu_session session;
-    struct sap_gpu_given given;
-    struct sap_gpu_sums sums;   /* predicted records of the particles with mass, memory and launch parameters */
-    struct sap_gpu_buffer out;  /* columns of sums */
-    struct sap_units units;     /* of the particles as the force kernels see them */
-    struct sap_gpu_buffer copy; /* the particles in these units, unless they are plain */
-    int forces;                 /* since the units were chosen */
-};
-
 int sap_gpu_direct_able(const struct sap_device_set *opaque_set)
 {
     const struct sap_gpu_set *const set = (const void *)opaque_set;
-    return set->n == 1 && set->has_fp64 && set->order == 2;
+    return set->n == 1 && set->has_fp64;
 }
 
 size_t sap_gpu_direct_bytes(int n)

@@ -1,16 +1,31 @@
-/* gpu_direct.h - direct sums of order 2 for a stepper on an accelerator. */
+/* gpu_direct.h - direct sums for a stepper on an accelerator: of order 2, and what those of Hermite schemes share. */
 #ifndef SAP_GPU_DIRECT_H
 #define SAP_GPU_DIRECT_H
 
 #include <stddef.h>
 
+#include "engine/units.h"
+#include "gpu/gpu_session.h"
+#include "gpu/gpu_sums.h"
+#include "gpu/tree/gpu_tree.h"
+
 struct sap_device_set;
 struct sap_gpu_stepper;
+
+struct sap_gpu_direct {
+    struct sap_gpu_session session;
+    struct sap_gpu_given given;
+    struct sap_gpu_sums sums;   /* predicted records of the particles with mass, memory and launch parameters */
+    struct sap_gpu_buffer out;  /* columns of sums */
+    struct sap_units units;     /* of the particles as the force kernels see them */
+    struct sap_gpu_buffer copy; /* order 2: the particles in these units, unless they are plain */
+    int forces;                 /* since the units were chosen */
+};
 
 /* Returns whether a stepper over direct sums can live on these devices: on one with double precision. */
 int sap_gpu_direct_able(const struct sap_device_set *devices);
 
-/* Bytes of device memory that direct sums over n particles take in addition to the stepper. */
+/* Bytes of device memory that direct sums of order 2 over n particles take in addition to the stepper. */
 size_t sap_gpu_direct_bytes(int n);
 
 /*

@@ -7,6 +7,7 @@
 #include "gpu/gpu_launch.h"
 #include "gpu/gpu_primitives.h"
 #include "gpu/stepper/gpu_direct.h"
+#include "gpu/stepper/gpu_hermite.h"
 #include "gpu/tree/gpu_kernels.h"
 
 enum { TOLD = SAP_STEPPER_TOLD };
@@ -23,7 +24,8 @@ static size_t memory(int n, int massless, int direct, size_t *device_bytes)
 {
     const size_t size = (size_t)n, runs = size / SAP_STEP_RUN + 1, few = (size_t)massless;
     *device_bytes = size * (20 * sizeof(double) + 4 * sizeof(int)) + runs * SAP_STEP_SUMS * sizeof(double);
-    if (direct) *device_bytes += size * 5 * sizeof(double) + sap_gpu_direct_bytes(n);
+    if (direct == 2) *device_bytes += size * 5 * sizeof(double) + sap_gpu_direct_bytes(n);
+    if (direct > 2) *device_bytes += size * 5 * sizeof(double) + sap_hermite_gpu_bytes(direct, n);
     if (massless > 0) *device_bytes += size * 2 * sizeof(int);
     if (massless > 0 && !direct) *device_bytes += size * 4 * sizeof(double) + few * MASSLESS_BYTES;
     return sizeof(struct sap_gpu_stepper);
@@ -39,6 +41,7 @@ static void destroy(struct sap_stepper *stepper)
     if (s->session) {
         sap_session_stop(s->session);
         for (int k = 0; k < COUNT(all); k++) sap_gpu_free(s->session->driver, all[k]);
+        sap_hermite_gpu_free(s);
         if (s->direct)
             sap_gpu_direct_free(s);
         else
@@ -62,6 +65,7 @@ static int reserve(struct sap_gpu_stepper *s)
     TRY(sap_session_reserve(s->session, &s->level, n * sizeof(int)));
     TRY(sap_session_reserve(s->session, &s->row_level, n * sizeof(int)));
     if (s->settings.keeps_built) TRY(sap_session_reserve(s->session, &s->built, n * 4 * sizeof(double)));
+    if (s->settings.order) TRY(sap_hermite_gpu_open(s));
     return sap_session_reserve(s->session, &s->active, n * sizeof(int));
 }
 
@@ -129,8 +133,12 @@ static int launch_predict(struct sap_gpu_stepper *s, struct sap_step step, int d
 static int predict(struct sap_stepper *stepper, const struct sap_step *step, int done, int *bad)
 {
     struct sap_gpu_stepper *const s = of(stepper);
-    const int status = sap_session_begin(s->session);
     *bad = -1;
+    if (s->hermite) {
+        sap_hermite_gpu_predict(s, done); /* sources are predicted by the force */
+        return SAPPORO_OK;
+    }
+    const int status = sap_session_begin(s->session);
     return status ? status : sap_session_end(s->session, launch_predict(s, *step, done, bad));
 }
 
@@ -163,11 +171,12 @@ static int list_active(struct sap_gpu_stepper *s, int coarsest)
 }
 
 /* Lists the active particles, and computes forces that come from no tree. */
-static int launch_force(struct sap_gpu_stepper *s, int coarsest, int active)
+static int launch_force(struct sap_gpu_stepper *s, const struct sap_step *step, const struct sap_step_active *active)
 {
-    if (active < s->n) TRY(list_active(s, coarsest));
-    if (s->order.massive == 0) return sap_stepper_no_force(s, active);
-    return s->direct ? sap_gpu_direct_force(s, active) : (int)SAP_DRIVER_OK;
+    if (s->hermite) return sap_hermite_gpu_force(s, step, active);
+    if (active->n < s->n) TRY(list_active(s, step->coarsest));
+    if (s->order.massive == 0) return sap_stepper_no_force(s, active->n);
+    return s->direct ? sap_gpu_direct_force(s, active->n) : (int)SAP_DRIVER_OK;
 }
 
 static int force(struct sap_stepper *stepper, const struct sap_step *step, const struct sap_step_active *active)
@@ -175,23 +184,32 @@ static int force(struct sap_stepper *stepper, const struct sap_step *step, const
     struct sap_gpu_stepper *const s = of(stepper);
     s->own_rows = 0;
     int status = sap_session_begin(s->session);
-    if (!status) status = sap_session_end(s->session, launch_force(s, step->coarsest, active->n));
+    if (!status) status = sap_session_end(s->session, launch_force(s, step, active));
     return status || s->direct || s->order.massive == 0 ? status : sap_stepper_tree_force(s, step, active);
 }
 
-static int launch_judge(struct sap_gpu_stepper *s, struct sap_step step, const struct sap_step_active *active,
-                        struct sap_step_told *told)
+static int launch_leapfrog(struct sap_gpu_stepper *s, struct sap_step step, const struct sap_step_active *active)
 {
     const struct sap_step_rule rule = s->settings.rule;
     const struct sap_field_list fields = s->settings.fields;
     const int has_active = active->n < s->n, rows = active->n, massive = active->massive;
     const struct sap_stepper_order order = sap_stepper_order_of(s);
-    TRY(sap_stepper_reset(s));
-    TRY(sap_launch_stepper_judge(s->session, s->f, rows, s->given->particle.mem, s->v.mem, s->a.mem, s->level.mem,
-                                 s->active.mem, sap_stepper_addresses(s)->mem, sap_stepper_rows_a(s)->mem,
-                                 sap_stepper_rows_pot(s)->mem, s->row_level.mem, s->bad.mem, has_active, massive, rows,
-                                 order, step, rule, fields));
-    TRY(sap_stepper_ask(s, &told->bad));
+    return sap_launch_stepper_judge(s->session, s->f, rows, s->given->particle.mem, s->v.mem, s->a.mem, s->level.mem,
+                                    s->active.mem, sap_stepper_addresses(s)->mem, sap_stepper_rows_a(s)->mem,
+                                    sap_stepper_rows_pot(s)->mem, s->row_level.mem, s->bad.mem, has_active, massive,
+                                    rows, order, step, rule, fields);
+}
+
+static int launch_judge(struct sap_gpu_stepper *s, struct sap_step step, const struct sap_step_active *active,
+                        struct sap_step_told *told)
+{
+    if (s->hermite) {
+        TRY(sap_hermite_gpu_judge(s, &step, &told->bad));
+    } else {
+        TRY(sap_stepper_reset(s));
+        TRY(launch_leapfrog(s, step, active));
+        TRY(sap_stepper_ask(s, &told->bad));
+    }
     memcpy(told->levels, (const int *)s->told.host + 1, sizeof told->levels);
     memcpy(told->massless, (const int *)s->told.host + 1 + SAP_STEP_LEVELS, sizeof told->massless);
     return SAP_DRIVER_OK;
@@ -218,23 +236,30 @@ static int launch_commit(struct sap_gpu_stepper *s, struct sap_step step, int ro
 static int commit(struct sap_stepper *stepper, const struct sap_step *step, const struct sap_step_active *active)
 {
     struct sap_gpu_stepper *const s = of(stepper);
+    if (s->hermite) return SAPPORO_OK; /* sap_hermite_gpu_judge has done it */
     const int status = sap_session_begin(s->session);
     return status ? status : sap_session_end(s->session, launch_commit(s, *step, active->n));
 }
 
 /* ---- sums -------------------------------------------------------------------------------------- */
 
-static int launch_sums(struct sap_gpu_stepper *s, struct sap_step step, int forced, double *sum)
+static int sum_leapfrog(struct sap_gpu_stepper *s, struct sap_step step, int forced, int runs)
 {
     const struct sap_field_list fields = s->settings.fields;
     const struct sap_stepper_order order = sap_stepper_order_of(s);
     const struct sap_gpu_buffer *const pot = forced ? sap_stepper_rows_pot(s) : &s->pot;
-    const int n = s->n, runs = (n + SAP_STEP_RUN - 1) / SAP_STEP_RUN;
+    const int n = s->n;
+    return sap_launch_stepper_sums(s->session, s->f, runs, s->x.mem, s->v.mem, s->a.mem, s->level.mem,
+                                   sap_stepper_slots(s)->mem, s->given->particle.mem, pot->mem, s->sum.mem, forced, n,
+                                   order, step, fields);
+}
+
+static int launch_sums(struct sap_gpu_stepper *s, struct sap_step step, int forced, double *sum)
+{
+    const int runs = (s->n + SAP_STEP_RUN - 1) / SAP_STEP_RUN;
     const size_t bytes = (size_t)runs * SAP_STEP_SUMS * sizeof(double);
     TRY(sap_session_reserve(s->session, &s->sum, bytes));
-    TRY(sap_launch_stepper_sums(s->session, s->f, runs, s->x.mem, s->v.mem, s->a.mem, s->level.mem,
-                                sap_stepper_slots(s)->mem, s->given->particle.mem, pot->mem, s->sum.mem, forced, n,
-                                order, step, fields));
+    TRY(s->hermite ? sap_hermite_gpu_sums(s, &step, forced) : sum_leapfrog(s, step, forced, runs));
     TRY(sap_session_copy_out(s->session, sum, s->sum.mem, 0, bytes));
     return sap_session_wait(s->session);
 }
@@ -244,6 +269,13 @@ static int sums(struct sap_stepper *stepper, const struct sap_step *step, int fo
     struct sap_gpu_stepper *const s = of(stepper);
     const int status = sap_session_begin(s->session);
     return status ? status : sap_session_end(s->session, launch_sums(s, *step, forced, sum));
+}
+
+static int keep_pots(struct sap_stepper *stepper)
+{
+    struct sap_gpu_stepper *const s = of(stepper);
+    const int status = sap_session_begin(s->session);
+    return status ? status : sap_session_end(s->session, sap_hermite_gpu_pots(s));
 }
 
 static int massive(const struct sap_stepper *stepper)
@@ -269,5 +301,6 @@ const struct sap_stepper_ops sap_stepper_gpu = {
     .at = sap_stepper_at_gpu,
     .read_device = sap_stepper_read_device_gpu,
     .sums = sums,
+    .keep_pots = keep_pots,
     .words = words,
 };

@@ -11,6 +11,7 @@
 #include "gpu/tree/gpu_tree.h"
 
 struct sap_gpu_direct;
+struct sap_gpu_hermite;
 
 extern const struct sap_stepper_ops sap_stepper_gpu;
 
@@ -28,7 +29,8 @@ struct sap_gpu_stepper {
     struct sap_gpu_given *given;     /* the predicted particles */
     struct sap_gpu_host_tree *t;     /* NULL: forces come from direct sums */
     const struct sap_gpu_stepper_kernels *f;
-    struct sap_gpu_direct *direct; /* NULL: forces come from a tree */
+    struct sap_gpu_direct *direct;   /* NULL: forces come from a tree */
+    struct sap_gpu_hermite *hermite; /* NULL: leap-frog */
     int room, n;
     struct sap_step_order order;
     struct sap_gpu_buffer slot, address;       /* of the order, if it has them */

@@ -1,0 +1,2 @@
+/* hermite.cu - kernels of Hermite schemes. */
+#include "device/hermite.h"

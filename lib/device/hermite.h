@@ -1,0 +1,366 @@
+/*
+ * hermite.h - kernels of Hermite schemes: targets are predicted, corrected with their forces, and stored as sources.
+ *
+ * x, v and a are three doubles per particle, by address; `higher` has the other derivatives that the order keeps, one
+ * vector after the other.  The j-store has the particles with mass by slot (device/gpu_layout.h).  Kernels that compute
+ * with derivatives are instances for each order.
+ */
+#include "dialect.h"
+
+#include "device/gpu_layout.h"
+#include "device/hermite_layout.h"
+#include "physics/hermite.h"
+
+enum { MOST = SAP_HERMITE_GIVEN, KEPT = SAP_HERMITE_KEPT };
+
+SAP_INLINE int slot_of_row(const struct sap_hermite_force *f, const GLOBAL int *active, int k)
+{
+    return f->has_active ? active[k] : k;
+}
+
+/* Returns the particle of a slot. */
+SAP_INLINE int address_of(const struct sap_stepper_order *order, const GLOBAL int *address, int slot)
+{
+    return order->has_order ? address[slot] : slot;
+}
+
+/* Loads axis c of the derivatives of particle i. */
+SAP_INLINE void load_axis(int kept, const GLOBAL D *x, const GLOBAL D *v, const GLOBAL D *a, const GLOBAL D *higher,
+                          size_t i, int c, D *d)
+{
+    const GLOBAL D *more = higher + 3 * (size_t)(kept - 3) * i + c;
+    d[0] = x[3 * i + c];
+    d[1] = v[3 * i + c];
+    d[2] = a[3 * i + c];
+#pragma unroll
+    for (int k = 3; k < kept; k++) d[k] = more[3 * (k - 3)];
+}
+
+/* Returns derivative k of a particle as the j-store keeps it: order 4 keeps acc/2, jerk/6, snap/18. */
+SAP_INLINE D kept_as(int order, int k, D d)
+{
+    if (order > 4 || k < 2) return d;
+    return k == 2 ? d / 2.0 : k == 3 ? d / 6.0 : d / 18.0;
+}
+
+/* Stores a derivative of a particle as a source. */
+SAP_INLINE void store_derivative(GLOBAL D *store, const struct sap_hermite_force *f, const struct sap_hermite_units *u,
+                                 int slot, int k, int c, D d)
+{
+    GLOBAL D *at =
+        store + (size_t)(slot / SAP_GPU_SUPERPACKET) * (f->columns * SAP_GPU_SUPERPACKET) + slot % SAP_GPU_SUPERPACKET;
+    at[SAP_GPU_COLUMN(k, c) * SAP_GPU_SUPERPACKET] = kept_as(f->order, k, d) * u->derivative[k];
+}
+
+SAP_INLINE void store_number(GLOBAL D *store, const struct sap_hermite_force *f, int slot, int column, D d)
+{
+    store[(size_t)(slot / SAP_GPU_SUPERPACKET) * (f->columns * SAP_GPU_SUPERPACKET) + column * SAP_GPU_SUPERPACKET +
+          slot % SAP_GPU_SUPERPACKET] = d;
+}
+
+/* Stores all particles with mass, each with its own time, its slot as index, and its place. */
+KERNEL(SAP_STEPPER_THREADS)
+hermite_send(const GLOBAL D *x, const GLOBAL D *v, const GLOBAL D *a, const GLOBAL D *higher, const GLOBAL int *level,
+             const GLOBAL D *particle, const GLOBAL int *address, GLOBAL D *store, const int n,
+             const struct sap_hermite_force f, const struct sap_stepper_order order, const struct sap_step s,
+             const struct sap_hermite_units u)
+{
+    const int slot = (int)global_id();
+    if (slot >= n) return;
+    const size_t i = (size_t)address_of(&order, address, slot);
+    const int kept = SAP_HERMITE_KEPT_OF(f.order), sent = SAP_HERMITE_SENT_OF(f.order);
+    for (int c = 0; c < 3; c++) {
+        store_derivative(store, &f, &u, slot, 0, c, x[3 * i + c]);
+        store_derivative(store, &f, &u, slot, 1, c, v[3 * i + c]);
+        store_derivative(store, &f, &u, slot, 2, c, a[3 * i + c]);
+        for (int k = 3; k < sent; k++)
+            store_derivative(store, &f, &u, slot, k, c, higher[3 * ((size_t)(kept - 3) * i + k - 3) + c]);
+    }
+    store_number(store, &f, slot, SAP_GPU_MASS, particle[4 * (size_t)slot + 3] * u.mass);
+    store_number(store, &f, slot, SAP_GPU_TIME, sap_hermite_own(&s, level[i], f.done) * u.time);
+    GLOBAL int *tags = (GLOBAL int *)(store + (size_t)(slot / SAP_GPU_SUPERPACKET) * (f.columns * SAP_GPU_SUPERPACKET) +
+                                      SAP_GPU_TAGS * SAP_GPU_SUPERPACKET);
+    tags[slot % SAP_GPU_SUPERPACKET] = slot;
+    tags[SAP_GPU_SUPERPACKET + slot % SAP_GPU_SUPERPACKET] = slot + 1;
+}
+
+/* Predicts a particle to the end of the step, and beyond it by s->ahead. */
+SAP_INLINE void predict_particle(int given, const GLOBAL D *x, const GLOBAL D *v, const GLOBAL D *a,
+                                 const GLOBAL D *higher, const GLOBAL int *level, size_t i, const struct sap_step *s,
+                                 int done, D (*to)[MOST])
+{
+    const D dt = sap_hermite_end(s) - sap_hermite_own(s, level[i], done);
+#pragma unroll
+    for (int c = 0; c < 3; c++) {
+        D d[KEPT];
+        load_axis(SAP_HERMITE_KEPT_OF(2 * given), x, v, a, higher, i, c, d);
+        sap_hermite_predict(given, d, dt, to[c]);
+    }
+}
+
+/* Writes an active particle as an i-particle, whose index is its slot. */
+SAP_INLINE void write_target(int given, D (*d)[MOST], int slot, D eps2, const struct sap_hermite_units *u,
+                             GLOBAL struct sap_gpu_i *to)
+{
+    struct sap_gpu_i unit;
+    for (int c = 0; c < 3; c++) {
+        unit.x[c] = d[c][0] * u->derivative[0];
+        unit.v[c] = d[c][1] * u->derivative[1];
+    }
+    unit.h2 = 0.0;
+    unit.index = slot;
+    unit.reach = 0.0F;
+    to[0] = unit;
+    if (given == 2) return;
+    for (int c = 0; c < 3; c++) {
+        unit.x[c] = d[c][2] * u->derivative[2];
+        unit.v[c] = given > 3 ? d[c][3] * u->derivative[3] : 0.0;
+    }
+    unit.h2 = eps2;
+    unit.index = 0;
+    to[1] = unit;
+}
+
+/*
+ * Returns the row of a particle, or -1: it is not active.  Rows of particles with mass come first; their order differs
+ * from run to run, and no result depends on it.  All threads of a group call it; room: four ints of the group.
+ */
+SAP_INLINE int list_row(const struct sap_hermite_force *f, int active, int massless, int slot, GLOBAL int *list,
+                        GLOBAL int *told, LOCAL int *room)
+{
+    const int me = (int)local_id(), listed = active && f->has_active;
+    int row = active ? slot : -1;
+    if (me < 2) room[me] = 0;
+    group_barrier();
+    if (listed) row = atomic_add(&room[massless], 1);
+    group_barrier();
+    if (me < 2) room[2 + me] = room[me] > 0 ? atomic_add(&told[SAP_STEPPER_TOLD + me], room[me]) : 0;
+    group_barrier();
+    if (!listed) return row;
+    row += room[2 + massless] + (massless ? f->massive : 0);
+    list[row] = slot;
+    return row;
+}
+
+/* Sums of a force: column 0 is the potential, then three for each derivative of the acceleration. */
+SAP_INLINE D sum_of(const GLOBAL D *sum, const struct sap_hermite_force *f, const struct sap_hermite_units *u, int m,
+                    int c, int k)
+{
+    return sum[(size_t)(1 + 3 * m + c) * f->rows + k] * u->field[m];
+}
+
+/* Returns 0 if a number is finite, else NaN. */
+SAP_INLINE D not_finite(D x) { return x - x; }
+
+/* Corrects one particle; `after` has all that it keeps, one vector after the other.  Returns 0 or NaN. */
+SAP_INLINE D correct_particle(int given, const GLOBAL D *x, const GLOBAL D *v, const GLOBAL D *a,
+                              const GLOBAL D *higher, size_t i, const GLOBAL D *sum, const struct sap_hermite_force *f,
+                              const struct sap_hermite_units *u, int k, D dt, GLOBAL D *after,
+                              struct sap_hermite_sizes *sizes)
+{
+    const int kept = SAP_HERMITE_KEPT_OF(2 * given);
+    D wrong = 0.0;
+#pragma unroll
+    for (int c = 0; c < 3; c++) {
+        D d[KEPT], to[KEPT], now[MOST];
+        load_axis(kept, x, v, a, higher, i, c, d);
+#pragma unroll
+        for (int m = 0; m < given; m++) now[m] = sum_of(sum, f, u, m, c, k);
+        sap_hermite_correct(given, d, now, dt, to);
+        sap_hermite_add(given, d, to, sizes);
+#pragma unroll
+        for (int m = 0; m < kept; m++) {
+            wrong += not_finite(to[m]);
+            after[3 * m + c] = to[m];
+        }
+    }
+    return wrong;
+}
+
+/* Makes one particle after its first force, at the place where it is.  Returns 0 or NaN. */
+SAP_INLINE D begin_particle(int given, const GLOBAL D *x, const GLOBAL D *v, size_t i, const GLOBAL D *sum,
+                            const struct sap_hermite_force *f, const struct sap_hermite_units *u, int k,
+                            GLOBAL D *after)
+{
+    D wrong = 0.0;
+    for (int c = 0; c < 3; c++) {
+        after[c] = x[3 * i + c];
+        after[3 + c] = v[3 * i + c];
+        for (int m = 2; m < SAP_HERMITE_KEPT_OF(2 * given); m++) {
+            const D d = m < 2 + given ? sum_of(sum, f, u, m - 2, c, k) : 0.0;
+            after[3 * m + c] = d;
+            wrong += not_finite(d);
+        }
+    }
+    return wrong;
+}
+
+/* Makes the particle of row k after the step; returns its level; *wrong: 0, or NaN if it is not finite. */
+SAP_INLINE int judge_row(int given, const GLOBAL D *x, const GLOBAL D *v, const GLOBAL D *a, const GLOBAL D *higher,
+                         int level, size_t i, const GLOBAL D *sum, const struct sap_hermite_force *f,
+                         const struct sap_hermite_units *u, const struct sap_step *s,
+                         const struct sap_hermite_rule *rule, int k, D pot, GLOBAL D *after, D *wrong)
+{
+    D now[3];
+    for (int c = 0; c < 3; c++) now[c] = sum_of(sum, f, u, 0, c, k);
+    if (s->start) {
+        D jerk[3];
+        for (int c = 0; c < 3; c++) jerk[c] = sum_of(sum, f, u, 1, c, k);
+        *wrong = begin_particle(given, x, v, i, sum, f, u, k, after);
+        return sap_hermite_first(rule, s, sap_hermite_size(now[0], now[1], now[2]),
+                                 sap_hermite_size(jerk[0], jerk[1], jerk[2]), pot);
+    }
+    const D dt = sap_hermite_end(s) - sap_hermite_own(s, level, 0);
+    struct sap_hermite_sizes sizes;
+    sap_hermite_open(rule, level, dt, now, &sizes);
+    *wrong = correct_particle(given, x, v, a, higher, i, sum, f, u, k, dt, after, &sizes);
+    const struct sap_hermite_choice choice = sap_hermite_choose(given, rule, &sizes, pot);
+    return sap_hermite_level(rule, s, level, &choice, sizes.unit);
+}
+
+/*
+ * Instances for an order.  _targets lists the active particles, and writes them as i-particles.  _judge makes the rows
+ * after the step, and counts as stepper_judge does.  _at predicts all particles from their times after the step.
+ */
+#define SAP_HERMITE_KERNELS(TARGETS, JUDGE, AT, GIVEN)                                                                 \
+    KERNEL(SAP_STEPPER_THREADS)                                                                                        \
+    TARGETS(const GLOBAL D *x, const GLOBAL D *v, const GLOBAL D *a, const GLOBAL D *higher, const GLOBAL int *level,  \
+            GLOBAL int *active, const GLOBAL int *address, GLOBAL struct sap_gpu_i *to, GLOBAL int *told,              \
+            const struct sap_hermite_force f, const struct sap_stepper_order order, const struct sap_step s,           \
+            const struct sap_hermite_units u)                                                                          \
+    {                                                                                                                  \
+        SHARED int room[4];                                                                                            \
+        const int slot = (int)global_id(), there = slot < f.slots;                                                     \
+        const size_t i = there ? (size_t)address_of(&order, address, slot) : 0;                                        \
+        const int acts = there && (s.start || level[i] >= s.coarsest);                                                 \
+        const int k = list_row(&f, acts, slot >= order.massive, slot, active, told, room);                             \
+        if (k >= 0) {                                                                                                  \
+            D d[3][MOST];                                                                                              \
+            predict_particle(GIVEN, x, v, a, higher, level, i, &s, f.done, d);                                         \
+            write_target(GIVEN, d, slot, f.eps2, &u, to + (size_t)k * (GIVEN == 2 ? 1 : 2));                           \
+        }                                                                                                              \
+    }                                                                                                                  \
+    KERNEL(SAP_STEPPER_THREADS)                                                                                        \
+    JUDGE(const GLOBAL D *x, const GLOBAL D *v, const GLOBAL D *a, const GLOBAL D *higher, const GLOBAL int *level,    \
+          const GLOBAL int *active, const GLOBAL int *address, const GLOBAL D *sum, GLOBAL D *row_d,                   \
+          GLOBAL D *row_pot, GLOBAL int *row_level, GLOBAL int *told, const struct sap_hermite_force f,                \
+          const struct sap_stepper_order order, const struct sap_step s, const struct sap_hermite_rule rule,           \
+          const struct sap_hermite_units u)                                                                            \
+    {                                                                                                                  \
+        SHARED int count[SAP_STEPPER_TOLD];                                                                            \
+        const int me = (int)local_id(), k = (int)global_id();                                                          \
+        if (me < SAP_STEPPER_TOLD) count[me] = 0;                                                                      \
+        group_barrier();                                                                                               \
+        if (k < f.rows) {                                                                                              \
+            const size_t i = (size_t)address_of(&order, address, slot_of_row(&f, active, k));                          \
+            const D pot = sum[k] * u.pot;                                                                              \
+            D wrong;                                                                                                   \
+            const int next = judge_row(GIVEN, x, v, a, higher, level[i], i, sum, &f, &u, &s, &rule, k, pot,            \
+                                       row_d + (size_t)k * (3 * SAP_HERMITE_KEPT_OF(2 * GIVEN)), &wrong);              \
+            row_pot[k] = pot;                                                                                          \
+            row_level[k] = next;                                                                                       \
+            (void)atomic_add(&count[next], 1);                                                                         \
+            if (k >= f.massive) (void)atomic_add(&count[SAP_STEP_LEVELS + next], 1);                                   \
+            if (!(wrong + not_finite(pot) == 0.0)) (void)atomic_min(&told[0], (int)i);                                 \
+        }                                                                                                              \
+        group_barrier();                                                                                               \
+        if (me < 2 * SAP_STEP_LEVELS && count[me] > 0) (void)atomic_add(&told[1 + me], count[me]);                     \
+    }                                                                                                                  \
+    KERNEL(SAP_STEPPER_THREADS)                                                                                        \
+    AT(const GLOBAL D *x, const GLOBAL D *v, const GLOBAL D *a, const GLOBAL D *higher, const GLOBAL int *level,       \
+       GLOBAL D *to_x, GLOBAL D *to_v, const int n, const struct sap_step s)                                           \
+    {                                                                                                                  \
+        const size_t i = global_id();                                                                                  \
+        if (i >= (size_t)n) return;                                                                                    \
+        D d[3][MOST];                                                                                                  \
+        predict_particle(GIVEN, x, v, a, higher, level, i, &s, 1, d);                                                  \
+        for (int c = 0; c < 3; c++) {                                                                                  \
+            to_x[3 * i + c] = d[c][0];                                                                                 \
+            to_v[3 * i + c] = d[c][1];                                                                                 \
+        }                                                                                                              \
+    }
+SAP_HERMITE_KERNELS(hermite4_targets, hermite4_judge, hermite4_at, 2)
+SAP_HERMITE_KERNELS(hermite6_targets, hermite6_judge, hermite6_at, 3)
+SAP_HERMITE_KERNELS(hermite8_targets, hermite8_judge, hermite8_at, 4)
+
+/*
+ * Moves the active particles to the end of the step, unless *wrong names one, and stores those with mass as sources.
+ */
+KERNEL(SAP_STEPPER_THREADS)
+hermite_commit(GLOBAL D *x, GLOBAL D *v, GLOBAL D *a, GLOBAL D *higher, GLOBAL D *pot, GLOBAL int *level,
+               GLOBAL D *store, const GLOBAL int *active, const GLOBAL int *address, const GLOBAL D *row_d,
+               const GLOBAL D *row_pot, const GLOBAL int *row_level, const GLOBAL int *wrong,
+               const struct sap_hermite_force f, const struct sap_stepper_order order, const struct sap_step s,
+               const struct sap_hermite_units u)
+{
+    const int kept = SAP_HERMITE_KEPT_OF(f.order), sent = SAP_HERMITE_SENT_OF(f.order), words = 3 * kept;
+    const size_t all = (size_t)f.rows * words, step = global_size();
+    if (wrong[0] != SAP_HERMITE_NOBODY) return;
+    for (size_t at = global_id(); at < all; at += step) {
+        const int k = (int)(at / words), w = (int)(at % words), m = w / 3, c = w % 3;
+        const int slot = slot_of_row(&f, active, k), stored = k < f.massive;
+        const size_t i = (size_t)address_of(&order, address, slot);
+        const D d = row_d[at];
+        if (m < 3) {
+            GLOBAL D *const to = m == 0 ? x : m == 1 ? v : a;
+            to[3 * i + c] = d;
+        } else {
+            higher[3 * ((size_t)(kept - 3) * i + m - 3) + c] = d;
+        }
+        if (stored && m < sent) store_derivative(store, &f, &u, slot, m, c, d);
+        if (w != 0) continue;
+        pot[i] = row_pot[k];
+        level[i] = row_level[k];
+        if (stored) store_number(store, &f, slot, SAP_GPU_TIME, sap_hermite_after(&s) * u.time);
+    }
+}
+
+/* Writes the potentials of a force on all particles, multiplied by `unit`. */
+KERNEL(SAP_STEPPER_THREADS)
+hermite_pots(const GLOBAL D *sum, const GLOBAL int *address, GLOBAL D *pot, const D unit, const int n,
+             const struct sap_stepper_order order)
+{
+    const int slot = (int)global_id();
+    if (slot < n) pot[address_of(&order, address, slot)] = sum[slot] * unit;
+}
+
+/* After a force on all particles: gives them accelerations and jerks, which further derivatives need. */
+KERNEL(SAP_STEPPER_THREADS)
+hermite_jerks(const GLOBAL D *sum, const GLOBAL int *address, GLOBAL D *a, GLOBAL D *higher,
+              const struct sap_hermite_force f, const struct sap_stepper_order order, const struct sap_hermite_units u)
+{
+    const int slot = (int)global_id(), vectors = SAP_HERMITE_KEPT_OF(f.order) - 3;
+    if (slot >= f.rows) return;
+    const size_t i = (size_t)address_of(&order, address, slot);
+    for (int c = 0; c < 3; c++) {
+        a[3 * i + c] = sum_of(sum, &f, &u, 0, c, slot);
+        higher[3 * vectors * i + c] = sum_of(sum, &f, &u, 1, c, slot);
+    }
+}
+
+/*
+ * Sums runs of particles, as stepper_sums does, at predicted places x with velocities v, by address.  forced: pot is
+ * the first column of a force on all particles with mass.  Potentials are multiplied by `unit`.
+ */
+KERNEL(SAP_STEPPER_THREADS)
+hermite_sums(const GLOBAL D *x, const GLOBAL D *v, const GLOBAL int *slot, const GLOBAL D *particle,
+             const GLOBAL D *pot, GLOBAL D *out, const int forced, const D unit, const int n,
+             const struct sap_stepper_order order, const struct sap_field_list fields)
+{
+    const int run = (int)global_id(), first = run * SAP_STEP_RUN;
+    if (first >= n) return;
+    D sum[SAP_STEP_SUMS];
+    for (int k = 0; k < SAP_STEP_SUMS; k++) sum[k] = 0.0;
+    for (int i = first; i < n && i < first + SAP_STEP_RUN; i++) {
+        const int mine = order.has_order ? slot[i] : i;
+        const D potential = !forced ? pot[i] : mine < order.massive ? pot[mine] : 0.0;
+        D at[3], speed[3], outer[3] = {0.0, 0.0, 0.0}, field = 0.0;
+        for (int c = 0; c < 3; c++) {
+            at[c] = x[3 * (size_t)i + c];
+            speed[c] = v[3 * (size_t)i + c];
+        }
+        sap_field_add(&fields, at, outer, &field);
+        sap_step_add(sum, particle[4 * (size_t)mine + 3], at, speed, potential * unit, field);
+    }
+    for (int k = 0; k < SAP_STEP_SUMS; k++) out[(size_t)run * SAP_STEP_SUMS + k] = sum[k];
+}

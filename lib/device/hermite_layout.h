@@ -1,0 +1,33 @@
+/* hermite_layout.h - what the kernels of Hermite schemes and their host flow agree on. */
+#ifndef SAP_DEVICE_HERMITE_LAYOUT_H
+#define SAP_DEVICE_HERMITE_LAYOUT_H
+
+#include "device/stepper_layout.h"
+
+/*
+ * Powers of two: factors of what the force kernels are given (engine/units.h), derivatives of x, masses and times; and
+ * of their results, the potential and derivatives of the acceleration.
+ */
+struct sap_hermite_units {
+    SAP_GPU_REAL derivative[8], mass, time, pot, field[4];
+};
+
+enum {
+    SAP_HERMITE_TOLD = SAP_STEPPER_TOLD + 2, /* ints that kernels tell: also rows listed, with mass and without */
+    SAP_HERMITE_NOBODY = 0x7F7F7F7F          /* in told[0]: no particle is wrong */
+};
+
+/* A force of Hermite kernels. */
+struct sap_hermite_force {
+    int rows;       /* active particles; row k is of slot active[k], or, with has_active 0, of slot k */
+    int slots;      /* slots among which the active particles are */
+    int has_active; /* 0: the list is neither written nor read */
+    int massive;    /* rows of particles with mass */
+    int done;       /* 1: particles are predicted from their times after the present tick, not before it */
+    int order;      /* of the scheme */
+    int columns;    /* of the j-store */
+    int unused;
+    SAP_GPU_REAL eps2;
+};
+
+#endif

@@ -1,0 +1,43 @@
+/*
+ * gpu_hermite.h - Hermite schemes on an accelerator: a stepper over direct sums whose particles keep more derivatives.
+ *
+ * All functions but the first return driver statuses and run within a call.
+ */
+#ifndef SAP_GPU_HERMITE_H
+#define SAP_GPU_HERMITE_H
+
+#include <stddef.h>
+
+#include "engine/stepper_ops.h"
+#include "gpu/gpu_memory.h"
+
+struct sap_gpu_stepper;
+
+/* Bytes of device memory that a Hermite scheme over n particles takes in addition to the stepper. */
+size_t sap_hermite_gpu_bytes(int order, int n);
+
+/* _open makes memory for the particles of s->settings.order and loads kernels; _free frees all. */
+int sap_hermite_gpu_open(struct sap_gpu_stepper *s);
+void sap_hermite_gpu_free(struct sap_gpu_stepper *s);
+
+/* The column SAP_STEP_HIGHER. */
+const struct sap_gpu_buffer *sap_hermite_gpu_higher(const struct sap_gpu_stepper *s);
+
+/* Particles were taken: they have no derivatives yet. */
+int sap_hermite_gpu_clear(struct sap_gpu_stepper *s);
+
+/* Notes whether particles are predicted from their times after the present tick (done) or before it. */
+void sap_hermite_gpu_predict(struct sap_gpu_stepper *s, int done);
+
+/*
+ * The parts of a step, of sums and of outputs (engine/stepper_ops.h).  _judge moves the particles, too, unless one is
+ * wrong: the kernel that does so looks at what the one before it has found.  _pots keeps the potentials of a force on
+ * all particles.
+ */
+int sap_hermite_gpu_force(struct sap_gpu_stepper *s, const struct sap_step *step, const struct sap_step_active *active);
+int sap_hermite_gpu_judge(struct sap_gpu_stepper *s, const struct sap_step *step, int *bad);
+int sap_hermite_gpu_at(struct sap_gpu_stepper *s, const struct sap_step *step);
+int sap_hermite_gpu_sums(struct sap_gpu_stepper *s, const struct sap_step *step, int forced);
+int sap_hermite_gpu_pots(struct sap_gpu_stepper *s);
+
+#endif
