@@ -55,9 +55,10 @@ module sapporo
     ! ---- choices of steppers (sapporo_stepper.h)
 
     integer(c_int), parameter :: SAPPORO_STEP_METHOD_DEFAULT = 0, SAPPORO_STEP_TREE = 1, SAPPORO_STEP_DIRECT = 2
-    integer(c_int), parameter :: SAPPORO_STEPS_DEFAULT = 0, SAPPORO_STEPS_SHARED = 1, SAPPORO_STEPS_BLOCK = 2
+    integer(c_int), parameter :: SAPPORO_STEPS_DEFAULT = 0, SAPPORO_STEPS_SHARED = 1, SAPPORO_STEPS_BLOCK = 2, &
+        SAPPORO_STEPS_HERMITE4 = 3, SAPPORO_STEPS_HERMITE6 = 4, SAPPORO_STEPS_HERMITE8 = 5
     integer(c_int), parameter :: SAPPORO_STEP_CRITERION_DEFAULT = 0, SAPPORO_STEP_BY_ACCELERATION = 1, &
-        SAPPORO_STEP_BY_CHANGE = 2
+        SAPPORO_STEP_BY_CHANGE = 2, SAPPORO_STEP_BY_AARSETH = 3, SAPPORO_STEP_BY_MEAN = 4
     integer(c_int), parameter :: SAPPORO_FIELD_POINT = 1, SAPPORO_FIELD_PLUMMER = 2, SAPPORO_FIELD_HERNQUIST = 3, &
         SAPPORO_FIELD_NFW = 4, SAPPORO_FIELD_MIYAMOTO_NAGAI = 5, SAPPORO_FIELD_LOGARITHMIC = 6
     integer(c_int), parameter :: SAPPORO_STEP_NOW = 0, SAPPORO_STEP_OWN = 1, SAPPORO_STEP_AT_TIME = 2
@@ -206,6 +207,7 @@ module sapporo
         integer(c_int) :: levels = 0, rebuild = 0, nfields = 0
         type(c_ptr) :: fields = c_null_ptr                  ! type(sapporo_field), nfields of them
         integer(c_int) :: landing = 0
+        real(c_double) :: eta_start = 0
     end type sapporo_stepper_options
 
     type, bind(c) :: sapporo_stepper_particles

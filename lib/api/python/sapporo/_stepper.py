@@ -19,14 +19,14 @@ from ._library import Backend, Calls, Devices, Isa, Owner, Precision, c_text, ch
 from ._tree import Kind, Mac, Multipoles, tree_options
 
 Method = Literal["tree", "direct"]
-Scheme = Literal["shared", "block"]
-StepCriterion = Literal["acceleration", "change"]
+Scheme = Literal["shared", "block", "hermite4", "hermite6", "hermite8"]
+StepCriterion = Literal["acceleration", "change", "aarseth", "mean"]
 Moment = Literal["now", "own"]
 FieldKind = Literal["point", "plummer", "hernquist", "nfw", "miyamoto_nagai", "logarithmic"]
 
 METHODS = {"tree": 1, "direct": 2}
-SCHEMES = {"shared": 1, "block": 2}
-STEP_CRITERIA = {"acceleration": 1, "change": 2}
+SCHEMES = {"shared": 1, "block": 2, "hermite4": 3, "hermite6": 4, "hermite8": 5}
+STEP_CRITERIA = {"acceleration": 1, "change": 2, "aarseth": 3, "mean": 4}
 MOMENTS = {"now": 0, "own": 1}
 SHAPES = {"x": (3,), "v": (3,), "acc": (3,), "pot": (), "mass": (), "own_time": (), "level": (), "label": ()}
 TYPES = {"level": np.int32, "label": np.int64}
@@ -205,11 +205,14 @@ class Stepper(Owner):
     Args:
         n: room for particles.
         dt: the shared step, or the longest block step.
-        method: forces from a "tree" or from "direct" sums; None: tree.
-        scheme: "shared" (leap-frog) or "block" steps; None: shared.
-        criterion: of block steps: "acceleration" (step^2 <= 2 eta eps / |a|) or "change" (step <= eta |a| / |da/dt|).
-        eta: accuracy of the criterion; None: 0.025.
-        levels: the shortest block step is dt / 2^(levels - 1); 0: 16.
+        method: forces from a "tree" or from "direct" sums; None: tree, of Hermite schemes direct.
+        scheme: leap-frog with "shared" or "block" steps, or "hermite4", "hermite6", "hermite8" with block steps; None:
+            shared.
+        criterion: of leap-frogs "acceleration" (step^2 <= 2 eta eps / |a|) or "change" (step <= eta |a| / |da/dt|), of
+            Hermite schemes "aarseth" or, in orders 6 and 8, "mean".
+        eta: accuracy of the criterion; None: 0.025, of Hermite schemes 0.01, 0.4, 0.6 in orders 4, 6, 8.
+        eta_start: accuracy of first Hermite steps; None: 0.0025, in orders 6 and 8 0.01.
+        levels: the shortest block step is dt / 2^(levels - 1); 0: 16, of Hermite schemes 31.
         rebuild: steps from one build of the tree to the next; 0: when forces have become dearer; -1: when measured
             times say so.
         fields: external fields.
@@ -253,6 +256,7 @@ class Stepper(Owner):
         rebuild: int = 0,
         fields: Sequence[Field] = (),
         landing: bool = False,
+        eta_start: float | None = None,
         eps: float = 0.0,
         kind: Kind | None = None,
         mac: Mac | None = None,
@@ -305,11 +309,12 @@ class Stepper(Owner):
             nfields=len(fields),
             fields=array,
             landing=int(bool(landing)),
+            eta_start=eta_start or 0.0,
         )
         super().__init__(options, n)
         self._dt = float(dt)
         self._lands = bool(landing)
-        self._is_shared = options.scheme != SCHEMES["block"]
+        self._is_shared = options.scheme <= SCHEMES["shared"]
         self._start: float | None = None  # a time at which all steps end, None: unknown
 
     def _contents(self) -> str:

@@ -1,0 +1,339 @@
+/*
+ * test_stepper_hermite.c - Hermite schemes on every engine: order of convergence, forces, division of runs, restarts,
+ * landings, massless particles, outputs, what they refuse.  test/examples/test_hermite_ways.sh compares their bits with
+ * those of programs that integrate by calls.
+ */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "runs.h"
+#include "stepper_places.h"
+#include "tree_cases.h"
+
+enum { ORDERS = 3 };
+static const sapporo_step_scheme schemes[ORDERS] = {SAPPORO_STEPS_HERMITE4, SAPPORO_STEPS_HERMITE6,
+                                                    SAPPORO_STEPS_HERMITE8};
+
+/* Runs a test on every engine, with each scheme. */
+static void everywhere(void (*test)(const struct place *p, int order, sapporo_step_scheme scheme))
+{
+    int ran = 0;
+    for (int k = 0; k < STEPPER_PLACES; k++) {
+        const struct place *const p = &stepper_places[k];
+        if (p->method != SAPPORO_STEP_DIRECT || !stepper_place_usable(p)) continue;
+        for (int o = 0; o < ORDERS; o++) test(p, 4 + 2 * o, schemes[o]);
+        ran++;
+    }
+    if (!ran) skip();
+}
+
+static sapporo_stepper_options options_of(const sapporo_tree_options *tree, sapporo_step_scheme scheme)
+{
+    return (sapporo_stepper_options){
+        .size = sizeof(sapporo_stepper_options), .tree = tree, .scheme = scheme, .dt = 1.0 / 16};
+}
+
+/* A stepper with a Plummer sphere of n stars, of which every k-th is massless; k 0: none. */
+static sapporo_stepper *cluster(const sapporo_stepper_options *o, int n, int massless)
+{
+    bodies b = tree_model(CLUSTER_PLUMMER, n);
+    for (int i = 0; i < n && massless > 0; i += massless) b.mass[i] = 0;
+    sapporo_stepper *s = stepper_make(o, n);
+    stepper_put(s, n, b.x, b.v, b.mass, 0.5);
+    bodies_free(&b);
+    return s;
+}
+
+/* ---- convergence ----------------------------------------------------------------------------------- */
+
+/* Returns how far two stars of masses 1/2, on an orbit of eccentricity 1/2, are from where they began, a period later.
+ */
+static double miss(const struct place *p, sapporo_step_scheme scheme, int steps)
+{
+    const double period = 6.283185307179586, far = 1.5, speed = sqrt(2 / far - 1);
+    double x[2][3] = {{far / 2, 0, 0}, {-far / 2, 0, 0}}, v[2][3] = {{0, speed / 2, 0}, {0, -speed / 2, 0}};
+    double mass[2] = {0.5, 0.5};
+    static struct stepper_state end;
+    const sapporo_tree_options tree = {.size = sizeof tree, .backend = p->backend, .precision = SAPPORO_DP};
+    sapporo_stepper_options o = options_of(&tree, scheme);
+    o.levels = 1;
+    o.dt = period / steps;
+    sapporo_stepper *s = stepper_make(&o, 2);
+    stepper_put(s, 2, x, v, mass, 0);
+    stepper_advance(s, INFINITY, steps);
+    stepper_get(s, SAPPORO_STEP_OWN, 2, &end);
+    sapporo_stepper_destroy(s);
+    return hypot(end.x[0][0] - x[0][0], end.x[0][1] - x[0][1]);
+}
+
+static void converges(const struct place *p, int order, sapporo_step_scheme scheme)
+{
+    const int steps = order == 4 ? 400 : order == 6 ? 200 : 160;
+    const double coarse = miss(p, scheme, steps), fine = miss(p, scheme, 2 * steps), found = log2(coarse / fine);
+    if (!(found > order - 0.6 && coarse < 1e-3))
+        fail_msg("%s, order %d: errors %g, %g: order %g", p->name, order, coarse, fine, found);
+}
+
+RUNS(convergence, everywhere(converges))
+
+/* ---- runs in parts --------------------------------------------------------------------------------- */
+
+static struct stepper_state whole, parts;
+
+static void same_states(const struct place *p, int order, const char *what)
+{
+    if (memcmp(&whole, &parts, sizeof whole) != 0) fail_msg("%s, order %d: %s differ", p->name, order, what);
+}
+
+/* A run in one call has the bytes of one in many, with outputs, energies, a save and a restore in between. */
+static void divides(const struct place *p, int order, sapporo_step_scheme scheme)
+{
+    enum { N = 70 };
+    char path[] = "hermite.XXXXXX";
+    const sapporo_tree_options tree = stepper_tree_at(p, 0.02);
+    const sapporo_stepper_options o = options_of(&tree, scheme);
+    sapporo_stepper *const one = cluster(&o, N, 9), *const two = cluster(&o, N, 9), *const three = stepper_make(&o, N);
+    stepper_advance(one, 0.75, 0);
+    (void)snprintf(path, sizeof path, "hermite.%d", order);
+    stepper_advance(two, 0.6, 13);
+    (void)stepper_totals(two);
+    stepper_get(two, SAPPORO_STEP_NOW, N, &parts);
+    stepper_advance(two, INFINITY, 5);
+    assert_int_equal(sapporo_stepper_save(two, path), SAPPORO_OK);
+    assert_int_equal(sapporo_stepper_restore(three, path), SAPPORO_OK);
+    (void)remove(path);
+    stepper_advance(three, 0.75, 0);
+    stepper_advance(two, 0.75, 0);
+    stepper_get(one, SAPPORO_STEP_OWN, N, &whole);
+    stepper_get(two, SAPPORO_STEP_OWN, N, &parts);
+    same_states(p, order, "runs in parts");
+    stepper_get(three, SAPPORO_STEP_OWN, N, &parts);
+    same_states(p, order, "runs after a restore");
+    sapporo_stepper_destroy(one);
+    sapporo_stepper_destroy(two);
+    sapporo_stepper_destroy(three);
+}
+
+RUNS(division, everywhere(divides))
+
+/* ---- massless particles ---------------------------------------------------------------------------- */
+
+/* Massless particles change no bit of the orbits of others, and move as these do. */
+static void ignores_massless(const struct place *p, int order, sapporo_step_scheme scheme)
+{
+    enum { N = 60, MORE = 90 };
+    const sapporo_tree_options tree = stepper_tree_at(p, 0.02);
+    const sapporo_stepper_options o = options_of(&tree, scheme);
+    bodies b = tree_model(CLUSTER_PLUMMER, MORE);
+    for (int i = N; i < MORE; i++) b.mass[i] = 0;
+    sapporo_stepper *const some = stepper_make(&o, N), *const all = stepper_make(&o, MORE);
+    stepper_put(some, N, b.x, b.v, b.mass, 0);
+    stepper_put(all, MORE, b.x, b.v, b.mass, 0);
+    stepper_advance(some, 0.25, 0);
+    stepper_advance(all, 0.25, 0);
+    stepper_get(some, SAPPORO_STEP_OWN, N, &whole);
+    stepper_get(all, SAPPORO_STEP_OWN, MORE, &parts);
+    assert_memory_equal(whole.x, parts.x, N * sizeof whole.x[0]);
+    assert_memory_equal(whole.v, parts.v, N * sizeof whole.v[0]);
+    for (int i = N; i < MORE; i++) assert_true(isfinite(parts.pot[i]) && parts.own_time[i] > 0);
+    const sapporo_stepper_totals a = stepper_totals(some), c = stepper_totals(all);
+    assert_true(fabs(a.potential - c.potential) <= 1e-14 * fabs(a.potential));
+    sapporo_stepper_destroy(some);
+    sapporo_stepper_destroy(all);
+    bodies_free(&b);
+    (void)order;
+}
+
+RUNS(massless, everywhere(ignores_massless))
+
+/* ---- energy, potentials, landings ------------------------------------------------------------------ */
+
+/* Sums of the pairs of the particles of `whole`. */
+static double potential_of_pairs(int n, double eps, double *pot)
+{
+    long double sum = 0;
+    for (int i = 0; i < n; i++) {
+        long double mine = 0;
+        for (int j = 0; j < n; j++) {
+            long double r2 = (long double)eps * eps;
+            for (int c = 0; c < 3; c++) r2 += powl((long double)whole.x[i][c] - whole.x[j][c], 2);
+            if (j != i) mine -= whole.mass[j] / sqrtl(r2);
+        }
+        pot[i] = (double)mine;
+        sum += whole.mass[i] * mine / 2;
+    }
+    return (double)sum;
+}
+
+/* Potentials and energy are those of the present places, in the middle of steps too; energy is kept. */
+static void keeps_energy(const struct place *p, int order, sapporo_step_scheme scheme)
+{
+    enum { N = 200 };
+    static double pot[N];
+    const double eps = 0.03, bound = order == 4 ? 1e-6 : 1e-7;
+    const sapporo_tree_options tree = stepper_tree_at(p, eps);
+    const sapporo_stepper_options o = options_of(&tree, scheme);
+    sapporo_stepper *const s = cluster(&o, N, 0);
+    const sapporo_stepper_totals before = stepper_totals(s);
+    stepper_advance(s, 1.0, 0);
+    stepper_advance(s, INFINITY, 3);
+    stepper_get(s, SAPPORO_STEP_NOW, N, &whole);
+    const sapporo_stepper_totals now = stepper_totals(s);
+    const double exact = potential_of_pairs(N, eps, pot),
+                 change = now.kinetic + now.potential - before.kinetic - before.potential;
+    if (!(fabs(now.potential - exact) <= 1e-12 * fabs(exact)))
+        fail_msg("%s: energy %a not %a", p->name, now.potential, exact);
+    for (int i = 0; i < N; i++)
+        if (!(fabs(whole.pot[i] - pot[i]) <= 1e-12 * fabs(pot[i]))) fail_msg("%s: potential of %d", p->name, i);
+    if (!(fabs(change) <= bound)) fail_msg("%s, order %d: energy changes by %g", p->name, order, change);
+    sapporo_stepper_destroy(s);
+}
+
+RUNS(energy, everywhere(keeps_energy))
+
+/* A stepper that lands is at the time itself, and goes on from there. */
+static void lands(const struct place *p, int order, sapporo_step_scheme scheme)
+{
+    enum { N = 50 };
+    const sapporo_tree_options tree = stepper_tree_at(p, 0.03);
+    sapporo_stepper_options o = options_of(&tree, scheme);
+    o.landing = 1;
+    sapporo_stepper *const s = cluster(&o, N, 0), *const free_of_them = cluster(&o, N, 0);
+    const sapporo_stepper_totals before = stepper_totals(s);
+    stepper_advance(s, 0.71, 0);
+    assert_true(sapporo_stepper_get_time(s) == 0.71);
+    stepper_get(s, SAPPORO_STEP_OWN, N, &whole);
+    for (int i = 0; i < N; i++) assert_true(whole.own_time[i] == 0.71);
+    stepper_advance(s, 1, 0);
+    stepper_advance(free_of_them, 1, 0);
+    stepper_get(s, SAPPORO_STEP_NOW, N, &whole);
+    stepper_get(free_of_them, SAPPORO_STEP_NOW, N, &parts);
+    for (int i = 0; i < N; i++)
+        for (int c = 0; c < 3; c++)
+            if (!(fabs(whole.x[i][c] - parts.x[i][c]) < 1e-3))
+                fail_msg("%s, order %d: a landing moves particle %d by %g", p->name, order, i,
+                         whole.x[i][c] - parts.x[i][c]);
+    const sapporo_stepper_totals after = stepper_totals(s);
+    assert_true(fabs(after.kinetic + after.potential - before.kinetic - before.potential) < 1e-5);
+    sapporo_stepper_destroy(s);
+    sapporo_stepper_destroy(free_of_them);
+}
+
+RUNS(landings, everywhere(lands))
+
+/* ---- numbers beyond single precision --------------------------------------------------------------- */
+
+/* In other units, powers of two, a run has the same bits, multiplied. */
+static void keeps_units(const struct place *p, int order, sapporo_step_scheme scheme)
+{
+    enum { N = 40 };
+    const int lengths[] = {64, -64}, masses[] = {96, -32};
+    bodies b = tree_model(CLUSTER_PLUMMER, N);
+    for (int k = 0; k < 3; k++) {
+        const int length = k ? lengths[k - 1] : 0, mass = k ? masses[k - 1] : 0, time = (3 * length - mass) / 2;
+        sapporo_tree_options tree = stepper_tree_at(p, ldexp(0.03, length));
+        tree.precision = SAPPORO_DS;
+        sapporo_stepper_options o = options_of(&tree, scheme);
+        o.dt = ldexp(o.dt, time);
+        bodies other = tree_model(CLUSTER_PLUMMER, N);
+        for (int i = 0; i < N; i++) {
+            other.mass[i] = ldexp(b.mass[i], mass);
+            for (int c = 0; c < 3; c++) {
+                other.x[i][c] = ldexp(b.x[i][c], length);
+                other.v[i][c] = ldexp(b.v[i][c], length - time);
+            }
+        }
+        sapporo_stepper *const s = stepper_make(&o, N);
+        stepper_put(s, N, other.x, other.v, other.mass, 0);
+        stepper_advance(s, INFINITY, 40);
+        stepper_get(s, SAPPORO_STEP_OWN, N, k ? &parts : &whole);
+        sapporo_stepper_destroy(s);
+        bodies_free(&other);
+        for (int i = 0; i < N && k; i++)
+            for (int c = 0; c < 3; c++)
+                if (parts.x[i][c] != ldexp(whole.x[i][c], length))
+                    fail_msg("%s, order %d: with lengths times 2^%d particle %d differs", p->name, order, length, i);
+    }
+    bodies_free(&b);
+}
+
+RUNS(units, everywhere(keeps_units))
+
+/* ---- what is refused ------------------------------------------------------------------------------- */
+
+static void refuse(const sapporo_stepper_options *o, int status, const char *why)
+{
+    sapporo_stepper *s = NULL;
+    assert_int_equal(sapporo_stepper_create(o, 10, &s), status);
+    assert_null(s);
+    if (!strstr(sapporo_stepper_last_error(NULL), why)) fail_msg("%s", sapporo_stepper_last_error(NULL));
+}
+
+static void test_refusals(void **state)
+{
+    const sapporo_tree_options tree = {.size = sizeof tree, .backend = SAPPORO_BACKEND_CPU};
+    sapporo_stepper_options o = options_of(&tree, SAPPORO_STEPS_HERMITE4);
+    sapporo_stepper *s = NULL;
+    (void)state;
+    o.method = SAPPORO_STEP_TREE;
+    refuse(&o, SAPPORO_ERR_UNSUPPORTED, "direct sums");
+    o.method = SAPPORO_STEP_DIRECT;
+    o.criterion = SAPPORO_STEP_BY_CHANGE;
+    refuse(&o, SAPPORO_ERR_ARGUMENT, "leap-frogs");
+    o.criterion = SAPPORO_STEP_BY_MEAN;
+    refuse(&o, SAPPORO_ERR_ARGUMENT, "orders 6 and 8");
+    o.criterion = SAPPORO_STEP_BY_AARSETH;
+    o.eta_start = -1;
+    refuse(&o, SAPPORO_ERR_ARGUMENT, "eta_start");
+    o.eta_start = 0;
+    o.nfields = 1;
+    o.fields = stepper_fields;
+    refuse(&o, SAPPORO_ERR_UNSUPPORTED, "fields");
+    o.nfields = 0;
+    o.scheme = SAPPORO_STEPS_BLOCK;
+    refuse(&o, SAPPORO_ERR_ARGUMENT, "Hermite");
+    o.scheme = SAPPORO_STEPS_HERMITE4;
+    o.size = offsetof(sapporo_stepper_options, eta_start); /* of a caller that knows no such schemes */
+    assert_int_equal(sapporo_stepper_create(&o, 10, &s), SAPPORO_OK);
+    sapporo_stepper_destroy(s);
+}
+
+/* Two stars at one place give no finite force without softening only if they are the same one: a pair is skipped. */
+static void tells_of_nan(const struct place *p, int order, sapporo_step_scheme scheme)
+{
+    const sapporo_tree_options tree = stepper_tree_at(p, 0);
+    const sapporo_stepper_options o = options_of(&tree, scheme);
+    double x[2][3] = {{0, 0, 0}, {1e-140, 0, 0}}, v[2][3] = {{0, 0, 0}}, mass[2] = {1, 1};
+    const sapporo_stepper_particles particles = {
+        .size = sizeof particles, .n = 2, .x = {x, 0}, .v = {v, 0}, .mass = {mass, 0}};
+    sapporo_stepper *const s = stepper_make(&o, 2);
+    const int status = sapporo_stepper_set(s, &particles);
+    if (status && status != SAPPORO_ERR_NOT_FINITE) fail_msg("%s, order %d: %d", p->name, order, status);
+    if (!status) { /* the force is zero or finite: then the run goes on, or says why not */
+        const int moved = sapporo_stepper_advance(s, INFINITY, 2);
+        assert_true(moved == SAPPORO_OK || moved == SAPPORO_ERR_NOT_FINITE || moved == SAPPORO_ERR_ARGUMENT);
+        sapporo_stepper_totals t = {.size = sizeof t};
+        (void)sapporo_stepper_energy(s, &t);
+    }
+    sapporo_stepper_destroy(s);
+}
+
+RUNS(extremes, everywhere(tells_of_nan))
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(convergence),   cmocka_unit_test(division), cmocka_unit_test(massless),
+        cmocka_unit_test(energy),        cmocka_unit_test(landings), cmocka_unit_test(units),
+        cmocka_unit_test(test_refusals), cmocka_unit_test(extremes),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
