@@ -309,6 +309,30 @@ static void list_active(struct hermite_host *s, const struct sap_step *step, int
         if (s->body[sap_step_address(&s->order, slot)].level >= step->coarsest) s->active[s->rows++] = slot;
 }
 
+/* Adds the fields to the forces on rows, which are at predicted places. */
+static void add_fields(void *argument, ptrdiff_t from, ptrdiff_t to)
+{
+    const struct loop *const l = argument;
+    const struct hermite_host *const s = l->s;
+    for (ptrdiff_t k = from; k < to; k++) {
+        double x[3][MOST] = {{0}}, acc[3][MOST] = {{0}};
+        for (int c = 0; c < 3; c++)
+            for (int m = 0; m < s->given; m++) x[c][m] = s->target[m][k][c];
+        sap_field_add_series(&s->settings.fields, s->given, x, acc);
+        for (int c = 0; c < 3; c++)
+            for (int m = 0; m < s->given; m++) s->f[m][k][c] += acc[c][m];
+    }
+}
+
+/* Computes the forces on the rows, of particles and fields. */
+static int sum_forces(struct hermite_host *s, struct loop *l)
+{
+    for_all(l, s->rows, predict_rows);
+    const int status = ask(s, sap_hermite_end(l->step));
+    if (!status && s->settings.fields.n > 0) for_all(l, s->rows, add_fields);
+    return status;
+}
+
 /* After a force on all particles: gives them its first two derivatives, which the others need. */
 static int give_jerks(struct hermite_host *s, const struct sap_step *step)
 {
@@ -324,12 +348,10 @@ static int force(struct sap_stepper *stepper, const struct sap_step *step, const
     struct loop l = {.s = s, .step = step};
     int status = s->unsent ? send_all(s, step) : SAPPORO_OK;
     list_active(s, step, active->n);
-    for_all(&l, s->rows, predict_rows);
-    if (!status) status = ask(s, sap_hermite_end(step));
+    if (!status) status = sum_forces(s, &l);
     if (status || !step->start || s->given == 2) return status;
     status = give_jerks(s, step);
-    for_all(&l, s->rows, predict_rows);
-    return status ? status : ask(s, sap_hermite_end(step));
+    return status ? status : sum_forces(s, &l);
 }
 
 /* ---- correction ------------------------------------------------------------------------------ */

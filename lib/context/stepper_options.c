@@ -103,7 +103,6 @@ static int check_scheme(sapporo_stepper *s, sapporo_stepper_options *o)
         return fail(s, SAPPORO_ERR_UNSUPPORTED, "Hermite schemes need direct sums: a tree gives no derivatives");
     if (order == 4 && o->criterion == SAPPORO_STEP_BY_MEAN)
         return fail(s, SAPPORO_ERR_ARGUMENT, "criterion %d is for orders 6 and 8", (int)o->criterion);
-    if (o->nfields > 0) return fail(s, SAPPORO_ERR_UNSUPPORTED, "Hermite schemes have no fields yet");
     o->method = SAPPORO_STEP_DIRECT;
     s->settings.order = order;
     return SAPPORO_OK;

@@ -149,24 +149,39 @@ SAP_INLINE D sum_of(const GLOBAL D *sum, const struct sap_hermite_force *f, cons
     return sum[(size_t)(1 + 3 * m + c) * f->rows + k] * u->field[m];
 }
 
+/* The force on an active particle, by axis: sums of pairs, and the fields at its predicted place. */
+SAP_INLINE void force_of(int given, const GLOBAL D *x, const GLOBAL D *v, const GLOBAL D *a, const GLOBAL D *higher,
+                         const GLOBAL int *level, size_t i, const GLOBAL D *sum, const struct sap_hermite_force *f,
+                         const struct sap_hermite_units *u, const struct sap_step *s,
+                         const struct sap_field_list *fields, int k, D (*now)[MOST])
+{
+    for (int c = 0; c < 3; c++)
+        for (int m = 0; m < given; m++) now[c][m] = sum_of(sum, f, u, m, c, k);
+    if (fields->n == 0) return;
+    D d[3][MOST], outer[3][MOST];
+    for (int c = 0; c < 3; c++)
+        for (int m = 0; m < MOST; m++) outer[c][m] = 0.0;
+    predict_particle(given, x, v, a, higher, level, i, s, f->done, d);
+    sap_field_add_series(fields, given, d, outer);
+    for (int c = 0; c < 3; c++)
+        for (int m = 0; m < given; m++) now[c][m] += outer[c][m];
+}
+
 /* Returns 0 if a number is finite, else NaN. */
 SAP_INLINE D not_finite(D x) { return x - x; }
 
 /* Corrects one particle; `after` has all that it keeps, one vector after the other.  Returns 0 or NaN. */
 SAP_INLINE D correct_particle(int given, const GLOBAL D *x, const GLOBAL D *v, const GLOBAL D *a,
-                              const GLOBAL D *higher, size_t i, const GLOBAL D *sum, const struct sap_hermite_force *f,
-                              const struct sap_hermite_units *u, int k, D dt, GLOBAL D *after,
+                              const GLOBAL D *higher, size_t i, D (*now)[MOST], D dt, GLOBAL D *after,
                               struct sap_hermite_sizes *sizes)
 {
     const int kept = SAP_HERMITE_KEPT_OF(2 * given);
     D wrong = 0.0;
 #pragma unroll
     for (int c = 0; c < 3; c++) {
-        D d[KEPT], to[KEPT], now[MOST];
+        D d[KEPT], to[KEPT];
         load_axis(kept, x, v, a, higher, i, c, d);
-#pragma unroll
-        for (int m = 0; m < given; m++) now[m] = sum_of(sum, f, u, m, c, k);
-        sap_hermite_correct(given, d, now, dt, to);
+        sap_hermite_correct(given, d, now[c], dt, to);
         sap_hermite_add(given, d, to, sizes);
 #pragma unroll
         for (int m = 0; m < kept; m++) {
@@ -178,16 +193,15 @@ SAP_INLINE D correct_particle(int given, const GLOBAL D *x, const GLOBAL D *v, c
 }
 
 /* Makes one particle after its first force, at the place where it is.  Returns 0 or NaN. */
-SAP_INLINE D begin_particle(int given, const GLOBAL D *x, const GLOBAL D *v, size_t i, const GLOBAL D *sum,
-                            const struct sap_hermite_force *f, const struct sap_hermite_units *u, int k,
-                            GLOBAL D *after)
+SAP_INLINE D begin_particle(int given, const GLOBAL D *x, const GLOBAL D *v, size_t i, D (*now)[MOST], GLOBAL D *after)
 {
     D wrong = 0.0;
     for (int c = 0; c < 3; c++) {
         after[c] = x[3 * i + c];
         after[3 + c] = v[3 * i + c];
+#pragma unroll
         for (int m = 2; m < SAP_HERMITE_KEPT_OF(2 * given); m++) {
-            const D d = m < 2 + given ? sum_of(sum, f, u, m - 2, c, k) : 0.0;
+            const D d = m < 2 + given ? now[c][m < 2 + given ? m - 2 : 0] : 0.0;
             after[3 * m + c] = d;
             wrong += not_finite(d);
         }
@@ -197,23 +211,19 @@ SAP_INLINE D begin_particle(int given, const GLOBAL D *x, const GLOBAL D *v, siz
 
 /* Makes the particle of row k after the step; returns its level; *wrong: 0, or NaN if it is not finite. */
 SAP_INLINE int judge_row(int given, const GLOBAL D *x, const GLOBAL D *v, const GLOBAL D *a, const GLOBAL D *higher,
-                         int level, size_t i, const GLOBAL D *sum, const struct sap_hermite_force *f,
-                         const struct sap_hermite_units *u, const struct sap_step *s,
-                         const struct sap_hermite_rule *rule, int k, D pot, GLOBAL D *after, D *wrong)
+                         int level, size_t i, D (*now)[MOST], const struct sap_step *s,
+                         const struct sap_hermite_rule *rule, D pot, GLOBAL D *after, D *wrong)
 {
-    D now[3];
-    for (int c = 0; c < 3; c++) now[c] = sum_of(sum, f, u, 0, c, k);
     if (s->start) {
-        D jerk[3];
-        for (int c = 0; c < 3; c++) jerk[c] = sum_of(sum, f, u, 1, c, k);
-        *wrong = begin_particle(given, x, v, i, sum, f, u, k, after);
-        return sap_hermite_first(rule, s, sap_hermite_size(now[0], now[1], now[2]),
-                                 sap_hermite_size(jerk[0], jerk[1], jerk[2]), pot);
+        *wrong = begin_particle(given, x, v, i, now, after);
+        return sap_hermite_first(rule, s, sap_hermite_size(now[0][0], now[1][0], now[2][0]),
+                                 sap_hermite_size(now[0][1], now[1][1], now[2][1]), pot);
     }
     const D dt = sap_hermite_end(s) - sap_hermite_own(s, level, 0);
+    const D acc[3] = {now[0][0], now[1][0], now[2][0]};
     struct sap_hermite_sizes sizes;
-    sap_hermite_open(rule, level, dt, now, &sizes);
-    *wrong = correct_particle(given, x, v, a, higher, i, sum, f, u, k, dt, after, &sizes);
+    sap_hermite_open(rule, level, dt, acc, &sizes);
+    *wrong = correct_particle(given, x, v, a, higher, i, now, dt, after, &sizes);
     const struct sap_hermite_choice choice = sap_hermite_choose(given, rule, &sizes, pot);
     return sap_hermite_level(rule, s, level, &choice, sizes.unit);
 }
@@ -245,7 +255,7 @@ SAP_INLINE int judge_row(int given, const GLOBAL D *x, const GLOBAL D *v, const 
           const GLOBAL int *active, const GLOBAL int *address, const GLOBAL D *sum, GLOBAL D *row_d,                   \
           GLOBAL D *row_pot, GLOBAL int *row_level, GLOBAL int *told, const struct sap_hermite_force f,                \
           const struct sap_stepper_order order, const struct sap_step s, const struct sap_hermite_rule rule,           \
-          const struct sap_hermite_units u)                                                                            \
+          const struct sap_hermite_units u, const struct sap_field_list fields)                                        \
     {                                                                                                                  \
         SHARED int count[SAP_STEPPER_TOLD];                                                                            \
         const int me = (int)local_id(), k = (int)global_id();                                                          \
@@ -254,8 +264,9 @@ SAP_INLINE int judge_row(int given, const GLOBAL D *x, const GLOBAL D *v, const 
         if (k < f.rows) {                                                                                              \
             const size_t i = (size_t)address_of(&order, address, slot_of_row(&f, active, k));                          \
             const D pot = sum[k] * u.pot;                                                                              \
-            D wrong;                                                                                                   \
-            const int next = judge_row(GIVEN, x, v, a, higher, level[i], i, sum, &f, &u, &s, &rule, k, pot,            \
+            D wrong, now[3][MOST];                                                                                     \
+            force_of(GIVEN, x, v, a, higher, level, i, sum, &f, &u, &s, &fields, k, now);                              \
+            const int next = judge_row(GIVEN, x, v, a, higher, level[i], i, now, &s, &rule, pot,                       \
                                        row_d + (size_t)k * (3 * SAP_HERMITE_KEPT_OF(2 * GIVEN)), &wrong);              \
             row_pot[k] = pot;                                                                                          \
             row_level[k] = next;                                                                                       \
@@ -326,15 +337,22 @@ hermite_pots(const GLOBAL D *sum, const GLOBAL int *address, GLOBAL D *pot, cons
 
 /* After a force on all particles: gives them accelerations and jerks, which further derivatives need. */
 KERNEL(SAP_STEPPER_THREADS)
-hermite_jerks(const GLOBAL D *sum, const GLOBAL int *address, GLOBAL D *a, GLOBAL D *higher,
-              const struct sap_hermite_force f, const struct sap_stepper_order order, const struct sap_hermite_units u)
+hermite_jerks(const GLOBAL D *x, const GLOBAL D *v, const GLOBAL int *level, const GLOBAL D *sum,
+              const GLOBAL int *address, GLOBAL D *a, GLOBAL D *higher, const struct sap_hermite_force f,
+              const struct sap_stepper_order order, const struct sap_step s, const struct sap_hermite_units u,
+              const struct sap_field_list fields)
 {
     const int slot = (int)global_id(), vectors = SAP_HERMITE_KEPT_OF(f.order) - 3;
     if (slot >= f.rows) return;
     const size_t i = (size_t)address_of(&order, address, slot);
+    D now[3][MOST];
+    if (f.order == 6)
+        force_of(3, x, v, a, higher, level, i, sum, &f, &u, &s, &fields, slot, now);
+    else
+        force_of(4, x, v, a, higher, level, i, sum, &f, &u, &s, &fields, slot, now);
     for (int c = 0; c < 3; c++) {
-        a[3 * i + c] = sum_of(sum, &f, &u, 0, c, slot);
-        higher[3 * vectors * i + c] = sum_of(sum, &f, &u, 1, c, slot);
+        a[3 * i + c] = now[c][0];
+        higher[3 * vectors * i + c] = now[c][1];
     }
 }
 

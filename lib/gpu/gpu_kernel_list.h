@@ -331,7 +331,7 @@
 #define SAP_K_hermite4_judge(M, V)                                                                                     \
     M(x), M(v), M(a), M(higher), M(level), M(active), M(address), M(sum), M(row_d), M(row_pot), M(row_level), M(told), \
         V(struct sap_hermite_force, f), V(struct sap_stepper_order, order), V(struct sap_step, s),                     \
-        V(struct sap_hermite_rule, rule), V(struct sap_hermite_units, u)
+        V(struct sap_hermite_rule, rule), V(struct sap_hermite_units, u), V(struct sap_field_list, fields)
 #define SAP_K_hermite6_judge SAP_K_hermite4_judge
 #define SAP_K_hermite8_judge SAP_K_hermite4_judge
 #define SAP_K_hermite4_at(M, V)                                                                                        \
@@ -345,8 +345,9 @@
 #define SAP_K_hermite_pots(M, V)                                                                                       \
     M(sum), M(address), M(pot), V(double, unit), V(int, n), V(struct sap_stepper_order, order)
 #define SAP_K_hermite_jerks(M, V)                                                                                      \
-    M(sum), M(address), M(a), M(higher), V(struct sap_hermite_force, f), V(struct sap_stepper_order, order),           \
-        V(struct sap_hermite_units, u)
+    M(x), M(v), M(level), M(sum), M(address), M(a), M(higher), V(struct sap_hermite_force, f),                         \
+        V(struct sap_stepper_order, order), V(struct sap_step, s), V(struct sap_hermite_units, u),                     \
+        V(struct sap_field_list, fields)
 #define SAP_K_hermite_sums(M, V)                                                                                       \
     M(x), M(v), M(slot), M(particle), M(pot), M(out), V(int, forced), V(double, unit), V(int, n),                      \
         V(struct sap_stepper_order, order), V(struct sap_field_list, fields)

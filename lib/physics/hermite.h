@@ -17,6 +17,7 @@
 #ifndef SAP_PHYSICS_HERMITE_H
 #define SAP_PHYSICS_HERMITE_H
 
+#include "physics/field_series.h"
 #include "physics/step.h"
 
 enum {

@@ -267,6 +267,43 @@ static void keeps_units(const struct place *p, int order, sapporo_step_scheme sc
 
 RUNS(units, everywhere(keeps_units))
 
+/* ---- fields ---------------------------------------------------------------------------------------- */
+
+/* Returns the energy of massless particles of mass 1 in a field, from its own formula, by sums of the stepper. */
+static double energy_of(sapporo_stepper *s)
+{
+    const sapporo_stepper_totals t = stepper_totals(s);
+    return t.kinetic + t.potential + t.field;
+}
+
+/* A star in each field keeps its energy the better, by the order, the shorter its steps are. */
+static void orbits_in_fields(const struct place *p, int order, sapporo_step_scheme scheme)
+{
+    double x[1][3] = {{1, 0.3, 0.2}}, v[1][3] = {{-0.2, 0.7, 0.3}}, mass[1] = {1};
+    for (int k = 0; k < STEPPER_FIELDS; k++) {
+        double change[2];
+        for (int fine = 0; fine < 2; fine++) {
+            const sapporo_tree_options tree = {.size = sizeof tree, .backend = p->backend, .precision = SAPPORO_DP};
+            sapporo_stepper_options o = options_of(&tree, scheme);
+            o.levels = 1;
+            o.dt = (order == 4 ? 1.0 / 64 : 1.0 / 16) / (fine ? 2 : 1);
+            o.nfields = 1;
+            o.fields = &stepper_fields[k];
+            sapporo_stepper *const s = stepper_make(&o, 1);
+            stepper_put(s, 1, x, v, mass, 0);
+            const double before = energy_of(s);
+            stepper_advance(s, 2, 0);
+            change[fine] = fabs(energy_of(s) - before);
+            sapporo_stepper_destroy(s);
+        }
+        const double found = log2(change[0] / change[1]);
+        if (!(change[0] < 1e-4 && (found > order - 1.2 || change[1] < 1e-13)))
+            fail_msg("%s, order %d, field %d: energy changes by %g, %g", p->name, order, k, change[0], change[1]);
+    }
+}
+
+RUNS(fields, everywhere(orbits_in_fields))
+
 /* ---- what is refused ------------------------------------------------------------------------------- */
 
 static void refuse(const sapporo_stepper_options *o, int status, const char *why)
@@ -294,10 +331,6 @@ static void test_refusals(void **state)
     o.eta_start = -1;
     refuse(&o, SAPPORO_ERR_ARGUMENT, "eta_start");
     o.eta_start = 0;
-    o.nfields = 1;
-    o.fields = stepper_fields;
-    refuse(&o, SAPPORO_ERR_UNSUPPORTED, "fields");
-    o.nfields = 0;
     o.scheme = SAPPORO_STEPS_BLOCK;
     refuse(&o, SAPPORO_ERR_ARGUMENT, "Hermite");
     o.scheme = SAPPORO_STEPS_HERMITE4;
@@ -331,9 +364,9 @@ RUNS(extremes, everywhere(tells_of_nan))
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(convergence),   cmocka_unit_test(division), cmocka_unit_test(massless),
-        cmocka_unit_test(energy),        cmocka_unit_test(landings), cmocka_unit_test(units),
-        cmocka_unit_test(test_refusals), cmocka_unit_test(extremes),
+        cmocka_unit_test(convergence), cmocka_unit_test(division),      cmocka_unit_test(massless),
+        cmocka_unit_test(energy),      cmocka_unit_test(landings),      cmocka_unit_test(units),
+        cmocka_unit_test(fields),      cmocka_unit_test(test_refusals), cmocka_unit_test(extremes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -344,14 +344,15 @@ static int describe(struct sap_gpu_stepper *s, const struct sap_step *step, cons
 }
 
 /* After the first force: particles get jerks, with which the next force has all derivatives. */
-static int give_jerks(struct sap_gpu_stepper *s)
+static int give_jerks(struct sap_gpu_stepper *s, struct sap_step step)
 {
     struct sap_gpu_hermite *const h = s->hermite;
     const struct sap_hermite_force f = h->force;
     const struct sap_hermite_units units = h->units;
     s->direct->forces = 0;
-    return sap_launch_hermite_jerks(s->session, h->f, f.rows, s->direct->out.mem, sap_stepper_addresses(s)->mem,
-                                    s->a.mem, h->higher.mem, f, sap_stepper_order_of(s), units);
+    return sap_launch_hermite_jerks(s->session, h->f, f.rows, s->x.mem, s->v.mem, s->level.mem, s->direct->out.mem,
+                                    sap_stepper_addresses(s)->mem, s->a.mem, h->higher.mem, f, sap_stepper_order_of(s),
+                                    step, units, s->settings.fields);
 }
 
 static int send_and_sum(struct sap_gpu_stepper *s, const struct sap_step *step)
@@ -366,7 +367,7 @@ int sap_hermite_gpu_force(struct sap_gpu_stepper *s, const struct sap_step *step
     TRY(describe(s, step, active));
     TRY(send_and_sum(s, step));
     if (!step->start || s->settings.order == 4) return SAP_DRIVER_OK;
-    TRY(give_jerks(s));
+    TRY(give_jerks(s, *step));
     return send_and_sum(s, step);
 }
 
@@ -382,7 +383,7 @@ static int launch_judge(struct sap_gpu_stepper *s, struct sap_step step)
     return BY_ORDER(f.order, judge)(s->session, h->f, f.rows, s->x.mem, s->v.mem, s->a.mem, h->higher.mem, s->level.mem,
                                     s->active.mem, sap_stepper_addresses(s)->mem, s->direct->out.mem, h->row_d.mem,
                                     s->row_pot.mem, s->row_level.mem, s->bad.mem, f, sap_stepper_order_of(s), step,
-                                    rule, units);
+                                    rule, units, s->settings.fields);
 }
 
 /* Launches the kernel that moves the particles unless one is wrong. */
