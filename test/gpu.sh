@@ -239,7 +239,7 @@ mpi_runs() {
         skip "mpi ways by NCCL" "libnccl.so.2 is missing: LIBRARY_PATH and LD_LIBRARY_PATH"
     fi
     for ranks in $(seq "$gpus"); do
-        for case in "65536 0" "262144 0" "1048576 0" "1048576 1" "1048576 2" "1048576 0 20 1024"; do
+        for case in "65536 0" "262144 0" "1048576 0" "1048576 1" "1048576 2" "1048576 0 20 1024" "1048576 0 20 1024 active"; do
             # shellcheck disable=SC2086 # a list of words
             run "mpi speed $case, $ranks ranks" mpirun -n "$ranks" build/gpu-mpi/speed $case
         done
