@@ -270,6 +270,7 @@ static void destroy(sapporo_mpi *h)
     sap_kept_free(&h->kept);
     sap_room_free(&h->parcel.outs);
     sap_room_free(&h->parcel.ins);
+    sap_room_free(&h->parcel.keepers);
     sap_route_free(&h->parcel.route);
     sap_room_free(&h->places);
     sap_room_free(&h->trial_bytes);

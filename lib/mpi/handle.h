@@ -38,8 +38,10 @@ struct sapporo_mpi_job {
 /* Particles on their way to the ranks that keep them. */
 struct sap_parcel {
     struct sap_route route;
+    unsigned columns;          /* that records have, as bits */
     const double *in;          /* [route.arrived] records that this rank receives, of `ins` */
     struct sap_room outs, ins; /* records that it sends, and receives */
+    struct sap_room keepers;   /* numbers of the ranks that keep the particles of this rank's caller */
 };
 
 struct sap_nccl;
