@@ -53,7 +53,7 @@ static void write_row(char *to, int i, int sums, int nearest, const struct sap_f
 }
 
 /* Rows of a force that threads write. */
-struct writing {
+struct partial_writing {
     const sapporo_job *job;
     const struct sap_force_output *out;
     char *rows;
@@ -63,7 +63,7 @@ struct writing {
 
 static void write_some(void *argument, ptrdiff_t from, ptrdiff_t to)
 {
-    const struct writing *const w = argument;
+    const struct partial_writing *const w = argument;
     for (int i = (int)from; i < to; i++) {
         char *const row = w->rows + (size_t)i * w->pitch;
         if (w->job->bad[i])
@@ -96,7 +96,7 @@ static int deliver(sapporo *c, sapporo_job *j, int nearest, char *rows, size_t p
         return sap_fail(c, SAPPORO_ERR_UNSUPPORTED, "the %s engine has no accumulators of this force", c->engine->name);
     partial->sums = 1 + 3 * j->vectors;
     memcpy(partial->scale, out.accum_scale, (size_t)partial->sums * sizeof partial->scale[0]);
-    struct writing w = {j, &out, rows, pitch, partial->sums, nearest};
+    struct partial_writing w = {j, &out, rows, pitch, partial->sums, nearest};
     sap_partial_loop(c->engine->threads(c->devices), j->ni, write_some, &w);
     if (!j->reported && out.coincident >= 0) sap_job_report_coincident(c, j, out.coincident);
     j->reported = 1;

@@ -53,7 +53,7 @@ static void read_row(const sapporo *c, int address, double *row)
 }
 
 /* Rows that threads read. */
-struct rows {
+struct partial_rows {
     const sapporo *c;
     int first;
     double *row;
@@ -61,7 +61,7 @@ struct rows {
 
 static void read_some(void *argument, ptrdiff_t from, ptrdiff_t to)
 {
-    const struct rows *const r = argument;
+    const struct partial_rows *const r = argument;
     for (int k = (int)from; k < to; k++) read_row(r->c, r->first + k, r->row + (size_t)k * row_doubles(r->c));
 }
 
@@ -72,7 +72,7 @@ int sap_partial_read(sapporo *context, int first, int n, double *rows)
     if (!c) return SAPPORO_ERR_CLOSED;
     if (c->nstaged) sap_context_settle(c);
     sap_jstore_finish(&c->host);
-    struct rows all = {c, first, rows};
+    struct partial_rows all = {c, first, rows};
     sap_partial_loop(c->engine->threads(c->devices), n, read_some, &all);
     return sap_call_end(&call, SAPPORO_OK);
 }

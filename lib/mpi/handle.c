@@ -435,6 +435,12 @@ int sapporo_mpi_get_costs(const sapporo_mpi *handle, sapporo_mpi_costs *costs)
     return !h ? SAPPORO_ERR_CLOSED : h->costs.size ? SAPPORO_OK : SAPPORO_ERR_GONE;
 }
 
+int sapporo_mpi_get_traffic(const sapporo_mpi *handle, sapporo_mpi_traffic *traffic)
+{
+    const sapporo_mpi *const h = sap_mpi_find(handle);
+    return sap_link_tell_traffic(h ? &h->link : NULL, traffic);
+}
+
 int sapporo_mpi_set_time(sapporo_mpi *handle, double time)
 {
     sapporo_mpi *const h = sap_mpi_find(handle);

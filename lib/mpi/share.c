@@ -296,6 +296,7 @@ static int send_part(sapporo_mpi *h, int part)
     struct sap_cargo *const c = &half_of(h, part)->cargo;
     place_units(h, part, c);
     (h->share->by->on_device ? pack_own : read_own)(h, part, c);
+    sap_link_count_all(&h->link, c->count[h->link.rank], c->unit, h->share->by->on_device);
     return judge(h, h->share->by->post(h, c));
 }
 

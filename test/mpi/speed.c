@@ -116,8 +116,9 @@ int main(int argc, char **argv)
     const sapporo_mpi_options options = {.size = sizeof options, .way = (sapporo_mpi_way)way};
     check(sapporo_mpi_open(MPI_COMM_WORLD, &options, &all), sapporo_mpi_last_error(NULL));
     for (int k = -1; k < repeats; k++) step(k, (int)n);
-    if (rank == 0) printf("ranks %d n %ld ni %ld way %d stored %s", ranks, n, active, (int)sapporo_mpi_get_way(all),
-                          few_stored ? "active" : "all");
+    if (rank == 0)
+        printf("ranks %d n %ld ni %ld way %d stored %s", ranks, n, active, (int)sapporo_mpi_get_way(all),
+               few_stored ? "active" : "all");
     print_times("force", times.force, (int)repeats);
     print_times("store", times.store, (int)repeats);
     print_times("work", times.work, (int)repeats);
