@@ -39,6 +39,7 @@ struct sapporo_mpi_job {
 struct sap_parcel {
     struct sap_route route;
     unsigned columns;          /* that records have, as bits */
+    size_t tail_at;            /* where the tail of a record begins, in doubles */
     const double *in;          /* [route.arrived] records that this rank receives, of `ins` */
     struct sap_room outs, ins; /* records that it sends, and receives */
     struct sap_room keepers;   /* numbers of the ranks that keep the particles of this rank's caller */

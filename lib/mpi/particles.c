@@ -45,7 +45,7 @@ static void free_parcel(sapporo_mpi *h)
 
 static int has(const sapporo_mpi *h, int column) { return h->parcel.columns >> column & 1; }
 
-/* Where a column begins in a record, in doubles; COLUMNS: the tail. */
+/* Where a column begins in a record, in doubles; COLUMNS: the tail, which the parcel has as `tail_at`. */
 static size_t place_of(const sapporo_mpi *h, int column)
 {
     size_t at = 0;
@@ -54,10 +54,7 @@ static size_t place_of(const sapporo_mpi *h, int column)
     return at;
 }
 
-static size_t record_doubles(const sapporo_mpi *h)
-{
-    return place_of(h, COLUMNS) + sizeof(struct tail) / sizeof(double);
-}
+static size_t record_doubles(const sapporo_mpi *h) { return h->parcel.tail_at + sizeof(struct tail) / sizeof(double); }
 
 static size_t record_bytes(const sapporo_mpi *h) { return record_doubles(h) * sizeof(double); }
 
@@ -198,6 +195,7 @@ static int agree_on_columns(sapporo_mpi *h, int status, int n, const sapporo_par
     status = sap_link_compare(&h->link, status, 1, &own, name);
     h->parcel.columns = 1;
     for (int r = 0; r < h->link.size && !status; r++) h->parcel.columns |= (unsigned)sap_link_field(&h->link, r, 0);
+    h->parcel.tail_at = place_of(h, COLUMNS);
     return status;
 }
 
@@ -231,16 +229,26 @@ static int announce(sapporo_mpi *h, struct packing *packing, int n)
 static int send(sapporo_mpi *h)
 {
     const struct sap_parcel *const p = &h->parcel;
-    struct sap_wire wire = {.out = p->outs.at, .in = p->ins.at, .each = record_bytes(h)};
+    struct sap_wire wire = {.out = p->outs.at, .in = p->ins.at, .each = record_bytes(h), .own_stays = 1};
     return sap_exchange(&h->link, &p->route, &wire);
 }
 
 /* ------------------------------------------------------------------- store */
 
+/* Record k of those that are stored: this rank's own for itself are still where they were packed. */
+static const double *record_of(const sapporo_mpi *h, int k)
+{
+    const struct sap_parcel *const p = &h->parcel;
+    const int own = k - p->route.got_at[h->link.rank], is_own = own >= 0 && own < p->route.got[h->link.rank];
+    const double *const packed = p->outs.at;
+    return is_own ? packed + (size_t)(p->route.sent_at[h->link.rank] + own) * record_doubles(h)
+                  : p->in + (size_t)k * record_doubles(h);
+}
+
 static struct tail tail_of(const sapporo_mpi *h, int k)
 {
     struct tail tail;
-    memcpy(&tail, h->parcel.in + (size_t)(k + 1) * record_doubles(h) - sizeof tail / sizeof(double), sizeof tail);
+    memcpy(&tail, record_of(h, k) + h->parcel.tail_at, sizeof tail);
     return tail;
 }
 
@@ -255,8 +263,8 @@ static sapporo_column column_at(const sapporo_mpi *h, const double *record, int 
 static int store_run(sapporo_mpi *h, int from, int n)
 {
     const ptrdiff_t stride = (ptrdiff_t)record_bytes(h);
-    const double *const record = h->parcel.in + (size_t)from * record_doubles(h);
-    const char *const tail = (const char *)(record + place_of(h, COLUMNS));
+    const double *const record = record_of(h, from);
+    const char *const tail = (const char *)(record + h->parcel.tail_at);
     sapporo_particles c = {.size = sizeof c,
                            .mass = {tail + offsetof(struct tail, mass), stride},
                            .time = column_at(h, record, TIME),
@@ -270,14 +278,14 @@ static int store_run(sapporo_mpi *h, int from, int n)
     return sapporo_set_particles(h->context, first, n, &c);
 }
 
-/* Stores all received particles; returns the worst status. */
-static int store_all(sapporo_mpi *h)
+/* Stores the particles of one rank; returns the worst status, or that of the ranks before. */
+static int store_of(sapporo_mpi *h, int rank, int worst)
 {
-    const int arrived = h->parcel.route.arrived;
-    int worst = SAPPORO_OK;
-    for (int from = 0, to; from < arrived; from = to) {
+    const struct sap_route *const r = &h->parcel.route;
+    const int end = r->got_at[rank] + r->got[rank];
+    for (int from = r->got_at[rank], to; from < end; from = to) {
         const int first = sap_block_inner(tail_of(h, from).address, h->link.size);
-        for (to = from + 1; to < arrived; to++)
+        for (to = from + 1; to < end; to++)
             if (sap_block_inner(tail_of(h, to).address, h->link.size) != first + (to - from)) break;
         const int status = store_run(h, from, to - from);
         h->lost |= status < 0 && status != SAPPORO_ERR_NOT_FINITE;
@@ -285,6 +293,14 @@ static int store_all(sapporo_mpi *h)
         if (status == SAPPORO_ERR_NOT_FINITE ? !worst : status < 0)
             worst = sap_link_note(&h->link, status, sapporo_last_error(h->context));
     }
+    return worst;
+}
+
+/* Stores all received particles, in the order of the ranks; returns the worst status. */
+static int store_all(sapporo_mpi *h)
+{
+    int worst = SAPPORO_OK;
+    for (int r = 0; r < h->link.size; r++) worst = store_of(h, r, worst);
     return worst;
 }
 
