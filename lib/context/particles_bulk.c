@@ -12,6 +12,7 @@
 #include "base/team.h"
 #include "base/threads.h"
 #include "context/call.h"
+#include "context/context_units.h"
 #include "context/particles.h"
 
 /* ------------------------------------------------------------- any particle */
@@ -246,9 +247,9 @@ static int scale_run(const sapporo *c, struct sap_segment *s, unsigned in, int n
     int strange = scale_numbers(s->mass + in, n, u->mass, if_not_finite);
     for (int axis = 0; axis < 3 && !strange; axis++) {
         strange = scale_numbers(s->derivative[0] + at + (size_t)axis * LANES, n, u->length, if_wide);
+        double *const v = s->derivative[1] + at + (size_t)axis * LANES;
         if (!strange && c->settings.order > 2)
-            strange = scale_numbers(s->derivative[1] + at + (size_t)axis * LANES, n, sap_units_derivative(u, 1),
-                                    if_not_finite);
+            strange = sap_context_is_fast(c, v, n, 1) || scale_numbers(v, n, sap_units_derivative(u, 1), if_not_finite);
     }
     return strange;
 }
@@ -275,7 +276,7 @@ static int copy_run(const sapporo *c, const struct columns *of, int k, int n)
         }
     }
     if (c->settings.order > 2) strange |= copy_motion(c, s, in, k, n, of);
-    if (!sap_units_are_plain(&c->units)) strange |= scale_run(c, s, in, n);
+    if (!sap_units_are_plain(&c->units)) strange = scale_run(c, s, in, n);
     return strange;
 }
 
