@@ -268,7 +268,7 @@ static void many_rows(void **state)
 {
     enum { MANY = 9000 };
     struct row *const row = malloc(2 * MANY * sizeof *row);
-    double(*const x_i)[3] = malloc(MANY * sizeof *x_i);
+    double(*x_i)[3] = malloc(MANY * sizeof *x_i);
     (void)state;
     assert_true(row && x_i);
     for (int k = 0; k < 2; k++) {

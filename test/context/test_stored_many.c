@@ -92,7 +92,7 @@ static void store_both(int order, int threads, int tight)
     const int highest = highest_of(order);
     sapporo *const c = open_with(order, threads), *const wanted = open_with(order, 1);
     sapporo_particles all = columns_of(row, highest);
-    double(*const x)[3] = malloc(N * sizeof *x), (*const a)[3] = malloc(N * sizeof *a);
+    double(*x)[3] = malloc(N * sizeof *x), (*a)[3] = malloc(N * sizeof *a);
     assert_true(x && a);
     for (int k = 0; k < N && tight; k++) {
         memcpy(x[k], row[k].derivative[0], sizeof *x);

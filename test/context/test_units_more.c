@@ -719,7 +719,7 @@ static void check_replaced_masses(const struct engine *e)
 {
     enum { SOURCES = 4096, REPLACED = 3680 };
     static const double at_rest[SOURCES][3];
-    double(*const x)[3] = zeroed(SOURCES, sizeof *x), *const mass = zeroed(SOURCES, sizeof *mass);
+    double(*x)[3] = zeroed(SOURCES, sizeof *x), *const mass = zeroed(SOURCES, sizeof *mass);
     const double at[1][3] = {{3e19, 1e19, -2e19}}, eps2 = 1e36;
     sapporo *const c = engine_open(e, 1);
     for (int j = 0; j < SOURCES; j++)
