@@ -204,8 +204,8 @@ step_mpi() {
         keep_logs mpi
     fi
     mkdir -p build/gpu-mpi
-    for program in forces ways speed tree_speed; do
-        parts="test/mpi/problem.c test/mpi/ranks.c"
+    for program in forces ways traffic speed tree_speed; do
+        parts="test/mpi/problem.c test/mpi/tree_problem.c test/mpi/ranks.c"
         case $program in *speed) parts= ;; esac
         # shellcheck disable=SC2086 # a list of files
         run "build mpi $program" env OMPI_CC=gcc MPICH_CC=gcc mpicc -std=c11 -O2 -Iinclude -Itest/mpi \
@@ -234,7 +234,9 @@ mpi_runs() {
     # Transports: from device memory by a stand-in for an MPI that takes it; of one rank NCCL is tried when a handle opens.
     run "mpi ways from device memory, 2 ranks" env SAPPORO_MPI_TRANSPORT=mpi mpirun -n 2 build/gpu-mpi/aware
     if echo 'int main(void) { return 0; }' | gcc -x c - -o build/nccl.out -l:libnccl.so.2 2>/dev/null; then
-        run "mpi ways by NCCL, $gpus ranks" env SAPPORO_MPI_TRANSPORT=nccl mpirun -n "$gpus" build/gpu-mpi/ways
+        for program in ways traffic; do
+            run "mpi $program by NCCL, $gpus ranks" env SAPPORO_MPI_TRANSPORT=nccl mpirun -n "$gpus" build/gpu-mpi/$program
+        done
     else
         skip "mpi ways by NCCL" "libnccl.so.2 is missing: LIBRARY_PATH and LD_LIBRARY_PATH"
     fi
