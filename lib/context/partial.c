@@ -97,7 +97,7 @@ static int deliver(sapporo *c, sapporo_job *j, int nearest, char *rows, size_t p
     partial->sums = 1 + 3 * j->vectors;
     memcpy(partial->scale, out.accum_scale, (size_t)partial->sums * sizeof partial->scale[0]);
     struct partial_writing w = {j, &out, rows, pitch, partial->sums, nearest};
-    sap_partial_loop(c->engine->threads(c->devices), j->ni, write_some, &w);
+    sap_partial_loop(sap_context_threads(c), j->ni, write_some, &w);
     if (!j->reported && out.coincident >= 0) sap_job_report_coincident(c, j, out.coincident);
     j->reported = 1;
     return j->nbad ? SAPPORO_PARTIAL : SAPPORO_OK;

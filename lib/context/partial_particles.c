@@ -73,7 +73,7 @@ int sap_partial_read(sapporo *context, int first, int n, double *rows)
     if (c->nstaged) sap_context_settle(c);
     sap_jstore_finish(&c->host);
     struct partial_rows all = {c, first, rows};
-    sap_partial_loop(c->engine->threads(c->devices), n, read_some, &all);
+    sap_partial_loop(sap_context_threads(c), n, read_some, &all);
     return sap_call_end(&call, SAPPORO_OK);
 }
 

@@ -314,7 +314,7 @@ static void copy_some(void *argument, ptrdiff_t from, ptrdiff_t to)
 static int threads_for(const sapporo *c, int n)
 {
     enum { PER_THREAD = 4096 };
-    const int few = sap_threads_few(n / PER_THREAD), most = c->engine->threads(c->devices);
+    const int few = sap_threads_few(n / PER_THREAD), most = sap_context_threads(c);
     return most < few ? most : few;
 }
 

@@ -94,6 +94,12 @@ struct sapporo_mpi {
 /* The object of an open handle; NULL: there is none. */
 sapporo_mpi *sap_mpi_find(const sapporo_mpi *handle);
 
+/* Threads of the host for work beside a context; 0: the default.  Of a GPU, sapporo_get_threads returns its units. */
+static inline int sap_mpi_threads(const sapporo *context)
+{
+    return sapporo_get_backend(context) == SAPPORO_BACKEND_CPU ? sapporo_get_threads(context) : 0;
+}
+
 /* Frees the force of a handle, if there is one. */
 void sap_mpi_free_job(sapporo_mpi *h);
 

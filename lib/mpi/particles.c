@@ -178,7 +178,7 @@ static int refuse(sapporo_mpi *h, const struct packing *p, int bad)
 static int sort(sapporo_mpi *h, struct packing *packing, int n)
 {
     struct sap_parcel *const p = &h->parcel;
-    const int threads = sapporo_get_threads(h->context);
+    const int threads = sap_mpi_threads(h->context);
     packing->keeper = sap_room_array(&p->keepers, (size_t)n + 1, sizeof *packing->keeper);
     if (!packing->keeper || sap_route_reserve(&p->route, h->link.size)) return no_memory(h, n);
     sapporo_internals()->partial_loop(threads, n, find_some_keepers, packing);
@@ -205,7 +205,7 @@ static int pack(sapporo_mpi *h, struct packing *packing, int n)
     struct sap_parcel *const p = &h->parcel;
     packing->out = sap_room_array(&p->outs, (size_t)n + 1, record_bytes(h));
     if (!packing->out) return no_memory(h, n);
-    sapporo_internals()->partial_loop(sapporo_get_threads(h->context), n, write_some, packing);
+    sapporo_internals()->partial_loop(sap_mpi_threads(h->context), n, write_some, packing);
     return SAPPORO_OK;
 }
 

@@ -457,7 +457,7 @@ static int finish_part(sapporo_mpi *h, int step, int ni, const sapporo_result *r
     memcpy(s->scale, partial.scale, sizeof s->scale);
     struct merge m = {h, part, first, ni, result};
     const sap_fpenv caller = sap_fp_enter();
-    sapporo_internals()->partial_loop(sapporo_get_threads(h->context), slab_rows(h, slab), merge_some, &m);
+    sapporo_internals()->partial_loop(sap_mpi_threads(h->context), slab_rows(h, slab), merge_some, &m);
     sap_fp_leave(caller);
     return status;
 }

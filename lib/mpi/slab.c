@@ -224,7 +224,7 @@ int sap_slab_finish(sapporo_mpi *h, int number, int ni, const sapporo_result *re
     struct finish f = {h, g, first, result};
     const int rows = ni - first < own ? ni - first : own;
     const sap_fpenv caller = sap_fp_enter();
-    if (rows > 0) sapporo_internals()->partial_loop(sapporo_get_threads(h->context), rows, write_some, &f);
+    if (rows > 0) sapporo_internals()->partial_loop(sap_mpi_threads(h->context), rows, write_some, &f);
     sap_fp_leave(caller);
     return SAPPORO_OK;
 }
