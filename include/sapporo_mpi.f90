@@ -35,6 +35,11 @@ module sapporo_mpi
         real(c_double) :: message = 0, byte = 0, force = 0, pair = 0, row = 0, store = 0, exchange = 0
     end type sapporo_mpi_costs
 
+    type, bind(c) :: sapporo_mpi_traffic
+        integer(c_size_t) :: size = 0
+        integer(c_long_long) :: waits = 0, host_bytes = 0, device_bytes = 0
+    end type sapporo_mpi_traffic
+
     type, bind(c) :: sapporo_mpi_options
         integer(c_size_t) :: size = 0
         type(c_ptr) :: context = c_null_ptr                 ! c_loc of a sapporo_options
@@ -121,6 +126,12 @@ module sapporo_mpi
             type(c_ptr), value :: handle
             type(sapporo_mpi_costs), intent(inout) :: costs
         end function sapporo_mpi_get_costs
+
+        integer(c_int) function sapporo_mpi_get_traffic(handle, traffic) bind(c)
+            import :: c_int, c_ptr, sapporo_mpi_traffic
+            type(c_ptr), value :: handle
+            type(sapporo_mpi_traffic), intent(inout) :: traffic
+        end function sapporo_mpi_get_traffic
 
         integer(c_int) function sapporo_mpi_set_particles(handle, n, address, particles) bind(c)
             import :: c_int, c_ptr, sapporo_particles
@@ -233,6 +244,12 @@ module sapporo_mpi
             type(c_ptr), value :: tree
             type(sapporo_mpi_tree_statistics), intent(inout) :: statistics
         end function sapporo_mpi_tree_get_statistics
+
+        integer(c_int) function sapporo_mpi_tree_get_traffic(tree, traffic) bind(c)
+            import :: c_int, c_ptr, sapporo_mpi_traffic
+            type(c_ptr), value :: tree
+            type(sapporo_mpi_traffic), intent(inout) :: traffic
+        end function sapporo_mpi_tree_get_traffic
 
         integer(c_int) function sapporo_mpi_stepper_create(communicator, options, n, stepper) &
             bind(c, name='sapporo_mpi_stepper_create_fortran')

@@ -167,6 +167,21 @@ SAPPORO_API sapporo_mpi_transport sapporo_mpi_get_transport(const sapporo_mpi *h
  */
 SAPPORO_API int sapporo_mpi_get_costs(const sapporo_mpi *handle, sapporo_mpi_costs *costs);
 
+/*
+ * What a rank has sent to other ranks since a handle was opened or a tree was created, and how often it has waited for
+ * them.  Bytes are those of particles, targets, sums, boxes and cells: what all ranks get counts for each of them.
+ * Statuses, numbers of records, and sums of a few numbers are waited for, but not counted as bytes.
+ */
+typedef struct sapporo_mpi_traffic {
+    size_t size;            /* sizeof(sapporo_mpi_traffic), set by the caller */
+    long long waits;        /* of the host for other ranks, or for transfers */
+    long long host_bytes;   /* sent from host memory */
+    long long device_bytes; /* sent from device memory, by SAPPORO_MPI_TRANSPORT_MPI or SAPPORO_MPI_TRANSPORT_NCCL */
+} sapporo_mpi_traffic;
+
+/* Local.  Fills *traffic up to its size; numbers are 0 if the handle is not open: SAPPORO_ERR_CLOSED. */
+SAPPORO_API int sapporo_mpi_get_traffic(const sapporo_mpi *handle, sapporo_mpi_traffic *traffic);
+
 /* ---- j-particles ---------------------------------------------------------------- */
 
 /*
@@ -365,6 +380,9 @@ typedef struct sapporo_mpi_tree_statistics {
 
 /* Local.  Fills *statistics up to its size; numbers are 0 where there is no tree. */
 SAPPORO_API int sapporo_mpi_tree_get_statistics(sapporo_mpi_tree *tree, sapporo_mpi_tree_statistics *statistics);
+
+/* Local.  As sapporo_mpi_get_traffic, of a tree. */
+SAPPORO_API int sapporo_mpi_tree_get_traffic(const sapporo_mpi_tree *tree, sapporo_mpi_traffic *traffic);
 
 /* ---- steppers ---------------------------------------------------------------------- */
 

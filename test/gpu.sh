@@ -204,8 +204,8 @@ step_mpi() {
         keep_logs mpi
     fi
     mkdir -p build/gpu-mpi
-    for program in forces ways speed tree_speed; do
-        parts="test/mpi/problem.c test/mpi/ranks.c"
+    for program in forces ways traffic speed tree_speed; do
+        parts="test/mpi/problem.c test/mpi/tree_problem.c test/mpi/ranks.c"
         case $program in *speed) parts= ;; esac
         # shellcheck disable=SC2086 # a list of files
         run "build mpi $program" env OMPI_CC=gcc MPICH_CC=gcc mpicc -std=c11 -O2 -Iinclude -Itest/mpi \
@@ -234,12 +234,14 @@ mpi_runs() {
     # Transports: from device memory by a stand-in for an MPI that takes it; of one rank NCCL is tried when a handle opens.
     run "mpi ways from device memory, 2 ranks" env SAPPORO_MPI_TRANSPORT=mpi mpirun -n 2 build/gpu-mpi/aware
     if echo 'int main(void) { return 0; }' | gcc -x c - -o build/nccl.out -l:libnccl.so.2 2>/dev/null; then
-        run "mpi ways by NCCL, $gpus ranks" env SAPPORO_MPI_TRANSPORT=nccl mpirun -n "$gpus" build/gpu-mpi/ways
+        for program in ways traffic; do
+            run "mpi $program by NCCL, $gpus ranks" env SAPPORO_MPI_TRANSPORT=nccl mpirun -n "$gpus" build/gpu-mpi/$program
+        done
     else
         skip "mpi ways by NCCL" "libnccl.so.2 is missing: LIBRARY_PATH and LD_LIBRARY_PATH"
     fi
     for ranks in $(seq "$gpus"); do
-        for case in "65536 0" "262144 0" "1048576 0" "1048576 1" "1048576 2" "1048576 0 20 1024"; do
+        for case in "65536 0" "262144 0" "1048576 0" "1048576 1" "1048576 2" "1048576 0 20 1024" "1048576 0 20 1024 active"; do
             # shellcheck disable=SC2086 # a list of words
             run "mpi speed $case, $ranks ranks" mpirun -n "$ranks" build/gpu-mpi/speed $case
         done
@@ -373,7 +375,7 @@ sanitize_fuzz() {
 # What compute-sanitizer looks at: NAME, a test program, or NAME:INNER, those of its inner tests that match, each with a
 # limit of its own.  The inner tests of steppers, splines and few particles are small enough for each of the tools; those
 # that are left out (convergence, power, tuned and the like) launch the same kernels more often.
-SANITIZED="fuzz primitives tree tree_counts tree_edges partial tree_gpu tree_faults accum predictor jstore_contexts
+SANITIZED="fuzz primitives tree tree_counts tree_edges partial tree_gpu tree_faults accum predictor jstore_contexts stored_many
     native_jobs g6 g6_results g5 g5_input batch batch_jobs batch_more batch_addresses tree_halo outside extremes gpu_lists neighbour_devices bits
     stepper:leapfrog stepper:one_level stepper:division stepper:same_bits stepper:conserved stepper:later stepper:beside
     stepper:refused_particles stepper:out_of_range stepper_errors stepper_direct:bits stepper_device stepper_own

@@ -7,6 +7,7 @@
 #include "base/handle.h"
 #include "base/lock.h"
 #include "base/log.h"
+#include "base/threads.h"
 #include "context/context.h"
 #include "engine/engine.h"
 #include "engine/jstore.h"
@@ -274,5 +275,11 @@ const struct sap_fallback *sap_context_few_fallback(sapporo *context, const char
 
 /* Sets and prints the error of a locked context. */
 #define sap_fail(context, ...) sap_error(&(context)->notes, __VA_ARGS__)
+
+/* Threads of the host for work beside the engine of a context.  A GPU's `threads` are its units. */
+static inline int sap_context_threads(const sapporo *c)
+{
+    return c->engine->backend == SAPPORO_BACKEND_CPU ? c->engine->threads(c->devices) : sap_threads_default();
+}
 
 #endif

@@ -39,6 +39,12 @@ void sap_context_set_units(sapporo *context, const struct sap_units *units);
 const struct sap_jparticle *sap_context_in_units(sapporo *context, const struct sap_jparticle *p,
                                                  struct sap_jparticle *own, double (*to)[3]);
 
+/*
+ * Whether one of n numbers of derivative k, as they were given, tells of a particle that is much faster than all that
+ * the units were chosen for, which may need others: sap_context_in_units notes it.
+ */
+int sap_context_is_fast(const sapporo *context, const double *x, int n, int k);
+
 /* Returns to plain units until the next force chooses others. */
 void sap_context_leave_units(sapporo *context);
 

@@ -52,6 +52,27 @@ static void write_row(char *to, int i, int sums, int nearest, const struct sap_f
     memcpy(to + bytes, &near, sizeof near);
 }
 
+/* Rows of a force that threads write. */
+struct partial_writing {
+    const sapporo_job *job;
+    const struct sap_force_output *out;
+    char *rows;
+    size_t pitch;
+    int sums, nearest;
+};
+
+static void write_some(void *argument, ptrdiff_t from, ptrdiff_t to)
+{
+    const struct partial_writing *const w = argument;
+    for (int i = (int)from; i < to; i++) {
+        char *const row = w->rows + (size_t)i * w->pitch;
+        if (w->job->bad[i])
+            write_bad_row(row, w->sums, w->nearest);
+        else
+            write_row(row, i, w->sums, w->nearest, w->out, &w->job->units);
+    }
+}
+
 /* Waits until all rows of a job are complete. */
 static int wait_all(sapporo *c, const sapporo_job *j, struct sap_force_output *out)
 {
@@ -75,12 +96,8 @@ static int deliver(sapporo *c, sapporo_job *j, int nearest, char *rows, size_t p
         return sap_fail(c, SAPPORO_ERR_UNSUPPORTED, "the %s engine has no accumulators of this force", c->engine->name);
     partial->sums = 1 + 3 * j->vectors;
     memcpy(partial->scale, out.accum_scale, (size_t)partial->sums * sizeof partial->scale[0]);
-    for (int i = 0; i < j->ni; i++) {
-        if (j->bad[i])
-            write_bad_row(rows + (size_t)i * pitch, partial->sums, nearest);
-        else
-            write_row(rows + (size_t)i * pitch, i, partial->sums, nearest, &out, &j->units);
-    }
+    struct partial_writing w = {j, &out, rows, pitch, partial->sums, nearest};
+    sap_partial_loop(sap_context_threads(c), j->ni, write_some, &w);
     if (!j->reported && out.coincident >= 0) sap_job_report_coincident(c, j, out.coincident);
     j->reported = 1;
     return j->nbad ? SAPPORO_PARTIAL : SAPPORO_OK;

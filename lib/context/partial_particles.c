@@ -52,6 +52,19 @@ static void read_row(const sapporo *c, int address, double *row)
     memcpy((char *)row + bytes, &tail, sizeof tail);
 }
 
+/* Rows that threads read. */
+struct partial_rows {
+    const sapporo *c;
+    int first;
+    double *row;
+};
+
+static void read_some(void *argument, ptrdiff_t from, ptrdiff_t to)
+{
+    const struct partial_rows *const r = argument;
+    for (int k = (int)from; k < to; k++) read_row(r->c, r->first + k, r->row + (size_t)k * row_doubles(r->c));
+}
+
 int sap_partial_read(sapporo *context, int first, int n, double *rows)
 {
     struct sap_public_call call;
@@ -59,19 +72,39 @@ int sap_partial_read(sapporo *context, int first, int n, double *rows)
     if (!c) return SAPPORO_ERR_CLOSED;
     if (c->nstaged) sap_context_settle(c);
     sap_jstore_finish(&c->host);
-    for (int k = 0; k < n; k++) read_row(c, first + k, rows + (size_t)k * row_doubles(c));
+    struct partial_rows all = {c, first, rows};
+    sap_partial_loop(sap_context_threads(c), n, read_some, &all);
     return sap_call_end(&call, SAPPORO_OK);
 }
 
-static int store_row(sapporo *c, int address, const double *row)
+static struct sap_partial_tail tail_of(const sapporo *c, const double *rows, int k)
 {
     struct sap_partial_tail tail;
-    const int terms = row_terms(c);
-    memcpy(&tail, row + 3 * (ptrdiff_t)terms, sizeof tail);
-    if (!tail.occupied) return SAPPORO_OK;
-    struct sap_jparticle p = {.mass = tail.mass, .time = tail.time, .eps2 = tail.eps2, .index = tail.index};
-    for (int k = 0; k < terms; k++) p.derivative[k] = row + 3 * (ptrdiff_t)k;
-    return sap_particle_put_known(c, address, &p);
+    memcpy(&tail, rows + (size_t)(k + 1) * row_doubles(c) - sizeof tail / sizeof *rows, sizeof tail);
+    return tail;
+}
+
+/* Number of rows from row k on that are occupied; *soft: 1 if one of them has a softening. */
+static int occupied_rows(const sapporo *c, const double *rows, int k, int n, int *soft)
+{
+    int end = k;
+    *soft = 0;
+    for (; end < n && tail_of(c, rows, end).occupied; end++) *soft |= tail_of(c, rows, end).eps2 > 0;
+    return end - k;
+}
+
+/* Stores n occupied rows; `soft`: some have a softening. */
+static int store_rows(sapporo *c, int first, int n, const double *row, int soft)
+{
+    const ptrdiff_t stride = (ptrdiff_t)(row_doubles(c) * sizeof *row);
+    const char *const tail = (const char *)(row + 3 * (ptrdiff_t)row_terms(c));
+    sapporo_particles all = {.size = sizeof all,
+                             .mass = {tail + offsetof(struct sap_partial_tail, mass), stride},
+                             .time = {tail + offsetof(struct sap_partial_tail, time), stride},
+                             .index = {tail + offsetof(struct sap_partial_tail, index), stride}};
+    for (int d = 0; d < row_terms(c); d++) all.derivative[d] = (sapporo_column){row + 3 * (ptrdiff_t)d, stride};
+    if (soft) all.eps2 = (sapporo_column){tail + offsetof(struct sap_partial_tail, eps2), stride};
+    return sap_particles_put_known(c, first, n, &all);
 }
 
 int sap_partial_store(sapporo *context, int first, int n, const double *rows)
@@ -81,9 +114,10 @@ int sap_partial_store(sapporo *context, int first, int n, const double *rows)
     if (!c) return SAPPORO_ERR_CLOSED;
     if (c->given) sap_context_clear(c);
     int status = SAPPORO_OK;
-    for (int k = 0; k < n && !status; k++) {
-        status = store_row(c, first + k, rows + (size_t)k * row_doubles(c));
-        if (status) sap_context_lose(c, first + k, n - k);
+    for (int k = 0, run, soft; k < n && !status; k += run > 0 ? run : 1) {
+        run = occupied_rows(c, rows, k, n, &soft);
+        if (run > 0) status = store_rows(c, first + k, run, rows + (size_t)k * row_doubles(c), soft);
+        if (status) sap_context_lose(c, first + k + run, n - k - run);
     }
     return sap_call_end(&call, status);
 }

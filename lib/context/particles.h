@@ -26,6 +26,12 @@ int sap_particle_put(sapporo *c, int address, const struct sap_jparticle *p);
 /* Like sap_particle_put for a particle that was judged in another context: not a word if it is not finite. */
 int sap_particle_put_known(sapporo *c, int address, const struct sap_jparticle *p);
 
+/*
+ * Stores n particles in columns, in the form of the store, that were judged in another context.  After an error that
+ * one of them caused it and all later ones are lost.
+ */
+int sap_particles_put_known(sapporo *c, int first, int n, const sapporo_particles *all);
+
 /* Reports a particle, already staged or stored, that is not finite or beyond the range of single precision. */
 int sap_particle_judge(sapporo *c, int address, const struct sap_jparticle *p);
 

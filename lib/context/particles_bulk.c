@@ -2,14 +2,17 @@
  * particles_bulk.c - stores j-particles that the caller has in columns.
  *
  * Tree codes store hundreds of particles per small force, and NBODY6 stores all its particles per regular force.
- * Particles of order 2, and particles of order 4 without acceleration and jerk, therefore take a fast path: runs of up
- * to 16 addresses are copied directly into the store.
+ * Particles without individual softening therefore take a fast path: runs of up to 16 addresses are copied directly
+ * into the store, by several threads if they are many.
  */
 #include <string.h>
 
 #include "base/finite.h"
 #include "base/structs.h"
+#include "base/team.h"
+#include "base/threads.h"
 #include "context/call.h"
+#include "context/context_units.h"
 #include "context/particles.h"
 
 /* ------------------------------------------------------------- any particle */
@@ -20,62 +23,100 @@ static const void *at(const sapporo_column *column, int k, size_t size)
     return column->base ? sap_column_at(column, k, size) : NULL;
 }
 
-static int put_row(sapporo *c, int first, int k, const sapporo_particles *all)
+/* Particles that are stored at addresses first, first + 1, ... */
+struct columns {
+    const sapporo_particles *all;
+    int first;
+    int known; /* 1: they are in the form of the store, and were judged in another context */
+};
+
+static int put_row(sapporo *c, const struct columns *to, int k)
 {
     double scaled[SAP_DERIVATIVES_MOST][3], copy[SAP_DERIVATIVES_MOST][3];
+    const sapporo_particles *const all = to->all;
     const double *from[SAP_DERIVATIVES_MOST];
-    struct sap_jparticle p = {.index = first + k};
+    struct sap_jparticle p = {.index = to->first + k};
     const void *q;
     for (int d = 0; d < SAP_DERIVATIVES_MOST; d++) { /* copied, as strides may leave values unaligned */
         q = at(&all->derivative[d], k, sizeof copy[d]);
-        from[d] = q ? memcpy(copy[d], q, sizeof copy[d]) : NULL;
+        p.derivative[d] = from[d] = q ? memcpy(copy[d], q, sizeof copy[d]) : NULL;
     }
     if ((q = at(&all->mass, k, sizeof p.mass))) memcpy(&p.mass, q, sizeof p.mass);
     if ((q = at(&all->time, k, sizeof p.time))) memcpy(&p.time, q, sizeof p.time);
     if ((q = at(&all->eps2, k, sizeof p.eps2))) memcpy(&p.eps2, q, sizeof p.eps2);
     if ((q = at(&all->index, k, sizeof p.index))) memcpy(&p.index, q, sizeof p.index);
+    if (to->known) return sap_particle_put_known(c, to->first + k, &p);
     sap_particle_scale(c, scaled, from, &p);
-    return sap_particle_put(c, first + k, &p);
+    return sap_particle_put(c, to->first + k, &p);
 }
 
 /*
  * Stores particles from .. from + n - 1 one by one.  If one of them cannot be stored, it and all later ones are marked
  * as lost; else forces would mix old and new particles.
  */
-static int put_rows(sapporo *c, int first, int from, int n, const sapporo_particles *all)
+static int put_rows(sapporo *c, const struct columns *to, int from, int n)
 {
     int status = SAPPORO_OK;
     for (int k = from; k < from + n; k++) {
-        const int one = put_row(c, first, k, all);
+        const int one = put_row(c, to, k);
         if (one) status = one;
         if (!one || one == SAPPORO_ERR_NOT_FINITE) continue;
-        sap_context_lose(c, first + k, from + n - k);
+        sap_context_lose(c, to->first + k, from + n - k);
         break;
     }
     return status;
 }
 
-/* --------------------------------------------------- runs: position and mass */
+/* ----------------------------------------------------------------- columns */
 
 enum {
     LANES = SAP_CPU_LANES,
     MANY = 4096 /* from this number on an engine uploads particles faster from the store than as staged particles */
 };
 
-/* Whether n particles of order 4 may be stored in runs: they have only position, velocity, mass and index. */
-static int is_simple(const sapporo *c, int n, const sapporo_particles *all)
+/* Number of derivatives that the context's order uses. */
+static int used_of(const sapporo *c) { return c->settings.order == 2 ? 1 : sap_particle_derivatives(c); }
+
+/* Whether particles have only position, velocity, mass and index. */
+static int is_simple(const sapporo *c, const sapporo_particles *all)
 {
     int higher = all->time.base != NULL;
-    for (int d = 2; d < SAPPORO_DERIVATIVES; d++) higher |= all->derivative[d].base != NULL;
-    return c->settings.order == 4 && (!c->sends || n >= MANY) && all->derivative[1].base && !higher;
+    for (int d = 2; d < used_of(c); d++) higher |= all->derivative[d].base != NULL;
+    return !higher;
 }
 
-/* Whether runs may be stored directly: no job needs the present store, and neither side has individual softening. */
+/*
+ * Whether runs may be stored directly: no job needs the present store, neither side has individual softening, and
+ * no units are left by a particle that is fast for them (sap_context_in_units looks at each one).
+ */
 static int takes_runs(const sapporo *c, int n, const sapporo_particles *all)
 {
-    return (c->settings.order == 2 || is_simple(c, n, all)) && c->open_needs == 0 && !all->eps2.base &&
-           c->host.soft == 0;
+    if (c->open_needs > 0 || all->eps2.base || c->host.soft > 0) return 0;
+    if (c->settings.order == 2) return 1;
+    return (!c->sends || n >= MANY) && (sap_units_are_plain(&c->units) || is_simple(c, all));
 }
+
+/* Whether some of n vectors of a column, from number k on, is not zero. */
+static int is_used(const sapporo_column *x, int k, int n)
+{
+    uint64_t bits = 0;
+    for (int l = k; l < k + n && !(bits << 1); l++) {
+        uint64_t w[3];
+        memcpy(w, sap_column_at(x, l, sizeof w), sizeof w);
+        bits = w[0] | w[1] | w[2];
+    }
+    return bits << 1 != 0;
+}
+
+/* The highest derivative that is not zero for one of n particles from number k on, at least 1. */
+static int terms_of(const sapporo *c, const sapporo_particles *all, int k, int n)
+{
+    int d = used_of(c) - 1;
+    while (d > 1 && !(all->derivative[d].base && is_used(&all->derivative[d], k, n))) d--;
+    return d > 1 ? d : 1;
+}
+
+/* -------------------------------------------------------------------- runs */
 
 static uint64_t carry_of(double x, uint64_t add)
 {
@@ -85,10 +126,10 @@ static uint64_t carry_of(double x, uint64_t add)
 }
 
 /*
- * Copies positions or velocities of n particles, from particle k on, into a column of the store.  Returns nonzero if a
- * value carries with `add` (base/finite.h): then the particles must be judged.
+ * Copies a derivative of n particles, from particle k on, divided by `factor`, into a column of the store.  Returns
+ * nonzero if a value carries with `add` (base/finite.h): then the particles must be judged.
  */
-static int copy_vectors(double *to, const sapporo_column *x, int k, int n, uint64_t add)
+static int copy_vectors(double *to, const sapporo_column *x, int k, int n, double factor, uint64_t add)
 {
     uint64_t carries = 0;
     const char *from = sap_column_at(x, k, 3 * sizeof(double));
@@ -97,20 +138,21 @@ static int copy_vectors(double *to, const sapporo_column *x, int k, int n, uint6
         double row[3];
         memcpy(row, from, sizeof row);
         for (int axis = 0; axis < 3; axis++) {
-            carries |= carry_of(row[axis], add);
-            to[axis * LANES + l] = row[axis];
+            const double value = row[axis] / factor;
+            carries |= carry_of(value, add);
+            to[axis * LANES + l] = value;
         }
     }
     return carries >> 63 != 0;
 }
 
-/* Copies masses of n particles, from particle k on; returns nonzero if one of them is not finite. */
-static int copy_masses(double *to, const sapporo_column *mass, int k, int n)
+/* Copies masses or times of n particles, from particle k on; returns nonzero if one of them is not finite. */
+static int copy_numbers(double *to, const sapporo_column *x, int k, int n)
 {
     uint64_t carries = 0;
     for (int l = 0; l < n; l++) {
         to[l] = 0;
-        if (mass->base) memcpy(&to[l], sap_column_at(mass, k + l, sizeof *to), sizeof *to);
+        if (x->base) memcpy(&to[l], sap_column_at(x, k + l, sizeof *to), sizeof *to);
         carries |= carry_of(to[l], if_not_finite);
     }
     return carries >> 63 != 0;
@@ -126,12 +168,13 @@ __attribute__((always_inline)) static inline two two_of(const char *from, ptrdif
 
 /* Like copy_vectors, for 16 particles that are contiguous in their column; returns the carries. */
 __attribute__((always_inline)) static inline pair copy_word_vectors(double *to, const sapporo_column *x, int k,
-                                                                    uint64_t add)
+                                                                    double factor, uint64_t add)
 {
     const char *const row = sap_column_at(x, k, 3 * sizeof(double));
     pair carry = {0, 0};
     for (int l = 0; l < LANES; l += 2) {
-        const two xy = two_of(row, 3 * l), zx = two_of(row, 3 * l + 2), yz = two_of(row, 3 * l + 4);
+        const two by = {factor, factor};
+        const two xy = two_of(row, 3 * l) / by, zx = two_of(row, 3 * l + 2) / by, yz = two_of(row, 3 * l + 4) / by;
         carry |= carries((pair)xy, add) | carries((pair)zx, add) | carries((pair)yz, add);
         put_two(to + l, sap_two_of(xy, 0, zx, 1));
         put_two(to + LANES + l, sap_two_of(xy, 1, yz, 0));
@@ -144,7 +187,7 @@ __attribute__((always_inline)) static inline pair copy_word_vectors(double *to, 
 static int copy_word(struct sap_segment *s, unsigned in, int address, int k, const sapporo_particles *all)
 {
     const char *const mass = sap_column_at(&all->mass, k, sizeof(double));
-    pair carry = copy_word_vectors(s->derivative[0] + sap_jstore_offset(in), &all->derivative[0], k, if_wide);
+    pair carry = copy_word_vectors(s->derivative[0] + sap_jstore_offset(in), &all->derivative[0], k, 1, if_wide);
     for (int l = 0; l < LANES; l += 2) {
         const two m = two_of(mass, l);
         carry |= carries((pair)m, if_not_finite);
@@ -162,18 +205,28 @@ static int without_gaps(const sapporo_particles *all)
            (mass == 0 || mass == (ptrdiff_t)sizeof(double));
 }
 
-/* Copies the velocities of a run of order 4 and sets times and higher derivatives to zero. */
-static int copy_motion(struct sap_segment *s, unsigned in, int k, int n, const sapporo_particles *all)
+/* Copies derivative d >= 1 of a run, or zeros if its column is absent; returns nonzero if a particle must be judged. */
+static int copy_derivative(const sapporo *c, double *to, int d, int k, int n, const struct columns *of)
 {
-    const size_t at = sap_jstore_offset(in);
-    const sapporo_column *const v = &all->derivative[1];
-    const int gaps = v->stride != 0 && v->stride != (ptrdiff_t)(3 * sizeof(double));
-    memset(s->time + in, 0, (size_t)n * sizeof *s->time);
-    for (int d = 2; d <= s->terms; d++)
-        for (int axis = 0; axis < 3; axis++)
-            memset(s->derivative[d] + at + (size_t)axis * LANES, 0, (size_t)n * sizeof(double));
-    if (n == LANES && !gaps) return carried(copy_word_vectors(s->derivative[1] + at, v, k, if_not_finite));
-    return copy_vectors(s->derivative[1] + at, v, k, n, if_not_finite);
+    const sapporo_column *const from = &of->all->derivative[d];
+    const int gaps = from->stride != 0 && from->stride != (ptrdiff_t)(3 * sizeof(double));
+    const double factor = of->known || d >= SAP_DERIVATIVES ? 1 : sap_particle_factor(c, d);
+    if (!from->base) {
+        for (int axis = 0; axis < 3; axis++) memset(to + (ptrdiff_t)axis * LANES, 0, (size_t)n * sizeof *to);
+        return 0;
+    }
+    if (n < LANES || gaps) return copy_vectors(to, from, k, n, factor, if_not_finite);
+    return carried(factor == 1 ? copy_word_vectors(to, from, k, 1, if_not_finite)
+                               : copy_word_vectors(to, from, k, factor, if_not_finite));
+}
+
+/* Copies the derivatives and times of a run of order 4 and higher. */
+static int copy_motion(const sapporo *c, struct sap_segment *s, unsigned in, int k, int n, const struct columns *of)
+{
+    int strange = copy_numbers(s->time + in, &of->all->time, k, n);
+    for (int d = 1; d <= s->terms; d++)
+        strange |= copy_derivative(c, s->derivative[d] + sap_jstore_offset(in), d, k, n, of);
+    return strange;
 }
 
 /* Multiplies n numbers of the store by 2^exponent; nonzero if they do not fit, or if one carries with `add`. */
@@ -194,57 +247,141 @@ static int scale_run(const sapporo *c, struct sap_segment *s, unsigned in, int n
     int strange = scale_numbers(s->mass + in, n, u->mass, if_not_finite);
     for (int axis = 0; axis < 3 && !strange; axis++) {
         strange = scale_numbers(s->derivative[0] + at + (size_t)axis * LANES, n, u->length, if_wide);
-        if (!strange && c->settings.order == 4)
-            strange = scale_numbers(s->derivative[1] + at + (size_t)axis * LANES, n, sap_units_derivative(u, 1),
-                                    if_not_finite);
+        double *const v = s->derivative[1] + at + (size_t)axis * LANES;
+        if (!strange && c->settings.order > 2)
+            strange = sap_context_is_fast(c, v, n, 1) || scale_numbers(v, n, sap_units_derivative(u, 1), if_not_finite);
     }
     return strange;
 }
 
 /*
- * Stores n particles whose addresses are in one word of 16 addresses; room must have been made.  If one of them must be
- * judged, put_rows stores all n again, particle by particle, with messages.
+ * Copies n particles whose addresses are in one word of 16 addresses; room must have been made.  Returns nonzero if one
+ * of them must be judged.
  */
-static int put_run(sapporo *c, int first, int k, int n, const sapporo_particles *all)
+static int copy_run(const sapporo *c, const struct columns *of, int k, int n)
 {
-    const int address = first + k;
+    const sapporo_particles *const all = of->all;
+    const int address = of->first + k;
     const unsigned in = (unsigned)address % SAP_SEGMENT;
     struct sap_segment *s = c->host.segment[address / SAP_SEGMENT];
     int strange;
     if (n == LANES && without_gaps(all)) {
         strange = copy_word(s, in, address, k, all);
     } else {
-        strange = copy_vectors(s->derivative[0] + sap_jstore_offset(in), &all->derivative[0], k, n, if_wide);
-        strange |= copy_masses(s->mass + in, &all->mass, k, n);
+        strange = copy_vectors(s->derivative[0] + sap_jstore_offset(in), &all->derivative[0], k, n, 1, if_wide);
+        strange |= copy_numbers(s->mass + in, &all->mass, k, n);
         for (int l = 0; l < n; l++) {
             s->index[in + (unsigned)l] = address + l;
             if (all->index.base) memcpy(&s->index[in + (unsigned)l], sap_column_at(&all->index, k + l, 4), 4);
         }
     }
-    if (c->settings.order == 4) strange |= copy_motion(s, in, k, n, all);
+    if (c->settings.order > 2) strange |= copy_motion(c, s, in, k, n, of);
     if (!sap_units_are_plain(&c->units)) strange = scale_run(c, s, in, n);
-    sap_jstore_mark_run(&c->host, s, address, n);
-    return strange ? put_rows(c, first, k, n, all) : SAPPORO_OK;
+    return strange;
 }
 
-static int put_runs(sapporo *c, int first, int n, const sapporo_particles *all)
+/* ------------------------------------------------------------ runs of a call */
+
+/* The most words of 16 addresses that threads copy before the store is told of them. */
+enum { WORDS_AT_ONCE = 8192 };
+
+/* Particles that threads copy: from .. to - 1 of a call, in words from number `word` on. */
+struct runs {
+    const sapporo *c;
+    const struct columns *of;
+    int from, to, word;
+    unsigned char strange[WORDS_AT_ONCE]; /* 1: a particle of the word must be judged */
+};
+
+/* The particles *k .. *k + n - 1 of a word; returns n. */
+static int run_of(const struct runs *r, int word, int *k)
+{
+    const int begin = (r->word + word) * LANES - r->of->first, end = begin + LANES;
+    *k = begin > r->from ? begin : r->from;
+    return (end < r->to ? end : r->to) - *k;
+}
+
+static void copy_some(void *argument, ptrdiff_t from, ptrdiff_t to)
+{
+    struct runs *const r = argument;
+    for (int w = (int)from; w < to; w++) {
+        int k;
+        const int n = run_of(r, w, &k);
+        r->strange[w] = copy_run(r->c, r->of, k, n) != 0;
+    }
+}
+
+static int threads_for(const sapporo *c, int n)
+{
+    enum { PER_THREAD = 4096 };
+    const int few = sap_threads_few(n / PER_THREAD), most = sap_context_threads(c);
+    return most < few ? most : few;
+}
+
+/*
+ * Stores the particles of some words.  If one of a word must be judged, put_rows stores the word again, particle by
+ * particle, with messages.
+ */
+static int put_words(sapporo *c, struct runs *r, int words)
 {
     int status = SAPPORO_OK;
-    sap_jstore_finish(&c->host);
-    for (int k = 0, run; k < n; k += run) {
-        const int address = first + k, left = LANES - address % LANES;
-        run = n - k < left ? n - k : left;
-        if ((k == 0 || address % SAP_CPU_SUPERPACKET == 0) && sap_jstore_reserve(&c->host, address, 1)) {
-            sap_context_lose(c, address, n - k);
-            return sap_fail(c, SAPPORO_ERR_MEMORY, "out of memory for the j-particle at address %d", address);
-        }
-        const int one = put_run(c, first, k, run, all);
+    sap_team_for(threads_for(c, r->to - r->from), words, SAP_CPU_SUPERPACKET / LANES, copy_some, r);
+    for (int w = 0; w < words; w++) {
+        int k;
+        const int n = run_of(r, w, &k), address = r->of->first + k;
+        sap_jstore_mark_run(&c->host, c->host.segment[address / SAP_SEGMENT], address, n);
+    }
+    for (int w = 0; w < words; w++) {
+        int k;
+        const int n = run_of(r, w, &k), one = r->strange[w] ? put_rows(c, r->of, k, n) : SAPPORO_OK;
         if (one) status = one;
     }
     return status;
 }
 
+/* Makes room for n particles, tile by tile; returns for how many there is. */
+static int reserve_runs(sapporo *c, const struct columns *to, int n)
+{
+    for (int k = 0, in_tile; k < n; k += in_tile) {
+        const int address = to->first + k, left = SAP_CPU_SUPERPACKET - address % SAP_CPU_SUPERPACKET;
+        in_tile = n - k < left ? n - k : left;
+        if (sap_jstore_reserve(&c->host, address, terms_of(c, to->all, k, in_tile))) return k;
+    }
+    return n;
+}
+
+static int put_runs(sapporo *c, const struct columns *to, int n)
+{
+    int status = SAPPORO_OK;
+    sap_jstore_finish(&c->host);
+    const int room = reserve_runs(c, to, n), lost = to->first + room;
+    struct runs r = {.c = c, .of = to};
+    for (; r.from < room; r.from = r.to) {
+        r.word = (to->first + r.from) / LANES;
+        const int end = (r.word + WORDS_AT_ONCE) * LANES - to->first;
+        r.to = end < room ? end : room;
+        const int one = put_words(c, &r, (to->first + r.to - 1) / LANES - r.word + 1);
+        if (one) status = one;
+    }
+    if (room == n) return status;
+    sap_context_lose(c, lost, n - room);
+    return sap_fail(c, SAPPORO_ERR_MEMORY, "out of memory for the j-particle at address %d", lost);
+}
+
 /* --------------------------------------------------------------------- both */
+
+static int put_all(sapporo *c, const struct columns *to, int n)
+{
+    if (!takes_runs(c, n, to->all)) return put_rows(c, to, 0, n);
+    if (c->nstaged) sap_context_settle(c);
+    return put_runs(c, to, n);
+}
+
+int sap_particles_put_known(sapporo *c, int first, int n, const sapporo_particles *all)
+{
+    const struct columns to = {.all = all, .first = first, .known = 1};
+    return put_all(c, &to, n);
+}
 
 static int check_particles(sapporo *c, int first, int n, sapporo_particles *all, const sapporo_particles *given)
 {
@@ -268,11 +405,8 @@ int sapporo_set_particles(sapporo *context, int first, int n, const sapporo_part
     struct sap_public_call call;
     sapporo *const c = sap_call_begin(&call, SAP_HANDLE_CONTEXT, context);
     if (!c) return SAPPORO_ERR_CLOSED;
+    const struct columns to = {.all = &all, .first = first};
     int status = check_particles(c, first, n, &all, particles);
-    if (!status) {
-        const int runs = takes_runs(c, n, &all);
-        if (runs && c->nstaged) sap_context_settle(c);
-        status = runs ? put_runs(c, first, n, &all) : put_rows(c, first, 0, n, &all);
-    }
+    if (!status) status = put_all(c, &to, n);
     return sap_call_end(&call, status);
 }

@@ -216,7 +216,9 @@ static int open_source(sapporo_stepper *s, int n)
     if (!d->x || !d->index) return fail(s, SAPPORO_ERR_MEMORY, "no memory for a stepper of %d particles", n);
     for (int k = 0; k < n; k++) d->index[k] = k;
     d->eps2 = s->tree_settings.eps2;
-    d->source = (struct sap_step_source){.force = sum_directly, .of = d, .threads = sapporo_get_threads(d->context)};
+    const int on_cpu = sapporo_get_backend(d->context) == SAPPORO_BACKEND_CPU;
+    d->source = (struct sap_step_source){
+        .force = sum_directly, .of = d, .threads = on_cpu ? sapporo_get_threads(d->context) : 0};
     s->ops = sap_fallback_engine()->stepper;
     return SAPPORO_OK;
 }

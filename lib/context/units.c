@@ -342,14 +342,20 @@ static void copy_particle(const struct sap_units *u, const struct sap_jparticle 
     sap_fp_leave(callers);
 }
 
-/* A particle that is much faster than all that units were chosen for may need others. */
+int sap_context_is_fast(const sapporo *c, const double *x, int n, int k)
+{
+    int rate = SAP_UNITS_NONE;
+    for (int i = 0; i < n; i++) {
+        const int one = sap_exponent_of_rate(sap_exponent(x[i]), c->looked.size, k);
+        if (one > rate) rate = one;
+    }
+    return rate > c->looked.fastest + SAP_UNITS_STEP / 4;
+}
+
 static void note_fast(sapporo *c, const struct sap_jparticle *p)
 {
     for (int k = 1; k < SAP_DERIVATIVES_MOST; k++)
-        for (int axis = 0; axis < 3 && p->derivative[k]; axis++) {
-            const int rate = sap_exponent_of_rate(sap_exponent(p->derivative[k][axis]), c->looked.size, k);
-            if (rate > c->looked.fastest + SAP_UNITS_STEP / 4) c->looked.valid = 0;
-        }
+        if (p->derivative[k] && sap_context_is_fast(c, p->derivative[k], 3, k)) c->looked.valid = 0;
 }
 
 const struct sap_jparticle *sap_context_in_units(sapporo *c, const struct sap_jparticle *p, struct sap_jparticle *own,

@@ -127,6 +127,7 @@ static int create(struct sap_device_set *devices, struct sap_tree *tree, const s
     s->tree = (void *)tree;
     if (source) s->source = *source;
     s->threads = tree ? s->tree->threads : source ? source->threads : 1;
+    if (s->threads <= 0) s->threads = sap_threads_default();
     s->room = n > 0 ? n : 1;
     if (reserve(s)) {
         destroy((void *)s);

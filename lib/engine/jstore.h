@@ -218,7 +218,7 @@ static inline void sap_jstore_mark(struct sap_jstore *store, struct sap_segment 
     s->version[in / SAP_CPU_SUPERPACKET] = ++store->version;
 }
 
-/* Like sap_jstore_mark, for n addresses from `address` on, all in one word of 16. */
+/* Like n calls of sap_jstore_mark, for n addresses from `address` on, all in one word of 16. */
 static inline void sap_jstore_mark_run(struct sap_jstore *store, struct sap_segment *s, int address, int n)
 {
     const unsigned in = (unsigned)address % SAP_SEGMENT, word = in / SAP_CPU_LANES;
@@ -229,7 +229,8 @@ static inline void sap_jstore_mark_run(struct sap_jstore *store, struct sap_segm
     s->occupied[word] = (uint16_t)(s->occupied[word] | bits);
     s->changed[word] = (uint16_t)(s->changed[word] | bits);
     if (address + n > store->upper) store->upper = address + n;
-    s->version[in / SAP_CPU_SUPERPACKET] = ++store->version;
+    store->version += (unsigned)n;
+    s->version[in / SAP_CPU_SUPERPACKET] = store->version;
 }
 
 /*

@@ -28,7 +28,7 @@ struct sap_step_rows {
 struct sap_step_source {
     int (*force)(void *of, const struct sap_step_rows *rows);
     void *of;
-    int threads; /* of the CPU, for all else */
+    int threads; /* of the CPU, for all else; 0: the default */
     int shared;  /* 1: particles of other steppers act, too, so a force is needed also if none of these has a mass */
     /*
      * Arrays of the source, by slot, for as many particles as the stepper has room for: positions, masses, and sizes of

@@ -155,7 +155,10 @@ int sap_exchange_begin(struct sap_link *l, const struct sap_route *r, struct sap
     const int status = make_type(l, w);
     if (status) return status;
     w->bytes = 0;
-    for (int k = 0; k < l->size; k++) w->bytes += ((size_t)sent[k] + (size_t)got[k]) * w->each;
+    for (int k = 0; k < l->size; k++) {
+        w->bytes += ((size_t)sent[k] + (size_t)got[k]) * w->each;
+        if (k != l->rank) l->traffic.host_bytes += sent[k] * (long long)w->each;
+    }
     return sap_link_judge(l, MPI_Ialltoallv(w->out, sent, r->sent_at, w->type, w->in, got, r->got_at, w->type,
                                             l->communicator, &w->request));
 }

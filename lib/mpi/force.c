@@ -234,7 +234,7 @@ static int make_job(sapporo_mpi *h, const sapporo_request *r)
     j->kept = j->rows + h->link.size;
     learn(h, j, r->nj);
     struct target_rows t = {h, r, j->target};
-    sapporo_internals()->partial_loop(sapporo_get_threads(h->context), r->ni, write_targets, &t);
+    sapporo_internals()->partial_loop(sap_mpi_threads(h->context), r->ni, write_targets, &t);
     return SAPPORO_OK;
 }
 

@@ -270,6 +270,7 @@ static void destroy(sapporo_mpi *h)
     sap_kept_free(&h->kept);
     sap_room_free(&h->parcel.outs);
     sap_room_free(&h->parcel.ins);
+    sap_room_free(&h->parcel.keepers);
     sap_route_free(&h->parcel.route);
     sap_room_free(&h->places);
     sap_room_free(&h->trial_bytes);
@@ -432,6 +433,12 @@ int sapporo_mpi_get_costs(const sapporo_mpi *handle, sapporo_mpi_costs *costs)
     if (h) known = h->costs;
     sap_struct_return(costs, &known, sizeof known);
     return !h ? SAPPORO_ERR_CLOSED : h->costs.size ? SAPPORO_OK : SAPPORO_ERR_GONE;
+}
+
+int sapporo_mpi_get_traffic(const sapporo_mpi *handle, sapporo_mpi_traffic *traffic)
+{
+    const sapporo_mpi *const h = sap_mpi_find(handle);
+    return sap_link_tell_traffic(h ? &h->link : NULL, traffic);
 }
 
 int sapporo_mpi_set_time(sapporo_mpi *handle, double time)

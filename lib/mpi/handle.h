@@ -38,8 +38,11 @@ struct sapporo_mpi_job {
 /* Particles on their way to the ranks that keep them. */
 struct sap_parcel {
     struct sap_route route;
+    unsigned columns;          /* that records have, as bits */
+    size_t tail_at;            /* where the tail of a record begins, in doubles */
     const double *in;          /* [route.arrived] records that this rank receives, of `ins` */
     struct sap_room outs, ins; /* records that it sends, and receives */
+    struct sap_room keepers;   /* numbers of the ranks that keep the particles of this rank's caller */
 };
 
 struct sap_nccl;
@@ -90,6 +93,12 @@ struct sapporo_mpi {
 
 /* The object of an open handle; NULL: there is none. */
 sapporo_mpi *sap_mpi_find(const sapporo_mpi *handle);
+
+/* Threads of the host for work beside a context; 0: the default.  Of a GPU, sapporo_get_threads returns its units. */
+static inline int sap_mpi_threads(const sapporo *context)
+{
+    return sapporo_get_backend(context) == SAPPORO_BACKEND_CPU ? sapporo_get_threads(context) : 0;
+}
 
 /* Frees the force of a handle, if there is one. */
 void sap_mpi_free_job(sapporo_mpi *h);

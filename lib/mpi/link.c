@@ -11,6 +11,8 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/structs.h"
+
 enum { RECORD = SAP_LINK_HEAD + SAP_LINK_FIELDS, STATUS = 0, CALL = 1 };
 
 static const double default_timeout = 3600;
@@ -120,6 +122,7 @@ int sap_link_wait_for(struct sap_link *l, MPI_Request *request, size_t bytes)
 {
     enum { PIECE = 256 };
     if (l->broken) return l->broken;
+    l->traffic.waits++;
     const double start = MPI_Wtime();
     size_t moves = bytes / PIECE;
     for (unsigned tries = 0;;) {
@@ -335,4 +338,15 @@ int sap_link_same_kind(struct sap_link *l, const char *own, char *kind, size_t r
                                "options can make them the same",
                                own, kind);
     return sap_link_agree(l, status);
+}
+
+/* ----------------------------------------------------------------- traffic */
+
+int sap_link_tell_traffic(const struct sap_link *l, sapporo_mpi_traffic *traffic)
+{
+    sapporo_mpi_traffic known = {0};
+    if (!traffic || traffic->size < sizeof traffic->size) return SAPPORO_ERR_ARGUMENT;
+    if (l) known = l->traffic;
+    sap_struct_return(traffic, &known, sizeof known);
+    return l ? SAPPORO_OK : SAPPORO_ERR_CLOSED;
 }

@@ -63,7 +63,15 @@ struct sap_link {
     struct sap_link_status mine[3], worst[3];       /* of a creation the second and third tell the call */
     double record[SAP_LINK_HEAD + SAP_LINK_FIELDS]; /* of this rank: its status, its call, then its fields */
     double *records;                                /* of all ranks: [size][SAP_LINK_HEAD + SAP_LINK_FIELDS] */
+    sapporo_mpi_traffic traffic;                    /* of this rank since the link was opened */
 };
+
+/* Counts n units of so many bytes that this rank sends to each other rank. */
+static inline void sap_link_count_all(struct sap_link *link, int n, size_t unit, int on_device)
+{
+    long long *const bytes = on_device ? &link->traffic.device_bytes : &link->traffic.host_bytes;
+    *bytes += (long long)n * (long long)unit * (link->size - 1);
+}
 
 /* The communicator of a Fortran integer; MPI_COMM_NULL while MPI does not run. */
 MPI_Comm sap_link_communicator(MPI_Fint communicator);
@@ -137,6 +145,9 @@ int sap_link_compare(struct sap_link *link, int status, int fields, const double
 
 /* Collective.  Writes rank 0's kind of engine to `kind`; fails if the own kind of a rank is another one. */
 int sap_link_same_kind(struct sap_link *link, const char *own, char *kind, size_t room);
+
+/* Fills *traffic up to its size, with zeros of no link: SAPPORO_ERR_CLOSED. */
+int sap_link_tell_traffic(const struct sap_link *link, sapporo_mpi_traffic *traffic);
 
 /* A field of a rank, after sap_link_compare. */
 static inline double sap_link_field(const struct sap_link *link, int rank, int field)

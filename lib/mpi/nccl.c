@@ -334,6 +334,7 @@ int sap_nccl_wait(struct sap_nccl *n, struct sap_link *l, struct sap_cargo *c)
     int busy, status = n->failed;
     if (!c->requests || status) return status;
     c->requests = 0;
+    l->traffic.waits++;
     for (unsigned tries = 0; !status; tries++) {
         const int state = sapporo_internals()->travel_state(c->context);
         if (state < 0) return fail(n, l, state, "its stream", sapporo_last_error(c->context));

@@ -11,29 +11,50 @@
 #include "mpi/handle.h"
 #include "mpi/kept.h"
 
-/* The end of a record; in front of it are x and its derivatives. */
+/*
+ * A record has the position of a particle, its derivatives, its time and its softening, of which those are left out
+ * that are zero for all particles of the call, and a tail.
+ */
 struct tail {
-    double mass, time, eps2;
+    double mass;
     int32_t address, index;
 };
 
-/*
- * Frees the records of a parcel, unless MPI may still use them.  They stay for the next parcel if they are not too
- * many, because touching new pages takes longer than copying particles.
- */
+/* Columns that records may have, as bits: derivative d is bit d. */
+enum { TIME = SAPPORO_DERIVATIVES, EPS2, COLUMNS };
+
+/* Memory of so many bytes stays for the next parcel: touching new pages takes longer than copying particles. */
+enum { STAYS = 1 << 25 };
+
+/* Frees what packing alone needs, unless it stays. */
+static void free_packing(struct sap_parcel *p)
+{
+    if (p->keepers.bytes > STAYS) sap_room_free(&p->keepers);
+    if (p->route.orders.bytes > STAYS) sap_route_drop_order(&p->route);
+}
+
+/* Frees the memory of a parcel that does not stay, unless MPI may still use it. */
 static void free_parcel(sapporo_mpi *h)
 {
-    enum { STAYS = 1 << 25 }; /* bytes */
     struct sap_parcel *const p = &h->parcel;
     if (h->link.broken) return;
+    free_packing(p);
     if (p->outs.bytes > STAYS) sap_room_free(&p->outs);
     if (p->ins.bytes > STAYS) sap_room_free(&p->ins);
 }
 
-static size_t record_doubles(const sapporo_mpi *h)
+static int has(const sapporo_mpi *h, int column) { return h->parcel.columns >> column & 1; }
+
+/* Where a column begins in a record, in doubles; COLUMNS: the tail, which the parcel has as `tail_at`. */
+static size_t place_of(const sapporo_mpi *h, int column)
 {
-    return 3 * (size_t)h->terms + sizeof(struct tail) / sizeof(double);
+    size_t at = 0;
+    for (int k = 0; k < column; k++)
+        if (has(h, k)) at += k < SAPPORO_DERIVATIVES ? 3 : 1;
+    return at;
 }
+
+static size_t record_doubles(const sapporo_mpi *h) { return h->parcel.tail_at + sizeof(struct tail) / sizeof(double); }
 
 static size_t record_bytes(const sapporo_mpi *h) { return record_doubles(h) * sizeof(double); }
 
@@ -51,22 +72,45 @@ static int check(sapporo_mpi *h, int n, const int *address, const sapporo_partic
     return SAPPORO_OK;
 }
 
+/* Whether some bit of a column of n particles, of so many doubles each, is set. */
+static int is_used(const sapporo_column *column, int n, int doubles)
+{
+    uint64_t bits = 0;
+    for (int k = 0; k < n && column->base && !bits; k++) {
+        uint64_t word[3] = {0};
+        memcpy(word, sap_column_at(column, k, (size_t)doubles * sizeof *word), (size_t)doubles * sizeof *word);
+        bits = word[0] | word[1] | word[2];
+    }
+    return bits != 0;
+}
+
+/* The columns of n particles that are not zero, and the position. */
+static unsigned used_columns(const sapporo_mpi *h, int n, const sapporo_particles *from)
+{
+    unsigned used = 1;
+    for (int d = 1; d < h->terms; d++)
+        if (is_used(&from->derivative[d], n, 3)) used |= 1U << d;
+    if (h->order > 2 && is_used(&from->time, n, 1)) used |= 1U << TIME;
+    if (is_used(&from->eps2, n, 1)) used |= 1U << EPS2;
+    return used;
+}
+
 /* Writes the record of particle k. */
 static void write_record(const sapporo_mpi *h, const sapporo_particles *from, int k, int address, double *to)
 {
-    struct tail tail = {.mass = sap_column_double(&from->mass, k),
-                        .time = sap_column_double(&from->time, k),
-                        .eps2 = sap_column_double(&from->eps2, k),
-                        .address = address,
-                        .index = address};
+    struct tail tail = {.mass = sap_column_double(&from->mass, k), .address = address, .index = address};
     if (from->index.base) memcpy(&tail.index, sap_column_at(&from->index, k, sizeof(int)), sizeof(int));
-    for (int d = 0; d < h->terms; d++, to += 3) {
+    for (int d = 0; d < h->terms; d++) {
         const sapporo_column *const c = &from->derivative[d];
+        if (!has(h, d)) continue;
         if (c->base)
             memcpy(to, sap_column_at(c, k, 3 * sizeof *to), 3 * sizeof *to);
         else
             memset(to, 0, 3 * sizeof *to);
+        to += 3;
     }
+    if (has(h, TIME)) *to++ = sap_column_double(&from->time, k);
+    if (has(h, EPS2)) *to++ = sap_column_double(&from->eps2, k);
     memcpy(to, &tail, sizeof tail);
 }
 
@@ -131,39 +175,51 @@ static int refuse(sapporo_mpi *h, const struct packing *p, int bad)
 }
 
 /* Sorts the particles by the rank that keeps them, each rank's in the order of the caller. */
-static int sort(sapporo_mpi *h, int n, struct packing *packing)
+static int sort(sapporo_mpi *h, struct packing *packing, int n)
 {
-    const int threads = sapporo_get_threads(h->context);
+    struct sap_parcel *const p = &h->parcel;
+    const int threads = sap_mpi_threads(h->context);
+    packing->keeper = sap_room_array(&p->keepers, (size_t)n + 1, sizeof *packing->keeper);
+    if (!packing->keeper || sap_route_reserve(&p->route, h->link.size)) return no_memory(h, n);
     sapporo_internals()->partial_loop(threads, n, find_some_keepers, packing);
     const int bad = atomic_load(&packing->bad);
     if (bad < n) return refuse(h, packing, bad);
-    return sap_route_sort(&h->parcel.route, h->link.size, n, packing->keeper, threads) ? no_memory(h, n) : SAPPORO_OK;
+    return sap_route_sort(&p->route, h->link.size, n, packing->keeper, threads) ? no_memory(h, n) : SAPPORO_OK;
 }
 
-/* Writes the records of n particles by the route, with any number of threads. */
-static int pack(sapporo_mpi *h, int n, const int *address, const sapporo_particles *from)
+/* Collective.  Finds the columns that are not zero on some rank. */
+static int agree_on_columns(sapporo_mpi *h, int status, int n, const sapporo_particles *from)
 {
-    struct sap_parcel *const p = &h->parcel;
-    struct packing packing = {.h = h, .address = address, .from = from, .bad = n};
-    packing.keeper = malloc(((size_t)n + 1) * sizeof *packing.keeper);
-    packing.out = sap_room_array(&p->outs, (size_t)n + 1, record_bytes(h));
-    const int bad = !packing.keeper || !packing.out || sap_route_reserve(&p->route, h->link.size);
-    const int status = bad ? no_memory(h, n) : sort(h, n, &packing);
-    if (!status) sapporo_internals()->partial_loop(sapporo_get_threads(h->context), n, write_some, &packing);
-    free(packing.keeper);
-    sap_route_drop_order(&p->route); /* its memory is wanted for the records that come */
+    static const char *const name[1] = {NULL};
+    const double own = status ? 1 : used_columns(h, n, from);
+    status = sap_link_compare(&h->link, status, 1, &own, name);
+    h->parcel.columns = 1;
+    for (int r = 0; r < h->link.size && !status; r++) h->parcel.columns |= (unsigned)sap_link_field(&h->link, r, 0);
+    h->parcel.tail_at = place_of(h, COLUMNS);
     return status;
 }
 
-/* Collective.  Tells each rank how many particles come, and makes room for them. */
-static int announce(sapporo_mpi *h)
+/* Writes the records of n particles by the route, with any number of threads. */
+static int pack(sapporo_mpi *h, struct packing *packing, int n)
+{
+    struct sap_parcel *const p = &h->parcel;
+    packing->out = sap_room_array(&p->outs, (size_t)n + 1, record_bytes(h));
+    if (!packing->out) return no_memory(h, n);
+    sapporo_internals()->partial_loop(sap_mpi_threads(h->context), n, write_some, packing);
+    return SAPPORO_OK;
+}
+
+/* Collective.  Tells each rank how many particles come, packs this rank's, and makes room for those that come. */
+static int announce(sapporo_mpi *h, struct packing *packing, int n)
 {
     struct sap_parcel *const p = &h->parcel;
     int64_t arrived;
     int status = sap_route_announce(&h->link, &p->route, &arrived);
     if (status) return status;
+    status = pack(h, packing, n);
+    free_packing(p); /* the records that come want the memory */
     p->in = arrived < INT_MAX ? sap_room_array(&p->ins, (size_t)arrived + 1, record_bytes(h)) : NULL;
-    if (!p->in || sap_kept_reserve(&h->kept))
+    if (!status && (!p->in || sap_kept_reserve(&h->kept)))
         status = sap_link_fail(&h->link, SAPPORO_ERR_MEMORY,
                                "sapporo_mpi_set_particles: out of memory for %lld particles of other ranks",
                                (long long)arrived);
@@ -173,58 +229,48 @@ static int announce(sapporo_mpi *h)
 static int send(sapporo_mpi *h)
 {
     const struct sap_parcel *const p = &h->parcel;
-    struct sap_wire wire = {.out = p->outs.at, .in = p->ins.at, .each = record_bytes(h)};
+    struct sap_wire wire = {.out = p->outs.at, .in = p->ins.at, .each = record_bytes(h), .own_stays = 1};
     return sap_exchange(&h->link, &p->route, &wire);
 }
 
 /* ------------------------------------------------------------------- store */
 
+/* Record k of those that are stored: this rank's own for itself are still where they were packed. */
+static const double *record_of(const sapporo_mpi *h, int k)
+{
+    const struct sap_parcel *const p = &h->parcel;
+    const int own = k - p->route.got_at[h->link.rank], is_own = own >= 0 && own < p->route.got[h->link.rank];
+    const double *const packed = p->outs.at;
+    return is_own ? packed + (size_t)(p->route.sent_at[h->link.rank] + own) * record_doubles(h)
+                  : p->in + (size_t)k * record_doubles(h);
+}
+
 static struct tail tail_of(const sapporo_mpi *h, int k)
 {
     struct tail tail;
-    memcpy(&tail, h->parcel.in + (size_t)k * record_doubles(h) + 3 * (size_t)h->terms, sizeof tail);
+    memcpy(&tail, record_of(h, k) + h->parcel.tail_at, sizeof tail);
     return tail;
 }
 
-/* Whether no bit of `count` numbers, from number `at` on, is set in n records: a column of zeros is as good as none. */
-static int are_zeros(const sapporo_mpi *h, int from, int n, size_t at, size_t count)
+/* The column of records that begins at a record, or an absent one. */
+static sapporo_column column_at(const sapporo_mpi *h, const double *record, int column)
 {
-    const size_t doubles = record_doubles(h);
-    const double *record = h->parcel.in + (size_t)from * doubles + at;
-    uint64_t bits = 0;
-    for (int k = 0; k < n && !bits; k++, record += doubles)
-        for (size_t q = 0; q < count; q++) {
-            uint64_t word;
-            memcpy(&word, record + q, sizeof word);
-            bits |= word;
-        }
-    return !bits;
-}
-
-/* Leaves out columns of zeros, because contexts store particles faster that have few columns. */
-static void drop_columns(const sapporo_mpi *h, int from, int n, sapporo_particles *c)
-{
-    const size_t tail = 3 * (size_t)h->terms, time = offsetof(struct tail, time) / sizeof(double),
-                 eps2 = offsetof(struct tail, eps2) / sizeof(double);
-    for (int d = 2; d < h->terms; d++)
-        if (are_zeros(h, from, n, 3 * (size_t)d, 3)) c->derivative[d].base = NULL;
-    if (are_zeros(h, from, n, tail + time, 1)) c->time.base = NULL;
-    if (are_zeros(h, from, n, tail + eps2, 1)) c->eps2.base = NULL;
+    if (!has(h, column)) return (sapporo_column){NULL, 0};
+    return (sapporo_column){record + place_of(h, column), (ptrdiff_t)record_bytes(h)};
 }
 
 /* Stores n received particles whose addresses follow each other. */
 static int store_run(sapporo_mpi *h, int from, int n)
 {
     const ptrdiff_t stride = (ptrdiff_t)record_bytes(h);
-    const double *const record = h->parcel.in + (size_t)from * record_doubles(h);
-    const char *const tail = (const char *)(record + 3 * (ptrdiff_t)h->terms);
+    const double *const record = record_of(h, from);
+    const char *const tail = (const char *)(record + h->parcel.tail_at);
     sapporo_particles c = {.size = sizeof c,
                            .mass = {tail + offsetof(struct tail, mass), stride},
-                           .time = {tail + offsetof(struct tail, time), stride},
-                           .eps2 = {tail + offsetof(struct tail, eps2), stride},
+                           .time = column_at(h, record, TIME),
+                           .eps2 = column_at(h, record, EPS2),
                            .index = {tail + offsetof(struct tail, index), stride}};
-    for (int d = 0; d < h->terms; d++) c.derivative[d] = (sapporo_column){record + 3 * (ptrdiff_t)d, stride};
-    drop_columns(h, from, n, &c);
+    for (int d = 0; d < h->terms; d++) c.derivative[d] = column_at(h, record, d);
     const int first = sap_block_inner(tail_of(h, from).address, h->link.size);
     const int above = tail_of(h, from + n - 1).address + 1;
     if (above > h->upper) h->upper = above;
@@ -232,14 +278,14 @@ static int store_run(sapporo_mpi *h, int from, int n)
     return sapporo_set_particles(h->context, first, n, &c);
 }
 
-/* Stores all received particles; returns the worst status. */
-static int store_all(sapporo_mpi *h)
+/* Stores the particles of one rank; returns the worst status, or that of the ranks before. */
+static int store_of(sapporo_mpi *h, int rank, int worst)
 {
-    const int arrived = h->parcel.route.arrived;
-    int worst = SAPPORO_OK;
-    for (int from = 0, to; from < arrived; from = to) {
+    const struct sap_route *const r = &h->parcel.route;
+    const int end = r->got_at[rank] + r->got[rank];
+    for (int from = r->got_at[rank], to; from < end; from = to) {
         const int first = sap_block_inner(tail_of(h, from).address, h->link.size);
-        for (to = from + 1; to < arrived; to++)
+        for (to = from + 1; to < end; to++)
             if (sap_block_inner(tail_of(h, to).address, h->link.size) != first + (to - from)) break;
         const int status = store_run(h, from, to - from);
         h->lost |= status < 0 && status != SAPPORO_ERR_NOT_FINITE;
@@ -250,12 +296,21 @@ static int store_all(sapporo_mpi *h)
     return worst;
 }
 
+/* Stores all received particles, in the order of the ranks; returns the worst status. */
+static int store_all(sapporo_mpi *h)
+{
+    int worst = SAPPORO_OK;
+    for (int r = 0; r < h->link.size; r++) worst = store_of(h, r, worst);
+    return worst;
+}
+
 /* Collective.  Sends and stores the particles of all ranks. */
 static int exchange(sapporo_mpi *h, int status, int n, const int *address, const sapporo_particles *from)
 {
-    if (!status) status = pack(h, n, address, from);
-    status = sap_link_agree(&h->link, status);
-    if (!status) status = announce(h);
+    struct packing packing = {.h = h, .address = address, .from = from, .bad = n};
+    if (!status) status = sort(h, &packing, n);
+    status = agree_on_columns(h, status, n, from);
+    if (!status) status = announce(h, &packing, n);
     if (!status) status = send(h);
     if (status) return status;
     h->version++;

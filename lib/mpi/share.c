@@ -296,6 +296,7 @@ static int send_part(sapporo_mpi *h, int part)
     struct sap_cargo *const c = &half_of(h, part)->cargo;
     place_units(h, part, c);
     (h->share->by->on_device ? pack_own : read_own)(h, part, c);
+    sap_link_count_all(&h->link, c->count[h->link.rank], c->unit, h->share->by->on_device);
     return judge(h, h->share->by->post(h, c));
 }
 
@@ -456,7 +457,7 @@ static int finish_part(sapporo_mpi *h, int step, int ni, const sapporo_result *r
     memcpy(s->scale, partial.scale, sizeof s->scale);
     struct merge m = {h, part, first, ni, result};
     const sap_fpenv caller = sap_fp_enter();
-    sapporo_internals()->partial_loop(sapporo_get_threads(h->context), slab_rows(h, slab), merge_some, &m);
+    sapporo_internals()->partial_loop(sap_mpi_threads(h->context), slab_rows(h, slab), merge_some, &m);
     sap_fp_leave(caller);
     return status;
 }

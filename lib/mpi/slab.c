@@ -95,6 +95,7 @@ int sap_slab_gather(sapporo_mpi *h, int number)
         g->first[r] = g->rows;
         g->rows += g->count[r];
     }
+    sap_link_count_all(&h->link, g->count[h->link.rank], (size_t)h->width * sizeof(double), 0);
     const double *const own = j->target + (size_t)sap_slab_first(j, j->ni, number) * (size_t)h->width;
     return sap_link_judge(&h->link, MPI_Iallgatherv(own, g->count[h->link.rank], h->target, g->target, g->count,
                                                     g->first, h->target, h->link.communicator, &g->request));
@@ -223,7 +224,7 @@ int sap_slab_finish(sapporo_mpi *h, int number, int ni, const sapporo_result *re
     struct finish f = {h, g, first, result};
     const int rows = ni - first < own ? ni - first : own;
     const sap_fpenv caller = sap_fp_enter();
-    if (rows > 0) sapporo_internals()->partial_loop(sapporo_get_threads(h->context), rows, write_some, &f);
+    if (rows > 0) sapporo_internals()->partial_loop(sap_mpi_threads(h->context), rows, write_some, &f);
     sap_fp_leave(caller);
     return SAPPORO_OK;
 }

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "mpi/handle.h"
 #include "mpi/stepper.h"
 
 static sapporo_mpi_stepper *of_hook(void *of) { return of; }
@@ -198,7 +199,7 @@ static int force(void *of, const struct sap_step_rows *rows)
 
 struct sap_stepper_whole sap_mpi_stepper_whole(sapporo_mpi_stepper *h)
 {
-    const int threads = h->tree ? h->tree_options.threads : sapporo_get_threads(sapporo_mpi_context(h->sums));
+    const int threads = h->tree ? h->tree_options.threads : sap_mpi_threads(sapporo_mpi_context(h->sums));
     h->as_tree = (struct sap_stepper_tree){{&tree_ops}, h};
     return (struct sap_stepper_whole){.of = h,
                                       .agree = agree,

@@ -221,3 +221,9 @@ int sapporo_mpi_tree_get_statistics(sapporo_mpi_tree *tree, sapporo_mpi_tree_sta
     sap_struct_return(statistics, &all, sizeof all);
     return h ? SAPPORO_OK : SAPPORO_ERR_CLOSED;
 }
+
+int sapporo_mpi_tree_get_traffic(const sapporo_mpi_tree *tree, sapporo_mpi_traffic *traffic)
+{
+    const sapporo_mpi_tree *const h = sap_mpi_tree_find(tree);
+    return sap_link_tell_traffic(h ? &h->link : NULL, traffic);
+}

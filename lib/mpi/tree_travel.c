@@ -50,6 +50,7 @@ static int exchange_regions(sapporo_mpi_tree *h, struct sap_travel *t)
 {
     struct sap_link *const link = &h->link;
     const int doubles = REGION * sap_travel_room(h);
+    sap_link_count_all(link, doubles, sizeof(double), 0);
     return sap_link_finish(link, MPI_Iallgather(regions_of(h, t, link->size), doubles, MPI_DOUBLE, t->regions, doubles,
                                                 MPI_DOUBLE, link->communicator, &link->request));
 }

@@ -193,7 +193,7 @@ static int time_force(sapporo_mpi *h, struct sample *s, int ni, int nj, int sums
                       : sapporo_internals()->whole_begin(s->context, &r, SAP_FEW_J, &job);
         if (!status && !sums) status = sapporo_force_end(job, ni, &none);
         if (!status && sums) status = sapporo_internals()->partial_end(job, 0, s->sums, sap_answer_bytes(h), &partial);
-        if (!status && sums) sapporo_internals()->partial_loop(sapporo_get_threads(s->context), ni, merge_rows, &m);
+        if (!status && sums) sapporo_internals()->partial_loop(sap_mpi_threads(s->context), ni, merge_rows, &m);
         sapporo_force_free(job);
         *best = fmin(*best, MPI_Wtime() - start);
     }

@@ -244,6 +244,46 @@ static void bad_rows(void **state)
     }
 }
 
+/* Writes the rows of many targets, of which one is not finite, with so many threads; a row has `sums` accumulators. */
+static void write_many(int threads, const double (*x_i)[3], int ni, struct row *row)
+{
+    const sapporo_options o = {.size = sizeof o, .order = 2, .threads = threads, .backend = SAPPORO_BACKEND_CPU};
+    const sapporo_particles p = {.size = sizeof p, .derivative = {{x, 0}}, .mass = {mass, 0}};
+    const sapporo_request r = {
+        .size = sizeof r, .nj = N, .ni = ni, .x = {x_i, 0}, .eps2 = eps2, .want = SAPPORO_WANT_NEAREST};
+    struct sap_partial partial;
+    sapporo_job *job = NULL;
+    sapporo *c = NULL;
+    assert_int_equal(sapporo_open(&o, &c), SAPPORO_OK);
+    assert_int_equal(sapporo_set_particles(c, 0, N, &p), SAPPORO_OK);
+    assert_int_equal(sap_partial_begin(c, &r, N, &job), SAPPORO_OK);
+    memset(row, FILLED, (size_t)ni * sizeof *row);
+    assert_int_equal(sap_partial_end(job, 1, row, sizeof *row, &partial), SAPPORO_PARTIAL);
+    sapporo_force_free(job);
+    sapporo_close(c);
+}
+
+/* Rows that several threads write have the bits of rows that one thread writes, and so have those of units. */
+static void many_rows(void **state)
+{
+    enum { MANY = 9000 };
+    struct row *const row = malloc(2 * MANY * sizeof *row);
+    double(*x_i)[3] = malloc(MANY * sizeof *x_i);
+    (void)state;
+    assert_true(row && x_i);
+    for (int k = 0; k < 2; k++) {
+        make_particles(k ? 1e30 : 1);
+        for (int i = 0; i < MANY; i++)
+            for (int c = 0; c < 3; c++) x_i[i][c] = x[i % N][c] * (1 + 1e-4 * i);
+        x_i[MANY / 2][0] = NAN;
+        write_many(1, (const double(*)[3])x_i, MANY, row);
+        write_many(4, (const double(*)[3])x_i, MANY, row + MANY);
+        assert_memory_equal(row, row + MANY, MANY * sizeof *row);
+    }
+    free(row);
+    free(x_i);
+}
+
 /* Calls that fail write no row. */
 static void failures(void **state)
 {
@@ -265,6 +305,6 @@ static void failures(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(merged_rows), cmocka_unit_test(bad_rows),
-                                       cmocka_unit_test(failures)};
+                                       cmocka_unit_test(many_rows), cmocka_unit_test(failures)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -711,13 +711,100 @@ static void after_clearing(void **state)
     }
 }
 
+/*
+ * Most particles get much smaller masses in columns, and those that keep theirs have none: a force looks at them again.
+ * In units of the old masses, single precision would have lost the new ones.
+ */
+static void check_replaced_masses(const struct engine *e)
+{
+    enum { SOURCES = 4096, REPLACED = 3680 };
+    static const double at_rest[SOURCES][3];
+    double(*x)[3] = zeroed(SOURCES, sizeof *x), *const mass = zeroed(SOURCES, sizeof *mass);
+    const double at[1][3] = {{3e19, 1e19, -2e19}}, eps2 = 1e36;
+    sapporo *const c = engine_open(e, 1);
+    for (int j = 0; j < SOURCES; j++)
+        for (int axis = 0; axis < 3; axis++) x[j][axis] = 1e20 * sin(1.7 * j + axis);
+    for (int round = 0; round < 2; round++) {
+        const int n = round ? REPLACED : SOURCES;
+        long double want = 0;
+        for (int j = 0; j < REPLACED; j++) mass[j] = round ? 1e-18 : 1e30;
+        const sapporo_particles all = {.size = sizeof all, .derivative = {{x, 0}, {at_rest, 0}}, .mass = {mass, 0}};
+        const sapporo_request request = {
+            .size = sizeof request, .nj = SOURCES, .ni = 1, .x = {at, 0}, .v = {at, 0}, .eps2 = eps2};
+        struct rows r;
+        assert_int_equal(sapporo_set_particles(c, 0, n, &all), SAPPORO_OK);
+        force(c, &request, &r, e->order == 0);
+        for (int j = 0; j < REPLACED; j++) {
+            long double r2 = eps2;
+            for (int axis = 0; axis < 3; axis++) r2 += powl((long double)x[j][axis] - at[0][axis], 2);
+            want -= mass[j] / sqrtl(r2);
+        }
+        if (!(fabsl(r.pot[0] - want) <= 1e-6 * fabsl(want))) /* measured: 1.9e-7 */
+            fail_msg("%s, round %d: potential %g, should be %Lg", e->name, round, r.pot[0], want);
+    }
+    sapporo_close(c);
+    free(x);
+    free(mass);
+}
+
+static void replaced_masses(void **state)
+{
+    (void)state;
+    for (int k = 0; k < ENGINES; k++)
+        if (engines[k].precision != SAPPORO_DP && engine_usable(&engines[k])) check_replaced_masses(&engines[k]);
+    for (int k = 0; k < ENGINES2; k++)
+        if (engines2[k].precision != SAPPORO_DP && !engines2[k].root && engine_usable(&engines2[k]))
+            check_replaced_masses(&engines2[k]);
+}
+
+/* One particle of columns is much faster than those that units were chosen for: a force looks at all again. */
+static void replaced_velocity(void **state)
+{
+    (void)state;
+    for (sapporo_precision precision = SAPPORO_SP; precision <= SAPPORO_DS; precision++) {
+        struct still *const s = new_still(1e-20, 1);
+        const sapporo_options o = {
+            .size = sizeof o, .order = 4, .precision = precision, .backend = SAPPORO_BACKEND_CPU};
+        sapporo *c;
+        s->d[STILL - 1][1][0] = 0;
+        for (int j = 0; j < STILL; j++)
+            for (int axis = 0; axis < 3; axis++) s->d[j][0][axis] *= 1e25;
+        assert_int_equal(sapporo_open(&o, &c), SAPPORO_OK);
+        for (int round = 0; round < 2; round++) {
+            const double v[1][3] = {{0}};
+            const int first = round ? STILL - 1 : 0;
+            const ptrdiff_t stride = sizeof s->d[0];
+            long double want[3];
+            double x[STILL][3], of[STILL][3];
+            struct rows r;
+            if (round) s->d[STILL - 1][1][1] = 1e25;
+            const sapporo_particles some = {.size = sizeof some,
+                                            .derivative = {{s->d[first][0], stride}, {s->d[first][1], stride}},
+                                            .mass = {s->mass + first, 0}};
+            assert_int_equal(sapporo_set_particles(c, first, STILL - first, &some), SAPPORO_OK);
+            for (int j = 0; j < STILL; j++) {
+                memcpy(x[j], s->d[j][0], sizeof x[j]);
+                memcpy(of[j], s->d[j][1], sizeof of[j]);
+            }
+            const sapporo_request request = {.size = sizeof request, .nj = STILL, .ni = 1, .x = {x, 0}, .v = {v, 0}};
+            force(c, &request, &r, 1);
+            const long double size = jerk_there(x, of, s->mass, STILL, v[0], want);
+            for (int a = 0; a < 3; a++)
+                if (!(fabsl(r.jerk[0][a] - want[a]) <= 1e-6 * size))
+                    fail_msg("precision %d, round %d: jerk %g, should be %Lg", precision, round, r.jerk[0][a], want[a]);
+        }
+        sapporo_close(c);
+        free(s);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(batches),       cmocka_unit_test(neighbours),      cmocka_unit_test(regular_forces),
-        cmocka_unit_test(spline_forces), cmocka_unit_test(reading),         cmocka_unit_test(beyond_nj),
-        cmocka_unit_test(mixed),         cmocka_unit_test(spans_of_masses), cmocka_unit_test(large_softening),
-        cmocka_unit_test(faint_force),   cmocka_unit_test(fast_targets),    cmocka_unit_test(fast_source),
-        cmocka_unit_test(after_clearing)};
+        cmocka_unit_test(batches),        cmocka_unit_test(neighbours),      cmocka_unit_test(regular_forces),
+        cmocka_unit_test(spline_forces),  cmocka_unit_test(reading),         cmocka_unit_test(beyond_nj),
+        cmocka_unit_test(mixed),          cmocka_unit_test(spans_of_masses), cmocka_unit_test(large_softening),
+        cmocka_unit_test(faint_force),    cmocka_unit_test(fast_targets),    cmocka_unit_test(fast_source),
+        cmocka_unit_test(after_clearing), cmocka_unit_test(replaced_masses), cmocka_unit_test(replaced_velocity)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -11,6 +11,7 @@ program client
     type(sapporo_options), target :: context_options
     type(sapporo_mpi_options) :: options
     type(sapporo_mpi_costs), target :: costs
+    type(sapporo_mpi_traffic) :: traffic
     type(sapporo_tree_options), target :: options_of_tree
     type(sapporo_mpi_tree_options) :: tree_options
     type(sapporo_mpi_tree_statistics) :: statistics
@@ -28,8 +29,8 @@ program client
     call MPI_Comm_rank(MPI_COMM_WORLD, rank, ierr)
     call MPI_Comm_size(MPI_COMM_WORLD, ranks, ierr)
     failures = 0
-    if (rank == 0) print '(a,5(1x,i0))', 'sizes', c_sizeof(options), c_sizeof(costs), &
-        c_sizeof(tree_options), c_sizeof(statistics), c_sizeof(stepper_options)
+    if (rank == 0) print '(a,6(1x,i0))', 'sizes', c_sizeof(options), c_sizeof(costs), &
+        c_sizeof(tree_options), c_sizeof(statistics), c_sizeof(stepper_options), c_sizeof(traffic)
     call make_model
     context_options%size = c_sizeof(context_options)
     context_options%precision = SAPPORO_DP
@@ -127,6 +128,10 @@ contains
         status = sapporo_mpi_get_costs(handle, costs)
         call report(status == merge(SAPPORO_OK, SAPPORO_ERR_GONE, way == SAPPORO_MPI_WAY_AUTO .and. ranks > 1) .and. &
             costs%pair >= 0, 'costs')
+        traffic%size = c_sizeof(traffic)
+        status = sapporo_mpi_get_traffic(handle, traffic)
+        call report(status == SAPPORO_OK .and. traffic%device_bytes == 0 .and. &
+            (traffic%waits > 0 .and. traffic%host_bytes > 0 .or. ranks == 1), 'traffic')
         call sapporo_mpi_close(handle)
         status = sapporo_mpi_set_time(handle, 0d0)
         call report(status == SAPPORO_ERR_CLOSED, 'a closed handle')

@@ -45,7 +45,9 @@ static int event_query(struct sap_event *e)
 static int properties(int number, struct sap_device_properties *p)
 {
     const char *const shared = getenv("HOSTED_SHARED");
+    enum { UNITS = 8 }; /* more than the threads of a test, as a GPU has */
     const int status = sap_driver_opencl.properties(number, p);
+    p->units = UNITS;
     int rank = 0, running = 0;
     (void)MPI_Initialized(&running);
     if (running) (void)MPI_Comm_rank(MPI_COMM_WORLD, &rank);

@@ -1,6 +1,7 @@
 /*
  * packing.c - sapporo_mpi_set_particles with one thread and with several: the bytes that MPI is given are the same,
- * also of addresses that are given twice, and of several bad addresses the first is named.
+ * also of addresses that are given twice, and of several bad addresses the first is named.  Columns that are absent or
+ * zero on all ranks are not sent.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,9 +11,9 @@
 
 enum { N = 24000, TWICE = 100 };
 
-/* The bytes of the last MPI_Ialltoallv of this rank. */
+/* The bytes of the last MPI_Ialltoallv of this rank, and those of a record. */
 static char *sent_bytes;
-static size_t sent_length;
+static size_t sent_length, each;
 
 int MPI_Ialltoallv(const void *from, const int *sent, const int *sent_at, MPI_Datatype what, void *to, const int *got,
                    const int *got_at, MPI_Datatype type, MPI_Comm communicator, MPI_Request *request)
@@ -20,6 +21,7 @@ int MPI_Ialltoallv(const void *from, const int *sent, const int *sent_at, MPI_Da
     int bytes;
     size_t n = 0;
     MPI_Type_size(what, &bytes);
+    each = (size_t)bytes;
     for (int r = 0; r < ranks; r++) n += (size_t)sent[r];
     free(sent_bytes);
     sent_bytes = malloc(n * (size_t)bytes + 1);
@@ -74,7 +76,8 @@ static void test_order(const struct point *all, int order)
     const size_t length = sent_length;
     sent_bytes = NULL;
     bad |= store(all, order, 5, address, &several);
-    const int packed = !bad && length > 0 && length == sent_length && memcmp(bytes, sent_bytes, length) == 0;
+    const int packed =
+        !bad && (length > 0 || ranks == 1) && length == sent_length && memcmp(bytes, sent_bytes, length) == 0;
     for (int i = 0; i < TWICE; i++) same &= answers_same(&one, i, &several, i, order, 0);
     report(packed, "order %d: 5 threads give MPI the bytes of one thread, %zu", order, length);
     report(!bad && same, "order %d: forces have the same bits", order);
@@ -107,6 +110,42 @@ static void test_bad(const struct point *all, int threads)
     free(address);
 }
 
+/* Stores particles with some columns; the bytes per particle that MPI is given, or 0 after an error. */
+static size_t bytes_with(const sapporo_particles *columns, int order, const int *address)
+{
+    const sapporo_options context = one_thread(order, SAPPORO_DS);
+    const sapporo_mpi_options options = {.size = sizeof options, .context = &context, .timeout = 60};
+    sapporo_mpi *h;
+    each = 0;
+    int bad = sapporo_mpi_open(MPI_COMM_WORLD, &options, &h);
+    if (!bad) bad = sapporo_mpi_set_particles(h, N - rank, address, columns);
+    sapporo_mpi_close(h);
+    return bad ? 0 : each;
+}
+
+/* A column is sent if some rank has a number in it that is not zero. */
+static void test_columns(const struct point *all)
+{
+    enum { X = 24, TAIL = 16 };
+    static double zeros[N][3], times[N];
+    int *const address = calloc(N, sizeof *address);
+    choose_addresses(N - rank, address);
+    for (int order = 2; order <= 8; order += 2) {
+        sapporo_particles few = points_columns(all);
+        for (int d = 1; d < SAPPORO_DERIVATIVES; d++) few.derivative[d] = (sapporo_column){d == 1 ? zeros : NULL, 0};
+        few.time = (sapporo_column){times, 0};
+        few.eps2 = (sapporo_column){NULL, 0};
+        memset(times, 0, sizeof times);
+        report(bytes_with(&few, order, address) == X + TAIL, "order %d: positions alone are sent", order);
+        times[N - ranks] = rank == ranks - 1;
+        if (rank == 0) few.derivative[1] = (sapporo_column){all[0].derivative[0], sizeof *all};
+        const size_t more = order == 2 ? 0 : X + sizeof *times;
+        report(bytes_with(&few, order, address) == X + TAIL + more, "order %d: what one rank has is sent by all",
+               order);
+    }
+    free(address);
+}
+
 int main(int argc, char **argv)
 {
     ranks_begin(&argc, &argv);
@@ -116,6 +155,7 @@ int main(int argc, char **argv)
     test_order(all, 8);
     test_bad(all, 1);
     test_bad(all, 4);
+    test_columns(all);
     free(all);
     free(sent_bytes);
     return ranks_end();

@@ -81,7 +81,8 @@ compile_all() {
         compile "$1" tree_memory -Wl,--wrap=malloc,--wrap=calloc $parts &&
         compile "$1" steppers "$work/tree_problem$1.o" $parts && compile "$1" stepper_errors $parts && compile "$1" killed $parts &&
         compile "$1" bounds -Wl,--wrap=malloc,--wrap=calloc,--wrap=free $parts &&
-        compile "$1" again "$work/tree_problem$1.o" $parts && compile "$1" calls $parts && compile "$1" far $parts && compile "$1" ended $parts
+        compile "$1" again "$work/tree_problem$1.o" $parts && compile "$1" calls $parts && compile "$1" far $parts && compile "$1" ended $parts &&
+        compile "$1" traffic "$work/tree_problem$1.o" $parts
 }
 
 # walk SUFFIX: allocations of both libraries fail.  Two ranks make one session per allocation, three of them only if all
@@ -122,10 +123,10 @@ transports() {
             "mpicc$1" $flags -DncclSend=ncclSendNothing -shared -fPIC -o "$work/old$1/libnccl.so.2" test/mpi/fake_nccl.c
     } >"$work/log" 2>&1
     echo 'no library' >"$work/none$1/libnccl.so.2"
-    for program in transports forces ways; do
+    for program in transports forces ways traffic; do
         # shellcheck disable=SC2086 # lists of flags and files
         "mpicc$1" $flags -rdynamic -o "$work/hosted_$program$1" "test/mpi/$program.c" test/mpi/hosted.c "$work/problem$1.o" \
-            "$work/ranks$1.o" $mpi_parts lib/libsapporo.a -lm -ldl -lpthread >>"$work/log" 2>&1 || echo "$program does not link" >>"$work/log"
+            "$work/tree_problem$1.o" "$work/ranks$1.o" $mpi_parts lib/libsapporo.a -lm -ldl -lpthread >>"$work/log" 2>&1 || echo "$program does not link" >>"$work/log"
     done
     none "programs on device memory link with mpicc$1"
     "$work/hosted_transports$1" devices >"$work/out" 2>&1 || { skipped "transports of MPI$1" "$(head -n 1 "$work/out")"; return; }
@@ -138,6 +139,7 @@ transports() {
             export SAPPORO_MPI_TRANSPORT="$transport" HOSTED_AWARE=1
             [ "$transport" = host ] || title=" by $transport" ranks "$1" hosted_forces 2 3
             title=" by $transport" ranks "$1" hosted_ways 3
+            title=" by $transport" ranks "$1" hosted_traffic 2
         done
         unset SAPPORO_MPI_TRANSPORT HOSTED_AWARE
         export SAPPORO_VERBOSE=2 LD_LIBRARY_PATH="$work/none$1"
@@ -237,8 +239,9 @@ fortran() {
 #include <stdio.h>
 int main(void)
 {
-    printf("sizes %zu %zu %zu %zu %zu\n", sizeof(sapporo_mpi_options), sizeof(sapporo_mpi_costs),
-           sizeof(sapporo_mpi_tree_options), sizeof(sapporo_mpi_tree_statistics), sizeof(sapporo_mpi_stepper_options));
+    printf("sizes %zu %zu %zu %zu %zu %zu\n", sizeof(sapporo_mpi_options), sizeof(sapporo_mpi_costs),
+           sizeof(sapporo_mpi_tree_options), sizeof(sapporo_mpi_tree_statistics), sizeof(sapporo_mpi_stepper_options),
+           sizeof(sapporo_mpi_traffic));
     return 0;
 }
 END
@@ -285,7 +288,7 @@ test_library() {
     verdict $compiled "the library and its tests compile with mpicc$1"
     [ $compiled -eq 0 ] || return
     if [ -n "$checked" ]; then
-        for program in forces ways errors grape trees tree_active tree_near tree_errors exchanges packing steppers stepper_errors again calls far; do ranks "$1" $program 2; done
+        for program in forces ways errors grape trees tree_active tree_near tree_errors exchanges packing steppers stepper_errors again calls far traffic; do ranks "$1" $program 2; done
         return
     fi
     ranks "$1" memory 2
@@ -311,6 +314,7 @@ test_library() {
     ranks "$1" tree_near 1 2 3
     ranks "$1" ways 1 2 3
     ranks "$1" packing 1 3
+    ranks "$1" traffic 1 3
     between_namespaces "$1"
     for program in errors tree_errors stepper_errors; do ranks "$1" $program 1 3; done
     for program in far ended; do ranks "$1" $program 1 2; done

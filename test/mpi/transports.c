@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/team.h"
 #include "hosted.h"
 #include "problem.h"
 
@@ -165,6 +166,24 @@ static void test_faults(void)
     test_fault("never", 2, SAPPORO_MPI_ERR_TIMEOUT, "it did not finish within half the timeout");
 }
 
+/* What a rank does beside its device takes the threads of OMP_NUM_THREADS, 1, and not as many as the device has units.
+ */
+static void test_threads(void)
+{
+    enum { MANY = 30000 };
+    sapporo_mpi *h = NULL;
+    struct point *const all = points_new(MANY);
+    int *const address = calloc(MANY, sizeof *address);
+    const sapporo_particles columns = points_columns(all);
+    for (int k = 0; k < MANY; k++) address[k] = k * ranks + rank;
+    const int bad =
+        open_by(SAPPORO_MPI_TRANSPORT_HOST, 30, &h) || sapporo_mpi_set_particles(h, MANY, address, &columns);
+    report(!bad && sap_team_workers() == 0, "storing with one thread: %d workers", sap_team_workers());
+    sapporo_mpi_close(h);
+    free(address);
+    free(all);
+}
+
 int main(int argc, char **argv)
 {
     if (argc > 1 && strcmp(argv[1], "devices") == 0) {
@@ -179,6 +198,7 @@ int main(int argc, char **argv)
         test_refused("NCCL that cannot be used", SAPPORO_MPI_TRANSPORT_NCCL, 30, SAPPORO_ERR_UNSUPPORTED, argv[1]);
         test_auto("without NCCL", "1", NULL, NULL, SAPPORO_MPI_TRANSPORT_MPI);
     } else {
+        test_threads();
         test_choices();
         test_errors();
         if (ranks > 1) test_faults();
