@@ -7,15 +7,17 @@ for order in 4 6 8; do
     [ -x examples/hermite$order ] || { echo "skipped: examples/hermite$order is not built"; exit 77; }
 done
 . test/support/tap.sh
+only=${SAPPORO_TEST_ENGINES:-}
 forget_settings
 root=$PWD
 work=$(mktemp -d "${TMPDIR:-/tmp}/test_ways.XXXXXX") || exit 1
 trap 'rm -rf "$work"' EXIT
 shown="out err"
-cd "$work" || exit 1
 
-engines=cpu
-[ "$("$root/examples/sapporo" info 2>/dev/null | grep -c -i opencl)" -gt 0 ] && engines="$engines opencl"
+# The engines that have a device, of those that SAPPORO_TEST_ENGINES names.
+engines=$(examples/sapporo info | awk -v only="$only" '($1 == "cuda" || $1 == "opencl" || $1 == "cpu") &&
+    $2 ~ /^[0-9]+$/ && (only == "" || $1 == only) && !seen[$1]++ { print $1 }')
+cd "$work" || exit 1
 
 # same NUMBER: both ways have the same snapshot of this number
 same() { cmp -s "calls.$1.txt" "device.$1.txt"; }
