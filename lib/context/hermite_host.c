@@ -29,7 +29,7 @@ struct body {
 };
 
 /* A row of a force, and the particle after it. */
-struct row {
+struct hermite_row {
     struct body after;
     int bad;
 };
@@ -39,16 +39,16 @@ struct hermite_host {
     sapporo *context;
     int given, kept, sent, threads, room, n;
     struct sap_step_order order;
-    struct body *body; /* by address */
-    struct row *row;   /* of the active particles */
-    int *active, rows; /* slots of the last force */
+    struct body *body;       /* by address */
+    struct hermite_row *row; /* of the active particles */
+    int *active, rows;       /* slots of the last force */
     double (*target[MOST])[3], (*f[MOST])[3], *pot;
     int done;   /* 1: the last prediction was to the end of the last step, not of the next one */
     int unsent; /* 1: the context does not have the particles as they are */
 };
 
 /* A loop over particles or rows that threads share. */
-struct loop {
+struct hermite_loop {
     struct hermite_host *s;
     const struct sap_step *step;
     int forced;
@@ -61,7 +61,8 @@ static struct hermite_host *of(struct sap_stepper *stepper) { return (void *)ste
 
 static size_t memory(int n, int massless, int direct, size_t *device_bytes)
 {
-    const size_t each = sizeof(struct body) + sizeof(struct row) + sizeof(int) + (2 * MOST * 3 + 1) * sizeof(double);
+    const size_t each =
+        sizeof(struct body) + sizeof(struct hermite_row) + sizeof(int) + (2 * MOST * 3 + 1) * sizeof(double);
     (void)direct;
     *device_bytes = 0;
     return sizeof(struct hermite_host) + (size_t)n * (each + (massless > 0 ? 2 * sizeof(int) : 0));
@@ -256,7 +257,7 @@ static int ask(struct hermite_host *s, double time)
 /* ---- a step ---------------------------------------------------------------------------------- */
 
 /* Calls a function for chunks of n particles or rows. */
-static void for_all(struct loop *l, int n, sap_team_range *range)
+static void for_all(struct hermite_loop *l, int n, sap_team_range *range)
 {
     const int most = 1 + n / AT_ONCE, threads = sap_threads_now(most < l->s->threads ? most : l->s->threads);
     sap_team_for(threads, n, sap_team_chunk(n, threads, AT_ONCE), range, l);
@@ -292,7 +293,7 @@ static void predict_one(const struct hermite_host *s, const struct sap_step *ste
 
 static void predict_rows(void *argument, ptrdiff_t from, ptrdiff_t to)
 {
-    const struct loop *const l = argument;
+    const struct hermite_loop *const l = argument;
     struct hermite_host *const s = l->s;
     for (int k = (int)from; k < to; k++) {
         double x[MOST][3];
@@ -312,7 +313,7 @@ static void list_active(struct hermite_host *s, const struct sap_step *step, int
 /* Adds the fields to the forces on rows, which are at predicted places. */
 static void add_fields(void *argument, ptrdiff_t from, ptrdiff_t to)
 {
-    const struct loop *const l = argument;
+    const struct hermite_loop *const l = argument;
     const struct hermite_host *const s = l->s;
     for (ptrdiff_t k = from; k < to; k++) {
         double x[3][MOST] = {{0}}, acc[3][MOST] = {{0}};
@@ -325,7 +326,7 @@ static void add_fields(void *argument, ptrdiff_t from, ptrdiff_t to)
 }
 
 /* Computes the forces on the rows, of particles and fields. */
-static int sum_forces(struct hermite_host *s, struct loop *l)
+static int sum_forces(struct hermite_host *s, struct hermite_loop *l)
 {
     for_all(l, s->rows, predict_rows);
     const int status = ask(s, sap_hermite_end(l->step));
@@ -345,7 +346,7 @@ static int give_jerks(struct hermite_host *s, const struct sap_step *step)
 static int force(struct sap_stepper *stepper, const struct sap_step *step, const struct sap_step_active *active)
 {
     struct hermite_host *const s = of(stepper);
-    struct loop l = {.s = s, .step = step};
+    struct hermite_loop l = {.s = s, .step = step};
     int status = s->unsent ? send_all(s, step) : SAPPORO_OK;
     list_active(s, step, active->n);
     if (!status) status = sum_forces(s, &l);
@@ -393,10 +394,10 @@ static int is_finite(const struct hermite_host *s, const struct body *p)
 
 static void judge_some(void *argument, ptrdiff_t from, ptrdiff_t to)
 {
-    const struct loop *const l = argument;
+    const struct hermite_loop *const l = argument;
     struct hermite_host *const s = l->s;
     for (int k = (int)from; k < to; k++) {
-        struct row *const row = &s->row[k];
+        struct hermite_row *const row = &s->row[k];
         row->after = s->body[sap_step_address(&s->order, s->active[k])];
         row->after.pot = s->pot[k];
         (l->step->start ? begin_row : correct_row)(s, l->step, k, &row->after);
@@ -408,7 +409,7 @@ static int judge(struct sap_stepper *stepper, const struct sap_step *step, const
                  struct sap_step_told *told)
 {
     struct hermite_host *const s = of(stepper);
-    struct loop l = {.s = s, .step = step};
+    struct hermite_loop l = {.s = s, .step = step};
     memset(told, 0, sizeof *told);
     told->bad = -1;
     for_all(&l, s->rows, judge_some);
@@ -435,7 +436,7 @@ static int commit(struct sap_stepper *stepper, const struct sap_step *step, cons
 
 static void at_some(void *argument, ptrdiff_t from, ptrdiff_t to)
 {
-    const struct loop *const l = argument;
+    const struct hermite_loop *const l = argument;
     for (int i = (int)from; i < to; i++) {
         double out[MOST][3];
         predict_one(l->s, l->step, 1, i, out);
@@ -448,7 +449,7 @@ static int at(struct sap_stepper *stepper, const struct sap_step *step, sapporo_
               double (*v)[3])
 {
     struct hermite_host *const s = of(stepper);
-    struct loop l = {.s = s, .step = step, .x = x, .v = v};
+    struct hermite_loop l = {.s = s, .step = step, .x = x, .v = v};
     if (where != SAPPORO_MEMORY_HOST) return SAPPORO_ERR_UNSUPPORTED;
     for_all(&l, s->n, at_some);
     return SAPPORO_OK;
@@ -457,7 +458,7 @@ static int at(struct sap_stepper *stepper, const struct sap_step *step, sapporo_
 /* Sums runs of particles, in order within each run; forced: with the potentials of a force on all with mass. */
 static void sum_some(void *argument, ptrdiff_t from, ptrdiff_t to)
 {
-    const struct loop *const l = argument;
+    const struct hermite_loop *const l = argument;
     const struct hermite_host *const s = l->s;
     for (int run = (int)from; run < to; run++) {
         double *const sum = l->sum + (size_t)run * SAP_STEP_SUMS;
@@ -476,7 +477,7 @@ static void sum_some(void *argument, ptrdiff_t from, ptrdiff_t to)
 static int sums(struct sap_stepper *stepper, const struct sap_step *step, int forced, double *sum)
 {
     struct hermite_host *const s = of(stepper);
-    struct loop l = {.s = s, .step = step, .forced = forced, .sum = sum};
+    struct hermite_loop l = {.s = s, .step = step, .forced = forced, .sum = sum};
     const int runs = (s->n + SAP_STEP_RUN - 1) / SAP_STEP_RUN, threads = sap_threads_now(s->threads);
     sap_team_for(threads, runs, sap_team_chunk(runs, threads, 1), sum_some, &l);
     return SAPPORO_OK;

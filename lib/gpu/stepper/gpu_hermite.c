@@ -127,11 +127,11 @@ void sap_hermite_gpu_predict(struct sap_gpu_stepper *s, int done) { s->hermite->
 /* ---- units ----------------------------------------------------------------------------------- */
 
 /* Columns of particles on the host. */
-struct columns {
+struct host_columns {
     double *all, *x, *v, *a, *higher, *particle;
 };
 
-static int read_columns(struct sap_gpu_stepper *s, struct columns *c)
+static int read_columns(struct sap_gpu_stepper *s, struct host_columns *c)
 {
     const size_t n = (size_t)s->n, three = 3 * n, more = n * higher_bytes(s->settings.order) / sizeof(double);
     c->all = malloc((3 * three + more + 4 * n + 1) * sizeof *c->all);
@@ -150,7 +150,7 @@ static int read_columns(struct sap_gpu_stepper *s, struct columns *c)
 }
 
 /* Looks at all numbers of the particles that pairs of the order use. */
-static struct sap_units look(const struct sap_gpu_stepper *s, const struct columns *c)
+static struct sap_units look(const struct sap_gpu_stepper *s, const struct host_columns *c)
 {
     const int order = s->settings.order, more = SAP_HERMITE_KEPT_OF(order) - 3;
     struct sap_sizes sizes = {0};
@@ -190,7 +190,7 @@ static struct sap_hermite_units units_of(const struct sap_units *u)
 
 static int choose_units(struct sap_gpu_stepper *s)
 {
-    struct columns c = {.all = NULL};
+    struct host_columns c = {.all = NULL};
     s->direct->units = (struct sap_units){0, 0, 0};
     const int status = s->session->set->precision == SAPPORO_DP ? (int)SAP_DRIVER_OK : read_columns(s, &c);
     if (!status && c.all) s->direct->units = look(s, &c);
