@@ -25,7 +25,11 @@ struct sap_stepper_clock {
     long long steps, particle_steps, builds, refreshes;
 };
 
-/* The options on which a run depends, as they are saved.  Members fill the struct without gaps. */
+/*
+ * The options on which a run depends, as they are saved.  Members fill the struct without gaps.  kind: of the tree, and
+ * SAP_SIGNATURE_LAW times the softening.
+ */
+enum { SAP_SIGNATURE_LAW = 256 };
 struct sap_stepper_signature {
     int method, scheme, criterion, levels, rebuild, kind, mac, order;
     int leaf_size, group_size, precision, landing;
@@ -33,7 +37,10 @@ struct sap_stepper_signature {
     struct sap_field_list fields;
 };
 
-/* What is saved of a part besides its columns: those of enum sap_step_column, and labels as number SAP_STEP_COLUMNS. */
+/*
+ * What is saved of a part besides its columns: those of enum sap_step_column, and labels as number SAP_STEP_COLUMNS,
+ * each followed by the softening length if particles have lengths.
+ */
 struct sap_stepper_saved {
     struct sap_stepper_signature signature;
     struct sap_stepper_clock clock; /* active, massive and particle_steps are of this part */
