@@ -160,7 +160,7 @@ static int check_particles(sapporo_stepper *s, const sapporo_stepper_particles *
 }
 
 /* Copies the particles; there are none until all else has succeeded. */
-static int copy(sapporo_stepper *s, const sapporo_stepper_particles *p)
+static int copy(sapporo_stepper *s, const sapporo_stepper_particles *p, int others)
 {
     int bad;
     s->n = s->ready = 0;
@@ -170,7 +170,7 @@ static int copy(sapporo_stepper *s, const sapporo_stepper_particles *p)
                                                  .v = p->v,
                                                  .mass = p->mass,
                                                  .gravity = s->tree_settings.gravity,
-                                                 .lengths = sap_stepper_take_lengths(s, p->n, &p->h)};
+                                                 .lengths = sap_stepper_take_lengths(s, p->n, &p->h, others)};
     const int status = s->ops->take(s->particles, &particles, &bad);
     if (status) return sap_stepper_failed(s, status, "particles");
     if (bad >= 0) return fail(s, SAPPORO_ERR_NOT_FINITE, "velocity of particle %d is not finite", bad);
@@ -186,7 +186,9 @@ static int copy(sapporo_stepper *s, const sapporo_stepper_particles *p)
 
 static int take(sapporo_stepper *s, const sapporo_stepper_particles *p)
 {
-    int status = sap_stepper_agree(s, copy(s, p));
+    int others, status = sap_stepper_share_lengths(s, &p->h, &others);
+    if (status) return status;
+    status = sap_stepper_agree(s, copy(s, p, others));
     if (!status) status = sap_stepper_start(s);
     if (status) s->n = 0;
     s->ready = !status;

@@ -274,9 +274,6 @@ int sap_stepper_open(sapporo_stepper *s, const sapporo_stepper_options *given, i
     int status = read_options(s, given, &o);
     if (!status) status = check_numbers(s, &o);
     if (!status) status = sap_tree_options_read(o.tree, &settings, &s->tree_settings, &s->object.notes);
-    if (!status && s->tree_settings.softening && s->is_part)
-        status = fail(s, SAPPORO_ERR_UNSUPPORTED,
-                      "softening of the tree's options must be Plummer's (0) for steppers over ranks");
     if (!status) status = take_fields(s, &o);
     if (!status) status = take_rule(s, &o);
     if (status) return status;

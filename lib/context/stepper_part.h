@@ -37,6 +37,9 @@ struct sap_stepper_signature {
     struct sap_field_list fields;
 };
 
+/* Bytes per particle of labels that are saved, without lengths and with them. */
+enum { SAP_LABEL_ALONE = 8, SAP_LABEL_LENGTH = 16 };
+
 /*
  * What is saved of a part besides its columns: those of enum sap_step_column, and labels as number SAP_STEP_COLUMNS,
  * each followed by the softening length if particles have lengths.

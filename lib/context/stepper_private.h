@@ -121,13 +121,13 @@ int sap_stepper_check_lengths(sapporo_stepper *s, int n, const sapporo_column *h
 /* Makes memory for lengths, if particles with this column have lengths. */
 int sap_stepper_reserve_lengths(sapporo_stepper *s, const sapporo_column *h);
 
-/* Takes the lengths of n particles; returns NULL if they have none. */
-const struct sap_step_lengths *sap_stepper_take_lengths(sapporo_stepper *s, int n, const sapporo_column *h);
+/* Collective of a part.  Finds out whether particles of any part have lengths. */
+int sap_stepper_share_lengths(sapporo_stepper *s, const sapporo_column *h, int *others);
+
+/* Takes the lengths of n particles; others: those of other parts have lengths.  Returns NULL if none has. */
+const struct sap_step_lengths *sap_stepper_take_lengths(sapporo_stepper *s, int n, const sapporo_column *h, int others);
 
 /* ---- saved particles (stepper_saved.c) ---- */
-
-/* Bytes per particle of labels that are saved, without lengths and with them. */
-enum { SAP_LABEL_ALONE = 8, SAP_LABEL_LENGTH = 16 };
 
 /* Bytes per particle of a column, which may be SAP_STEP_COLUMNS: labels; 0: it is not saved. */
 size_t sap_stepper_saved_width(const sapporo_stepper *s, enum sap_step_column column);

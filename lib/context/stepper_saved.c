@@ -49,7 +49,7 @@ static int take_orbits(sapporo_stepper *s, int n, const void *const *at, const s
                                                  .v = {at[SAP_STEP_V], 0},
                                                  .mass = {at[SAP_STEP_MASS], 0},
                                                  .gravity = 1,
-                                                 .lengths = sap_stepper_take_lengths(s, n, h)};
+                                                 .lengths = sap_stepper_take_lengths(s, n, h, 0)};
     int bad;
     const int status = s->ops->take(s->particles, &particles, &bad);
     if (!status) s->massive = s->ops->massive(s->particles);
