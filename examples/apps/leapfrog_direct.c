@@ -40,7 +40,7 @@ static int run_program(run *job, int argc, char **argv)
 int main(int argc, char **argv)
 {
     run job = {.program = "leapfrog_direct",
-               .layout = "leapfrog_direct 4",
+               .layout = "leapfrog_direct 5",
                .about = "a stellar system by leap-frog with one step for all and direct sums, all on the device",
                .remedy = "use a smaller --dt-max or a larger --eps",
                .eps_default = 1.0 / 32,

@@ -256,7 +256,10 @@ static uint32_t version_of(const char *path)
 {
     uint32_t head[4] = {0};
     FILE *const file = fopen(path, "rb");
-    assert_true(file && fread(head, sizeof head, 1, file) == 1 && fclose(file) == 0);
+    assert_non_null(file);
+    const int is_read = fread(head, sizeof head, 1, file) == 1;
+    assert_int_equal(fclose(file), 0);
+    assert_true(is_read);
     return head[3];
 }
 
