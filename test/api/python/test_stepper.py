@@ -107,6 +107,5 @@ def test_particles_have_softening_lengths_of_their_own(tmp_path):
         assert np.all(s.get().eps == 0.1)
         s.restore(tmp_path / "file")
         assert np.array_equal(s.get().eps, h)
-    with stepper() as s:
-        with pytest.raises(sapporo.ArgumentError, match="spline"):
-            s.set(x, v, mass, eps=h)
+    with stepper() as s, pytest.raises(sapporo.ArgumentError, match="spline"):
+        s.set(x, v, mass, eps=h)
