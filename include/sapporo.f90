@@ -215,6 +215,7 @@ module sapporo
         integer(c_int) :: n = 0, memory = SAPPORO_MEMORY_HOST
         type(sapporo_column) :: x, v, mass, label
         real(c_double) :: time = 0
+        type(sapporo_column) :: h
     end type sapporo_stepper_particles
 
     type, bind(c) :: sapporo_stepper_output
@@ -222,7 +223,7 @@ module sapporo
         integer(c_int) :: n = 0, memory = SAPPORO_MEMORY_HOST, when = SAPPORO_STEP_NOW
         real(c_double) :: time = 0
         type(c_ptr) :: x = c_null_ptr, v = c_null_ptr, acc = c_null_ptr, pot = c_null_ptr, mass = c_null_ptr, &
-            own_time = c_null_ptr, level = c_null_ptr, label = c_null_ptr
+            own_time = c_null_ptr, level = c_null_ptr, label = c_null_ptr, h = c_null_ptr
     end type sapporo_stepper_output
 
     type, bind(c) :: sapporo_stepper_totals

@@ -440,7 +440,8 @@ SAPPORO_API const char *sapporo_mpi_stepper_kind_text(const sapporo_mpi_stepper 
 
 /*
  * Collective.  Copies the particles of each rank, 0 to as many as it has room for, and computes the first forces and
- * steps.  The time is the same on all ranks.  Other rules are those of sapporo_stepper_set.
+ * steps.  The time is the same on all ranks.  If some ranks give softening lengths h, the particles of the others have
+ * the length that sapporo_stepper.h says for an absent h.  Other rules are those of sapporo_stepper_set.
  */
 SAPPORO_API int sapporo_mpi_stepper_set(sapporo_mpi_stepper *stepper, const sapporo_stepper_particles *particles);
 

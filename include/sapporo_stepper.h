@@ -70,16 +70,18 @@ typedef enum sapporo_step_scheme {
 } sapporo_step_scheme;
 
 /*
- * How block steps are chosen; a is the acceleration, eps the softening length, and eta the accuracy.  The first two are
- * of leap-frogs, the others of Hermite schemes.
+ * How block steps are chosen; a is the acceleration, eta the accuracy, and eps the softening length: the root of eps2,
+ * with lengths of particles the root of eps2 + 2 h^2, which softens pairs of such particles, and of a spline h / 2.8.
+ * The first two are of leap-frogs, the others of Hermite schemes.
  */
 typedef enum sapporo_step_criterion {
-    SAPPORO_STEP_CRITERION_DEFAULT = 0, /* acceleration; Aarseth's, but in orders 6 and 8 the mean unless forces are dp */
-    SAPPORO_STEP_BY_ACCELERATION = 1,   /* step^2 <= 2 eta eps / |a|; needs eps > 0 */
-    SAPPORO_STEP_BY_CHANGE = 2,         /* step <= eta |a| / |da/dt|, da/dt from the last step */
-    SAPPORO_STEP_BY_AARSETH = 3, /* order 4: step^2 <= eta (|a| |snap| + |jerk|^2) / (|jerk| |crackle| + |snap|^2)
-                                    (Aarseth 1985); orders 6 and 8: its generalisation of Nitadori & Makino 2008 */
-    SAPPORO_STEP_BY_MEAN = 4     /* orders 6 and 8: eta times the mean of the times in which derivatives change */
+    SAPPORO_STEP_CRITERION_DEFAULT =
+        0,                            /* acceleration; Aarseth's, but in orders 6 and 8 the mean unless forces are dp */
+    SAPPORO_STEP_BY_ACCELERATION = 1, /* step^2 <= 2 eta eps / |a|; needs eps > 0 of each particle */
+    SAPPORO_STEP_BY_CHANGE = 2,       /* step <= eta |a| / |da/dt|, da/dt from the last step */
+    SAPPORO_STEP_BY_AARSETH = 3,      /* order 4: step^2 <= eta (|a| |snap| + |jerk|^2) / (|jerk| |crackle| + |snap|^2)
+                                         (Aarseth 1985); orders 6 and 8: its generalisation of Nitadori & Makino 2008 */
+    SAPPORO_STEP_BY_MEAN = 4          /* orders 6 and 8: eta times the mean of the times in which derivatives change */
 } sapporo_step_criterion;
 
 /*
@@ -112,7 +114,8 @@ enum { SAPPORO_FIELDS_MOST = 8, SAPPORO_STEP_LEVELS_MOST = 31 };
 typedef struct sapporo_stepper_options {
     size_t size; /* sizeof(sapporo_stepper_options) */
     sapporo_step_method method;
-    const sapporo_tree_options *tree; /* softening, G, engine and devices, and of trees the rest; copied; may be NULL */
+    const sapporo_tree_options *tree; /* softening, G, engine and devices, and of trees the rest; copied; may be NULL.
+                                         Splines of direct sums: the particles are in host memory */
     sapporo_step_scheme scheme;
     sapporo_step_criterion criterion; /* of block steps */
     double dt;                        /* > 0: the shared step, or the longest block step */
@@ -169,6 +172,9 @@ typedef struct sapporo_stepper_particles {
     sapporo_column mass;   /* double */
     sapporo_column label;  /* long long, in host memory; absent: the addresses.  The stepper only returns labels */
     double time;           /* of the particles */
+    sapporo_column h;      /* double, 0 to 1e100, in host memory: softening lengths.  With a spline as of trees; absent:
+                              the root of eps2.  Plummer's, of direct sums alone: R2 = |r|^2 + eps2 + h_i^2 + h_j^2;
+                              absent: 0.  Over ranks: of direct sums alone */
 } sapporo_stepper_particles;
 
 /*
@@ -213,6 +219,7 @@ typedef struct sapporo_stepper_output {
     double *own_time; /* end of the particle's last step */
     int *level;       /* of the particle's present step */
     long long *label;
+    double *h; /* softening lengths; of particles without lengths 0 */
 } sapporo_stepper_output;
 
 /*

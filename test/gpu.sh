@@ -378,7 +378,7 @@ sanitize_fuzz() {
 SANITIZED="fuzz primitives tree tree_counts tree_edges partial tree_gpu tree_faults accum predictor jstore_contexts stored_many
     native_jobs g6 g6_results g5 g5_input batch batch_jobs batch_more batch_addresses tree_halo outside extremes gpu_lists neighbour_devices bits
     stepper:leapfrog stepper:one_level stepper:division stepper:same_bits stepper:conserved stepper:later stepper:beside
-    stepper:refused_particles stepper:out_of_range stepper_errors stepper_direct:bits stepper_hermite stepper_device stepper_own
+    stepper:refused_particles stepper:out_of_range stepper_errors stepper_lengths stepper_direct:bits stepper_hermite stepper_device stepper_own
     stepper_landing:divisions stepper_massless:alone stepper_massless:forces stepper_massless:places stepper_massless:division
     stepper_massless:in_turns stepper_massless:far_away spline:errors spline:pairs spline:centres spline:not_finite
     tree_spline:pairs* tree_spline:active_particles* tree_spline:places* tree_spline:refresh* tree_spline:short_lengths*

@@ -65,6 +65,10 @@ static int wrong_settings(const stepping *s)
         {"criterion", shared, "with --steps shared: it chooses block steps"},
         {"eta", shared && s->job->dt_given, "with --steps shared and --dt-max: the one step is dt-max"}};
     if (run_refuse_useless(s->job, useless, 2)) return 1;
+    if (run_given(s->job, "eps-halo") && !(set->eps_halo > 0)) {
+        run_warn(s->job, "--eps-halo must be positive");
+        return 1;
+    }
     if (set->accuracy >= 0 && (set->order == 1 || set->order == 2) && set->eta > 0) return stepping_wrong_images(s);
     run_warn(s->job, "--accuracy must not be negative, --eta must be positive, --multipoles 1 or 2");
     return 1;
@@ -95,6 +99,8 @@ static int run_program(run *job, int argc, char **argv)
          0, 0, 0},
         {OPTION_CHOICE, 0, "criterion", &choice, "NAME", "of block steps: acceleration or change (acceleration)",
          choices, 0, 0},
+        {OPTION_REAL, 0, "eps-halo", &s.set.eps_halo, "L", "softening length of the halo, by splines (that of all)", 0,
+         0, 0},
         {OPTION_CHOICE, 0, "tree", &kind, "NAME", "octree or kdtree (octree)", kinds, 0, 0},
         {OPTION_CHOICE, 0, "mac", &mac, "NAME", "opening, multipole or acceleration (acceleration)", criteria, 0, 0},
         {OPTION_REAL, 'a', "accuracy", &s.set.accuracy, "A", "of the criterion (0.7, 0.1, 0.01)", 0, 0, 0},

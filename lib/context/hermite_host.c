@@ -129,23 +129,22 @@ static const char *words(const struct sap_stepper *stepper)
 
 /* ---- particles ------------------------------------------------------------------------------ */
 
-static int take(struct sap_stepper *stepper, int n, sapporo_memory where, const sapporo_column *x,
-                const sapporo_column *v, const sapporo_column *mass, double gravity, int *bad)
+static int take(struct sap_stepper *stepper, const struct sap_step_particles *given, int *bad)
 {
     struct hermite_host *const s = of(stepper);
     *bad = -1;
-    if (where != SAPPORO_MEMORY_HOST) return SAPPORO_ERR_UNSUPPORTED;
-    int status = sap_step_order_make(&s->order, n, mass);
+    if (given->memory != SAPPORO_MEMORY_HOST) return SAPPORO_ERR_UNSUPPORTED;
+    int status = sap_step_order_make(&s->order, given->n, &given->mass);
     if (!status) status = sapporo_clear_particles(s->context);
     if (status) return status;
-    s->n = n;
+    s->n = given->n;
     s->unsent = 1;
-    memset(s->body, 0, (size_t)n * sizeof *s->body);
-    for (int i = 0; i < n; i++) {
+    memset(s->body, 0, (size_t)s->n * sizeof *s->body);
+    for (int i = 0; i < s->n; i++) {
         struct body *const p = &s->body[i];
-        memcpy(p->d[0], sap_column_at(x, i, sizeof p->d[0]), sizeof p->d[0]);
-        memcpy(p->d[1], sap_column_at(v, i, sizeof p->d[1]), sizeof p->d[1]);
-        p->mass = sap_column_double(mass, i) * gravity;
+        memcpy(p->d[0], sap_column_at(&given->x, i, sizeof p->d[0]), sizeof p->d[0]);
+        memcpy(p->d[1], sap_column_at(&given->v, i, sizeof p->d[1]), sizeof p->d[1]);
+        p->mass = sap_column_double(&given->mass, i) * given->gravity;
     }
     return SAPPORO_OK;
 }

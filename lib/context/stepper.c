@@ -24,7 +24,9 @@ static void retire(sapporo_stepper *s)
     sapporo_close(s->direct.context);
     free(s->direct.x);
     free(s->direct.index);
+    free(s->direct.eps2_of);
     free(s->label);
+    free(s->h);
     sap_object_retire(&s->object, sizeof *s);
 }
 
@@ -152,16 +154,24 @@ static int check_particles(sapporo_stepper *s, const sapporo_stepper_particles *
     if (!(fabs(p->time) <= SAP_TREE_LIMIT)) return fail(s, SAPPORO_ERR_NOT_FINITE, "time is %g", p->time);
     int status = sap_stepper_check_step(s, p->time, p->time + s->signature.dt, s->signature.dt);
     if (!status) status = check_memory(s, p->memory);
-    return status || p->memory != SAPPORO_MEMORY_HOST ? status : check_numbers(s, p);
+    if (!status && p->memory == SAPPORO_MEMORY_HOST) status = check_numbers(s, p);
+    if (!status) status = sap_stepper_check_lengths(s, p->n, &p->h);
+    return status ? status : sap_stepper_reserve_lengths(s, &p->h);
 }
 
 /* Copies the particles; there are none until all else has succeeded. */
-static int copy(sapporo_stepper *s, const sapporo_stepper_particles *p)
+static int copy(sapporo_stepper *s, const sapporo_stepper_particles *p, int others)
 {
     int bad;
     s->n = s->ready = 0;
-    const int status =
-        s->ops->take(s->particles, p->n, p->memory, &p->x, &p->v, &p->mass, s->tree_settings.gravity, &bad);
+    const struct sap_step_particles particles = {.n = p->n,
+                                                 .memory = p->memory,
+                                                 .x = p->x,
+                                                 .v = p->v,
+                                                 .mass = p->mass,
+                                                 .gravity = s->tree_settings.gravity,
+                                                 .lengths = sap_stepper_take_lengths(s, p->n, &p->h, others)};
+    const int status = s->ops->take(s->particles, &particles, &bad);
     if (status) return sap_stepper_failed(s, status, "particles");
     if (bad >= 0) return fail(s, SAPPORO_ERR_NOT_FINITE, "velocity of particle %d is not finite", bad);
     for (int i = 0; i < p->n; i++) {
@@ -176,7 +186,9 @@ static int copy(sapporo_stepper *s, const sapporo_stepper_particles *p)
 
 static int take(sapporo_stepper *s, const sapporo_stepper_particles *p)
 {
-    int status = sap_stepper_agree(s, copy(s, p));
+    int others, status = sap_stepper_share_lengths(s, &p->h, &others);
+    if (status) return status;
+    status = sap_stepper_agree(s, copy(s, p, others));
     if (!status) status = sap_stepper_start(s);
     if (status) s->n = 0;
     s->ready = !status;
@@ -264,6 +276,7 @@ static int give_all(sapporo_stepper *s, const sapporo_stepper_output *o)
     if (!status) status = give_levels(s, o);
     if (status) return sap_stepper_failed(s, status, "outputs");
     if (o->label) memcpy(o->label, s->label, (size_t)s->n * sizeof *o->label);
+    for (int k = 0; k < s->n && o->h; k++) o->h[k] = s->has_lengths ? s->h[k] : 0;
     return SAPPORO_OK;
 }
 
@@ -284,6 +297,7 @@ static void erase(const sapporo_stepper_output *o)
     fill_with_nan(o->pot, n);
     fill_with_nan(o->mass, o->n);
     fill_with_nan(o->own_time, o->n);
+    fill_with_nan(o->h, o->n);
     for (int i = 0; i < o->n && o->level; i++) o->level[i] = -1;
     for (int i = 0; i < o->n && o->label; i++) o->label[i] = -1;
 }
@@ -317,6 +331,8 @@ static void fill_statistics(const sapporo_stepper *s, sapporo_stepper_statistics
     if (s->tree && !s->is_part) /* the size of a tree over ranks depends on the division among them */
         to->host_bytes += s->on.engine->tree->memory(s->on.devices, &s->tree_settings, s->room, &of_tree);
     to->device_bytes += of_tree;
+    if (s->h) to->host_bytes += 3 * (size_t)s->room * sizeof *s->h; /* by address, reaches, and by slot */
+    if (s->h && to->device_bytes > 0) to->device_bytes += 2 * (size_t)s->room * sizeof *s->h;
     if (!s->ready) return;
     to->massive = s->massive;
     to->active = c->active;

@@ -3,7 +3,8 @@
  *
  * The file: struct head, the columns x, v, acceleration, potential, mass, positions of the last build of the tree (if
  * trees are refreshed), levels, jerks and higher derivatives (of Hermite schemes), labels, and a checksum of all of
- * these (FNV-1a, 64 bits).  Numbers have the byte order of the machine that wrote them, which the head tells.
+ * these (FNV-1a, 64 bits).  Numbers have the byte order of the machine that wrote them, which the head tells.  If
+ * particles have softening lengths, the version is 5, and each label is followed by a length.
  */
 #define _POSIX_C_SOURCE 200809L /* strerror_r */
 #include <stdint.h>
@@ -15,7 +16,7 @@
 #include "context/call.h"
 #include "context/stepper_private.h"
 
-enum { VERSION = 5, ORDER = 0x01020304 };
+enum { VERSION = 4, VERSION_LENGTHS = 5, ORDER = 0x01020304 };
 static const char MAGIC[8] = "SAPSTEP";
 
 struct head {
@@ -27,9 +28,10 @@ struct head {
     struct sap_stepper_clock clock;
 };
 
-static uint64_t bytes_of(const sapporo_stepper *s, size_t n)
+/* Bytes of a file; label: of each label. */
+static uint64_t bytes_of(const sapporo_stepper *s, size_t n, size_t label)
 {
-    size_t each = sizeof *s->label;
+    size_t each = label;
     for (int k = 0; k < (int)SAP_STEP_COLUMNS; k++) each += sap_stepper_saved_width(s, (enum sap_step_column)k);
     return sizeof(struct head) + n * each + sizeof(uint64_t);
 }
@@ -48,16 +50,19 @@ static int put_columns(sapporo_stepper *s, struct sap_saving *o)
         status = s->ops->read(s->particles, (enum sap_step_column)k, room);
         if (!status) sap_saving_put(o, room, (size_t)s->n * each);
     }
+    if (!status) {
+        sap_stepper_read_labels(s, room);
+        sap_saving_put(o, room, (size_t)s->n * sap_stepper_saved_width(s, SAP_STEP_COLUMNS));
+    }
     free(room);
-    sap_saving_put(o, s->label, (size_t)s->n * sizeof *s->label);
     return status;
 }
 
 static int write_all(sapporo_stepper *s, struct sap_saving *o)
 {
     struct head head = {.order = ORDER,
-                        .version = VERSION,
-                        .bytes = bytes_of(s, (size_t)s->n),
+                        .version = s->has_lengths ? VERSION_LENGTHS : VERSION,
+                        .bytes = bytes_of(s, (size_t)s->n, sap_stepper_saved_width(s, SAP_STEP_COLUMNS)),
                         .n = s->n,
                         .signature = s->signature,
                         .clock = s->clock};
@@ -102,6 +107,12 @@ int sapporo_stepper_save(sapporo_stepper *stepper, const char *path)
 
 /* ---- restore -------------------------------------------------------------------------------- */
 
+/* Returns the bytes per label of a file. */
+static size_t label_of(const struct head *head)
+{
+    return head->version == VERSION_LENGTHS ? SAP_LABEL_LENGTH : SAP_LABEL_ALONE;
+}
+
 /* A head that is looked at, and the stepper that is to take its particles. */
 struct headed {
     const sapporo_stepper *stepper;
@@ -120,12 +131,12 @@ static const char *look_at(void *user, const void *bytes, size_t length)
     memcpy(head, bytes, sizeof *head);
     if (memcmp(head->magic, MAGIC, sizeof head->magic) != 0) return "it is no file of a stepper";
     if (head->order != ORDER) return "it was written on a machine of other byte order";
-    if (head->version != VERSION) return "it is of another version";
+    if (head->version != VERSION && head->version != VERSION_LENGTHS) return "it is of another version";
     if (head->bytes != length) return "it is incomplete";
     if (memcmp(&head->signature, &s->signature, sizeof s->signature) != 0)
         return "a stepper of other options wrote it, or it is damaged";
     if (head->n < 1 || head->n > s->room) return "it has more particles than the stepper was created for";
-    if (head->bytes != bytes_of(s, (size_t)head->n)) return "its size is wrong";
+    if (head->bytes != bytes_of(s, (size_t)head->n, label_of(head))) return "its size is wrong";
     if (head->clock.tick < 0 || head->clock.tick >= SAP_STEP_TICKS) return "its time is wrong";
     return NULL;
 }
@@ -176,7 +187,7 @@ static int take_file(sapporo_stepper *s, const struct sap_file *file, const stru
     find_columns(s, file, n, at);
     if (!sap_stepper_levels_are_valid(s, at[SAP_STEP_LEVEL], n))
         return fail(s, SAPPORO_ERR_ARGUMENT, "levels of the file are wrong");
-    return sap_stepper_take_saved(s, n, &head->clock, at);
+    return sap_stepper_take_saved(s, n, &head->clock, at, label_of(head));
 }
 
 int sapporo_stepper_restore(sapporo_stepper *stepper, const char *path)

@@ -114,6 +114,8 @@ static int take_hermite(sapporo_stepper *s, const sapporo_stepper_options *o)
     static const double eta[] = {0.01, 0.4, 0.6};
     const int order = s->settings.order;
     struct sap_hermite_rule *const rule = &s->settings.hermite;
+    if (s->tree_settings.softening)
+        return fail(s, SAPPORO_ERR_UNSUPPORTED, "Hermite schemes have Plummer's softening alone (0)");
     s->settings.rule.criterion = (int)o->criterion;
     s->settings.rule.levels = rule->levels = o->levels ? o->levels : (int)SAPPORO_STEP_LEVELS_MOST;
     s->settings.rule.eta = rule->eta = o->eta > 0 ? o->eta : eta[order / 2 - 2];
@@ -146,7 +148,8 @@ static int take_rule(sapporo_stepper *s, const sapporo_stepper_options *o)
     rule->levels = !block ? 1 : o->levels ? o->levels : (int)USUAL_LEVELS;
     rule->eta = o->eta > 0 ? o->eta : USUAL_ETA;
     rule->reach = 2 * rule->eta * sqrt(s->tree_settings.eps2);
-    if (block && rule->criterion == SAP_STEP_BY_ACCELERATION && !(rule->reach > 0))
+    const int is_common = o->method != SAPPORO_STEP_DIRECT && !s->tree_settings.softening;
+    if (block && is_common && rule->criterion == SAP_STEP_BY_ACCELERATION && !(rule->reach > 0))
         return fail(s, SAPPORO_ERR_ARGUMENT, "block steps by acceleration need a softening length > 0");
     return SAPPORO_OK;
 }
@@ -155,31 +158,47 @@ static void sign(sapporo_stepper *s, const sapporo_stepper_options *o)
 {
     const struct sap_tree_settings *const t = &s->tree_settings;
     const int tree = o->method != SAPPORO_STEP_DIRECT;
-    s->signature = (struct sap_stepper_signature){.method = tree ? (int)SAPPORO_STEP_TREE : (int)SAPPORO_STEP_DIRECT,
-                                                  .scheme = o->scheme ? (int)o->scheme : (int)SAPPORO_STEPS_SHARED,
-                                                  .criterion = s->settings.rule.criterion,
-                                                  .levels = s->settings.rule.levels,
-                                                  .rebuild = tree ? o->rebuild : 0,
-                                                  .kind = tree ? (int)t->kind : 0,
-                                                  .mac = tree ? (int)t->mac : 0,
-                                                  .order = tree ? t->order : 0,
-                                                  .leaf_size = tree ? t->leaf_size : 0,
-                                                  .group_size = tree ? t->group_size : 0,
-                                                  .landing = o->landing,
-                                                  .dt = o->dt,
-                                                  .eta = s->settings.rule.eta,
-                                                  .eta_start = s->settings.hermite.eta_start,
-                                                  .eps2 = t->eps2,
-                                                  .gravity = t->gravity,
-                                                  .accuracy = tree ? t->accuracy : 0,
-                                                  .group_extent = tree ? t->group_extent : 0,
-                                                  .fields = s->settings.fields};
+    s->signature =
+        (struct sap_stepper_signature){.method = tree ? (int)SAPPORO_STEP_TREE : (int)SAPPORO_STEP_DIRECT,
+                                       .scheme = o->scheme ? (int)o->scheme : (int)SAPPORO_STEPS_SHARED,
+                                       .criterion = s->settings.rule.criterion,
+                                       .levels = s->settings.rule.levels,
+                                       .rebuild = tree ? o->rebuild : 0,
+                                       .kind = (tree ? (int)t->kind : 0) + (int)SAP_SIGNATURE_LAW * (int)t->softening,
+                                       .mac = tree ? (int)t->mac : 0,
+                                       .order = tree ? t->order : 0,
+                                       .leaf_size = tree ? t->leaf_size : 0,
+                                       .group_size = tree ? t->group_size : 0,
+                                       .landing = o->landing,
+                                       .dt = o->dt,
+                                       .eta = s->settings.rule.eta,
+                                       .eps2 = t->eps2,
+                                       .gravity = t->gravity,
+                                       .accuracy = tree ? t->accuracy : s->settings.hermite.eta_start,
+                                       .group_extent = tree ? t->group_extent : 0,
+                                       .fields = s->settings.fields};
     s->settings.by_acceleration = tree && sap_mac_row(t->mac).by_a;
     s->settings.keeps_built = tree && o->rebuild != 1;
     s->settings.eps2 = t->eps2;
 }
 
 /* ---- direct sums --------------------------------------------------------------------------------- */
+
+/* Gives sources and targets their squared lengths; Plummer's softening adds the common one. */
+static void soften(struct sap_stepper_direct *d, const struct sap_step_rows *r, sapporo_particles *all,
+                   sapporo_request *request)
+{
+    double *const of_targets = d->eps2_of + d->room;
+    request->softening = (sapporo_softening)d->law;
+    if (d->law) request->eps2 = 0;
+    for (int k = 0; k < r->n; k++) d->eps2_of[k] = r->h[k] * r->h[k];
+    for (int k = 0; k < r->ni; k++) {
+        const double h = r->h[r->active ? r->active[k] : k];
+        of_targets[k] = h * h;
+    }
+    all->eps2.base = d->eps2_of;
+    request->eps2_i.base = of_targets;
+}
 
 /* Computes forces from direct sums of particles in host memory, for the stepper of the CPU engine. */
 static int sum_directly(void *of, const struct sap_step_rows *r)
@@ -195,6 +214,9 @@ static int sum_directly(void *of, const struct sap_step_rows *r)
     for (int k = 0; k < r->ni && r->active; k++) memcpy(d->x[k], r->x[r->active[k]], sizeof *d->x);
     request.x.base = r->active ? (const double(*)[3])d->x : r->x;
     request.index.base = r->active ? r->active : d->index;
+    if (r->h && !d->eps2_of) d->eps2_of = malloc(2 * (size_t)d->room * sizeof *d->eps2_of);
+    if (r->h && !d->eps2_of) return SAPPORO_ERR_MEMORY;
+    if (r->h) soften(d, r, &all, &request);
     int status = sapporo_set_particles(d->context, 0, r->n, &all);
     if (!status) status = sapporo_force_begin(d->context, &request, &job);
     if (!status) status = sapporo_force_end(job, r->ni, &result);
@@ -216,6 +238,8 @@ static int open_source(sapporo_stepper *s, int n)
     if (!d->x || !d->index) return fail(s, SAPPORO_ERR_MEMORY, "no memory for a stepper of %d particles", n);
     for (int k = 0; k < n; k++) d->index[k] = k;
     d->eps2 = s->tree_settings.eps2;
+    d->law = (int)s->tree_settings.softening;
+    d->room = n;
     const int on_cpu = sapporo_get_backend(d->context) == SAPPORO_BACKEND_CPU;
     d->source = (struct sap_step_source){
         .force = sum_directly, .of = d, .threads = on_cpu ? sapporo_get_threads(d->context) : 0};
@@ -252,7 +276,8 @@ static int open_direct(sapporo_stepper *s, const sapporo_tree_options *o, int n)
     s->signature.precision = (int)sapporo_get_precision(d->context);
     if (s->settings.order) end_hermite(s);
     (void)snprintf(s->kind, sizeof s->kind, "%s direct", sapporo_kind(d->context));
-    if (!engine->stepper || !engine->stepper->direct || !engine->stepper->direct(devices)) return open_source(s, n);
+    if (o->softening || !engine->stepper || !engine->stepper->direct || !engine->stepper->direct(devices))
+        return open_source(s, n);
     d->devices = devices;
     s->on.engine = engine;
     s->ops = engine->stepper;
@@ -319,8 +344,6 @@ int sap_stepper_open(sapporo_stepper *s, const sapporo_stepper_options *given, i
     if (!status && s->settings.order && s->is_part)
         status = fail(s, SAPPORO_ERR_UNSUPPORTED, "steppers over ranks have no Hermite schemes");
     if (!status) status = sap_tree_options_read(o.tree, &settings, &s->tree_settings, &s->object.notes);
-    if (!status && s->tree_settings.softening)
-        status = fail(s, SAPPORO_ERR_UNSUPPORTED, "softening of the tree's options must be Plummer's (0) for steppers");
     if (!status) status = take_fields(s, &o);
     if (!status) status = take_rule(s, &o);
     if (status) return status;

@@ -25,15 +25,25 @@ struct sap_stepper_clock {
     long long steps, particle_steps, builds, refreshes;
 };
 
-/* The options on which a run depends, as they are saved.  Members fill the struct without gaps. */
+/*
+ * The options on which a run depends, as they are saved.  Members fill the struct without gaps.  kind: of the tree, and
+ * SAP_SIGNATURE_LAW times the softening.
+ */
+enum { SAP_SIGNATURE_LAW = 256 };
 struct sap_stepper_signature {
     int method, scheme, criterion, levels, rebuild, kind, mac, order;
     int leaf_size, group_size, precision, landing;
-    double dt, eta, eta_start, eps2, gravity, accuracy, group_extent;
+    double dt, eta, eps2, gravity, accuracy /* of a Hermite scheme: eta_start */, group_extent;
     struct sap_field_list fields;
 };
 
-/* What is saved of a part besides its columns: those of enum sap_step_column, and labels as number SAP_STEP_COLUMNS. */
+/* Bytes per particle of labels that are saved, without lengths and with them. */
+enum { SAP_LABEL_ALONE = 8, SAP_LABEL_LENGTH = 16 };
+
+/*
+ * What is saved of a part besides its columns: those of enum sap_step_column, and labels as number SAP_STEP_COLUMNS,
+ * each followed by the softening length if particles have lengths.
+ */
 struct sap_stepper_saved {
     struct sap_stepper_signature signature;
     struct sap_stepper_clock clock; /* active, massive and particle_steps are of this part */

@@ -17,8 +17,11 @@ struct sap_stepper_direct {
     sapporo *context;               /* NULL: forces come from a tree */
     struct sap_device_set *devices; /* of the context, if the particles are there; NULL: all that follows is used */
     double eps2;
-    double (*x)[3]; /* positions of active particles */
-    int *index;     /* 0 .. room-1 */
+    int law;         /* sapporo_softening */
+    double (*x)[3];  /* positions of active particles */
+    int *index;      /* 0 .. room-1 */
+    double *eps2_of; /* [2 room] squared lengths of sources, then of targets; NULL: none was needed yet */
+    int room;
     struct sap_step_source source;
 };
 
@@ -46,6 +49,9 @@ struct sapporo_stepper {
     int massive; /* particles with mass: those of the tree, or the sources of direct sums */
     struct sap_stepper_counts all;
     long long *label;
+    int has_lengths;                 /* the present particles have softening lengths */
+    double *h;                       /* [room + 1] these by address, and as many reaches; NULL: none were needed yet */
+    struct sap_step_lengths lengths; /* pointers to both */
     struct sap_stepper_clock clock;
     int level[SAP_STEP_LEVELS];          /* particles per level */
     int massless[SAP_STEP_LEVELS];       /* massless ones of them */
@@ -116,6 +122,20 @@ int sap_stepper_count_levels(sapporo_stepper *s, const void *level, const void *
 /* The step that describes the present time. */
 struct sap_step sap_stepper_now(const sapporo_stepper *s);
 
+/* ---- softening lengths (stepper_lengths.c) ---- */
+
+/* Checks the lengths of n particles; a column without base: they have the usual one. */
+int sap_stepper_check_lengths(sapporo_stepper *s, int n, const sapporo_column *h);
+
+/* Makes memory for lengths, if particles with this column have lengths. */
+int sap_stepper_reserve_lengths(sapporo_stepper *s, const sapporo_column *h);
+
+/* Collective of a part.  Finds out whether particles of any part have lengths. */
+int sap_stepper_share_lengths(sapporo_stepper *s, const sapporo_column *h, int *others);
+
+/* Takes the lengths of n particles; others: those of other parts have lengths.  Returns NULL if none has. */
+const struct sap_step_lengths *sap_stepper_take_lengths(sapporo_stepper *s, int n, const sapporo_column *h, int others);
+
 /* ---- saved particles (stepper_saved.c) ---- */
 
 /* Bytes per particle of a column, which may be SAP_STEP_COLUMNS: labels; 0: it is not saved. */
@@ -123,11 +143,15 @@ size_t sap_stepper_saved_width(const sapporo_stepper *s, enum sap_step_column co
 
 int sap_stepper_levels_are_valid(const sapporo_stepper *s, const void *from, int n);
 
+/* Copies labels, each followed by the length if particles have lengths. */
+void sap_stepper_read_labels(const sapporo_stepper *s, void *to);
+
 /*
- * Collective of a part.  Takes the particles of columns that were saved, and builds the tree of the last build.  After
- * a failure there are no particles.
+ * Collective of a part.  Takes the particles of columns that were saved, and builds the tree of the last build; each:
+ * bytes per label.  After a failure there are no particles.
  */
-int sap_stepper_take_saved(sapporo_stepper *s, int n, const struct sap_stepper_clock *clock, const void *const *at);
+int sap_stepper_take_saved(sapporo_stepper *s, int n, const struct sap_stepper_clock *clock, const void *const *at,
+                           size_t each);
 
 /* ---- options (stepper_options.c) ---- */
 

@@ -6,7 +6,7 @@
 
 size_t sap_stepper_saved_width(const sapporo_stepper *s, enum sap_step_column column)
 {
-    if (column == SAP_STEP_COLUMNS) return sizeof *s->label;
+    if (column == SAP_STEP_COLUMNS) return s->has_lengths ? SAP_LABEL_LENGTH : SAP_LABEL_ALONE;
     if (column == SAP_STEP_LEVEL) return sizeof(int);
     if (column == SAP_STEP_HIGHER) return (size_t)sap_step_higher(&s->settings) * 3 * sizeof(double);
     if (column == SAP_STEP_POT || column == SAP_STEP_MASS) return sizeof(double);
@@ -23,14 +23,36 @@ int sap_stepper_levels_are_valid(const sapporo_stepper *s, const void *from, int
     return 1;
 }
 
+void sap_stepper_read_labels(const sapporo_stepper *s, void *to)
+{
+    const size_t each = sap_stepper_saved_width(s, SAP_STEP_COLUMNS);
+    for (int i = 0; i < s->n; i++) {
+        char *const at = (char *)to + (size_t)i * each;
+        memcpy(at, &s->label[i], sizeof *s->label);
+        if (s->has_lengths) memcpy(at + sizeof *s->label, &s->h[i], sizeof *s->h);
+    }
+}
+
+/* Returns the lengths among saved labels. */
+static sapporo_column lengths_in(const void *labels, size_t each)
+{
+    const sapporo_column none = {NULL, 0};
+    return each == SAP_LABEL_ALONE ? none : (sapporo_column){(const char *)labels + SAP_LABEL_ALONE, (ptrdiff_t)each};
+}
+
 /* Gives the engine the particles, where they were at the last build of a tree that is refreshed. */
-static int take_orbits(sapporo_stepper *s, int n, const void *const *at)
+static int take_orbits(sapporo_stepper *s, int n, const void *const *at, const sapporo_column *h)
 {
     const int built = s->settings.keeps_built;
-    const sapporo_column x = {at[built ? SAP_STEP_BUILT : SAP_STEP_X], 0}, v = {at[SAP_STEP_V], 0},
-                         mass = {at[SAP_STEP_MASS], 0};
+    const struct sap_step_particles particles = {.n = n,
+                                                 .memory = SAPPORO_MEMORY_HOST,
+                                                 .x = {at[built ? SAP_STEP_BUILT : SAP_STEP_X], 0},
+                                                 .v = {at[SAP_STEP_V], 0},
+                                                 .mass = {at[SAP_STEP_MASS], 0},
+                                                 .gravity = 1,
+                                                 .lengths = sap_stepper_take_lengths(s, n, h, 0)};
     int bad;
-    const int status = s->ops->take(s->particles, n, SAPPORO_MEMORY_HOST, &x, &v, &mass, 1, &bad);
+    const int status = s->ops->take(s->particles, &particles, &bad);
     if (!status) s->massive = s->ops->massive(s->particles);
     return status;
 }
@@ -48,11 +70,23 @@ static int take_rest(sapporo_stepper *s, const void *const *at)
     return status;
 }
 
-int sap_stepper_take_saved(sapporo_stepper *s, int n, const struct sap_stepper_clock *clock, const void *const *at)
+/* Takes labels of `each` bytes. */
+static void take_labels(sapporo_stepper *s, const void *labels, size_t each)
 {
+    for (int i = 0; i < s->n; i++) memcpy(&s->label[i], (const char *)labels + (size_t)i * each, sizeof *s->label);
+}
+
+int sap_stepper_take_saved(sapporo_stepper *s, int n, const struct sap_stepper_clock *clock, const void *const *at,
+                           size_t each)
+{
+    const sapporo_column h = lengths_in(at[SAP_STEP_COLUMNS], each);
+    int status = sap_stepper_check_lengths(s, n, &h);
+    if (!status) status = sap_stepper_reserve_lengths(s, &h);
+    status = sap_stepper_agree(s, status);
+    if (status) return status;
     s->n = s->ready = 0;
     sap_stepper_forget_times(s);
-    int status = take_orbits(s, n, at);
+    status = take_orbits(s, n, at, &h);
     if (status) (void)sap_stepper_failed(s, status, "restoring particles");
     status = sap_stepper_agree(s, status);
     if (status) return status;
@@ -61,7 +95,7 @@ int sap_stepper_take_saved(sapporo_stepper *s, int n, const struct sap_stepper_c
     status = sap_stepper_join(s);
     if (!status) status = take_rest(s, at);
     if (!status) {
-        memcpy(s->label, at[SAP_STEP_COLUMNS], (size_t)n * sizeof *s->label);
+        take_labels(s, at[SAP_STEP_COLUMNS], each);
         status = sap_stepper_count_levels(s, at[SAP_STEP_LEVEL], at[SAP_STEP_MASS]);
     } else {
         (void)sap_stepper_failed(s, status, "restoring particles");
@@ -95,7 +129,7 @@ int sap_stepper_part_read(sapporo_stepper *stepper, int column, void *to)
     int status = SAPPORO_OK;
     if (!s) return SAPPORO_ERR_CLOSED;
     if (column == SAP_STEP_COLUMNS)
-        memcpy(to, s->label, (size_t)s->n * sizeof *s->label);
+        sap_stepper_read_labels(s, to);
     else if (s->n > 0)
         status = s->ops->read(s->particles, (enum sap_step_column)column, to);
     if (status) (void)sap_stepper_failed(s, status, "saving particles");
@@ -111,6 +145,7 @@ int sap_stepper_part_restore(sapporo_stepper *stepper, const struct sap_stepper_
     if (saved->n > s->room || !sap_stepper_levels_are_valid(s, column[SAP_STEP_LEVEL], saved->n))
         status = fail(s, SAPPORO_ERR_ARGUMENT, "levels or number of saved particles are wrong");
     status = sap_stepper_agree(s, status);
-    if (!status) status = sap_stepper_take_saved(s, saved->n, &saved->clock, column);
+    if (!status)
+        status = sap_stepper_take_saved(s, saved->n, &saved->clock, column, (size_t)saved->width[SAP_STEP_COLUMNS]);
     return sap_call_end(&call, status);
 }

@@ -35,13 +35,15 @@ struct cpu_stepper {
     double (*next_x)[3]; /* by slot, predicted positions: of the tree, or our own without a tree */
     double *next_mass;   /* the same, masses */
     double *next_a;      /* the same, sizes of accelerations by the particles; NULL: without a tree */
-    double *sizes;       /* these at the particles' own times, by address, with fields; NULL: not needed */
-    int knows_sizes;     /* `sizes` belongs to x and a */
+    const struct sap_step_lengths *lengths; /* by address; NULL: particles have none */
+    double *next_h;                         /* by slot, lengths for a source; NULL: none were needed yet */
+    double *sizes;   /* these at the particles' own times, by address, with fields; NULL: not needed */
+    int knows_sizes; /* `sizes` belongs to x and a */
     double (*own_x)[3], *own_mass;
     int *active; /* slots of the active particles; all are active if their number is n */
     double (*row_a)[3], *row_pot;
     int *row_level;
-    double (*massless_x)[3], *massless_a; /* of a force; NULL: no particles are massless */
+    double (*massless_x)[3], *massless_a, *massless_h; /* of a force; NULL: no particles are massless */
 };
 
 /* A loop over particles or rows that threads share. */
@@ -78,9 +80,9 @@ static size_t memory(int n, int massless, int direct, size_t *device_bytes)
 static void destroy(struct sap_stepper *stepper)
 {
     struct cpu_stepper *const s = of(stepper);
-    void *const all[] = {s->x,       s->v,         s->a,          s->pot,       s->mass,   s->sizes,
-                         s->built,   s->level,     s->own_x,      s->own_mass,  s->active, s->row_a,
-                         s->row_pot, s->row_level, s->massless_x, s->massless_a};
+    void *const all[] = {s->x,       s->v,         s->a,          s->pot,        s->mass,       s->sizes,
+                         s->built,   s->level,     s->own_x,      s->own_mass,   s->active,     s->row_a,
+                         s->row_pot, s->row_level, s->massless_x, s->massless_a, s->massless_h, s->next_h};
     for (size_t k = 0; k < sizeof all / sizeof all[0]; k++) free(all[k]);
     sap_step_order_free(&s->order);
     free(s);
@@ -152,21 +154,39 @@ static int take_order(struct cpu_stepper *s, int n, const sapporo_column *mass)
     const size_t massless = (size_t)(s->order.n - s->order.massive);
     free(s->massless_x);
     free(s->massless_a);
+    free(s->massless_h);
     s->massless_x = NULL;
     s->massless_a = NULL;
+    s->massless_h = NULL;
     if (status || massless == 0 || !s->tree) return status;
     s->massless_x = malloc(massless * sizeof *s->massless_x);
     s->massless_a = malloc(massless * sizeof *s->massless_a);
     return s->massless_x && s->massless_a ? SAPPORO_OK : SAPPORO_ERR_MEMORY;
 }
 
-static int take(struct sap_stepper *stepper, int n, sapporo_memory where, const sapporo_column *x,
-                const sapporo_column *v, const sapporo_column *mass, double gravity, int *bad)
+/* Takes softening lengths, which forces read by slot: those of the tree, or our own for a source. */
+static int take_lengths(struct cpu_stepper *s, const struct sap_step_lengths *lengths)
+{
+    s->lengths = lengths;
+    if (!lengths) return SAPPORO_OK;
+    const size_t massless = (size_t)(s->order.n - s->order.massive);
+    if (s->tree && massless > 0) s->massless_h = malloc(massless * sizeof *s->massless_h);
+    if (s->tree && massless > 0 && !s->massless_h) return SAPPORO_ERR_MEMORY;
+    if (!s->tree && !s->next_h) s->next_h = malloc((size_t)s->room * sizeof *s->next_h);
+    double *const to = s->tree ? s->tree->given.h : s->next_h;
+    if (!to) return SAPPORO_ERR_MEMORY;
+    for (int i = 0; i < s->order.n; i++) to[sap_step_slot(&s->order, i)] = lengths->h[i];
+    return SAPPORO_OK;
+}
+
+static int take(struct sap_stepper *stepper, const struct sap_step_particles *p, int *bad)
 {
     struct cpu_stepper *const s = of(stepper);
+    const int n = p->n;
     *bad = -1;
-    if (where != SAPPORO_MEMORY_HOST) return SAPPORO_ERR_UNSUPPORTED;
-    const int status = take_order(s, n, mass);
+    if (p->memory != SAPPORO_MEMORY_HOST) return SAPPORO_ERR_UNSUPPORTED;
+    int status = take_order(s, n, &p->mass);
+    if (!status) status = take_lengths(s, p->lengths);
     if (status) return status;
     s->n = n;
     s->knows_sizes = 0;
@@ -176,9 +196,9 @@ static int take(struct sap_stepper *stepper, int n, sapporo_memory where, const 
     }
     for (int i = 0; i < n; i++) {
         const int k = sap_step_slot(&s->order, i);
-        memcpy(s->x[i], sap_column_at(x, i, sizeof *s->x), sizeof *s->x);
-        memcpy(s->v[i], sap_column_at(v, i, sizeof *s->v), sizeof *s->v);
-        s->mass[i] = sap_column_double(mass, i) * gravity;
+        memcpy(s->x[i], sap_column_at(&p->x, i, sizeof *s->x), sizeof *s->x);
+        memcpy(s->v[i], sap_column_at(&p->v, i, sizeof *s->v), sizeof *s->v);
+        s->mass[i] = sap_column_double(&p->mass, i) * p->gravity;
         memcpy(s->next_x[k], s->x[i], sizeof *s->x);
         s->next_mass[k] = s->mass[i];
         if (s->next_a) s->next_a[k] = -1; /* unknown, also if the tree had as many particles */
@@ -319,14 +339,17 @@ static int force_massless(struct cpu_stepper *s, const struct sap_step *step, co
 {
     const int rows = active->n - active->massive, known = s->settings.by_acceleration && !step->start;
     const double(*x)[3] = (const double(*)[3])s->next_x + s->order.massive;
-    const double *a = s->tree->given.a + s->order.massive;
+    const double *a = s->tree->given.a + s->order.massive, *h = s->lengths ? s->tree->given.h + s->order.massive : NULL;
     if (rows == 0) return SAPPORO_OK;
     for (int k = 0; k < rows && list; k++) {
-        memcpy(s->massless_x[k], s->next_x[list[active->massive + k]], sizeof *s->massless_x);
-        s->massless_a[k] = s->tree->given.a[list[active->massive + k]];
+        const int slot = list[active->massive + k];
+        memcpy(s->massless_x[k], s->next_x[slot], sizeof *s->massless_x);
+        s->massless_a[k] = s->tree->given.a[slot];
+        if (h) s->massless_h[k] = s->tree->given.h[slot];
     }
-    if (list) x = (const double(*)[3])s->massless_x, a = s->massless_a;
-    return to_be_judged(sap_cpu_tree_force_massless(s->tree, rows, x, known ? a : NULL, s->row_a + active->massive,
+    if (list) x = (const double(*)[3])s->massless_x, a = s->massless_a, h = h ? s->massless_h : NULL;
+    const struct sap_cpu_targets targets = {.n = rows, .x = {x, 0}, .h = {h, 0}};
+    return to_be_judged(sap_cpu_tree_force_massless(s->tree, &targets, known ? a : NULL, s->row_a + active->massive,
                                                     s->row_pot + active->massive));
 }
 
@@ -339,6 +362,7 @@ static int force(struct sap_stepper *stepper, const struct sap_step *step, const
                                        .active = list,
                                        .x = (const double(*)[3])s->next_x,
                                        .mass = s->next_mass,
+                                       .h = s->lengths ? s->next_h : NULL,
                                        .acc = s->row_a,
                                        .pot = s->row_pot};
     if (s->order.massive == 0 && !s->source.shared) {
@@ -365,8 +389,10 @@ static void judge_some(void *argument, ptrdiff_t from, ptrdiff_t to)
     for (int k = (int)from; k < to; k++) {
         const int slot = slot_of(s, l->all, k), i = sap_step_address(&s->order, slot);
         double *const a = s->row_a[k], outside = 0;
+        struct sap_step_rule rule = s->settings.rule;
+        if (s->lengths) rule.reach = s->lengths->reach[i];
         sap_field_add(&s->settings.fields, s->next_x[slot], a, &outside);
-        s->row_level[k] = sap_step_level(&s->settings.rule, l->step, s->level[i], a, s->a[i]);
+        s->row_level[k] = sap_step_level(&rule, l->step, s->level[i], a, s->a[i]);
     }
 }
 

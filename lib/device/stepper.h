@@ -116,6 +116,15 @@ stepper_targets(const GLOBAL D *particle, const GLOBAL int *active, GLOBAL struc
     to[k] = row;
 }
 
+/* Adds squared softening lengths by slot to those of i-particles. */
+KERNEL(SAP_STEPPER_THREADS)
+stepper_soften(const GLOBAL D *soft, const GLOBAL int *active, GLOBAL struct sap_gpu_i *to, const int has_active,
+               const int rows)
+{
+    const int k = (int)global_id();
+    if (k < rows) to[k].v[SAP_GPU_I_EPS2] += soft[has_active ? active[k] : k];
+}
+
 /* Copies particles, with positions and masses multiplied by powers of two (engine/units.h). */
 KERNEL(SAP_STEPPER_THREADS)
 stepper_units(const GLOBAL D *particle, GLOBAL D *to, const D length, const D mass, const int n)
@@ -193,16 +202,35 @@ stepper_join(const GLOBAL D *acc, const GLOBAL D *pot, const GLOBAL D *particle,
 }
 
 /*
+ * Copies the softening lengths of the same particles, in order of their rows; erases: instead, makes rows whose lengths
+ * are too long NaN.
+ */
+KERNEL(SAP_STEPPER_THREADS)
+stepper_lengths(const GLOBAL D *lengths, const GLOBAL int *active, GLOBAL D *to, GLOBAL D *row_a, GLOBAL D *row_pot,
+                const int has_active, const int erases, const int first, const int rows,
+                const struct sap_stepper_range range)
+{
+    const size_t k = global_id(), row = (size_t)first + k;
+    if (k >= (size_t)rows) return;
+    const D length = lengths[has_active ? (size_t)active[row] : row];
+    const int within = length * range.unit <= range.most;
+    if (!erases) to[k] = within ? length : 0.0;
+    if (!erases || within) return;
+    for (int c = 0; c < 3; c++) row_a[3 * row + c] = range.wrong;
+    row_pot[row] = range.wrong;
+}
+
+/*
  * Adds the fields to the accelerations of rows, chooses the next levels, and counts the levels in told[1 + level], and
  * those of massless particles, the rows from `massive` on, in told[1 + SAP_STEP_LEVELS + level]; lowers told[0] to the
- * first particle whose force or next velocity is not finite.
+ * first particle whose force or next velocity is not finite.  reach: of each particle, if has_reach.
  */
 KERNEL(SAP_STEPPER_THREADS)
 stepper_judge(const GLOBAL D *particle, const GLOBAL D *v, const GLOBAL D *a, const GLOBAL int *level,
               const GLOBAL int *active, const GLOBAL int *address, GLOBAL D *row_a, const GLOBAL D *row_pot,
-              GLOBAL int *row_level, GLOBAL int *told, const int has_active, const int massive, const int rows,
-              const struct sap_stepper_order order, const struct sap_step s, const struct sap_step_rule rule,
-              const struct sap_field_list fields)
+              const GLOBAL D *reach, GLOBAL int *row_level, GLOBAL int *told, const int has_active, const int has_reach,
+              const int massive, const int rows, const struct sap_stepper_order order, const struct sap_step s,
+              const struct sap_step_rule common, const struct sap_field_list fields)
 {
     SHARED int count[SAP_STEPPER_TOLD];
     const int me = (int)local_id(), k = (int)global_id();
@@ -227,6 +255,8 @@ stepper_judge(const GLOBAL D *particle, const GLOBAL D *v, const GLOBAL D *a, co
             sum += (next - next) + (now[c] - now[c]);
             row_a[3 * (size_t)k + c] = now[c];
         }
+        struct sap_step_rule rule = common;
+        if (has_reach) rule.reach = reach[i];
         const int next = sap_step_level(&rule, &s, level[i], now, before);
         row_level[k] = next;
         (void)atomic_add(&count[next], 1);

@@ -21,7 +21,13 @@ struct sap_step_rows {
     int n, ni;
     const int *active;           /* [ni] slots */
     const double (*x)[3], *mass; /* by slot; mass: [n] */
+    const double *h;             /* by slot: softening lengths; NULL: particles have none */
     double (*acc)[3], *pot;      /* [ni] */
+};
+
+/* Softening lengths of particles, by address, in memory of the caller of `take`, where they stay until the next. */
+struct sap_step_lengths {
+    const double *h, *reach; /* reach: as of struct sap_step_rule */
 };
 
 /* A function that computes forces from host memory; it returns a sapporo_status. */
@@ -36,6 +42,15 @@ struct sap_step_source {
      * not kept.
      */
     double (*x)[3], *mass, *a;
+};
+
+/* Particles for a stepper; lengths NULL: they have none. */
+struct sap_step_particles {
+    int n;
+    sapporo_memory memory; /* of x, v and mass */
+    sapporo_column x, v, mass;
+    double gravity; /* masses are multiplied by it */
+    const struct sap_step_lengths *lengths;
 };
 
 /* Columns of particles that `read` and `write` copy, as doubles; SAP_STEP_LEVEL as int. */
@@ -93,10 +108,9 @@ struct sap_stepper_ops {
     int (*create)(struct sap_device_set *devices, struct sap_tree *tree, const struct sap_step_source *source,
                   const struct sap_stepper_settings *settings, int n, struct sap_stepper **stepper);
     void (*destroy)(struct sap_stepper *stepper);
-    /* Takes positions, velocities, and masses times `gravity`.  *bad: the first particle whose velocity is not finite,
-     * or -1.  After a failure particles must be taken again. */
-    int (*take)(struct sap_stepper *stepper, int n, sapporo_memory memory, const sapporo_column *x,
-                const sapporo_column *v, const sapporo_column *mass, double gravity, int *bad);
+    /* Takes particles.  *bad: the first whose velocity is not finite, or -1.  After a failure particles must be taken
+     * again. */
+    int (*take)(struct sap_stepper *stepper, const struct sap_step_particles *particles, int *bad);
     /* Returns how many of the particles have a mass. */
     int (*massive)(const struct sap_stepper *stepper);
     /* Copies a column of all particles from or to host memory. */

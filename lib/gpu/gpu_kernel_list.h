@@ -44,6 +44,7 @@
 #define SAP_K_store_stage(M, V) M(store), M(update), V(int, n), M(i), M(i_from), V(int, i_parts)
 #define SAP_K_predict(M, V)     M(store), M(predicted), V(struct sap_gpu_force, f)
 #define SAP_K_pack(M, V)        M(particle), M(predicted), V(int, n), V(int, superpackets)
+#define SAP_K_soften(M, V)      M(soft), M(predicted), V(int, n)
 #define SAP_K_force(M, V)                                                                                              \
     M(store), M(predicted), M(i), M(record), M(near), M(hit), M(hit_count), M(counters), V(struct sap_gpu_force, f),   \
         V(int, rows_per_group)
@@ -70,7 +71,7 @@
 
 /* clang-format off */
 #define SAP_KERNELS_DIRECT(ROW)                                                                                        \
-    ROW(store_clear) ROW(store_address) ROW(store_stage) ROW(predict) ROW(pack) ROW(force) ROW(finish_sums)            \
+    ROW(store_clear) ROW(store_address) ROW(store_stage) ROW(predict) ROW(pack) ROW(soften) ROW(force) ROW(finish_sums) \
     ROW(finish_sums_outside) ROW(finish_merge) ROW(finish_nearest) ROW(finish_long) ROW(list_offsets) ROW(list_fill)   \
     ROW(list_fill_outside) ROW(list_sort) ROW(list_more) ROW(batch) ROW(neighbour) ROW(neighbour_put)
 /* clang-format on */
@@ -286,6 +287,7 @@
 #define SAP_K_stepper_flag(M, V)                                                                                       \
     M(level), M(address), M(flag), V(int, coarsest), V(int, n), V(struct sap_stepper_order, order)
 #define SAP_K_stepper_targets(M, V) M(particle), M(active), M(to), V(double, eps2), V(int, has_active), V(int, rows)
+#define SAP_K_stepper_soften(M, V)  M(soft), M(active), M(to), V(int, has_active), V(int, rows)
 #define SAP_K_stepper_units(M, V)   M(particle), M(to), V(double, length), V(double, mass), V(int, n)
 #define SAP_K_stepper_results(M, V) M(sum), M(row_a), M(row_pot), V(double, acc), V(double, pot), V(int, rows)
 #define SAP_K_stepper_massless(M, V)                                                                                   \
@@ -294,10 +296,13 @@
 #define SAP_K_stepper_join(M, V)                                                                                       \
     M(acc), M(pot), M(particle), M(active), M(row_a), M(row_pot), V(int, has_active), V(int, is_massless),             \
         V(int, first), V(int, rows), V(struct sap_stepper_range, range)
+#define SAP_K_stepper_lengths(M, V)                                                                                    \
+    M(lengths), M(active), M(to), M(row_a), M(row_pot), V(int, has_active), V(int, erases), V(int, first),             \
+        V(int, rows), V(struct sap_stepper_range, range)
 #define SAP_K_stepper_judge(M, V)                                                                                      \
-    M(particle), M(v), M(a), M(level), M(active), M(address), M(row_a), M(row_pot), M(row_level), M(told),             \
-        V(int, has_active), V(int, massive), V(int, rows), V(struct sap_stepper_order, order), V(struct sap_step, s),  \
-        V(struct sap_step_rule, rule), V(struct sap_field_list, fields)
+    M(particle), M(v), M(a), M(level), M(active), M(address), M(row_a), M(row_pot), M(reach), M(row_level), M(told),   \
+        V(int, has_active), V(int, has_reach), V(int, massive), V(int, rows), V(struct sap_stepper_order, order),      \
+        V(struct sap_step, s), V(struct sap_step_rule, common), V(struct sap_field_list, fields)
 #define SAP_K_stepper_commit(M, V)                                                                                     \
     M(x), M(v), M(a), M(pot), M(level), M(active), M(address), M(row_a), M(row_pot), M(row_level), V(int, has_active), \
         V(int, rows), V(struct sap_stepper_order, order), V(struct sap_step, s)
@@ -313,6 +318,7 @@
     EACH(F, stepper_flag, SAP_STEPPER_THREADS) EACH(F, stepper_targets, SAP_STEPPER_THREADS)                           \
     EACH(F, stepper_units, SAP_STEPPER_THREADS) EACH(F, stepper_results, SAP_STEPPER_THREADS)                          \
     EACH(F, stepper_massless, SAP_STEPPER_THREADS) EACH(F, stepper_join, SAP_STEPPER_THREADS)                          \
+    EACH(F, stepper_soften, SAP_STEPPER_THREADS) EACH(F, stepper_lengths, SAP_STEPPER_THREADS)                         \
     EACH(F, stepper_judge, SAP_STEPPER_THREADS) EACH(F, stepper_commit, SAP_STEPPER_THREADS)                           \
     EACH(F, stepper_at, SAP_STEPPER_THREADS) EACH(F, stepper_sums, SAP_STEPPER_THREADS)
 /* clang-format on */

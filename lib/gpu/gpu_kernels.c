@@ -130,6 +130,7 @@ static int get_force_functions(struct sap_gpu_loaded *l, const struct sap_gpu_se
     if (!status && set->order == 4 && fp64)
         status = get_function(l, 0, &l->kernels.neighbour_put.handle, "neighbour_put_%s", kind);
     if (!status && set->order == 2) status = get_function(l, 0, &l->kernels.pack.handle, "pack_%s", kind);
+    if (!status && set->order == 2) status = get_function(l, 0, &l->kernels.soften.handle, "soften_%s", kind);
     for (int k = 0; k < 3 && set->order == 2 && !status; k++)
         status =
             get_function(l, 0, &l->kernels.batch[k].handle, "batch_%s_%s", sap_gpu_mode_name(2, k == 2 ? 3 : k), kind);

@@ -58,6 +58,7 @@ struct sap_gpu_kernels {
     struct sap_kernel_batch batch[3];    /* of order 2: plain, zero, soft (device/batch.h) */
     struct sap_kernel_finish_long longs; /* sums of long interaction lists */
     struct sap_kernel_list_more more;    /* batches with second moments or counts (device/batch_more.h) */
+    struct sap_kernel_soften soften;     /* of order 2: lengths of these records */
     struct sap_kernel_pack pack;         /* of order 2: predicted records from particles in device memory */
     int many_groups[SAP_GPU_SHAPES];
     /* blocks of a few-target kernel that a unit holds; 0: it cannot run on this device */

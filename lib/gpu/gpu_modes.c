@@ -25,7 +25,7 @@ enum {
     PLAIN,
     ZERO = SAP_GPU_MODE_ZERO,
     OWN = SAP_GPU_MODE_OWN,
-    SOFT,
+    SOFT = SAP_GPU_MODE_SOFT,
     NEAR,
     SELF = SAP_GPU_MODE_SELF,
     SPLINE,

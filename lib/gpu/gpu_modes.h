@@ -17,8 +17,8 @@ enum {
 extern const int sap_gpu_many_ipt[SAP_GPU_SHAPES];
 int sap_gpu_few_ipt(int order, int shape);
 
-/* Modes of order 2 for forces of particles on themselves (sap_gpu_self_mode). */
-enum { SAP_GPU_MODE_ZERO = 1, SAP_GPU_MODE_OWN = 2, SAP_GPU_MODE_SELF = 5 };
+/* Modes of order 2 for forces of particles on themselves (sap_gpu_self_mode), the third for lengths of particles. */
+enum { SAP_GPU_MODE_ZERO = 1, SAP_GPU_MODE_OWN = 2, SAP_GPU_MODE_SOFT = 3, SAP_GPU_MODE_SELF = 5 };
 
 /* Returns the part of a kernel's name that stands for a mode, by order; NULL: no such mode. */
 const char *sap_gpu_mode_name(int order, int mode);

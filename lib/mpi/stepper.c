@@ -77,15 +77,26 @@ static int compare_fields(sapporo_mpi_stepper *h)
 /* Collective.  Fails if the ranks have different options; those of trees and contexts are compared by these. */
 static int compare_options(sapporo_mpi_stepper *h)
 {
-    static const char *const name[] = {"method",  "scheme",  "criterion", "dt",   "eta",     "levels",
-                                       "rebuild", "landing", "nfields",   "eps2", "timeout", "gravitational_constant"};
+    static const char *const name[] = {"method",   "scheme",  "criterion", "dt",   "eta",     "levels",
+                                       "rebuild",  "landing", "nfields",   "eps2", "timeout", "gravitational_constant",
+                                       "softening"};
     enum { NUMBERS = sizeof name / sizeof *name };
     const sapporo_stepper_options *const o = &h->options;
     double gravity;
     (void)sap_gravity(h->tree_options.gravitational_constant, &gravity); /* the part's options are checked */
-    const double number[NUMBERS] = {o->method,       o->scheme,  o->criterion, o->dt,      o->eta,
-                                    o->levels,       o->rebuild, o->landing,   o->nfields, h->tree_options.eps2,
-                                    h->link.timeout, gravity};
+    const double number[NUMBERS] = {o->method,
+                                    o->scheme,
+                                    o->criterion,
+                                    o->dt,
+                                    o->eta,
+                                    o->levels,
+                                    o->rebuild,
+                                    o->landing,
+                                    o->nfields,
+                                    h->tree_options.eps2,
+                                    h->link.timeout,
+                                    gravity,
+                                    h->tree_options.softening};
     const int status = sap_link_compare(&h->link, SAPPORO_OK, NUMBERS, number, name);
     return status ? status : compare_fields(h);
 }
@@ -105,7 +116,8 @@ static int reserve(sapporo_mpi_stepper *h, int n)
     h->target = malloc(room * sizeof *h->target);
     h->address = malloc(room * sizeof *h->address);
     h->index = malloc(room * sizeof *h->index);
-    return h->target && h->address && h->index ? SAPPORO_OK : SAPPORO_ERR_MEMORY;
+    h->soft = malloc(2 * room * sizeof *h->soft);
+    return h->target && h->address && h->index && h->soft ? SAPPORO_OK : SAPPORO_ERR_MEMORY;
 }
 
 /* What one rank can do alone: options, and memory. */
@@ -202,6 +214,7 @@ static void destroy(sapporo_mpi_stepper *h)
     free(h->target);
     free(h->address);
     free(h->index);
+    free(h->soft);
     sap_link_close(&h->link);
     if (keeps) return;
     free(h->all_sums);

@@ -39,6 +39,7 @@ struct sapporo_mpi_stepper {
     double (*target)[3]; /* [room] active particles of direct sums */
     int *address;        /* [room] of direct sums, over all ranks; of massless particles the index of no source */
     int *index;          /* [room] of active particles */
+    double *soft;        /* [2 room] of direct sums, squared lengths of particles, then of active ones */
     int placed;          /* 1: addresses are those of the present particles */
     int built;           /* 1: the tree is that of the present particles */
 

@@ -161,6 +161,22 @@ static int place(sapporo_mpi_stepper *h)
     return status;
 }
 
+/* Gives particles and active ones their squared lengths; Plummer's softening adds the common one. */
+static void soften(const sapporo_mpi_stepper *h, const struct sap_step_rows *r, sapporo_particles *all,
+                   sapporo_request *request)
+{
+    double *const of_active = h->soft + h->room + 1;
+    request->softening = h->tree_options.softening;
+    if (request->softening) request->eps2 = 0;
+    for (int k = 0; k < h->massive; k++) h->soft[k] = r->h[k] * r->h[k];
+    for (int k = 0; k < r->ni; k++) {
+        const double length = r->h[r->active ? r->active[k] : k];
+        of_active[k] = length * length;
+    }
+    all->eps2.base = h->soft;
+    request->eps2_i.base = of_active;
+}
+
 static int force_by_sums(sapporo_mpi_stepper *h, const struct sap_step_rows *r)
 {
     sapporo_particles all = {.size = sizeof all};
@@ -178,6 +194,7 @@ static int force_by_sums(sapporo_mpi_stepper *h, const struct sap_step_rows *r)
     }
     request.x.base = (const double(*)[3])h->target;
     request.index.base = h->index;
+    if (r->h) soften(h, r, &all, &request);
     if (!status) status = sapporo_mpi_set_particles(h->sums, h->massive, h->address, &all);
     if (!status) status = sapporo_mpi_force_begin(h->sums, &request, &job);
     if (!status) status = sapporo_mpi_force_end(job, r->ni, &result);

@@ -55,12 +55,13 @@ static int is_sound(struct load *l, uint64_t bytes)
     return read_at(l->file, &told, sizeof told, end) == 0 && told == sum;
 }
 
-/* Whether the columns of the file are those of this stepper, and of a tree or none. */
+/* Whether the columns of the file are those of this stepper, and of a tree or none; labels may have lengths. */
 static int has_columns(const struct load *l)
 {
     const int32_t *const width = l->head.width;
-    const int of_tree = width[SAP_SAVED_WALKER] != 0;
-    return memcmp(width, l->part.width, sizeof l->part.width) == 0 &&
+    const int of_tree = width[SAP_SAVED_WALKER] != 0, label = width[SAP_STEP_COLUMNS];
+    return memcmp(width, l->part.width, SAP_STEP_COLUMNS * sizeof *width) == 0 &&
+           (label == SAP_LABEL_ALONE || label == SAP_LABEL_LENGTH) &&
            width[SAP_SAVED_WALKER] == of_tree * (int)sizeof(int) &&
            width[SAP_SAVED_WORK] == of_tree * (int)sizeof(int64_t);
 }
@@ -313,6 +314,7 @@ int sap_saved_take(sapporo_mpi_stepper *h, struct sap_stepper_saved *part, struc
     sapporo_mpi_tree *const tree = h->tree ? sap_mpi_tree_find(h->tree) : NULL;
     const int divided = tree && c->width[SAP_SAVED_WALKER] > 0;
     part->n = c->n;
+    part->width[SAP_STEP_COLUMNS] = c->width[SAP_STEP_COLUMNS];
     int status = sap_link_agree(&h->link, prepare_tree(h, c, walks, tree));
     if (status) h->built = 0; /* the tree may know numbers of other particles */
     if (status) return status;

@@ -331,11 +331,20 @@ static void test_refusals(void **state)
     o.eta_start = -1;
     refuse(&o, SAPPORO_ERR_ARGUMENT, "eta_start");
     o.eta_start = 0;
+    sapporo_tree_options spline = tree;
+    spline.softening = SAPPORO_SOFTENING_SPLINE;
+    o.tree = &spline;
+    refuse(&o, SAPPORO_ERR_UNSUPPORTED, "Plummer");
+    o.tree = &tree;
     o.scheme = SAPPORO_STEPS_BLOCK;
     refuse(&o, SAPPORO_ERR_ARGUMENT, "Hermite");
     o.scheme = SAPPORO_STEPS_HERMITE4;
     o.size = offsetof(sapporo_stepper_options, eta_start); /* of a caller that knows no such schemes */
     assert_int_equal(sapporo_stepper_create(&o, 10, &s), SAPPORO_OK);
+    double x[1][3] = {{0, 0, 0}}, h[1] = {0.1}, mass[1] = {1};
+    const sapporo_stepper_particles soft = {
+        .size = sizeof soft, .n = 1, .x = {x, 0}, .v = {x, 0}, .mass = {mass, 0}, .h = {h, 0}};
+    assert_int_equal(sapporo_stepper_set(s, &soft), SAPPORO_ERR_UNSUPPORTED);
     sapporo_stepper_destroy(s);
 }
 

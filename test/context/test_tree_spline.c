@@ -515,10 +515,6 @@ static void refused_on(const struct engine *e)
     refuse_force(t, &(sapporo_tree_request){.size = sizeof(sapporo_tree_request), .ni = 1, .h = {x, 0}});
     o.softening = (sapporo_softening)3;
     assert_int_equal(sapporo_tree_create(&o, N, &none), SAPPORO_ERR_ARGUMENT);
-    o.softening = SAPPORO_SOFTENING_SPLINE_LARGER;
-    const sapporo_stepper_options steps = {.size = sizeof steps, .tree = &o, .dt = 0.01};
-    sapporo_stepper *stepper = NULL;
-    assert_int_equal(sapporo_stepper_create(&steps, N, &stepper), SAPPORO_ERR_UNSUPPORTED);
     sapporo_tree_destroy(t);
     sapporo_tree_destroy(plain);
     problem_drop(p);

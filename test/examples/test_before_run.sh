@@ -100,6 +100,8 @@ says 2 'eta-start has no effect' hermite6 --model plummer --shared --eta-start 0
 says 2 'criterion has no effect' hermite8 --model plummer --shared --criterion averaged
 says 2 'criterion has no effect' galaxy --model plummer --steps shared --criterion change
 says 2 'eta has no effect' galaxy --model plummer --steps shared --dt-max 1/64 --eta 0.1
+says 2 'eps-halo must be positive' galaxy --model disc -n 64 --eps-halo 0
+says 1 'needs a model with a halo' galaxy --model plummer -n 64 --eps-halo 0.2 -o none
 for program in galaxy leapfrog_direct leapfrog_tree; do
     says 2 'half-width has no effect' "$program" --model plummer --half-width 2
     says 2 'image has no effect' "$program" --demo --image 16

@@ -11,6 +11,7 @@
 enum { N = CLIENT_N, ROWS = 100, STEPS = 2, TRIES = 3 };
 
 static const double eps2 = 0.01, dt = 0.015625;
+static double h[N]; /* softening lengths of direct sums, with which eps2 is that of all pairs */
 static double x[N][3], v[N][3], acc[N][3], jerk[N][3], pot[N], got_x[N][3], got_v[N][3];
 
 /* Every tenth particle is massless: steppers keep such particles out of their trees. */
@@ -49,10 +50,15 @@ static void compute(void)
     client_keep(key + 1, v, sizeof v);
 }
 
-static int set(sapporo_stepper *s)
+static int set(sapporo_stepper *s, int has_lengths)
 {
-    const sapporo_stepper_particles p = {
-        .size = sizeof p, .n = N, .x = {client_x, 0}, .v = {client_v, 0}, .mass = {client_m, 0}};
+    const sapporo_stepper_particles p = {.size = sizeof p,
+                                         .n = N,
+                                         .x = {client_x, 0},
+                                         .v = {client_v, 0},
+                                         .mass = {client_m, 0},
+                                         .h = {has_lengths ? h : NULL, 0}};
+    for (int i = 0; i < N; i++) h[i] = sqrt(eps2 / 4);
     int status = -1;
     for (int k = 0; k < TRIES && status < 0; k++)
         status = client_told("sapporo_stepper_set", sapporo_stepper_set(s, &p));
@@ -100,12 +106,13 @@ static void restore(sapporo_stepper *s)
 
 static void session_of(sapporo_step_method method, int rebuild)
 {
-    const sapporo_tree_options tree = {.size = sizeof tree, .eps2 = eps2, .accuracy = 0.3};
+    const int has_lengths = method == SAPPORO_STEP_DIRECT;
+    const sapporo_tree_options tree = {.size = sizeof tree, .eps2 = has_lengths ? eps2 / 2 : eps2, .accuracy = 0.3};
     const sapporo_stepper_options o = {.size = sizeof o, .method = method, .tree = &tree, .dt = dt, .rebuild = rebuild};
     sapporo_stepper *s = NULL;
     const int status = client_told("sapporo_stepper_create", sapporo_stepper_create(&o, N, &s));
     client_require(status < 0 ? s == NULL : s != NULL, "sapporo_stepper_create: status and handle differ");
-    int good = s && set(s);
+    int good = s && set(s, has_lengths);
     for (int k = 0; k < STEPS && good; k++) good = advance(s);
     if (good) check(s);
     if (good) restore(s);

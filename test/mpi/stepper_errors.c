@@ -81,8 +81,9 @@ static void test_create(const char *what, int expected, const char *word, const 
 static void test_differences(void)
 {
     const sapporo_field field = {.kind = SAPPORO_FIELD_POINT, .strength = 1};
-    sapporo_tree_options tree = tree_options(), soft = tree_options(), strict = tree_options();
+    sapporo_tree_options tree = tree_options(), soft = tree_options(), strict = tree_options(), spline = tree_options();
     soft.eps2 = 1e-3;
+    spline.softening = SAPPORO_SOFTENING_SPLINE_MEAN;
     strict.accuracy = 0.4;
     const sapporo_stepper_options good = plain(&tree, SAPPORO_STEP_TREE);
     const struct {
@@ -109,6 +110,8 @@ static void test_differences(void)
     other = good;
     other.tree = &soft;
     test_create("another softening", SAPPORO_MPI_ERR_DIFFERENT, "eps2", &other, 0, N);
+    other.tree = &spline;
+    test_create("another law of softening", SAPPORO_MPI_ERR_DIFFERENT, "softening", &other, 0, N);
     other.tree = &strict;
     test_create("another accuracy", SAPPORO_MPI_ERR_DIFFERENT, "accuracy", &other, 0, N);
     other = good;

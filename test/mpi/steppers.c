@@ -19,15 +19,19 @@ static const double END = 0.25;
 /* Particles that all ranks know, in the order of the ranks that give them. */
 struct bodies {
     int n, *giver;
-    double (*x)[3], (*v)[3], *mass;
+    double (*x)[3], (*v)[3], *mass, *h; /* h: softening lengths, where a way has them */
 };
 
 static struct bodies bodies_new(int n)
 {
     const size_t room = (size_t)n + 1;
-    const struct bodies b = {n, calloc(room, sizeof *b.giver), calloc(room, sizeof *b.x), calloc(room, sizeof *b.v),
-                             calloc(room, sizeof *b.mass)};
-    if (!b.giver || !b.x || !b.v || !b.mass) exit(3);
+    const struct bodies b = {n,
+                             calloc(room, sizeof *b.giver),
+                             calloc(room, sizeof *b.x),
+                             calloc(room, sizeof *b.v),
+                             calloc(room, sizeof *b.mass),
+                             calloc(room, sizeof *b.h)};
+    if (!b.giver || !b.x || !b.v || !b.mass || !b.h) exit(3);
     return b;
 }
 
@@ -37,6 +41,7 @@ static void bodies_free(struct bodies *b)
     free(b->x);
     free(b->v);
     free(b->mass);
+    free(b->h);
 }
 
 /* The rank that gives particle k. */
@@ -55,6 +60,7 @@ static struct bodies cluster(int n, enum split how, int light)
     struct point *const p = points_new(n);
     for (int i = 0; i < n; i++) {
         b.giver[i] = giver_of(how, i, n);
+        b.h[i] = i % 3 ? 0.04 : 0.3;
         b.mass[i] = light > 0 && i % light == 1 ? 0 : 1.0 / n;
         for (int c = 0; c < 3; c++) {
             b.x[i][c] = p[i].derivative[0][c];
@@ -89,6 +95,8 @@ struct way {
     double accuracy; /* of the tree; 0: the default */
     int landing;     /* 1: steps also end at the times of runs: the first of both is within steps */
     double gravity;  /* the gravitational constant; 0: 1 */
+    int softening;   /* sapporo_softening */
+    int lengths;     /* 1: particles have lengths; 2: but for those of the first rank */
 };
 
 static sapporo_tree_options tree_of(const struct way *w)
@@ -97,6 +105,7 @@ static sapporo_tree_options tree_of(const struct way *w)
     o.eps2 = EPS2;
     o.accuracy = w->accuracy;
     o.gravitational_constant = w->gravity;
+    o.softening = (sapporo_softening)w->softening;
     return o;
 }
 
@@ -116,14 +125,16 @@ static sapporo_stepper_options stepper_of(const struct way *w, const sapporo_tre
                                      .landing = w->landing};
 }
 
-static sapporo_stepper_particles columns_from(const struct bodies *b, int first, int n)
+static sapporo_stepper_particles columns_from(const struct bodies *b, const struct way *w, int first, int n)
 {
+    const int has_lengths = w->lengths == 1 || (w->lengths == 2 && rank > 0);
     return (sapporo_stepper_particles){.size = sizeof(sapporo_stepper_particles),
                                        .n = n,
                                        .x = {b->x + first, 0},
                                        .v = {b->v + first, 0},
                                        .mass = {b->mass + first, 0},
-                                       .time = 0.5};
+                                       .time = 0.5,
+                                       .h = {has_lengths ? b->h + first : NULL, 0}};
 }
 
 /* Everything that a stepper returns of n particles, from `first` on. */
@@ -208,7 +219,7 @@ static int run_ranks(const struct bodies *b, const struct way *w, double dt, str
 {
     int n;
     const int first = first_of(b, &n);
-    const sapporo_stepper_particles p = columns_from(b, first, n);
+    const sapporo_stepper_particles p = columns_from(b, w, first, n);
     const sapporo_stepper_output out = output_of(to, first, n);
     sapporo_mpi_stepper *const s = stepper_new(w, dt, MPI_COMM_WORLD, n);
     told->start.size = sizeof told->start, told->end.size = sizeof told->end, told->s.size = sizeof told->s;
@@ -228,7 +239,7 @@ static int run_here(const struct bodies *b, const struct way *w, double dt, stru
 {
     const sapporo_tree_options tree = tree_of(w);
     const sapporo_stepper_options o = stepper_of(w, &tree, dt);
-    const sapporo_stepper_particles p = columns_from(b, 0, b->n);
+    const sapporo_stepper_particles p = columns_from(b, w, 0, b->n);
     const sapporo_stepper_output out = output_of(to, 0, b->n);
     sapporo_stepper *s;
     told->start.size = sizeof told->start, told->end.size = sizeof told->end, told->s.size = sizeof told->s;
@@ -342,14 +353,16 @@ static double distance(const double (*a)[3], const double (*b)[3], int n)
 #define CHANGE SAPPORO_STEP_BY_CHANGE
 
 static const struct way ways[] = {
-    {"direct, shared steps, dp", DIRECT, SHARED, BY_A, SAPPORO_MAC_DEFAULT, SAPPORO_DP, 0, 0, 0, 0},
-    {"direct, block steps, dp", DIRECT, BLOCK, BY_A, SAPPORO_MAC_DEFAULT, SAPPORO_DP, 0, 0, 0, 0},
-    {"direct, block steps by change, ds", DIRECT, BLOCK, CHANGE, SAPPORO_MAC_DEFAULT, SAPPORO_DS, 0, 0, 0, 0},
-    {"tree by opening, shared steps, dp", TREE, SHARED, BY_A, SAPPORO_MAC_OPENING, SAPPORO_DP, 0, 0, 0, 0},
-    {"tree by acceleration, block steps, sp", TREE, BLOCK, BY_A, SAPPORO_MAC_ACCELERATION, SAPPORO_SP, 0, 0, 0, 0},
-    {"tree by multipoles, block steps by change, dp", TREE, BLOCK, CHANGE, SAPPORO_MAC_MULTIPOLE, SAPPORO_DP, 3, 0, 0,
+    {"direct, shared steps, dp", DIRECT, SHARED, BY_A, SAPPORO_MAC_DEFAULT, SAPPORO_DP, 0, 0, 0, 0, 0, 0},
+    {"direct, block steps, dp", DIRECT, BLOCK, BY_A, SAPPORO_MAC_DEFAULT, SAPPORO_DP, 0, 0, 0, 0, 0, 0},
+    {"direct, block steps by change, ds", DIRECT, BLOCK, CHANGE, SAPPORO_MAC_DEFAULT, SAPPORO_DS, 0, 0, 0, 0, 0, 0},
+    {"tree by opening, shared steps, dp", TREE, SHARED, BY_A, SAPPORO_MAC_OPENING, SAPPORO_DP, 0, 0, 0, 0, 0, 0},
+    {"tree by acceleration, block steps, sp", TREE, BLOCK, BY_A, SAPPORO_MAC_ACCELERATION, SAPPORO_SP, 0, 0, 0, 0, 0,
      0},
-    {"tree by acceleration, block steps, dp", TREE, BLOCK, BY_A, SAPPORO_MAC_ACCELERATION, SAPPORO_DP, 1, 1e-4, 0, 0}};
+    {"tree by multipoles, block steps by change, dp", TREE, BLOCK, CHANGE, SAPPORO_MAC_MULTIPOLE, SAPPORO_DP, 3, 0, 0,
+     0, 0, 0},
+    {"tree by acceleration, block steps, dp", TREE, BLOCK, BY_A, SAPPORO_MAC_ACCELERATION, SAPPORO_DP, 1, 1e-4, 0, 0, 0,
+     0}};
 enum { WAYS = sizeof ways / sizeof *ways };
 
 /* Orbits, their bits where they are promised, and energies. */
@@ -488,7 +501,7 @@ static int run_and_save(const struct bodies *b, const struct way *w, double dt)
 {
     int n;
     const int first = first_of(b, &n);
-    const sapporo_stepper_particles p = columns_from(b, first, n);
+    const sapporo_stepper_particles p = columns_from(b, w, first, n);
     sapporo_stepper_totals t = {.size = sizeof t};
     sapporo_mpi_stepper *const s = stepper_new(w, dt, MPI_COMM_WORLD, n);
     const int bad = sapporo_mpi_stepper_set(s, &p) || sapporo_mpi_stepper_energy(s, &t) ||
@@ -552,6 +565,43 @@ static void test_file(const struct way *w, enum split how, int light)
     bodies_free(&b);
 }
 
+/* ---------------------------------------------------------- softening lengths */
+
+/*
+ * Particles with lengths of their own have the orbits of one stepper, to the bit, and other orbits than without; also
+ * if the first rank gives none: its particles then have the usual length, which is 0 beside Plummer's eps2.
+ */
+static void test_lengths(int softening, enum split how)
+{
+    enum { N = 500 };
+    struct way w = ways[1], none = ways[1];
+    w.softening = none.softening = softening;
+    w.lengths = 1;
+    struct bodies b = cluster(N, how, 5);
+    struct state found = state_new(N), alone = state_new(N), common = state_new(N);
+    struct told told = {.s = {.n = 0}}, other = told;
+    int bad = run_alone(&b, &w, 1.0 / 32, &alone, &other) || run_ranks(&b, &w, 1.0 / 32, &found, &told) ||
+              run_alone(&b, &none, 1.0 / 32, &common, &other);
+    const double apart = distance((const double(*)[3])common.x, (const double(*)[3])alone.x, N);
+    const double start = told.start.kinetic + told.start.potential;
+    report(!bad && same_states(&found, &alone) && apart > 1e-6 &&
+               fabs((told.end.kinetic + told.end.potential) / start - 1) < 1e-2,
+           "lengths, softening %d: the same bits, %.1e from common softening", softening, apart);
+    if (!softening) test_file(&w, how, 5);
+    state_free(&found);
+    found = state_new(N);
+    for (int i = 0; i < N; i++)
+        if (b.giver[i] == 0) b.h[i] = softening ? sqrt(EPS2) : 0;
+    bad = run_alone(&b, &w, 1.0 / 32, &alone, &other);
+    w.lengths = 2;
+    bad |= run_ranks(&b, &w, 1.0 / 32, &found, &told);
+    report(!bad && same_states(&found, &alone), "lengths, softening %d: the first rank gives none", softening);
+    state_free(&found);
+    state_free(&alone);
+    state_free(&common);
+    bodies_free(&b);
+}
+
 /* ------------------------------------------------------------ builds by times */
 
 /* Builds that times decide come in the same steps on all ranks, and leave the orbits near those of other builds; a rank
@@ -607,6 +657,8 @@ int main(int argc, char **argv)
         test_file(&ways[4], IN_TURN, 5);
         if (!few) test_file(&ways[5], ALL_ON_LAST, 0);
         if (!few) test_file(&ways[6], PIECES, 0);
+        test_lengths(SAPPORO_SOFTENING_PLUMMER, IN_TURN);
+        test_lengths(SAPPORO_SOFTENING_SPLINE_MEAN, IN_TURN);
         if (!few) test_timed();
         if (ranks < 4) test_landings();
         test_gravity(&ways[1]);

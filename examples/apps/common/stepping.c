@@ -55,7 +55,9 @@ static int open_stepper(stepping *s, double dt)
                                        .mac = (sapporo_tree_mac)s->set.mac,
                                        .accuracy = s->set.accuracy,
                                        .order = (int)s->set.order,
-                                       .eps2 = s->job->plan.eps * s->job->plan.eps};
+                                       .eps2 = s->job->plan.eps * s->job->plan.eps,
+                                       .softening = s->set.eps_halo > 0 ? SAPPORO_SOFTENING_SPLINE_LARGER
+                                                                        : SAPPORO_SOFTENING_PLUMMER};
     const sapporo_stepper_options options = {.size = sizeof options,
                                              .method = (sapporo_step_method)s->set.method,
                                              .tree = &tree,
@@ -72,12 +74,43 @@ static int open_stepper(stepping *s, double dt)
     return sapporo_stepper_create(&options, (int)s->set.n, &s->stepper) ? failed(s, "no stepper") : 0;
 }
 
+/*
+ * Writes the lengths of splines: of the halo, and of all other particles.  They are those that have about the potential
+ * of Plummer's softening at the centre of a particle.
+ */
+static int find_lengths(stepping *s, double *h)
+{
+    static const double OF_SPLINE = 2.8;
+    image_view halo = {.first = 0};
+    message why = {""};
+    if (image_choose(&halo, s->job->plan.parts, "halo", &why)) {
+        run_warn(s->job, "--eps-halo needs a model with a halo; the particles have %s",
+                 s->job->plan.parts[0] ? s->job->plan.parts : "no parts");
+        return -1;
+    }
+    for (int k = 0; k < s->body.n; k++) {
+        const int is_halo = s->body.id[k] >= halo.first && s->body.id[k] <= halo.last;
+        h[k] = OF_SPLINE * (is_halo ? s->set.eps_halo : s->job->plan.eps);
+    }
+    return 0;
+}
+
 static int put(stepping *s)
 {
     const bodies *const b = &s->body;
-    const sapporo_stepper_particles p = {
-        .size = sizeof p, .n = b->n, .x = {b->x, 0}, .v = {b->v, 0}, .mass = {b->mass, 0}, .time = 0};
-    return sapporo_stepper_set(s->stepper, &p) ? failed(s, "particles") : 0;
+    double *const h = calloc((size_t)b->n, sizeof *h);
+    const sapporo_stepper_particles p = {.size = sizeof p,
+                                         .n = b->n,
+                                         .x = {b->x, 0},
+                                         .v = {b->v, 0},
+                                         .mass = {b->mass, 0},
+                                         .h = {s->set.eps_halo > 0 ? h : NULL, 0}};
+    int bad = h == NULL;
+    if (bad) run_warn(s->job, "out of memory for %d particles", b->n);
+    if (!bad && s->set.eps_halo > 0) bad = find_lengths(s, h);
+    if (!bad && sapporo_stepper_set(s->stepper, &p)) bad = failed(s, "particles");
+    free(h);
+    return bad ? -1 : 0;
 }
 
 /* Particles of an output, all of them at the present time. */

@@ -19,6 +19,7 @@ typedef struct stepping_settings {
     double accuracy, eta, eta_start;
     double dt; /* the shared step, or the longest block step */
     image_view view;
+    double eps_halo; /* softening length of the halo; 0: that of all particles */
 } stepping_settings;
 
 typedef struct stepping {

@@ -279,12 +279,11 @@ static int group_of_massless(const struct sap_cpu_tree *t, int ni)
     return as_dense < least ? least : as_dense < t->settings.group_size ? (int)as_dense : t->settings.group_size;
 }
 
-int sap_cpu_tree_force_massless(struct sap_cpu_tree *t, int ni, const double (*x)[3], const double *a, double (*acc)[3],
-                                double *pot)
+int sap_cpu_tree_force_massless(struct sap_cpu_tree *t, const struct sap_cpu_targets *targets, const double *a,
+                                double (*acc)[3], double *pot)
 {
-    const struct sap_cpu_targets targets = {.n = ni, .x = {x, 0}};
     const sapporo_tree_statistics done = t->done;
-    const int status = compute(t, &targets, group_of_massless(t, ni), a, acc, pot);
+    const int status = compute(t, targets, group_of_massless(t, targets->n), a, acc, pot);
     t->done = done;
     return status;
 }

@@ -331,12 +331,12 @@ int sap_cpu_force(struct sap_cpu_tree *tree, const struct sap_cpu_targets *targe
 int sap_cpu_tree_force(struct sap_tree *tree, const sapporo_tree_request *request, double (*acc)[3], double *pot);
 
 /*
- * Computes forces on the positions of ni massless particles, as sap_cpu_tree_force does on positions of the caller.
+ * Computes forces on the positions of massless particles, as sap_cpu_tree_force does on positions of the caller.
  * a: sizes of their accelerations, for ACCELERATION; NULL: unknown.  If the tree has far more particles, groups have
  * fewer of the positions, so that a group stays as small as those of the tree.  Statistics stay those of the last force
  * on particles of the tree.  SAPPORO_PARTIAL: rows of positions that are too far away are NaN.
  */
-int sap_cpu_tree_force_massless(struct sap_cpu_tree *tree, int ni, const double (*x)[3], const double *a,
+int sap_cpu_tree_force_massless(struct sap_cpu_tree *tree, const struct sap_cpu_targets *targets, const double *a,
                                 double (*acc)[3], double *pot);
 
 /* Finds neighbours within a radius, as sapporo_tree_neighbours defines them (cpu_search.c). */

@@ -75,15 +75,24 @@ static int take_order(struct sap_gpu_stepper *s)
     return SAPPORO_OK;
 }
 
-int sap_stepper_take_gpu(struct sap_stepper *stepper, int n, sapporo_memory memory, const sapporo_column *x,
-                         const sapporo_column *v, const sapporo_column *mass, double gravity, int *bad)
+/* Copies softening lengths to the device, if particles have them. */
+static int take_lengths(struct sap_gpu_stepper *s)
+{
+    const int status = s->lengths ? sap_session_begin(s->session) : (int)SAPPORO_OK;
+    return status || !s->lengths ? status : sap_session_end(s->session, sap_stepper_send_lengths(s));
+}
+
+int sap_stepper_take_gpu(struct sap_stepper *stepper, const struct sap_step_particles *given, int *bad)
 {
     struct sap_gpu_stepper *const s = of(stepper);
-    const sapporo_tree_particles p = {.size = sizeof p, .n = n, .memory = memory, .x = *x, .mass = *mass};
+    const int n = given->n, strided = given->v.stride && given->v.stride != 3 * (ptrdiff_t)sizeof(double);
+    const sapporo_tree_particles p = {
+        .size = sizeof p, .n = n, .memory = given->memory, .x = given->x, .mass = given->mass};
     *bad = -1;
-    if (memory == SAPPORO_MEMORY_DEVICE && v->stride && v->stride != 3 * (ptrdiff_t)sizeof(double))
+    if (p.memory == SAPPORO_MEMORY_DEVICE && strided)
         return sap_session_fail(s->session, SAPPORO_ERR_ARGUMENT, "columns in memory of the device have no gaps");
-    s->given->gravity = gravity;
+    s->given->gravity = given->gravity;
+    s->lengths = given->lengths;
     int status = sap_gpu_given_set(s->session, s->given, &p);
     if (status) return status;
     s->n = n;
@@ -91,8 +100,9 @@ int sap_stepper_take_gpu(struct sap_stepper *stepper, int n, sapporo_memory memo
     s->given->has_a = 0;            /* also if the tree had as many particles */
     sap_step_order_free(&s->order); /* until the order is known, slots are addresses */
     status = sap_session_begin(s->session);
-    if (!status) status = sap_session_end(s->session, take_columns(s, &p, v, bad));
-    return status ? status : take_order(s);
+    if (!status) status = sap_session_end(s->session, take_columns(s, &p, &given->v, bad));
+    if (!status) status = take_order(s);
+    return status ? status : take_lengths(s);
 }
 
 /* ---- columns ---------------------------------------------------------------------------------- */

@@ -55,6 +55,7 @@ void sap_gpu_direct_free(struct sap_gpu_stepper *s)
     sap_gpu_sums_free(s->session->driver, &d->sums);
     sap_gpu_free(s->session->driver, &d->out);
     sap_gpu_free(s->session->driver, &d->copy);
+    sap_gpu_free(s->session->driver, &d->soft);
     sap_gpu_given_free(s->session->driver, &d->given);
     sap_session_close(s->session);
     free(d);
@@ -63,6 +64,13 @@ void sap_gpu_direct_free(struct sap_gpu_stepper *s)
 void sap_gpu_direct_forget(struct sap_gpu_stepper *s)
 {
     if (s->direct) s->direct->forces = 0;
+}
+
+/* Returns the square of the softening length of the particle in a slot. */
+static double square_of(const struct sap_gpu_stepper *s, int slot)
+{
+    const double h = s->lengths ? s->lengths->h[sap_step_address(&s->order, slot)] : 0;
+    return h * h;
 }
 
 /* Reads the particles at their predicted positions, and chooses units in which they fit. */
@@ -78,7 +86,8 @@ static int choose_units(struct sap_gpu_stepper *s)
     sap_spread_clear(&all);
     sap_spread_clear(&massless);
     for (size_t k = 0; k < n && !status; k++) {
-        const struct sap_numbers p = {.derivative = {particle + 4 * k}, .stride = 1, .mass = particle[4 * k + 3]};
+        const struct sap_numbers p = {
+            .derivative = {particle + 4 * k}, .stride = 1, .mass = particle[4 * k + 3], .eps2 = square_of(s, (int)k)};
         const int acts = k < (size_t)s->order.massive;
         sap_spread_add(acts ? &all : &massless, acts ? &sizes : NULL, &p);
     }
@@ -89,6 +98,22 @@ static int choose_units(struct sap_gpu_stepper *s)
     return status;
 }
 
+/* Uploads the squared softening lengths, in pinned memory piece by piece. */
+static int send_squares(struct sap_gpu_stepper *s)
+{
+    struct sap_gpu_direct *const d = s->direct;
+    double *const chunk = s->session->chunk.host;
+    TRY(sap_session_reserve(s->session, &d->soft, (size_t)s->room * sizeof *chunk));
+    for (int first = 0; first < s->n; first += SAP_SESSION_CHUNK) {
+        const int n = s->n - first < SAP_SESSION_CHUNK ? s->n - first : (int)SAP_SESSION_CHUNK;
+        for (int k = 0; k < n; k++) chunk[k] = sap_scaled(square_of(s, first + k), sap_units_square(&d->units));
+        TRY(sap_session_copy_in(s->session, d->soft.mem, (size_t)first * sizeof *chunk, chunk,
+                                (size_t)n * sizeof *chunk));
+        TRY(sap_session_wait(s->session));
+    }
+    return SAP_DRIVER_OK;
+}
+
 /*
  * Chooses units for the first force on new particles and now and then, and copies the particles to them.  dp needs
  * none.
@@ -97,9 +122,9 @@ static int take_units(struct sap_gpu_stepper *s)
 {
     enum { FORCES = 1024 };
     struct sap_gpu_direct *const d = s->direct;
-    const int n = s->n;
-    if (s->session->set->precision == SAPPORO_DP) return SAP_DRIVER_OK;
-    if (d->forces == 0) TRY(choose_units(s));
+    const int n = s->n, is_new = d->forces == 0;
+    if (is_new && s->session->set->precision != SAPPORO_DP) TRY(choose_units(s));
+    if (is_new && s->lengths) TRY(send_squares(s));
     d->forces = (d->forces + 1) % FORCES;
     if (sap_units_are_plain(&d->units)) return SAP_DRIVER_OK;
     const double length = sap_scaled(1, d->units.length), mass = sap_scaled(1, d->units.mass);
@@ -128,8 +153,10 @@ static int pack_sources(struct sap_gpu_stepper *s, int superpackets)
                                       .driver = s->session->driver,
                                       .groups = {(unsigned)superpackets * (SUPER / 256), 1},
                                       .threads = 256};
-    return sap_direct_pack(&grid, s->session->device->kernels->pack, particles_of(s)->mem, predicted->mem, n,
-                           superpackets);
+    const struct sap_gpu_kernels *const kernels = s->session->device->kernels;
+    TRY(sap_direct_pack(&grid, kernels->pack, particles_of(s)->mem, predicted->mem, n, superpackets));
+    if (!s->lengths) return SAP_DRIVER_OK;
+    return sap_direct_soften(&grid, kernels->soften, s->direct->soft.mem, predicted->mem, n);
 }
 
 static int list_targets(struct sap_gpu_stepper *s, int active)
@@ -138,14 +165,17 @@ static int list_targets(struct sap_gpu_stepper *s, int active)
     const int has_active = active < s->n;
     const double eps2 = softening_of(s);
     TRY(sap_session_reserve(s->session, i, (size_t)active * sizeof(struct sap_gpu_i)));
-    return sap_launch_stepper_targets(s->session, s->f, active, particles_of(s)->mem, s->active.mem, i->mem, eps2,
-                                      has_active, active);
+    TRY(sap_launch_stepper_targets(s->session, s->f, active, particles_of(s)->mem, s->active.mem, i->mem, eps2,
+                                   has_active, active));
+    if (!s->lengths) return SAP_DRIVER_OK;
+    return sap_launch_stepper_soften(s->session, s->f, active, s->direct->soft.mem, s->active.mem, i->mem, has_active,
+                                     active);
 }
 
-/* Launches the force kernels slab by slab. */
-static int sum_slabs(struct sap_gpu_slab *slab, struct sap_mem *out, int active, int all)
+/* Launches the force kernels slab by slab; own: particles have softening lengths. */
+static int sum_slabs(struct sap_gpu_slab *slab, struct sap_mem *out, int active, int all, int own)
 {
-    slab->mode = sap_gpu_self_mode(slab, active, all);
+    slab->mode = own ? (int)SAP_GPU_MODE_SOFT : sap_gpu_self_mode(slab, active, all);
     const int rows = sap_gpu_slab_rows(slab, active);
     TRY(sap_gpu_reserve_records(slab, rows));
     slab->f.room_i = rows;
@@ -192,6 +222,6 @@ int sap_gpu_direct_force(struct sap_gpu_stepper *s, int active)
                                       .skip_own = 1,
                                       .out_rows = active,
                                       .sums = set->sums}};
-    TRY(sum_slabs(&slab, d->out.mem, active, active == s->n));
+    TRY(sum_slabs(&slab, d->out.mem, active, active == s->n, s->lengths != NULL));
     return give_results(s, active);
 }

@@ -19,6 +19,7 @@ struct sap_gpu_direct {
     struct sap_gpu_buffer out;  /* columns of sums */
     struct sap_units units;     /* of the particles as the force kernels see them */
     struct sap_gpu_buffer copy; /* order 2: the particles in these units, unless they are plain */
+    struct sap_gpu_buffer soft; /* squared softening lengths by slot, in units, if particles have them */
     int forces;                 /* since the units were chosen */
 };
 

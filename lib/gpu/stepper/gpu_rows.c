@@ -7,6 +7,7 @@
  * memory of the tree, so rows of both are copied to memory of the stepper.
  */
 #include <math.h>
+#include <stdlib.h>
 
 #include "gpu/gpu_launch.h"
 #include "gpu/stepper/gpu_stepper.h"
@@ -40,6 +41,42 @@ int sap_stepper_arrange(struct sap_gpu_stepper *s, const double *mass)
                             (size_t)n * sizeof *mass)); /* potentials are not known yet */
     TRY(sap_launch_stepper_arrange(s->session, s->f, n, s->x.mem, s->pot.mem, s->slot.mem, s->given->particle.mem, n));
     return sap_session_wait(s->session);
+}
+
+/* ---- softening lengths -------------------------------------------------------------------- */
+
+/* Uploads numbers by address, or by slot, in pinned memory piece by piece. */
+static int send_numbers(struct sap_gpu_stepper *s, struct sap_gpu_buffer *to, const double *from, int by_slot)
+{
+    double *const chunk = s->session->chunk.host;
+    TRY(sap_session_reserve(s->session, to, (size_t)s->room * sizeof *from));
+    for (int first = 0; first < s->n; first += SAP_SESSION_CHUNK) {
+        const int n = s->n - first < SAP_SESSION_CHUNK ? s->n - first : (int)SAP_SESSION_CHUNK;
+        for (int k = 0; k < n; k++) chunk[k] = from[by_slot ? sap_step_address(&s->order, first + k) : first + k];
+        TRY(sap_session_copy_in(s->session, to->mem, (size_t)first * sizeof *from, chunk, (size_t)n * sizeof *from));
+        TRY(sap_session_wait(s->session));
+    }
+    return SAP_DRIVER_OK;
+}
+
+/* Gives the tree the lengths of its particles, by slot. */
+static int send_to_tree(struct sap_gpu_stepper *s)
+{
+    const int n = s->order.massive;
+    double *const by_slot = malloc(((size_t)n + 1) * sizeof *by_slot);
+    const sapporo_column column = {by_slot, 0};
+    if (!by_slot) return SAP_DRIVER_MEMORY;
+    for (int k = 0; k < n; k++) by_slot[k] = s->lengths->h[sap_step_address(&s->order, k)];
+    const int status = sap_gpu_lengths_take(s->session, &s->t->lengths, &column, n, 0);
+    free(by_slot);
+    return status;
+}
+
+int sap_stepper_send_lengths(struct sap_gpu_stepper *s)
+{
+    TRY(send_numbers(s, &s->reach, s->lengths->reach, 0));
+    if (s->t) TRY(send_to_tree(s));
+    return s->t && s->order.massive < s->n ? send_numbers(s, &s->length, s->lengths->h, 1) : (int)SAP_DRIVER_OK;
 }
 
 /* ---- rows --------------------------------------------------------------------------------- */
@@ -84,8 +121,20 @@ static int join(struct sap_gpu_stepper *s, const struct sap_step_active *active,
     const int has_active = active->n < s->n, is_massless = first >= active->massive;
     const struct sap_gpu_buffer *const acc = is_massless ? &r->acc : sap_gpu_results_acc(r);
     const struct sap_gpu_buffer *const pot = is_massless ? &r->pot : sap_gpu_results_pot(r);
-    return sap_launch_stepper_join(s->session, s->f, rows, acc->mem, pot->mem, s->given->particle.mem, s->active.mem,
-                                   s->row_a.mem, s->row_pot.mem, has_active, is_massless, first, rows, range);
+    TRY(sap_launch_stepper_join(s->session, s->f, rows, acc->mem, pot->mem, s->given->particle.mem, s->active.mem,
+                                s->row_a.mem, s->row_pot.mem, has_active, is_massless, first, rows, range));
+    if (!is_massless || !s->lengths) return SAP_DRIVER_OK;
+    return sap_launch_stepper_lengths(s->session, s->f, rows, s->length.mem, s->active.mem, s->row_pot.mem,
+                                      s->row_a.mem, s->row_pot.mem, has_active, 1, first, rows, range);
+}
+
+/* Copies the lengths of active massless particles, as those of positions. */
+static int copy_lengths(struct sap_gpu_stepper *s, int has_active, int first, int rows, struct sap_stepper_range range)
+{
+    struct sap_gpu_buffer *const to = &s->t->lengths.of_positions;
+    TRY(sap_session_reserve(s->session, to, (size_t)rows * sizeof(double)));
+    return sap_launch_stepper_lengths(s->session, s->f, rows, s->length.mem, s->active.mem, to->mem, s->row_a.mem,
+                                      s->row_pot.mem, has_active, 0, first, rows, range);
 }
 
 static int massless_force(struct sap_gpu_stepper *s, const struct sap_step *step, const struct sap_step_active *active)
@@ -101,6 +150,7 @@ static int massless_force(struct sap_gpu_stepper *s, const struct sap_step *step
     TRY(sap_launch_stepper_massless(s->session, s->f, rows, s->given->particle.mem, s->given->a.mem, s->active.mem,
                                     t->positions.given.mem, t->positions.a.mem, has_active, has_sizes, first, rows,
                                     range));
+    if (s->lengths) TRY(copy_lengths(s, has_active, first, rows, range));
     TRY(sap_gpu_tree_force_massless(t, rows, has_sizes));
     return join(s, active, first, rows);
 }

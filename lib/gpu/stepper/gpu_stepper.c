@@ -34,10 +34,10 @@ static size_t memory(int n, int massless, int direct, size_t *device_bytes)
 static void destroy(struct sap_stepper *stepper)
 {
     struct sap_gpu_stepper *const s = of(stepper);
-    struct sap_gpu_buffer *const all[] = {&s->x,     &s->v,       &s->a,       &s->pot,       &s->level,
-                                          &s->slot,  &s->address, &s->built,   &s->row_level, &s->flag,
-                                          &s->place, &s->row_a,   &s->row_pot, &s->bad,       &s->told,
-                                          &s->to_x,  &s->to_v,    &s->sum,     &s->active};
+    struct sap_gpu_buffer *const all[] = {&s->x,       &s->v,     &s->a,         &s->pot,  &s->level, &s->slot,
+                                          &s->address, &s->built, &s->row_level, &s->flag, &s->place, &s->row_a,
+                                          &s->row_pot, &s->bad,   &s->told,      &s->to_x, &s->to_v,  &s->sum,
+                                          &s->active,  &s->reach, &s->length};
     if (s->session) {
         sap_session_stop(s->session);
         for (int k = 0; k < COUNT(all); k++) sap_gpu_free(s->session->driver, all[k]);
@@ -193,11 +193,13 @@ static int launch_leapfrog(struct sap_gpu_stepper *s, struct sap_step step, cons
     const struct sap_step_rule rule = s->settings.rule;
     const struct sap_field_list fields = s->settings.fields;
     const int has_active = active->n < s->n, rows = active->n, massive = active->massive;
+    const int has_reach = s->lengths != NULL;
+    const struct sap_gpu_buffer *const reach = has_reach ? &s->reach : &s->pot;
     const struct sap_stepper_order order = sap_stepper_order_of(s);
     return sap_launch_stepper_judge(s->session, s->f, rows, s->given->particle.mem, s->v.mem, s->a.mem, s->level.mem,
                                     s->active.mem, sap_stepper_addresses(s)->mem, sap_stepper_rows_a(s)->mem,
-                                    sap_stepper_rows_pot(s)->mem, s->row_level.mem, s->bad.mem, has_active, massive,
-                                    rows, order, step, rule, fields);
+                                    sap_stepper_rows_pot(s)->mem, reach->mem, s->row_level.mem, s->bad.mem, has_active,
+                                    has_reach, massive, rows, order, step, rule, fields);
 }
 
 static int launch_judge(struct sap_gpu_stepper *s, struct sap_step step, const struct sap_step_active *active,

@@ -43,6 +43,9 @@ struct sap_gpu_stepper {
     struct sap_gpu_buffer bad;  /* what kernels tell: SAP_STEPPER_TOLD ints */
     struct sap_gpu_buffer told; /* pinned: a copy of it */
     struct sap_gpu_buffer to_x, to_v, sum;
+    const struct sap_step_lengths *lengths; /* by address; NULL: particles have none */
+    struct sap_gpu_buffer reach;            /* by address, of the rule for steps */
+    struct sap_gpu_buffer length;           /* by slot, over a tree with massless particles */
 };
 
 static inline struct sap_gpu_stepper *sap_gpu_stepper_of(struct sap_stepper *stepper) { return (void *)stepper; }
@@ -77,9 +80,11 @@ struct sap_stepper_order sap_stepper_order_of(const struct sap_gpu_stepper *s);
 const struct sap_gpu_buffer *sap_stepper_slots(const struct sap_gpu_stepper *s);
 const struct sap_gpu_buffer *sap_stepper_addresses(const struct sap_gpu_stepper *s);
 
+/* Gives the tree, the rule for steps and massless particles their softening lengths; a driver status (gpu_rows.c). */
+int sap_stepper_send_lengths(struct sap_gpu_stepper *s);
+
 /* Entries of the table (gpu_columns.c). */
-int sap_stepper_take_gpu(struct sap_stepper *stepper, int n, sapporo_memory memory, const sapporo_column *x,
-                         const sapporo_column *v, const sapporo_column *mass, double gravity, int *bad);
+int sap_stepper_take_gpu(struct sap_stepper *stepper, const struct sap_step_particles *particles, int *bad);
 int sap_stepper_read_gpu(struct sap_stepper *stepper, enum sap_step_column column, void *to);
 int sap_stepper_write_gpu(struct sap_stepper *stepper, enum sap_step_column column, const void *from);
 int sap_stepper_read_device_gpu(struct sap_stepper *stepper, enum sap_step_column column, void *to);

@@ -164,6 +164,14 @@ static void mend(const struct sap_gpu_lengths *l, const sapporo_column *of, int 
     }
 }
 
+static int sort_spline(const struct sap_gpu_session *s, const struct sap_gpu_lengths *l, struct sap_gpu_targets *to,
+                       double unit)
+{
+    TRY(sap_session_reserve(s, &to->length, (size_t)to->n * sizeof(double)));
+    TRY(sap_session_reserve(s, &to->longest, (size_t)to->groups * sizeof(float)));
+    return gather(s, l, to, &l->of_positions, unit);
+}
+
 static int positions_spline(struct sap_gpu_session *s, struct sap_gpu_lengths *l, struct sap_gpu_targets *to,
                             const sapporo_column *of, double unit)
 {
@@ -175,10 +183,7 @@ static int positions_spline(struct sap_gpu_session *s, struct sap_gpu_lengths *l
     int status = sap_session_reserve(s, &l->of_positions, (size_t)n * sizeof *h);
     if (!status) status = upload(s, &l->of_positions, &all, n);
     free(h);
-    if (status) return status;
-    TRY(sap_session_reserve(s, &to->length, (size_t)n * sizeof *h));
-    TRY(sap_session_reserve(s, &to->longest, (size_t)to->groups * sizeof(float)));
-    return gather(s, l, to, &l->of_positions, unit);
+    return status ? status : sort_spline(s, l, to, unit);
 }
 
 static int nodes_spline(const struct sap_gpu_session *s, const struct sap_gpu_lengths *l,
@@ -224,6 +229,16 @@ static int groups_plain(const struct sap_gpu_session *s, const struct sap_gpu_le
     return SAP_DRIVER_OK;
 }
 
+static int sort_plain(const struct sap_gpu_session *s, const struct sap_gpu_lengths *l, struct sap_gpu_targets *to,
+                      double unit)
+{
+    (void)s;
+    (void)l;
+    (void)to;
+    (void)unit;
+    return SAP_DRIVER_OK;
+}
+
 static int positions_plain(struct sap_gpu_session *s, struct sap_gpu_lengths *l, struct sap_gpu_targets *to,
                            const sapporo_column *of, double unit)
 {
@@ -239,12 +254,16 @@ static int positions_plain(struct sap_gpu_session *s, struct sap_gpu_lengths *l,
 
 int sap_gpu_lengths_new(struct sap_gpu_lengths *l, const struct sap_tree_settings *settings, int room)
 {
-    static const struct sap_gpu_law plain = {
-        .open = open_plain, .nodes = nodes_plain, .groups = groups_plain, .positions = positions_plain};
+    static const struct sap_gpu_law plain = {.open = open_plain,
+                                             .nodes = nodes_plain,
+                                             .groups = groups_plain,
+                                             .sort = sort_plain,
+                                             .positions = positions_plain};
     static const struct sap_gpu_law spline = {.lengths = 1,
                                               .open = open_spline,
                                               .nodes = nodes_spline,
                                               .groups = groups_spline,
+                                              .sort = sort_spline,
                                               .positions = positions_spline};
     l->law = sap_softening_lengths(settings) ? &spline : &plain;
     l->settings = settings;

@@ -41,6 +41,10 @@ struct sap_gpu_law {
     /* Computes the greatest length of each group of targets. */
     int (*groups)(const struct sap_gpu_session *s, const struct sap_gpu_lengths *l, const struct sap_gpu_targets *to);
 
+    /* Sorts the lengths of positions, which are in of_positions, for coordinates in units. */
+    int (*sort)(const struct sap_gpu_session *s, const struct sap_gpu_lengths *l, struct sap_gpu_targets *to,
+                double unit);
+
     /* Takes the lengths of sorted positions in the order of the caller, for coordinates in units; NULL: the usual one.
      */
     int (*positions)(struct sap_gpu_session *s, struct sap_gpu_lengths *l, struct sap_gpu_targets *to,

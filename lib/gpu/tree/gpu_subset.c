@@ -101,6 +101,7 @@ int sap_gpu_subset_massless(struct sap_gpu_host_tree *t, struct sap_gpu_pass *p,
     struct sap_gpu_walk *const w = &p->to.w;
     const int dense = n >= t->frame.n / 4, run = dense ? t->settings.group_size : width_of(n, t->frame.n);
     TRY(sap_gpu_targets_positions(&t->session, t->f, &at->targets, &at->given, &t->frame, n, run));
+    TRY(t->lengths.law->sort(&t->session, &t->lengths, &at->targets, t->frame.unit));
     TRY(bound_positions(t));
     sap_gpu_subset_all(t, p);
     if (dense) return SAP_DRIVER_OK;

@@ -91,3 +91,21 @@ def test_errors(tmp_path):
     s.close()
     with pytest.raises(sapporo.ClosedError):
         s.energy()
+
+
+def test_particles_have_softening_lengths_of_their_own(tmp_path):
+    x, v, mass = sphere()
+    h = np.where(np.arange(200) % 2, 0.05, 0.4)
+    with stepper(softening="spline") as s, sapporo.Tree(200, softening="spline", backend="cpu") as tree:
+        s.set(x, v, mass, eps=h)
+        tree.set(x, mass, eps=h)
+        tree.build()
+        assert np.array_equal(s.get().acc, tree.force().acc)
+        assert np.array_equal(s.get().eps, h)
+        s.save(tmp_path / "file")
+        s.set(x, v, mass)
+        assert np.all(s.get().eps == 0.1)
+        s.restore(tmp_path / "file")
+        assert np.array_equal(s.get().eps, h)
+    with stepper() as s, pytest.raises(sapporo.ArgumentError, match="spline"):
+        s.set(x, v, mass, eps=h)

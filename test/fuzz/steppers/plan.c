@@ -57,6 +57,19 @@ static void draw_options(struct plan *p, rng *r)
     draw_fields(p, r);
 }
 
+/* A generator of its own leaves all else of a seed as it is without lengths. */
+static void draw_softening(struct plan *p)
+{
+    rng random;
+    rng_seed(&random, p->seed, 43);
+    p->tree.softening = one_in(&random, 3) ? (sapporo_softening)(1 + draw(&random, 2)) : SAPPORO_SOFTENING_PLUMMER;
+}
+
+int plan_has_lengths(const struct plan *p)
+{
+    return p->options.method == SAPPORO_STEP_DIRECT || p->tree.softening != SAPPORO_SOFTENING_PLUMMER;
+}
+
 /* ---- calls ------------------------------------------------------------------------------------ */
 
 static enum call_kind draw_kind(rng *r)
@@ -98,6 +111,7 @@ void plan_draw(struct plan *p, uint64_t seed, sapporo_backend backend)
     p->seed = seed;
     draw_tree(&p->tree, r, backend);
     draw_options(p, r);
+    draw_softening(p);
     p->room = one_in(r, 4) ? PLAN_ROWS : 1 + draw(r, PLAN_ROWS);
     p->n = 4 + draw(r, PLAN_CALLS - 3);
     for (int k = 0; k < p->n; k++)
@@ -136,6 +150,10 @@ void plan_model(const struct call *c, struct model *m)
         if (massless && one_in(r, massless)) m->mass[i] = 0;
     }
     const int bad = draw(r, c->n);
+    rng lengths;
+    rng_seed(&lengths, c->model, 44);
+    m->has_lengths = one_in(&lengths, 2);
+    for (int i = 0; i < PLAN_ROWS; i++) m->h[i] = 0.02 + rng_uniform(&lengths) * (i % 7 ? 0.2 : 2);
     if (c->kind == CALL_SET && c->mistake == 1) m->v[bad][draw(r, 3)] = NAN;
 }
 
@@ -160,9 +178,11 @@ void plan_print(FILE *to, const struct plan *p)
     const sapporo_tree_options *const t = &p->tree;
     fprintf(to, "    options: method %d, scheme %d, criterion %d, dt %g, eta %g, levels %d, rebuild %d, fields %d\n",
             (int)o->method, (int)o->scheme, (int)o->criterion, o->dt, o->eta, o->levels, o->rebuild, o->nfields);
-    fprintf(to,
-            "    tree: kind %d, mac %d, order %d, eps2 %g, leaf %d, group %d, precision %d, isa %s, threads %d, G %g\n",
-            (int)t->kind, (int)t->mac, t->order, t->eps2, t->leaf_size, t->group_size, (int)t->precision,
-            t->cpu_isa ? t->cpu_isa : "-", t->threads, t->gravitational_constant);
+    fprintf(
+        to,
+        "    tree: softening %d, kind %d, mac %d, order %d, eps2 %g, leaf %d, group %d, precision %d, isa %s, threads "
+        "%d, G %g\n",
+        (int)t->softening, (int)t->kind, (int)t->mac, t->order, t->eps2, t->leaf_size, t->group_size, (int)t->precision,
+        t->cpu_isa ? t->cpu_isa : "-", t->threads, t->gravitational_constant);
     for (int k = 0; k < p->n; k++) print_call(to, &p->call[k], k);
 }

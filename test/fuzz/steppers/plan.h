@@ -15,7 +15,7 @@ enum call_kind { CALL_CREATE, CALL_SET, CALL_ADVANCE, CALL_GET, CALL_ENERGY, CAL
 
 /* Outputs of CALL_GET. */
 enum { WANT_X = 1, WANT_V = 2, WANT_ACC = 4, WANT_POT = 8, WANT_MASS = 16, WANT_TIME = 32, WANT_LEVEL = 64 };
-enum { WANT_LABEL = 128, WANT_ALL = 255 };
+enum { WANT_LABEL = 128, WANT_H = 256, WANT_ALL = 511 };
 
 /* An allocation that fails in a call: at 1 + (int)(where * n) of n allocations. */
 struct fault {
@@ -56,6 +56,8 @@ extern const struct part whole_plan;
 
 /* Makes the plan of a seed. */
 void plan_draw(struct plan *p, uint64_t seed, sapporo_backend backend);
+/* Whether its stepper takes softening lengths of particles. */
+int plan_has_lengths(const struct plan *p);
 /* Leaves out what is not in a part. */
 void plan_cut(struct plan *p, const struct part *part);
 /* Writes the plan as lines of text. */
@@ -63,7 +65,8 @@ void plan_print(FILE *to, const struct plan *p);
 
 /* Particles of a model. */
 struct model {
-    double x[PLAN_ROWS][3], v[PLAN_ROWS][3], mass[PLAN_ROWS];
+    double x[PLAN_ROWS][3], v[PLAN_ROWS][3], mass[PLAN_ROWS], h[PLAN_ROWS];
+    int has_lengths; /* h is given, if the stepper takes lengths */
     long long label[PLAN_ROWS];
 };
 void plan_model(const struct call *c, struct model *m);

@@ -82,12 +82,13 @@ static int set(const struct session *s, const struct side *side)
 {
     static struct model m;
     plan_model(s->call, &m);
-    const int mistake = s->call->mistake;
+    const int mistake = s->call->mistake, has_lengths = m.has_lengths && plan_has_lengths(s->plan);
     const sapporo_stepper_particles p = {.size = sizeof p,
                                          .n = mistake == 2 ? s->plan->room + 1 : s->call->n,
                                          .x = {m.x, 0},
                                          .v = {m.v, 0},
                                          .mass = {mistake == 3 ? NULL : m.mass, 0},
+                                         .h = {has_lengths ? m.h : NULL, 0},
                                          .label = {s->call->model % 2 ? m.label : NULL, 0},
                                          .time = s->call->time};
     return sapporo_stepper_set(side->stepper, &p);
@@ -271,7 +272,8 @@ static void check_forces(struct session *s, const struct state *now)
     const struct plan *const p = s->plan;
     /* sp rounds coordinates of about 2 to 2^-24 of them, and the softening length is 0.01 or more */
     const double bound = p->tree.precision == SAPPORO_DP ? 1e-14 : 1e-4;
-    if (p->options.method != SAPPORO_STEP_DIRECT || p->options.scheme != SAPPORO_STEPS_SHARED) return;
+    if (p->tree.softening || p->options.method != SAPPORO_STEP_DIRECT || p->options.scheme != SAPPORO_STEPS_SHARED)
+        return;
     if (p->options.nfields > 0 || now->status) return;
     const double gravity = p->tree.gravitational_constant > 0 ? p->tree.gravitational_constant : 1;
     const double error = state_error(now, p->tree.eps2, gravity);

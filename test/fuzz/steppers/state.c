@@ -25,7 +25,8 @@ sapporo_stepper_output outputs_request(struct outputs *o, int n, sapporo_step_wh
                                     .mass = wanted & WANT_MASS ? o->mass : NULL,
                                     .own_time = wanted & WANT_TIME ? o->own_time : NULL,
                                     .level = wanted & WANT_LEVEL ? o->level : NULL,
-                                    .label = wanted & WANT_LABEL ? o->label : NULL};
+                                    .label = wanted & WANT_LABEL ? o->label : NULL,
+                                    .h = wanted & WANT_H ? o->h : NULL};
 }
 
 /* Sets the n rows of the outputs of a mask to what a failed call must leave there. */
@@ -40,6 +41,7 @@ static void spoil(struct outputs *o, int n, unsigned wanted)
         if (wanted & WANT_POT) o->pot[i] = NAN;
         if (wanted & WANT_MASS) o->mass[i] = NAN;
         if (wanted & WANT_TIME) o->own_time[i] = NAN;
+        if (wanted & WANT_H) o->h[i] = NAN;
         if (wanted & WANT_LEVEL) o->level[i] = -1;
         if (wanted & WANT_LABEL) o->label[i] = -1;
     }
@@ -62,8 +64,8 @@ int outputs_are_spoilt(const struct outputs *o, int n, unsigned wanted)
            are_same(o->v[0], right.v[0], sizeof o->v / sizeof(double)) &&
            are_same(o->acc[0], right.acc[0], sizeof o->acc / sizeof(double)) &&
            are_same(o->pot, right.pot, PLAN_ROWS) && are_same(o->mass, right.mass, PLAN_ROWS) &&
-           are_same(o->own_time, right.own_time, PLAN_ROWS) && memcmp(o->level, right.level, sizeof o->level) == 0 &&
-           memcmp(o->label, right.label, sizeof o->label) == 0;
+           are_same(o->own_time, right.own_time, PLAN_ROWS) && are_same(o->h, right.h, PLAN_ROWS) &&
+           memcmp(o->level, right.level, sizeof o->level) == 0 && memcmp(o->label, right.label, sizeof o->label) == 0;
 }
 
 int totals_are_spoilt(const sapporo_stepper_totals *t)
@@ -98,6 +100,7 @@ static const char *outputs_difference(const struct outputs *a, const struct outp
 {
     if (memcmp(a->label, b->label, sizeof a->label) != 0) return "labels";
     if (memcmp(a->mass, b->mass, sizeof a->mass) != 0) return "masses";
+    if (memcmp(a->h, b->h, sizeof a->h) != 0) return "softening lengths";
     if (memcmp(a->level, b->level, sizeof a->level) != 0) return "levels";
     if (memcmp(a->own_time, b->own_time, sizeof a->own_time) != 0) return "times of particles";
     if (memcmp(a->x, b->x, sizeof a->x) != 0) return "positions";
@@ -129,7 +132,8 @@ static double row_error(const struct state *s, int i, double eps2, double gravit
     long double sum[4] = {0}, size[4] = {0};
     double worst = 0;
     for (int j = 0; j < s->n; j++) {
-        long double d[3], r2 = eps2;
+        const long double hi = s->own.h[i], hj = s->own.h[j];
+        long double d[3], r2 = eps2 + hi * hi + hj * hj;
         if (j == i || s->own.mass[j] == 0) continue;
         for (int c = 0; c < 3; c++) d[c] = (long double)s->own.x[j][c] - s->own.x[i][c];
         for (int c = 0; c < 3; c++) r2 += d[c] * d[c];

@@ -11,7 +11,7 @@
 /* Everything that a call can write. */
 struct outputs {
     double x[PLAN_ROWS][3], v[PLAN_ROWS][3], acc[PLAN_ROWS][3];
-    double pot[PLAN_ROWS], mass[PLAN_ROWS], own_time[PLAN_ROWS];
+    double pot[PLAN_ROWS], mass[PLAN_ROWS], own_time[PLAN_ROWS], h[PLAN_ROWS];
     long long label[PLAN_ROWS];
     int level[PLAN_ROWS];
     sapporo_stepper_totals totals;

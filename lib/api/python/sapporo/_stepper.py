@@ -10,8 +10,19 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from ._arrays import ArrayLike, Floats, pointer, result_array, scalars, set_column, shown, takes_old_words, vectors
-from ._context import Memory
+from ._arrays import (
+    ArrayLike,
+    Floats,
+    ScalarOrArray,
+    pointer,
+    result_array,
+    scalars,
+    set_column,
+    shown,
+    takes_old_words,
+    vectors,
+)
+from ._context import SOFTENINGS, Memory, Softening
 from ._device import DeviceArray, all_in_device, complete, require
 from ._errors import ArgumentError
 from ._job import Out
@@ -28,7 +39,7 @@ METHODS = {"tree": 1, "direct": 2}
 SCHEMES = {"shared": 1, "block": 2, "hermite4": 3, "hermite6": 4, "hermite8": 5}
 STEP_CRITERIA = {"acceleration": 1, "change": 2, "aarseth": 3, "mean": 4}
 MOMENTS = {"now": 0, "own": 1}
-SHAPES = {"x": (3,), "v": (3,), "acc": (3,), "pot": (), "mass": (), "own_time": (), "level": (), "label": ()}
+SHAPES = {"x": (3,), "v": (3,), "acc": (3,), "pot": (), "mass": (), "own_time": (), "level": (), "label": (), "eps": ()}
 TYPES = {"level": np.int32, "label": np.int64}
 MOVABLE = ("x", "v", "acc", "pot")  # what may be in device memory
 FIELD_KINDS = {"point": 1, "plummer": 2, "hernquist": 3, "nfw": 4, "miyamoto_nagai": 5, "logarithmic": 6}
@@ -69,6 +80,7 @@ class Orbits:
         own_time: the end of the particle's step.
         level: the present step is dt / 2^level.
         label: labels.
+        eps: softening lengths; 0 of particles without lengths.
 
     Example:
         >>> with sapporo.Stepper(1, 0.5) as stepper:
@@ -87,6 +99,7 @@ class Orbits:
     own_time: Any
     level: Any
     label: Any
+    eps: Any
 
     __repr__ = shown
 
@@ -217,8 +230,8 @@ class Stepper(Owner):
             times say so.
         fields: external fields.
         landing: advance ends at any time that it is asked for, by a shorter last step; steps begin there anew.
-        eps, kind, mac, accuracy, multipoles, leaf_size, group_size, group_extent, precision: as of Tree; with rebuild
-            -1 a group_extent of 0 is measured, too.
+        eps, softening, kind, mac, accuracy, multipoles, leaf_size, group_size, group_extent, precision: as of Tree;
+            with rebuild -1 a group_extent of 0 is measured, too.
         backend, devices, preferred_device, cpu_isa, threads, G: as of Context.
 
     Raises:
@@ -272,6 +285,7 @@ class Stepper(Owner):
         cpu_isa: Isa | None = None,
         threads: int = 0,
         G: float = 1.0,
+        softening: Softening = "plummer",
     ) -> None:
         """Makes room for n particles."""
         keep: list[Any] = []
@@ -285,6 +299,7 @@ class Stepper(Owner):
             leaf_size=leaf_size,
             group_size=group_size,
             group_extent=group_extent,
+            softening=choose("softening", softening, SOFTENINGS),
             device={
                 "precision": precision,
                 "backend": backend,
@@ -327,7 +342,16 @@ class Stepper(Owner):
         """The time of the last complete step; NaN without particles."""
         return float(lib.sapporo_stepper_get_time(self._handle))
 
-    def set(self, x: Any, v: Any, mass: Any, *, label: ArrayLike | None = None, time: float = 0.0) -> None:
+    def set(
+        self,
+        x: Any,
+        v: Any,
+        mass: Any,
+        *,
+        label: ArrayLike | None = None,
+        time: float = 0.0,
+        eps: ScalarOrArray | None = None,
+    ) -> None:
         """Takes all particles, by copy, and computes the first forces.
 
         Args:
@@ -337,6 +361,8 @@ class Stepper(Owner):
             label: (n,) of whole numbers of 64 bits with a sign, in host memory, which get returns; absent: the
                 addresses.
             time: the time of the particles.
+            eps: (n,) or one number, in host memory: softening lengths, of splines or of direct sums; absent: of
+                splines that of the stepper, of others none beside it.
 
         Raises:
             NotFiniteError: names the first particle that is NaN or infinite.
@@ -349,6 +375,9 @@ class Stepper(Owner):
         if label is not None:
             keep.append(scalars(label, "label", particles.n, np.int64))
             set_column(particles.label, keep[-1])
+        if eps is not None:
+            keep.append(scalars(eps, "eps", particles.n))
+            set_column(particles.h, keep[-1])
         self._start = None
         self._check(lib.sapporo_stepper_set(self._handle, particles))
         self._start = self.time
@@ -440,7 +469,8 @@ class Stepper(Owner):
             if arrays is None or name not in MOVABLE
         }
         for name, address in {**{k: pointer(array) for k, array in here.items()}, **there}.items():
-            setattr(output, name, ffi.cast(ffi.typeof(getattr(output, name)), address))
+            member = "h" if name == "eps" else name
+            setattr(output, member, ffi.cast(ffi.typeof(getattr(output, member)), address))
         self._check(lib.sapporo_stepper_get(self._handle, output))
         return Orbits(**{name: here.get(name, given.get(name)) for name in SHAPES})
 
