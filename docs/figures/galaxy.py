@@ -4,9 +4,9 @@
     docs/figures/galaxy.py all 4M FOLDER [--end 32] [--every 1/2] [--eps 0.02] [--jobs N]
 
 runs examples/galaxy with so many particles, on a GPU where there is one, and writes galaxy.png (at half of the time),
-galaxy_frames.png (at 0, a quarter, half and the end) and galaxy_film.webp (all frames, at most 3 MB) to FOLDER.  Snapshots
-are drawn while the run goes on, and removed; 4M particles write 65 of 0.6 GB.  Needs numpy, matplotlib and pillow; with
-h5py, and programs that write HDF5, snapshots are half as long.  From snapshots that are there:
+galaxy_frames.png (at 0, a quarter, half and the end) and galaxy_film.webp (all frames, at most 3 MB) to FOLDER.
+Snapshots are drawn while the run goes on, and removed; 4M particles write 65 of 0.6 GB.  Needs numpy, matplotlib and
+pillow; with h5py, and programs that write HDF5, snapshots are half as long.  From snapshots that are there:
 
     docs/figures/galaxy.py front disc.0008.txt docs/figures/galaxy.png
     docs/figures/galaxy.py strip docs/figures/galaxy_frames.png disc.0000.txt disc.0004.txt disc.0008.txt disc.0016.txt
