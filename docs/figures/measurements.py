@@ -84,6 +84,11 @@ SUMMARY = {
          "Tree walks, one core: Plummer, 262,144, acceleration 0.004 (PP 1049, PC 1480)"),
         ("block step of a galaxy, 262,144 particles, 16 cores", "xeon", "Block steps of a galaxy, 16 cores: block step"),
     ],
+    "python": [
+        *((words, "epyc-zen4", f"Python, 10,000 particles, 2 threads: {words}") for words in (
+            "libsapporo, theta 0.7", "pytreegrav, theta 0.3", "libsapporo, direct sum in ds", "libsapporo, direct sum in dp",
+            "pytreegrav, direct sum", "a sum in JAX, in double")),
+    ],
     "opencl": [
         ("H200: CUDA, `ds`, N = 262,144", "h200", "NVIDIA's OpenCL beside CUDA: CUDA, `ds`, N = 262,144"),
         ("H200: OpenCL, `ds`, N = 262,144", "h200", "NVIDIA's OpenCL beside CUDA: OpenCL, `ds`, N = 262,144"),

@@ -332,7 +332,7 @@ static void test_refusals(void **state)
     refuse(&o, SAPPORO_ERR_ARGUMENT, "eta_start");
     o.eta_start = 0;
     sapporo_tree_options spline = tree;
-    spline.softening = SAPPORO_SOFTENING_SPLINE;
+    spline.softening = SAPPORO_SOFTENING_SPLINE_LARGER;
     o.tree = &spline;
     refuse(&o, SAPPORO_ERR_UNSUPPORTED, "Plummer");
     o.tree = &tree;

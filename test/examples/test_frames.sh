@@ -110,4 +110,24 @@ if ! "$python" -c 'import matplotlib' >/dev/null 2>&1; then
 fi
 frames "$work/run" -w 4 -p 16 && [ ! -s "$work/err" ] && head -c 8 "$work/run.0001.png" | LC_ALL=C grep -aq PNG
 verdict $? "frames with axes"
+
+# The pictures and the film of the pages: a run whose snapshots are drawn, and removed.
+if ! "$python" -c 'import PIL' >/dev/null 2>&1; then
+    skipped "pictures and film of a run" "no Python has pillow"
+    exit $((failures > 0))
+fi
+SAPPORO_BACKEND=cpu "$python" docs/figures/galaxy.py all 1024 "$work/drawn" --end 1 --every 1/4 --eps 0.2 --jobs 2 \
+    >"$work/out" 2>"$work/err" &&
+    "$python" -c 'import os, sys
+from PIL import Image
+told = {}
+for name in os.listdir(sys.argv[1]):
+    image = Image.open(os.path.join(sys.argv[1], name))
+    told[name] = (*image.size, getattr(image, "n_frames", 1))
+wanted = {"galaxy.png": (1000, 625, 1), "galaxy_film.webp": (400, 400, 5), "galaxy_frames.png": (1200, 300, 1)}
+sys.exit(None if told == wanted else f"{told}")' "$work/drawn" >>"$work/out" 2>>"$work/err"
+verdict $? "pictures and film of a run"
+! SAPPORO_BACKEND=cpu "$python" docs/figures/galaxy.py all 16 "$work/none" --end 1 --every -1/4 >"$work/out" 2>"$work/err" &&
+    [ ! -e "$work/none/galaxy.png" ]
+verdict $? "a run that fails is told, and draws nothing"
 exit $((failures > 0))

@@ -2,10 +2,14 @@
 """python_peers.py - accelerations by one call of Python beside pytreegrav and a sum in JAX, on the same particles.
 
     python3 test/perf/python_peers.py [--n 10000] [--repeat 5] [--targets 1000] [--threads N] [--packages ...] >rows.csv
+    python3 test/perf/python_peers.py --record docs/data/epyc-zen4.csv
+    python3 test/perf/python_peers.py --backend cuda --n 262144 --record docs/data/h100.csv
 
-Prints rows for docs/data/MACHINE.csv: seconds of a call after one that is not timed, median and least, and the error
-that 99 % of `targets` particles do not exceed, against sums in extended precision.  A peer that is not installed has no
-rows; stderr says so.  Plummer spheres without softening, because the softening of pytreegrav is a spline.
+Prints rows of docs/data/MACHINE.csv: milliseconds of a call after one that is not timed, median and least of calls in
+turns, and the error that 99 % of `targets` particles do not exceed, against sums in extended precision.  --record puts
+them into that file in place of rows of the same cases; then docs/figures/measurements.py --write renews the pages.  A
+peer that is not installed has no rows; stderr says so.  With --backend cuda this library and JAX compute on the GPU,
+and pytreegrav on the cores.  Plummer spheres without softening, because the softening of pytreegrav is a spline.
 """
 
 from __future__ import annotations
@@ -18,10 +22,11 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 PACKAGES = ("libsapporo", "pytreegrav", "jax")
-COLUMNS = ("case", "command", "commit", "date", "median", "least", "error99", "unit")
+COLUMNS = ["case", "command", "commit", "date", "median", "least", "error99", "unit"]
 
 
 def arguments() -> argparse.Namespace:
@@ -31,6 +36,9 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--targets", type=int, default=1000, help="particles whose errors are measured")
     parser.add_argument("--threads", type=int, default=len(os.sched_getaffinity(0)), help="of every package")
     parser.add_argument("--packages", nargs="+", default=PACKAGES, choices=PACKAGES, help="default: all")
+    parser.add_argument("--backend", default="cpu", choices=("cpu", "cuda"), help="of this library and of JAX")
+    parser.add_argument("--record", type=Path, help="a file of docs/data that takes the rows")
+    parser.add_argument("--busy", action="store_true", help="other programs run: no medians, least times alone")
     return parser.parse_args()
 
 
@@ -110,34 +118,66 @@ def cases(packages: list[str], x: Any, mass: Any) -> Iterator[tuple[str, Callabl
             yield "a sum in JAX, in double", by_jax(x, mass)
 
 
+def record(path: Path, rows: list[list[str]]) -> None:
+    """Puts rows into a file of docs/data, in place of those of the same cases, else at its end."""
+    lines = path.read_text(encoding="utf-8").splitlines()
+    head = [line for line in lines if line.startswith("# ")]
+    columns, *there = csv.reader(line for line in lines if not line.startswith("# "))
+    if columns != COLUMNS:
+        sys.exit(f"{path}: its columns are not {', '.join(COLUMNS)}")
+    new = {row[0]: row for row in rows}
+    there = [new.pop(row[0], row) for row in there]
+    with path.open("w", encoding="utf-8", newline="") as file:
+        file.write("\n".join([*head, ""]))
+        csv.writer(file, lineterminator="\n").writerows([columns, *there, *new.values()])
+
+
+def text_of(number: float) -> str:
+    """Three digits, as docs/data has them."""
+    return f"{number:.0f}" if number >= 100 else f"{number:.3g}"
+
+
+def times_of(calls: list[Callable[[], Any]], repeat: int) -> list[list[float]]:
+    """Milliseconds of each call, in turns: what else runs on the machine delays all of them."""
+    times: list[list[float]] = [[] for _ in calls]
+    for _ in range(repeat):
+        for call, own in zip(calls, times):
+            start = time.perf_counter()
+            call()
+            own.append(1e3 * (time.perf_counter() - start))
+    return times
+
+
 def main() -> None:
     given = arguments()
     os.environ.update(OMP_NUM_THREADS=str(given.threads), NUMBA_NUM_THREADS=str(given.threads))
-    os.environ["JAX_PLATFORMS"] = "cpu"
+    os.environ.update(SAPPORO_BACKEND=given.backend, JAX_PLATFORMS=given.backend)
+    os.environ["XLA_PYTHON_CLIENT_PREALLOCATE"] = "false"  # JAX shares the memory of a GPU
     os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[: given.threads])
-    os.environ["SAPPORO_BACKEND"] = "cpu"
     import numpy as np
 
     x, mass = plummer(given.n, np)
     rows = np.random.default_rng(2).choice(given.n, min(given.targets, given.n), replace=False)
     right = exact(x, mass, rows, np)
     commit = subprocess.run(["git", "log", "-1", "--format=%h"], capture_output=True, text=True, check=False).stdout
-    command = f"python3 test/perf/python_peers.py --n {given.n} --threads {given.threads}"
-    out = csv.writer(sys.stdout, lineterminator="\n")
-    out.writerow(COLUMNS)
-    for name, call in cases(given.packages, x, mass):
+    where = "" if given.backend == "cpu" else f" --backend {given.backend}"
+    command = f"python3 test/perf/python_peers.py --n {given.n} --threads {given.threads}{where}"
+    subject = f"Python, {given.n:,} particles, " + (f"{given.threads} threads" if not where else "GPU")
+    found = dict(cases(given.packages, x, mass))
+    errors = []
+    for call in found.values():
         acc = np.asarray(call())[rows]
-        seconds = []
-        for _ in range(given.repeat):
-            start = time.perf_counter()
-            call()
-            seconds.append(time.perf_counter() - start)
         error = np.linalg.norm(acc - right, axis=1) / np.linalg.norm(right, axis=1)
-        numbers = (1e3 * float(np.median(seconds)), 1e3 * min(seconds), float(np.quantile(error, 0.99)))
-        today = time.strftime("%Y-%m-%d")
-        case = f"Python, {given.n:,} particles, {given.threads} threads: {name}"
-        out.writerow([case, command, commit.strip(), today, *(f"{number:.3g}" for number in numbers), "ms"])
-        sys.stdout.flush()
+        errors.append(f"{np.quantile(error, 0.99):.3g}")
+    times = times_of(list(found.values()), given.repeat)
+    start = [command, commit.strip(), time.strftime("%Y-%m-%d")]
+    done = []
+    for name, own, error in zip(found, times, errors):
+        median = "" if given.busy else text_of(float(np.median(own)))
+        done.append([f"{subject}: {name}", *start, median, text_of(min(own)), error, "ms"])
+    csv.writer(sys.stdout, lineterminator="\n").writerows([COLUMNS, *done])
+    if given.record:
+        record(given.record, done)
 
 
 if __name__ == "__main__":

@@ -82,6 +82,24 @@ else
     echo "ok - $title # SKIP python3 is missing"
 fi
 
+# The recipe as conda-forge would build it: its names, versions and files to look at; the build needs conda's compilers.
+title="rattler-build renders the recipe of conda-forge"
+python=
+for candidate in build/venv/bin/python python3; do
+    [ -n "$python" ] || ! "$candidate" -c 'import rattler_build' >/dev/null 2>&1 || python=$candidate
+done
+if [ -n "$python" ]; then
+    "$python" -c 'import sys
+from rattler_build import Stage0Recipe, VariantConfig
+variants = VariantConfig({"c_stdlib": ["sysroot"], "c_compiler": ["gcc"]})
+for variant in Stage0Recipe.from_file("docs/packaging/conda-forge/recipe.yaml").render(variants):
+    print(variant.recipe.package.name, variant.recipe.package.version)' >"$work/said" 2>&1
+    [ "$(cat "$work/said")" = "libsapporo $version" ] || cp "$work/said" "$work/log"
+    none "$title"
+else
+    echo "ok - $title # SKIP py-rattler-build is missing"
+fi
+
 title="CITATION.cff is valid"
 if command -v cffconvert >/dev/null 2>&1; then
     cffconvert --validate -i CITATION.cff >"$work/said" 2>&1 || cp "$work/said" "$work/log"

@@ -5,9 +5,14 @@
 #include "gpu/gpu_primitives.h"
 #include "gpu/tree/gpu_kernels.h"
 
-enum { IDLE_GROUPS = 2048, IDLE_BUNCHES = 1024 }; /* of launches that mostly find no work left */
-enum { LEFT_BUNCHES = 16384 };                    /* of a launch that may find all bunches of selected particles */
-enum { PARTS_ORDERED = 1024 };                    /* fewer parts are all under way at once */
+/*
+ * Groups of launches that mostly find no work left. PoCL compiles a kernel once more for launches of 65,535 threads or
+ * more, which takes half a minute for a walk: groups of parts stay below, and on a CPU those of all walks.
+ */
+enum { IDLE_GROUPS = 2047, IDLE_BUNCHES = 1024 };
+_Static_assert((int)IDLE_GROUPS *(int)SAP_WALK_THREADS < 65535, "PoCL compiles walks twice");
+enum { LEFT_BUNCHES = 16384 }; /* of a launch that may find all bunches of selected particles */
+enum { PARTS_ORDERED = 1024 }; /* fewer parts are all under way at once */
 
 /* A kernel that walks: with Plummer's softening, or with splines. */
 union walk_kernel {
@@ -122,13 +127,19 @@ static union walk_kernel kernel_of_groups(const struct walk_law *law, const stru
     return wide ? law->wide : to->w.part == SAP_WALK_THREADS * SAP_WALK_IPT ? law->whole : law->walk;
 }
 
+/* Returns the number of groups of threads that walk parts, one part after the other. */
+static int groups_of_parts(const struct sap_gpu_walking *walk, const struct sap_gpu_subset *to, int from)
+{
+    const int idle = from >= 0 && from != SAP_LEFT_ORDER, on_cpu = walk->tree.session->device->properties.in_turn;
+    return idle || (on_cpu && to->w.parts > IDLE_GROUPS) ? (int)IDLE_GROUPS : to->w.parts;
+}
+
 static int launch_groups(const struct sap_gpu_walking *walk, const struct sap_gpu_subset *to, int wide, int from)
 {
     const struct walk_law *const law = law_of(walk->tree.lengths);
     struct sap_gpu_walk how = to->w;
     how.from = from;
-    return law->launch(walk, to, kernel_of_groups(law, to, wide),
-                       from < 0 || from == SAP_LEFT_ORDER ? to->w.parts : (int)IDLE_GROUPS, how);
+    return law->launch(walk, to, kernel_of_groups(law, to, wide), groups_of_parts(walk, to, from), how);
 }
 
 /* Returns the number of groups of threads that compute bunches. */

@@ -148,11 +148,15 @@ def test_threads_are_independent():
     assert all((found[k] == right[k % 2]).all() for k in range(8))
 
 
-def test_rows_of_times_beside_other_packages():
-    """The script that prints rows for docs/data prints numbers of every case that can run here."""
+def test_rows_of_times_beside_other_packages(tmp_path):
+    """The script that prints rows for docs/data prints numbers of every case that can run here, and records them."""
+    old, kept = "Python, 300 particles, 1 threads: libsapporo, theta 0.5", "Few, one core: a, b"
+    data = tmp_path / "machine.csv"
+    head = "# title: A machine\ncase,command,commit,date,median,least,error99,unit\n"
+    data.write_text(f'{head}"{old}",c,abcdef0,2026-01-01,999,998,,ms\n"{kept}",,,,1,,,ms\n')
     script = Path(__file__).parents[2] / "perf/python_peers.py"
     command = [sys.executable, script, "--n", "300", "--repeat", "2", "--targets", "50", "--threads", "1"]
-    command += ["--packages", "libsapporo", "jax"]  # pytreegrav compiles for a minute
+    command += ["--packages", "libsapporo", "jax", "--record", data]  # pytreegrav compiles for a minute
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)
     assert done.returncode == 0, done.stderr
     rows = {row["case"].partition(": ")[2]: row for row in csv.DictReader(done.stdout.splitlines())}
@@ -164,6 +168,10 @@ def test_rows_of_times_beside_other_packages():
     for ending, bound in bounds.items():
         case = "direct sum " + ending if ending[:2] == "in" else "theta " + ending
         assert float(rows["libsapporo, " + case]["error99"]) < bound, case
+    recorded = data.read_text()
+    wanted = [*done.stdout.splitlines()[1:], f'"{kept}",,,,1,,,ms']
+    assert recorded.startswith(f'{head}"{old}",python3')  # in place of the old one
+    assert sorted(recorded[len(head) :].splitlines()) == sorted(wanted)
 
 
 # ---- CuPy, of which the tests need no more than these calls; arrays of it are in host memory here
