@@ -31,12 +31,12 @@ static int workers_of(int threads)
     const struct sap_step_source source = {.force = no_force, .threads = threads};
     const struct sap_stepper_settings settings = {.rule = {.eta = 1, .levels = 1}};
     const struct sap_step step = {.dt = 1};
-    const sapporo_column places = {x, 0}, masses = {mass, 0};
+    const struct sap_step_particles particles = {.n = N, .x = {x, 0}, .v = {x, 0}, .mass = {mass, 0}, .gravity = 1};
     struct sap_stepper *s = NULL;
     int bad;
     for (int k = 0; k < N; k++) mass[k] = 1;
     assert_int_equal(ops->create(NULL, NULL, &source, &settings, N, &s), SAPPORO_OK);
-    assert_int_equal(ops->take(s, N, SAPPORO_MEMORY_HOST, &places, &places, &masses, 1, &bad), SAPPORO_OK);
+    assert_int_equal(ops->take(s, &particles, &bad), SAPPORO_OK);
     assert_int_equal(ops->predict(s, &step, 0, &bad), SAPPORO_OK);
     assert_int_equal(bad, -1);
     ops->destroy(s);

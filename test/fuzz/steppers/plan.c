@@ -65,8 +65,23 @@ static void draw_softening(struct plan *p)
     p->tree.softening = one_in(&random, 3) ? (sapporo_softening)(1 + draw(&random, 2)) : SAPPORO_SOFTENING_PLUMMER;
 }
 
+/* Some plans of direct sums have a Hermite scheme; also by a generator of its own. */
+static void draw_hermite(struct plan *p)
+{
+    sapporo_stepper_options *const o = &p->options;
+    rng random;
+    rng_seed(&random, p->seed, 45);
+    if (o->method != SAPPORO_STEP_DIRECT || p->tree.softening || !one_in(&random, 3)) return;
+    o->scheme = (sapporo_step_scheme)(SAPPORO_STEPS_HERMITE4 + draw(&random, 3));
+    o->criterion = one_in(&random, 2) ? SAPPORO_STEP_CRITERION_DEFAULT : SAPPORO_STEP_BY_AARSETH;
+    o->eta = one_in(&random, 2) ? 0 : 0.05 + rng_uniform(&random);
+    o->eta_start = one_in(&random, 2) ? 0 : 0.01 + 0.1 * rng_uniform(&random);
+    o->levels *= 1 + draw(&random, 5);
+}
+
 int plan_has_lengths(const struct plan *p)
 {
+    if (p->options.scheme >= SAPPORO_STEPS_HERMITE4) return 0;
     return p->options.method == SAPPORO_STEP_DIRECT || p->tree.softening != SAPPORO_SOFTENING_PLUMMER;
 }
 
@@ -112,6 +127,7 @@ void plan_draw(struct plan *p, uint64_t seed, sapporo_backend backend)
     draw_tree(&p->tree, r, backend);
     draw_options(p, r);
     draw_softening(p);
+    draw_hermite(p);
     p->room = one_in(r, 4) ? PLAN_ROWS : 1 + draw(r, PLAN_ROWS);
     p->n = 4 + draw(r, PLAN_CALLS - 3);
     for (int k = 0; k < p->n; k++)
