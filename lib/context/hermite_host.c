@@ -482,10 +482,11 @@ static int sums(struct sap_stepper *stepper, const struct sap_step *step, int fo
     return SAPPORO_OK;
 }
 
-static int keep_pots(struct sap_stepper *stepper)
+static int pots(struct sap_stepper *stepper, sapporo_memory where, double *to)
 {
-    struct hermite_host *const s = of(stepper);
-    for (int slot = 0; slot < s->n; slot++) s->body[sap_step_address(&s->order, slot)].pot = s->pot[slot];
+    const struct hermite_host *const s = of(stepper);
+    if (where != SAPPORO_MEMORY_HOST) return SAPPORO_ERR_UNSUPPORTED;
+    for (int slot = 0; slot < s->n; slot++) to[sap_step_address(&s->order, slot)] = s->pot[slot];
     return SAPPORO_OK;
 }
 
@@ -504,6 +505,6 @@ const struct sap_stepper_ops sap_hermite_host = {
     .commit = commit,
     .at = at,
     .sums = sums,
-    .keep_pots = keep_pots,
+    .pots = pots,
     .words = words,
 };

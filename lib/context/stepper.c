@@ -255,21 +255,20 @@ static int give_levels(sapporo_stepper *s, const sapporo_stepper_output *o)
     return status;
 }
 
-/* Hermite schemes compute forces at predicted places: potentials of the present ones need a force of their own. */
-static int renew_pots(sapporo_stepper *s, const sapporo_stepper_output *o)
+/* Copies potentials.  Forces of Hermite schemes are at predicted places: the present ones need a force of their own. */
+static int give_pots(sapporo_stepper *s, const sapporo_stepper_output *o)
 {
     const struct sap_step now = sap_stepper_now(s);
-    if (!s->settings.order || !o->pot || o->when != SAPPORO_STEP_NOW) return SAPPORO_OK;
+    if (!s->settings.order || !o->pot || o->when != SAPPORO_STEP_NOW) return give(s, o, SAP_STEP_POT, o->pot);
     const int status = sap_stepper_force_now(s, &now, s->n);
-    return status ? status : s->ops->keep_pots(s->particles);
+    return status ? status : s->ops->pots(s->particles, o->memory, o->pot);
 }
 
 static int give_all(sapporo_stepper *s, const sapporo_stepper_output *o)
 {
-    int status = renew_pots(s, o);
-    if (!status) status = give_orbits(s, o);
+    int status = give_orbits(s, o);
     if (!status) status = give(s, o, SAP_STEP_A, o->acc);
-    if (!status) status = give(s, o, SAP_STEP_POT, o->pot);
+    if (!status) status = give_pots(s, o);
     if (!status) status = give(s, o, SAP_STEP_MASS, o->mass);
     const double gravity = s->tree_settings.gravity;
     for (int k = 0; k < s->n && !status && o->mass && gravity != 1; k++) o->mass[k] /= gravity;

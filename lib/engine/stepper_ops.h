@@ -137,8 +137,9 @@ struct sap_stepper_ops {
     /* Sums of runs of SAP_STEP_RUN particles at `tick`; forced: with the potentials of the last force, which was on all
      * particles with mass.  sum: [runs][SAP_STEP_SUMS]. */
     int (*sums)(struct sap_stepper *stepper, const struct sap_step *step, int forced, double *sum);
-    /* Of Hermite schemes: keeps the potentials of the last force, which was on all particles, as their column. */
-    int (*keep_pots)(struct sap_stepper *stepper);
+    /* Of Hermite schemes: copies the potentials of the last force, which was on all particles, to memory of the caller,
+     * by address. */
+    int (*pots)(struct sap_stepper *stepper, sapporo_memory memory, double *to);
     /* Text why the last call failed; "": only the status is known. */
     const char *(*words)(const struct sap_stepper *stepper);
 };

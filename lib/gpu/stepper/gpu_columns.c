@@ -232,3 +232,17 @@ int sap_stepper_at_gpu(struct sap_stepper *stepper, const struct sap_step *step,
     const int status = sap_session_begin(s->session);
     return status ? status : sap_session_end(s->session, give_at(s, *step, memory, x, v));
 }
+
+static int give_pots(struct sap_gpu_stepper *s, sapporo_memory memory, double *to)
+{
+    TRY(sap_hermite_gpu_pots(s));
+    TRY(give(s, memory, to, &s->to_x, (size_t)s->n * sizeof *to));
+    return sap_session_wait(s->session);
+}
+
+int sap_stepper_pots_gpu(struct sap_stepper *stepper, sapporo_memory memory, double *to)
+{
+    struct sap_gpu_stepper *const s = of(stepper);
+    const int status = sap_session_begin(s->session);
+    return status ? status : sap_session_end(s->session, give_pots(s, memory, to));
+}

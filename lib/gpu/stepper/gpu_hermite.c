@@ -446,6 +446,7 @@ int sap_hermite_gpu_sums(struct sap_gpu_stepper *s, const struct sap_step *step,
 int sap_hermite_gpu_pots(struct sap_gpu_stepper *s)
 {
     const double unit = s->hermite->units.pot;
+    TRY(sap_session_reserve(s->session, &s->to_x, (size_t)s->n * 3 * sizeof(double)));
     return sap_launch_hermite_pots(s->session, s->hermite->f, s->n, s->direct->out.mem, sap_stepper_addresses(s)->mem,
-                                   s->pot.mem, unit, s->n, sap_stepper_order_of(s));
+                                   s->to_x.mem, unit, s->n, sap_stepper_order_of(s));
 }

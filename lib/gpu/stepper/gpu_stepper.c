@@ -273,13 +273,6 @@ static int sums(struct sap_stepper *stepper, const struct sap_step *step, int fo
     return status ? status : sap_session_end(s->session, launch_sums(s, *step, forced, sum));
 }
 
-static int keep_pots(struct sap_stepper *stepper)
-{
-    struct sap_gpu_stepper *const s = of(stepper);
-    const int status = sap_session_begin(s->session);
-    return status ? status : sap_session_end(s->session, sap_hermite_gpu_pots(s));
-}
-
 static int massive(const struct sap_stepper *stepper)
 {
     const struct sap_gpu_stepper *const s = (const void *)stepper;
@@ -303,6 +296,6 @@ const struct sap_stepper_ops sap_stepper_gpu = {
     .at = sap_stepper_at_gpu,
     .read_device = sap_stepper_read_device_gpu,
     .sums = sums,
-    .keep_pots = keep_pots,
+    .pots = sap_stepper_pots_gpu,
     .words = words,
 };

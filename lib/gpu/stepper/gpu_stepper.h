@@ -87,6 +87,7 @@ int sap_stepper_send_lengths(struct sap_gpu_stepper *s);
 int sap_stepper_take_gpu(struct sap_stepper *stepper, const struct sap_step_particles *particles, int *bad);
 int sap_stepper_read_gpu(struct sap_stepper *stepper, enum sap_step_column column, void *to);
 int sap_stepper_write_gpu(struct sap_stepper *stepper, enum sap_step_column column, const void *from);
+int sap_stepper_pots_gpu(struct sap_stepper *stepper, sapporo_memory memory, double *to);
 int sap_stepper_read_device_gpu(struct sap_stepper *stepper, enum sap_step_column column, void *to);
 int sap_stepper_at_gpu(struct sap_stepper *stepper, const struct sap_step *step, sapporo_memory memory, double (*x)[3],
                        double (*v)[3]);

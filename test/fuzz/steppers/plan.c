@@ -76,7 +76,6 @@ static void draw_hermite(struct plan *p)
     o->criterion = one_in(&random, 2) ? SAPPORO_STEP_CRITERION_DEFAULT : SAPPORO_STEP_BY_AARSETH;
     o->eta = one_in(&random, 2) ? 0 : 0.05 + rng_uniform(&random);
     o->eta_start = one_in(&random, 2) ? 0 : 0.01 + 0.1 * rng_uniform(&random);
-    o->levels *= 1 + draw(&random, 5);
 }
 
 int plan_has_lengths(const struct plan *p)
