@@ -108,13 +108,17 @@ static void measure(sapporo *c, struct batch *b, const char *precision, const ch
            1e3 * times[ROUNDS / 2], 1e9 * times[0] / ((double)b->lists * b->ni * b->nj), largest_error(b));
 }
 
+static int number(int argc, char **argv, int k, int without)
+{
+    return argc > k ? (int)strtol(argv[k], NULL, 10) : without;
+}
+
 int main(int argc, char **argv)
 {
     static const char *const kinds[KINDS] = {"plain", "floor", "counts", "moments"}, *const words[] = {"dp", "ds",
                                                                                                        "sp"};
     static const sapporo_precision precisions[] = {SAPPORO_DP, SAPPORO_DS, SAPPORO_SP};
-    struct batch b =
-        new_batch(argc > 3 ? atoi(argv[3]) : 256, argc > 2 ? atoi(argv[1]) : 64, argc > 2 ? atoi(argv[2]) : 3000);
+    struct batch b = new_batch(number(argc, argv, 3, 256), number(argc, argv, 1, 64), number(argc, argv, 2, 3000));
     for (int kind = 0; kind < KINDS; kind++)
         for (int p = 0; p < 3; p++) {
             const sapporo_options options = {.size = sizeof options, .order = 2, .precision = precisions[p]};
