@@ -27,7 +27,7 @@
  * getRSearch() returns. A particle counts itself if its list has it; superparticles never count.  The number is added
  * to the member n_ngb.  kernel() also names them, if a class Add of the caller has `neighbours` and add_neighbour().
  *
- * Forces with moments, a floor or numbers are computed in double on accelerators and with fast roots.
+ * Forces with moments, a floor or numbers are computed in double with fast roots.
  *
  * Errors are told by the library on standard error, once each; the results of a call that failed are NaN, and functions
  * that return int return a negative sapporo_status.  C++11 and later.  FDPS's own headers are not needed.

@@ -2,4 +2,5 @@
 #define SAP_KERNEL_ORDER 2
 #define SAP_KERNEL_DS
 #include "device/batch.h"
+#include "device/batch_float.h"
 #include "device/force.h"

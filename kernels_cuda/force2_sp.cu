@@ -5,4 +5,5 @@
 #define BATCH_GROUPS 10 /* 48 registers, where the compiler would take 55 */
 #endif
 #include "device/batch.h"
+#include "device/batch_float.h"
 #include "device/force.h"

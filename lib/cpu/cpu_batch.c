@@ -14,11 +14,12 @@
 #include "base/structs.h"
 #include "base/team.h"
 #include "base/threads.h"
-#include "cpu/cpu_batch_range.h"
 #include "cpu/cpu_engine.h"
 #include "engine/small_forces.h"
 #include "physics/interaction.h"
 #include "physics/tree_cell.h"
+
+#include "cpu/cpu_batch_range.h" /* behind headers that need more of the named operations */
 
 enum { TILE = SAP_CPU_SUPERPACKET, LANES = SAP_CPU_LANES };
 
@@ -53,7 +54,7 @@ struct more {
     int floor;     /* 1: targets or sources have floors of their own, or there is a common one */
     int floors;    /* 1: sources have floors of their own */
     int quad;      /* 1: sources have second moments */
-    struct sap_batch_range range;
+    struct sap_list_range range;
     int loaded; /* 1: the list's sources are loaded in double, too */
 };
 
@@ -152,7 +153,7 @@ static void read_more(struct tile_columns *c, const sapporo_small_force *l, int 
 }
 
 /* Adds n sources in the columns, of which the last block is filled up with the origin, to the range of a list. */
-static void add_range(struct sap_batch_range *r, const struct tile_columns *c, int n, const struct more *m)
+static void add_range(struct sap_list_range *r, const struct tile_columns *c, int n, const struct more *m)
 {
     const size_t whole = ((size_t)n + LANES - 1) / LANES * LANES;
     r->x = sap_batch_range_most(r->x, c->x, 3 * whole);
@@ -250,7 +251,7 @@ static int finish_more(struct sap_batch_worker *w, const sapporo_small_force *l,
         memcpy(x, sap_column_at(&l->x, i, sizeof x), sizeof x);
         if (r->count) r->count[i] = finite_place(x) ? sure : -1;
         if (!finite_place(x)) continue;
-        if (!sap_batch_range_reaches(&m->range, x, soft2))
+        if (!sap_range_reaches(&m->range, x, soft2))
             status = write_in_double(w, l, r, i, m);
         else if (r->count && m->counts && w->group.count[1][lane] != sure)
             status = write_in_double(w, l, &count, i, m);
@@ -283,7 +284,7 @@ static int compute(struct sap_batch_worker *w, const sapporo_small_force *l, con
     int status = reserve(w, l->ni, tiles);
     if (status) return status;
     const int bad = load_list(w, l, &v, m);
-    if (m && !sap_batch_range_fits(&m->range, m->floor2 > l->eps2 ? m->floor2 : l->eps2)) return IN_DOUBLE;
+    if (m && !sap_range_fits(&m->range, m->floor2 > l->eps2 ? m->floor2 : l->eps2)) return IN_DOUBLE;
     const struct sap_i i = {.x = (const double(*)[3])w->x,
                             .eps2 = v.soft ? w->eps2 : NULL,
                             .h2 = m && m->counts ? w->h2 : NULL,

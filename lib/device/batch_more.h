@@ -4,35 +4,19 @@
  *
  * All is computed in double, in every precision, by the sequence of operations of cpu_sse/kernel_more.h: source k of a
  * list belongs to partial sum k % SAP_MORE_LANES, and each partial sum is added in the order of the list.  So results
- * have the bits of the CPU.
+ * have the bits of the CPU.  In sp and ds it computes only the targets that batch_float.h has marked.
  *
  * On GPUs a thread has a target and one of its partial sums; the group loads sources for all of its targets.  On CPUs a
  * thread is a group.
  */
-#include "device/store.h"
+#include "device/batch_input.h"
 
-enum { MORE_LANES = SAP_MORE_LANES, MORE_QUAD = 6 };
-
-struct more_target {
-    D x[3], eps2, h2, floor2;
-};
-
-/* Words of a source: x y z m eps2 h2, second moments, floor2. */
-struct more_source {
-    D word[SAP_GPU_MORE_WORDS];
-};
+enum { MORE_LANES = SAP_MORE_LANES };
 
 /* A partial sum: potential in opposite sign, acceleration, and number of neighbours. */
 struct more_sum {
     D sum[4];
     int near;
-};
-
-/* Where the sources of an item come from. */
-struct more_list {
-    const GLOBAL D *store, *own, *extra;
-    const GLOBAL int *index; /* NULL: the item has sources of its own */
-    int n, columns, words, extras;
 };
 
 SAP_INLINE void clear_more(struct more_sum *s)
@@ -41,40 +25,6 @@ SAP_INLINE void clear_more(struct more_sum *s)
     for (int q = 0; q < 4; q++) s->sum[q] = d_set1(SAP_ZERO);
     s->near = 0;
 }
-
-SAP_INLINE struct more_target more_target_at(const GLOBAL D *from, int row)
-{
-    const GLOBAL D *w = from + (size_t)row * SAP_GPU_MORE_TARGET;
-    const struct more_target t = {{w[0], w[1], w[2]}, w[3], w[4], w[5]};
-    return t;
-}
-
-/* Reads source number `at`; beyond the last source, a source far away without mass. */
-SAP_INLINE void more_fetch(const struct more_list *l, int at, struct more_source *s)
-{
-#pragma unroll
-    for (int k = 0; k < SAP_GPU_MORE_WORDS; k++) s->word[k] = k < 3 ? d_set1(SAP_EMPTY_X) : d_set1(SAP_ZERO);
-    if (at >= l->n) return;
-    if (!l->index) {
-#pragma unroll
-        for (int k = 0; k < SAP_GPU_MORE_WORDS; k++)
-            if (k < l->words) s->word[k] = l->own[(size_t)at * l->words + k];
-        return;
-    }
-    const int a = l->index[at];
-    const GLOBAL D *from = store_at(l->store, l->columns, a / SAP_GPU_SUPERPACKET, a % SAP_GPU_SUPERPACKET);
-#pragma unroll
-    for (int k = 0; k < 3; k++) s->word[k] = from[k * SAP_GPU_SUPERPACKET];
-    s->word[3] = from[SAP_GPU_MASS * SAP_GPU_SUPERPACKET];
-    s->word[4] = from[SAP_GPU_EPS2 * SAP_GPU_SUPERPACKET];
-#pragma unroll
-    for (int k = 0; k < SAP_GPU_MORE_WORDS - 5; k++)
-        if (k < l->extras) s->word[5 + k] = l->extra[(size_t)a * l->extras + k];
-}
-
-SAP_INLINE D more_larger(D a, D b) { return d_select(d_gt(b, a), b, a); }
-
-SAP_INLINE D more_dot(D a, D x, D b, D y, D c, D z) { return d_add(d_add(d_mul(a, x), d_mul(b, y)), d_mul(c, z)); }
 
 /* Adds the terms of second moments q of a source at d, u = 1/R; the formula stands in cpu_sse/kernel_more.h. */
 SAP_INLINE void more_add_quad(const D *q, const D *d, D u, struct more_sum *s)
@@ -104,7 +54,7 @@ SAP_INLINE void more_add(const struct more_target *t, const struct more_source *
     const D r2 = more_dot(d[0], d[0], d[1], d[1], d[2], d[2]);
     const D least = asks & SAP_GPU_ASKS_FLOORS ? more_larger(t->floor2, j->word[SAP_GPU_MORE_FLOOR]) : t->floor2;
     const D softened = d_add(r2, d_add(j->word[4], t->eps2)), R2 = more_larger(softened, least);
-    s->near += exists && dm_any(d_gt(more_larger(t->h2, j->word[5]), r2)) ? 1 : 0;
+    s->near += exists && more_is_near(t, j) ? 1 : 0;
     const D one_over = d_div(d_set1(SAP_ONE), d_sqrt(R2));
     const D u = d_select(d_gt(d_set1(SAP_LEAST_R2), R2), d_set1(SAP_ZERO), one_over);
     const D mu = d_mul(j->word[3], u), mu3 = d_mul(d_mul(mu, u), u);
@@ -121,24 +71,17 @@ SAP_INLINE D more_total(const D *p)
     return d_add(a, b);
 }
 
-/* Stores total q of a row of an item: in true sign, after which comes the count. */
-SAP_INLINE void more_store(const struct sap_gpu_item *item, int row, int q, D total, GLOBAL D *out, int out_rows)
+/* Whether a row is to be computed; marks: NULL: all are. */
+SAP_INLINE int more_is_asked(const struct sap_gpu_item *item, const GLOBAL int *marks, int row)
 {
-    if (row < item->n) out[(size_t)q * out_rows + item->row + row] = q == 0 ? d_neg(total) : total;
+    return row < item->n && (!marks || marks[item->row + row]);
 }
 
-SAP_INLINE struct more_list more_list_of(const GLOBAL D *store, const GLOBAL char *input, const GLOBAL int *kept,
-                                         const GLOBAL D *extra, const struct sap_gpu_batch *lists,
-                                         const struct sap_gpu_item *item)
+SAP_INLINE int more_any_asked(const struct sap_gpu_item *item, const GLOBAL int *marks)
 {
-    const GLOBAL D *own = (const GLOBAL D *)(input + (size_t)lists->j * 16);
-    const GLOBAL int *sent = (const GLOBAL int *)(input + (size_t)lists->index * 16);
-    const GLOBAL int *index = item->indexed == SAP_GPU_KEPT_LISTS ? kept : sent;
-    const struct more_list l = {store,        item->indexed ? own : own + (size_t)item->j * lists->words,
-                                extra,        item->indexed ? index + item->j : NULL,
-                                item->nj,     lists->columns,
-                                lists->words, lists->extra};
-    return l;
+    int any = 0;
+    for (int row = 0; row < item->n; row++) any |= more_is_asked(item, marks, row);
+    return any;
 }
 
 #if SAP_VECTORS
@@ -149,12 +92,13 @@ enum { MORE_THREADS = 1 };
 typedef D *more_room;
 
 SAP_INLINE void more_item(const struct sap_gpu_item *item, const struct more_list *l, const GLOBAL D *targets, int asks,
-                          more_room tile, more_room sums, GLOBAL D *out, int out_rows)
+                          const GLOBAL int *marks, more_room tile, more_room sums, GLOBAL D *out, int out_rows)
 {
     for (int row = 0; row < item->n; row++) {
         const struct more_target t = more_target_at(targets, row);
         struct more_sum part[MORE_LANES];
         int near = 0;
+        if (!more_is_asked(item, marks, row)) continue;
         for (int lane = 0; lane < MORE_LANES; lane++) clear_more(&part[lane]);
         for (int at = 0; at < l->n; at++) {
             struct more_source j;
@@ -194,7 +138,7 @@ SAP_INLINE void more_walk(const struct more_target *t, more_room tile, int lane,
 }
 
 SAP_INLINE void more_item(const struct sap_gpu_item *item, const struct more_list *l, const GLOBAL D *targets, int asks,
-                          more_room tile, more_room sums, GLOBAL D *out, int out_rows)
+                          const GLOBAL int *marks, more_room tile, more_room sums, GLOBAL D *out, int out_rows)
 {
     const int me = local_id(), lane = me % MORE_LANES;
     const struct more_target t = more_target_at(targets, min(me / MORE_LANES, item->n - 1));
@@ -218,18 +162,24 @@ SAP_INLINE void more_item(const struct sap_gpu_item *item, const struct more_lis
         D p[MORE_LANES];
 #pragma unroll
         for (int k = 0; k < MORE_LANES; k++) p[k] = sums[q * MORE_THREADS + row * MORE_LANES + k];
-        more_store(item, row, q, more_total(p), out, out_rows);
+        if (more_is_asked(item, marks, row)) more_store(item, row, q, more_total(p), out, out_rows);
     }
 }
 #endif
 
 KERNEL_DENSE(SAP_GPU_MORE_ITEMS, 6) /* 80 registers */
-list_more(const GLOBAL D *store, const GLOBAL char *input, const GLOBAL int *kept, const GLOBAL D *extra, GLOBAL D *out,
-          const struct sap_gpu_batch lists)
+list_more(const GLOBAL D *store, const GLOBAL char *input, const GLOBAL int *kept, const GLOBAL D *extra,
+          const GLOBAL int *row_marks, GLOBAL D *out, const struct sap_gpu_batch lists)
 {
-    const struct sap_gpu_item item = ((const GLOBAL struct sap_gpu_item *)input)[group_id(0)];
-    const struct more_list l = more_list_of(store, input, kept, extra, &lists, &item);
+    const int groups = lists.groups, first = group_id(0) % groups * SAP_GPU_MORE_TARGETS;
+    struct sap_gpu_item item = ((const GLOBAL struct sap_gpu_item *)input)[group_id(0) / groups];
+    const GLOBAL int *marks = lists.marked ? row_marks : NULL;
+    item.i += first;
+    item.row += first;
+    item.n = min(item.n - first, (int)SAP_GPU_MORE_TARGETS);
+    struct more_list l = more_list_of(store, input, kept, extra, &lists, &item);
+    if (!more_any_asked(&item, marks)) l.n = 0; /* all threads still meet at each barrier */
     const GLOBAL D *targets = (const GLOBAL D *)(input + (size_t)lists.i * 16) + (size_t)item.i * SAP_GPU_MORE_TARGET;
     MORE_ROOM
-    more_item(&item, &l, targets, item.pitch, MORE_TILE, MORE_SUMS, out, lists.out_rows);
+    more_item(&item, &l, targets, item.pitch, marks, MORE_TILE, MORE_SUMS, out, lists.out_rows);
 }

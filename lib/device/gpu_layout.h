@@ -226,7 +226,7 @@ struct sap_gpu_item {
                     SAP_GPU_KEPT_LISTS: among the addresses that the device keeps */
     int lone;    /* 1: the list has one superpacket: sums are results; 0: sums are records */
     int row;     /* first row of results; or, in records, where potentials begin; 3 columns of acceleration follow */
-    int pitch;   /* in records: distance of columns; of device/batch_more.h: SAP_GPU_ASKS_... */
+    int pitch;   /* in records: distance of columns; of device/batch_input.h: SAP_GPU_ASKS_... */
     int base;    /* of SAP_GPU_NARROW_LISTS */
 };
 
@@ -245,10 +245,12 @@ struct sap_gpu_batch {
     int longs, i, j, index;
     int out_rows; /* distance of the columns of results */
 
-    /* of lists with second moments, a floor or counts (device/batch_more.h) */
+    /* of lists with second moments, a floor or counts (device/batch_more.h, batch_float.h) */
     int columns; /* of the j-store */
     int words;   /* doubles of a source in the input */
     int extra;   /* doubles per address of `extra`: squared radius, second moments, floor; 0: there are none */
+    int groups;  /* of list_more per item */
+    int marked;  /* 1: list_more computes rows that list_float has marked; 0: all */
 };
 
 /*
@@ -265,8 +267,9 @@ enum {
     SAP_GPU_MORE_WORDS = SAP_GPU_MORE_FLOOR + 1,
     SAP_GPU_ASKS_MOMENTS = 1, /* of an item: its sources have second moments, floors */
     SAP_GPU_ASKS_FLOORS = 2,
-    SAP_GPU_MORE_ITEMS = 128,  /* threads per group; with vectors one */
-    SAP_GPU_MORE_TARGETS = 16, /* targets per group: SAP_MORE_LANES threads each */
+    SAP_GPU_MORE_ITEMS = 128,   /* threads per group; with vectors one */
+    SAP_GPU_MORE_TARGETS = 16,  /* targets per group: SAP_MORE_LANES threads each */
+    SAP_GPU_FLOAT_TARGETS = 32, /* the same in sp and ds (device/batch_float.h); with vectors 16 */
     SAP_GPU_MORE_SUMS = 5
 };
 

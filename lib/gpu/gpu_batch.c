@@ -164,7 +164,8 @@ static int reserve_place(const struct sap_batch_work *w, struct sap_gpu_place *p
     p->bad = (unsigned char *)p->host.host + bytes;
     TRY(sap_gpu_reserve_pinned(d, dev, &p->out, (size_t)p->rows * (size_t)w->sums * sizeof(double)));
     TRY(sap_gpu_reserve(d, dev, &p->input, bytes));
-    return sap_gpu_reserve(d, dev, &p->record, (size_t)p->records * sizeof(double) + 1);
+    const size_t records = w->m->more ? (size_t)p->rows * sizeof(int) : (size_t)p->records * sizeof(double);
+    return sap_gpu_reserve(d, dev, &p->record, records + 1);
 }
 
 static struct sap_gpu_grid grid_of(const struct sap_batch_work *w, const struct sap_gpu_place *p, int groups,
@@ -176,20 +177,34 @@ static struct sap_gpu_grid grid_of(const struct sap_batch_work *w, const struct 
                                  .threads = (unsigned)threads};
 }
 
+/* Launches the kernels of a batch that asks for more than monopoles: in floats, then in double what these leave. */
+static int launch_more(const struct sap_batch_work *w, struct sap_gpu_place *p)
+{
+    const struct sap_gpu_share *h = &w->store->share[p->device];
+    const struct sap_gpu_kernels *k = h->device->kernels;
+    const int threads = k->geometry.lanes > 1 ? 1 : SAP_GPU_MORE_ITEMS;
+    p->layout.marked = w->floats;
+    p->layout.groups = w->rows / SAP_GPU_MORE_TARGETS;
+    const struct sap_gpu_grid items = grid_of(w, p, p->items, threads),
+                              all = grid_of(w, p, p->items * p->layout.groups, threads);
+    struct sap_mem *const kept = w->all->batches->kept.mem, *const columns = w->all->columns.mem;
+    if (w->floats)
+        TRY(sap_direct_list_more(&items, k->more_float, h->j.mem, p->input.mem, kept, columns, p->record.mem,
+                                 p->out.mem, p->layout));
+    return sap_direct_list_more(&all, k->more, h->j.mem, p->input.mem, kept, columns, p->record.mem, p->out.mem,
+                                p->layout);
+}
+
 /* Launches the kernel that computes the items of a slab. */
 static int launch_pairs(const struct sap_batch_work *w, struct sap_gpu_place *p)
 {
     const struct sap_gpu_share *h = &w->store->share[p->device];
     const struct sap_gpu_kernels *k = h->device->kernels;
     const int mode = w->soft ? 2 : p->found & SAP_BATCH_ZERO ? 1 : 0, alone = k->geometry.lanes > 1;
-    const int threads = alone ? 1 : w->m->more ? (int)SAP_GPU_MORE_ITEMS : (int)SAP_GPU_BATCH_THREADS;
-    const struct sap_gpu_grid grid = grid_of(w, p, p->items, threads);
-    struct sap_mem *const kept = w->all->batches->kept.mem;
-    if (w->m->more)
-        return sap_direct_list_more(&grid, k->more, h->j.mem, p->input.mem, kept, w->all->columns.mem, p->out.mem,
-                                    p->layout);
-    return sap_direct_batch(&grid, k->batch[mode], h->sums.predicted.mem, p->input.mem, kept, p->record.mem, p->out.mem,
-                            p->layout);
+    const struct sap_gpu_grid grid = grid_of(w, p, p->items, alone ? 1 : (int)SAP_GPU_BATCH_THREADS);
+    if (w->m->more) return launch_more(w, p);
+    return sap_direct_batch(&grid, k->batch[mode], h->sums.predicted.mem, p->input.mem, w->all->batches->kept.mem,
+                            p->record.mem, p->out.mem, p->layout);
 }
 
 /* Sends a filled slab to the device. */
@@ -462,7 +477,11 @@ static struct sap_batch_work work_of(struct sap_gpu_store *store, const struct s
 {
     const struct sap_gpu_set *set = store->set;
     const struct sap_gpu_geometry *g = &set->device[0].kernels->geometry;
-    struct sap_batch_work w = {.store = store, .host = host, .m = m, .low = set->precision == SAPPORO_DS};
+    struct sap_batch_work w = {.store = store,
+                               .host = host,
+                               .m = m,
+                               .low = set->precision == SAPPORO_DS,
+                               .floats = m->more && set->precision != SAPPORO_DP};
     w.target_bytes = (size_t)SAP_GPU_TARGET_WORDS(w.low) * set->word;
     w.rows = g->lanes > 1 ? g->lanes : 32 * SAP_GPU_TARGETS;
     w.soft = m->soft_own || (m->by_address > 0 && host->soft > 0);

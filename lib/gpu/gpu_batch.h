@@ -87,6 +87,7 @@ struct sap_batch_work {
     int kept;     /* the addresses that the caller keeps are on the device */
     int low;      /* positions have a low word */
     int sums;     /* columns of results */
+    int floats;   /* of a batch that asks for more than monopoles: list_float computes it, list_more what that leaves */
     struct sap_batch_columns columns;
     size_t target_bytes, source_bytes;
     double bytes;                 /* of all input, approximately */

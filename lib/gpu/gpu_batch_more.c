@@ -2,7 +2,7 @@
  * gpu_batch_more.c - batches of small forces with second moments, a floor of the distance or counts of neighbours, on
  * accelerators: what differs from other batches.
  *
- * All numbers are doubles, in every precision (device/batch_more.h).  Squared radii and second moments of sources by
+ * All numbers are doubles, in every precision (device/batch_input.h).  Squared radii and second moments of sources by
  * address are copied to the device once per call, if all lists name the same columns; else each list gets its own.
  */
 #include <math.h>
@@ -17,6 +17,9 @@
 #include "engine/jstore.h"
 #include "engine/small_forces.h"
 #include "gpu/gpu_batch.h"
+#include "gpu/gpu_devices.h"
+#include "gpu/gpu_kernels.h"
+#include "gpu/gpu_store.h"
 #include "physics/arithmetic.h"
 
 enum { TARGET = SAP_GPU_MORE_TARGET, MOMENTS = SAP_GPU_MORE_MOMENTS };
@@ -68,13 +71,14 @@ static void take_columns(struct sap_batch_columns *c, const sapporo_small_force 
 void sap_batch_more_plan(struct sap_batch_work *w)
 {
     struct sap_batch_columns *const c = &w->columns;
+    const int lanes = w->store->set->device[0].kernels->geometry.lanes;
     int by_address = 0, asks = 0;
     for (int k = 0; k < w->m->nlists; k++) {
         const sapporo_small_force l = whole(sap_batch_force(w->m, k));
         asks |= asks_of(&l);
         if (l.address && l.nj > 0) take_columns(c, &l, !by_address++);
     }
-    w->rows = SAP_GPU_MORE_TARGETS;
+    w->rows = w->floats && lanes == 1 ? SAP_GPU_FLOAT_TARGETS : SAP_GPU_MORE_TARGETS;
     w->sums = SAP_GPU_MORE_SUMS;
     w->target_bytes = TARGET * sizeof(double);
     w->source_bytes = (asks & SAP_GPU_ASKS_FLOORS ? SAP_GPU_MORE_WORDS

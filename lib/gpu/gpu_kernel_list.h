@@ -35,7 +35,7 @@
     GROUPS(F, sort_scatter_short, SAP_PRIMITIVE_THREADS) GROUPS(F, sort_scatter_long, SAP_PRIMITIVE_THREADS)
 /* clang-format on */
 
-/* ---- direct sums: arrivals.h, store.h, force.h, finish.h, lists.h, batch.h, batch_more.h, neighbour.h ---- */
+/* ---- direct sums: arrivals.h, store.h, force.h, finish.h, lists.h, batch.h and its kin, neighbour.h ---- */
 
 #define SAP_K_store_clear(M, V) M(store), V(int, columns), V(int, from), V(int, to)
 #define SAP_K_store_address(M, V)                                                                                      \
@@ -64,7 +64,7 @@
 #define SAP_K_list_sort(M, V)                                                                                          \
     M(offset), M(cursor), M(entry), M(counters), M(list), M(out), V(int, first_row), V(int, entry_room),               \
         V(int, out_room), V(int, rows)
-#define SAP_K_list_more(M, V)     M(store), M(input), M(kept), M(extra), M(out), V(struct sap_gpu_batch, lists)
+#define SAP_K_list_more(M, V)     M(store), M(input), M(kept), M(extra), M(marks), M(out), V(struct sap_gpu_batch, lists)
 #define SAP_K_batch(M, V)         M(predicted), M(input), M(kept), M(record), M(out), V(struct sap_gpu_batch, lists)
 #define SAP_K_neighbour(M, V)     M(rows), M(there), M(input), M(all_out), V(struct sap_gpu_neighbour_slabs, f)
 #define SAP_K_neighbour_put(M, V) M(rows), M(input), V(int, n), V(int, words), V(int, first)

@@ -134,6 +134,8 @@ static int get_force_functions(struct sap_gpu_loaded *l, const struct sap_gpu_se
     for (int k = 0; k < 3 && set->order == 2 && !status; k++)
         status =
             get_function(l, 0, &l->kernels.batch[k].handle, "batch_%s_%s", sap_gpu_mode_name(2, k == 2 ? 3 : k), kind);
+    if (!status && set->order == 2 && l->precision != SAPPORO_DP)
+        status = get_function(l, 0, &l->kernels.more_float.handle, "list_float_%s", kind);
     return status;
 }
 

@@ -55,11 +55,12 @@ struct sap_gpu_kernels {
     struct sap_kernel_list_fill_outside fill_outside;
     struct sap_kernel_neighbour neighbour; /* neighbour forces: of order 4 on devices with fp64, like neighbour_put */
     struct sap_kernel_neighbour_put neighbour_put;
-    struct sap_kernel_batch batch[3];    /* of order 2: plain, zero, soft (device/batch.h) */
-    struct sap_kernel_finish_long longs; /* sums of long interaction lists */
-    struct sap_kernel_list_more more;    /* batches with second moments or counts (device/batch_more.h) */
-    struct sap_kernel_soften soften;     /* of order 2: lengths of these records */
-    struct sap_kernel_pack pack;         /* of order 2: predicted records from particles in device memory */
+    struct sap_kernel_batch batch[3];       /* of order 2: plain, zero, soft (device/batch.h) */
+    struct sap_kernel_finish_long longs;    /* sums of long interaction lists */
+    struct sap_kernel_list_more more;       /* batches with second moments or counts (device/batch_more.h) */
+    struct sap_kernel_list_more more_float; /* the same in sp and ds, of order 2 (device/batch_float.h) */
+    struct sap_kernel_soften soften;        /* of order 2: lengths of these records */
+    struct sap_kernel_pack pack;            /* of order 2: predicted records from particles in device memory */
     int many_groups[SAP_GPU_SHAPES];
     /* blocks of a few-target kernel that a unit holds; 0: it cannot run on this device */
     int few_groups[SAP_GPU_SHAPES];

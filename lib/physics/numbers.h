@@ -29,6 +29,24 @@
 #define SAP_LEAST_R2       SAP_NUMBER(0x1p-126, 0x3810000000000000UL) /* SAP_TINY_R2 */
 #define SAP_LARGEST        SAP_NUMBER(1.7976931348623157e308, 0x7FEFFFFFFFFFFFFFUL)
 
+#define SAP_TWELVE    SAP_NUMBER(12.0, 0x4028000000000000UL)
+#define SAP_MINUS_ONE SAP_NUMBER(-1.0, 0xBFF0000000000000UL)
+
+/* Bounds of radii (radius_bounds.h). */
+#define SAP_BOUND_ERROR  SAP_NUMBER(0x1p-22, 0x3E90000000000000UL)
+#define SAP_BOUND_OF_LOW SAP_NUMBER(0x1p-20, 0x3EB0000000000000UL)
+#define SAP_BOUND_LEAST  SAP_NUMBER(0x1p-124, 0x3830000000000000UL)
+
+/* Ranges of lists (list_range.h). */
+#define SAP_RANGE_MOST        SAP_NUMBER(0x1p100, 0x4630000000000000UL)
+#define SAP_RANGE_LEAST       SAP_NUMBER(0x1p-100, 0x39B0000000000000UL) /* 1 / SAP_RANGE_MOST */
+#define SAP_RANGE_RADIUS      SAP_NUMBER(0x1p98, 0x4610000000000000UL)
+#define SAP_RANGE_QUAD_MOST   SAP_NUMBER(0x1p48, 0x42F0000000000000UL)
+#define SAP_RANGE_QUAD_LEAST  SAP_NUMBER(0x1p-48, 0x3CF0000000000000UL)
+#define SAP_RANGE_QUAD_LOST   SAP_NUMBER(0x1p-119, 0x3880000000000000UL)
+#define SAP_RANGE_STEP        SAP_NUMBER(0x1p-24, 0x3E70000000000000UL) /* of `sp` and `ds` */
+#define SAP_RANGE_STEP_OF_LOW SAP_NUMBER(0x1p-47, 0x3D00000000000000UL)
+
 /* 1/n, n from 1 to 7. */
 #define SAP_RECIPROCAL(n)                                                                                              \
     ((n) == 1   ? SAP_ONE                                                                                              \

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 class SmallForce:
     """One force of Context.force_batch: ni targets on which nj sources act.
 
-    Accelerators compute a batch that has quad_j, h2_i, h2_j or a floor in double in every precision.
+    Counts of neighbours are those of distances in double, in every precision.
 
     Args:
         targets: (ni, 3): positions of the targets.
