@@ -156,7 +156,7 @@ step_build() {
 ON_ANY="primitives tree tree_edges tree_gpu tree_faults tree_no_retry tree_alloc tree_extremes leapfrog_tree accuracy
     bits environment accum predictor jstore jstore_contexts jstore_alloc native_jobs native_threads g6 g6_results g5
     g5_input g5_threads batch batch_jobs batch_more batch_single outside extremes not_finite sparse neighbour_devices gpu_lists closed
-    outputs lost_stores races stepper stepper_direct stepper_hermite stepper_device stepper_faults stepper_massless leapfrog_direct
+    outputs lost_stores races stepper stepper_direct stepper_hermite stepper_lengths stepper_device stepper_faults stepper_massless leapfrog_direct
     spline tree_spline few tree_bounds tree_halo batch_addresses stepper_errors stepper_own neighbour_force orders
     tree_criteria tree_life tree_pace stepper_landing"
 ON_GPU="$ON_ANY driver faults"
