@@ -283,7 +283,7 @@ static void predict_one(const struct hermite_host *s, const struct sap_step *ste
     const struct body *const p = &s->body[i];
     const double dt = sap_hermite_end(step) - sap_hermite_own(step, p->level, done);
     for (int c = 0; c < 3; c++) {
-        double d[KEPT], out[MOST];
+        double d[KEPT] = {0}, out[MOST] = {0};
         for (int k = 0; k < s->kept; k++) d[k] = p->d[k][c];
         sap_hermite_predict(s->given, d, dt, out);
         for (int k = 0; k < s->given; k++) to[k][c] = out[k];
@@ -295,7 +295,7 @@ static void predict_rows(void *argument, ptrdiff_t from, ptrdiff_t to)
     const struct hermite_loop *const l = argument;
     struct hermite_host *const s = l->s;
     for (int k = (int)from; k < to; k++) {
-        double x[MOST][3];
+        double x[MOST][3] = {{0}};
         predict_one(s, l->step, is_done(s, l->step), sap_step_address(&s->order, s->active[k]), x);
         for (int d = 0; d < s->given; d++) memcpy(s->target[d][k], x[d], sizeof x[d]);
     }
@@ -372,7 +372,7 @@ static void correct_row(const struct hermite_host *s, const struct sap_step *ste
     struct sap_hermite_sizes sizes;
     sap_hermite_open(rule, p->level, dt, s->f[0][k], &sizes);
     for (int c = 0; c < 3; c++) {
-        double d[KEPT], f[MOST], to[KEPT];
+        double d[KEPT] = {0}, f[MOST] = {0}, to[KEPT] = {0};
         for (int m = 0; m < s->kept; m++) d[m] = p->d[m][c];
         for (int m = 0; m < s->given; m++) f[m] = s->f[m][k][c];
         sap_hermite_correct(s->given, d, f, dt, to);
@@ -437,7 +437,7 @@ static void at_some(void *argument, ptrdiff_t from, ptrdiff_t to)
 {
     const struct hermite_loop *const l = argument;
     for (int i = (int)from; i < to; i++) {
-        double out[MOST][3];
+        double out[MOST][3] = {{0}};
         predict_one(l->s, l->step, 1, i, out);
         if (l->x) memcpy(l->x[i], out[0], sizeof out[0]);
         if (l->v) memcpy(l->v[i], out[1], sizeof out[1]);
@@ -464,7 +464,7 @@ static void sum_some(void *argument, ptrdiff_t from, ptrdiff_t to)
         memset(sum, 0, SAP_STEP_SUMS * sizeof *sum);
         for (int i = run * SAP_STEP_RUN; i < s->n && i < (run + 1) * SAP_STEP_RUN; i++) {
             const int slot = sap_step_slot(&s->order, i);
-            double out[MOST][3], outer[3] = {0, 0, 0}, field = 0;
+            double out[MOST][3] = {{0}}, outer[3] = {0, 0, 0}, field = 0;
             predict_one(s, l->step, 1, i, out);
             sap_field_add(&s->settings.fields, out[0], outer, &field);
             const double forced = slot < s->order.massive ? s->pot[slot] : 0;

@@ -174,7 +174,7 @@ SAP_INLINE D sap_hermite_integral(int given, const D *f0, const D *f1, D dt)
 /* Orders 6 and 8.  d: before; f: derivatives of the force at the end; to: all that a particle keeps. */
 SAP_INLINE void sap_hermite_correct_full(int given, const D *d, const D *f, D dt, D *to)
 {
-    D f0[SAP_HERMITE_GIVEN + 1], f1[SAP_HERMITE_GIVEN + 1];
+    D f0[SAP_HERMITE_GIVEN + 1] = {0.0}, f1[SAP_HERMITE_GIVEN + 1] = {0.0};
     for (int k = 0; k < given; k++) {
         f0[k + 1] = d[2 + k];
         f1[k + 1] = f[k];
@@ -245,7 +245,7 @@ SAP_INLINE void sap_hermite_open(const struct sap_hermite_rule *rule, int level,
 SAP_INLINE void sap_hermite_add(int given, const D *d, const D *to, struct sap_hermite_sizes *z)
 {
     const int top = 2 * given - 1;
-    D f[2 * SAP_HERMITE_GIVEN], old[SAP_HERMITE_GIVEN], power = z->scale;
+    D f[2 * SAP_HERMITE_GIVEN] = {0.0}, old[SAP_HERMITE_GIVEN] = {0.0}, power = z->scale;
     for (int k = 0; k <= top; k++) {
         f[k] = to[2 + k] * power;
         z->f[k] += f[k] * f[k];

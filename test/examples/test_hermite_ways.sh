@@ -28,7 +28,7 @@ for order in 4 6 8; do
             set -- --model plummer -n 150 -t 1/8 --interval 1/16 --overwrite
             [ $precision = ds ] && set -- "$@" --eps 0.01
             [ $precision = dp ] && set -- "$@" --imf salpeter --eps 1e-4
-            export SAPPORO_BACKEND=$engine SAPPORO_PRECISION=$precision
+            export SAPPORO_BACKEND="$engine" SAPPORO_PRECISION="$precision"
             "$root/examples/hermite$order" "$@" --by-calls -o calls >out 2>err &&
                 "$root/examples/hermite$order" "$@" --on-device -o device >out 2>err &&
                 same 0001 && same 0002
