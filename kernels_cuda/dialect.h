@@ -46,6 +46,7 @@
 #define SAP_FEW_STAGED 1 /* 1: few-target kernels hold a superpacket in memory of the group */
 enum { STAGE_ITEMS = 304, NEAR_ITEMS = 512, SCAN_ITEMS = 1024 }; /* threads per group: as in the host's geometry */
 #define group_barrier()           __syncthreads()                /* waits for all writes to memory of the group */
+#define global_fence()       __threadfence() /* what this thread wrote before it is seen before what it writes after it */
 #define group_barrier_all()       __syncthreads()                /* and, among the group, to all other memory */
 #define lanes_barrier()           __syncwarp()                   /* barrier of at least these 32 threads */
 #define near_barrier()            __syncwarp() /* the same, where a thread is not a group of its own */

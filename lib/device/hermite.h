@@ -134,7 +134,7 @@ SAP_INLINE int list_row(const struct sap_hermite_force *f, int active, int massl
     group_barrier();
     if (listed) row = atomic_add(&room[massless], 1);
     group_barrier();
-    if (me < 2) room[2 + me] = room[me] > 0 ? atomic_add(&told[SAP_STEPPER_TOLD + me], room[me]) : 0;
+    if (me < 2) room[2 + me] = room[me] > 0 ? atomic_add(&told[f->told + SAP_HERMITE_LISTED + me], room[me]) : 0;
     group_barrier();
     if (!listed) return row;
     row += room[2 + massless] + (massless ? f->massive : 0);
@@ -228,6 +228,18 @@ SAP_INLINE int judge_row(int given, const GLOBAL D *x, const GLOBAL D *v, const 
     return sap_hermite_level(rule, s, level, &choice, sizes.unit);
 }
 
+/* Adds what the rows of this group have found; the last group that ends copies all to `out`, memory of the host. */
+SAP_INLINE void tell(const LOCAL int *count, GLOBAL int *told, GLOBAL int *out, LOCAL int *is_last)
+{
+    const int me = (int)local_id();
+    if (me < 2 * SAP_STEP_LEVELS && count[me] > 0) (void)atomic_add(&told[1 + me], count[me]);
+    global_fence();
+    group_barrier();
+    if (me == 0) *is_last = atomic_add(&told[SAP_HERMITE_ENDED], 1) == (int)num_groups() - 1;
+    group_barrier();
+    if (*is_last && me < SAP_STEPPER_TOLD) out[me] = atomic_add(&told[me], 0);
+}
+
 /*
  * Instances for an order.  _targets lists the active particles, and writes them as i-particles.  _judge makes the rows
  * after the step, and counts as stepper_judge does.  _at predicts all particles from their times after the step.
@@ -253,11 +265,11 @@ SAP_INLINE int judge_row(int given, const GLOBAL D *x, const GLOBAL D *v, const 
     KERNEL(SAP_STEPPER_THREADS)                                                                                        \
     JUDGE(const GLOBAL D *x, const GLOBAL D *v, const GLOBAL D *a, const GLOBAL D *higher, const GLOBAL int *level,    \
           const GLOBAL int *active, const GLOBAL int *address, const GLOBAL D *sum, GLOBAL D *row_d,                   \
-          GLOBAL D *row_pot, GLOBAL int *row_level, GLOBAL int *told, const struct sap_hermite_force f,                \
-          const struct sap_stepper_order order, const struct sap_step s, const struct sap_hermite_rule rule,           \
-          const struct sap_hermite_units u, const struct sap_field_list fields)                                        \
+          GLOBAL D *row_pot, GLOBAL int *row_level, GLOBAL int *told, GLOBAL int *out,                                 \
+          const struct sap_hermite_force f, const struct sap_stepper_order order, const struct sap_step s,             \
+          const struct sap_hermite_rule rule, const struct sap_hermite_units u, const struct sap_field_list fields)    \
     {                                                                                                                  \
-        SHARED int count[SAP_STEPPER_TOLD];                                                                            \
+        SHARED int count[SAP_STEPPER_TOLD], is_last;                                                                   \
         const int me = (int)local_id(), k = (int)global_id();                                                          \
         if (me < SAP_STEPPER_TOLD) count[me] = 0;                                                                      \
         group_barrier();                                                                                               \
@@ -272,10 +284,10 @@ SAP_INLINE int judge_row(int given, const GLOBAL D *x, const GLOBAL D *v, const 
             row_level[k] = next;                                                                                       \
             (void)atomic_add(&count[next], 1);                                                                         \
             if (k >= f.massive) (void)atomic_add(&count[SAP_STEP_LEVELS + next], 1);                                   \
-            if (!(wrong + not_finite(pot) == 0.0)) (void)atomic_min(&told[0], (int)i);                                 \
+            if (!(wrong + not_finite(pot) == 0.0)) (void)atomic_min(&told[f.told], (int)i);                            \
         }                                                                                                              \
         group_barrier();                                                                                               \
-        if (me < 2 * SAP_STEP_LEVELS && count[me] > 0) (void)atomic_add(&told[1 + me], count[me]);                     \
+        tell(count, told + f.told, out, &is_last);                                                                     \
     }                                                                                                                  \
     KERNEL(SAP_STEPPER_THREADS)                                                                                        \
     AT(const GLOBAL D *x, const GLOBAL D *v, const GLOBAL D *a, const GLOBAL D *higher, const GLOBAL int *level,       \
@@ -295,19 +307,20 @@ SAP_HERMITE_KERNELS(hermite6_targets, hermite6_judge, hermite6_at, 3)
 SAP_HERMITE_KERNELS(hermite8_targets, hermite8_judge, hermite8_at, 4)
 
 /*
- * Moves the active particles to the end of the step, unless *wrong names one, and stores those with mass as sources.
+ * Moves the active particles to the end of the step, unless one is wrong, and stores those with mass as sources.
+ * The ints of the next step become as they are before a step.
  */
 KERNEL(SAP_STEPPER_THREADS)
 hermite_commit(GLOBAL D *x, GLOBAL D *v, GLOBAL D *a, GLOBAL D *higher, GLOBAL D *pot, GLOBAL int *level,
                GLOBAL D *store, const GLOBAL int *active, const GLOBAL int *address, const GLOBAL D *row_d,
-               const GLOBAL D *row_pot, const GLOBAL int *row_level, const GLOBAL int *wrong,
-               const struct sap_hermite_force f, const struct sap_stepper_order order, const struct sap_step s,
-               const struct sap_hermite_units u)
+               const GLOBAL D *row_pot, const GLOBAL int *row_level, GLOBAL int *told, const struct sap_hermite_force f,
+               const struct sap_stepper_order order, const struct sap_step s, const struct sap_hermite_units u)
 {
     const int kept = SAP_HERMITE_KEPT_OF(f.order), sent = SAP_HERMITE_SENT_OF(f.order), words = 3 * kept;
-    const size_t all = (size_t)f.rows * words, step = global_size();
-    if (wrong[0] != SAP_HERMITE_NOBODY) return;
-    for (size_t at = global_id(); at < all; at += step) {
+    const size_t all = (size_t)f.rows * words, step = global_size(), me = global_id();
+    if (me < SAP_HERMITE_TOLD) told[SAP_HERMITE_TOLD - f.told + me] = me == 0 ? SAP_HERMITE_NOBODY : 0;
+    if (told[f.told] != SAP_HERMITE_NOBODY) return;
+    for (size_t at = me; at < all; at += step) {
         const int k = (int)(at / words), w = (int)(at % words), m = w / 3, c = w % 3;
         const int slot = slot_of_row(&f, active, k), stored = k < f.massive;
         const size_t i = (size_t)address_of(&order, address, slot);

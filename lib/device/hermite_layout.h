@@ -12,9 +12,16 @@ struct sap_hermite_units {
     SAP_GPU_REAL derivative[8], mass, time, pot, field[4];
 };
 
+/*
+ * Ints in which the kernels of a step tell: those of SAP_STEPPER_TOLD, rows that are listed, with mass and without, and
+ * groups that have ended.  Two steps take turns with such ints: each leaves those of the next as they are before a
+ * step.
+ */
 enum {
-    SAP_HERMITE_TOLD = SAP_STEPPER_TOLD + 2, /* ints that kernels tell: also rows listed, with mass and without */
-    SAP_HERMITE_NOBODY = 0x7F7F7F7F          /* in told[0]: no particle is wrong */
+    SAP_HERMITE_LISTED = SAP_STEPPER_TOLD,
+    SAP_HERMITE_ENDED = SAP_STEPPER_TOLD + 2,
+    SAP_HERMITE_TOLD = SAP_STEPPER_TOLD + 4,
+    SAP_HERMITE_NOBODY = 0x7F7F7F7F /* in the first: no particle is wrong; all others are 0 before a step */
 };
 
 /* A force of Hermite kernels. */
@@ -26,7 +33,7 @@ struct sap_hermite_force {
     int done;       /* 1: particles are predicted from their times after the present tick, not before it */
     int order;      /* of the scheme */
     int columns;    /* of the j-store */
-    int unused;
+    int told;       /* where the ints of this step begin: 0 or SAP_HERMITE_TOLD */
     SAP_GPU_REAL eps2;
 };
 

@@ -43,9 +43,10 @@ struct sap_gpu_hermite {
     struct sap_gpu_buffer row_d;  /* particles after the step */
     struct sap_hermite_units units;
     struct sap_hermite_force force; /* the last one */
-    struct sap_event *told;         /* what kernels tell has been copied to the host */
+    struct sap_event *told;         /* the host has what kernels tell */
     int done;
-    int ready; /* 1: the ints in which kernels tell are as before a step */
+    int told_at; /* where the ints of the next step begin */
+    int ready;   /* 1: they are as before a step */
 };
 
 /* ---- life ------------------------------------------------------------------------------------ */
@@ -96,7 +97,7 @@ int sap_hermite_gpu_open(struct sap_gpu_stepper *s)
     TRY(sap_gpu_keep(s->session->set, s->session->device, make, drop, &kept));
     h->f = kept;
     TRY(s->session->driver->event_create(s->session->device->dev, &h->told));
-    TRY(sap_session_reserve(s->session, &s->bad, SAP_HERMITE_TOLD * sizeof(int)));
+    TRY(sap_session_reserve(s->session, &s->bad, 2 * SAP_HERMITE_TOLD * sizeof(int)));
     TRY(sap_session_reserve(s->session, &h->higher, (n + 1) * higher_bytes(order)));
     return sap_session_reserve(s->session, &h->store,
                                ((size_t)superpackets_of(s->room) * SUPER) * (size_t)SAP_GPU_COLUMNS_OF(order) *
@@ -119,6 +120,7 @@ const struct sap_gpu_buffer *sap_hermite_gpu_higher(const struct sap_gpu_stepper
 
 int sap_hermite_gpu_clear(struct sap_gpu_stepper *s)
 {
+    s->hermite->ready = 0; /* kernels that look at new particles tell in the same ints */
     return sap_session_fill(s->session, s->hermite->higher.mem, 0, 0, (size_t)s->n * higher_bytes(s->settings.order));
 }
 
@@ -317,6 +319,7 @@ static int sum_forces(struct sap_gpu_stepper *s, const struct sap_step *step)
 /* Makes the ints in which kernels tell as they are before a step. */
 static int reset(struct sap_gpu_stepper *s)
 {
+    s->hermite->told_at = 0;
     TRY(sap_session_fill(s->session, s->bad.mem, 0, 0x7F, sizeof(int)));
     return sap_session_fill(s->session, s->bad.mem, sizeof(int), 0, (SAP_HERMITE_TOLD - 1) * sizeof(int));
 }
@@ -336,7 +339,8 @@ static int describe(struct sap_gpu_stepper *s, const struct sap_step *step, cons
                                                    .order = s->settings.order,
                                                    .columns = set->columns};
     if (!s->hermite->ready) TRY(reset(s));
-    s->hermite->ready = 0;
+    s->hermite->force.told = s->hermite->told_at;
+    if (s->hermite->force.has_active) s->hermite->ready = 0; /* until the step has ended */
     TRY(sap_session_reserve(s->session, &d->out, rows * (size_t)set->sums * sizeof(double)));
     TRY(sap_session_reserve(s->session, &d->sums.i, rows * (size_t)set->units * sizeof(struct sap_gpu_i)));
     TRY(sap_session_reserve(s->session, &s->row_pot, rows * sizeof(double)));
@@ -382,8 +386,8 @@ static int launch_judge(struct sap_gpu_stepper *s, struct sap_step step)
     const struct sap_hermite_rule rule = s->settings.hermite;
     return BY_ORDER(f.order, judge)(s->session, h->f, f.rows, s->x.mem, s->v.mem, s->a.mem, h->higher.mem, s->level.mem,
                                     s->active.mem, sap_stepper_addresses(s)->mem, s->direct->out.mem, h->row_d.mem,
-                                    s->row_pot.mem, s->row_level.mem, s->bad.mem, f, sap_stepper_order_of(s), step,
-                                    rule, units, s->settings.fields);
+                                    s->row_pot.mem, s->row_level.mem, s->bad.mem, s->told.mem, f,
+                                    sap_stepper_order_of(s), step, rule, units, s->settings.fields);
 }
 
 /* Launches the kernel that moves the particles unless one is wrong. */
@@ -408,10 +412,10 @@ int sap_hermite_gpu_judge(struct sap_gpu_stepper *s, const struct sap_step *step
     const int *const told = s->told.host;
     if (step->start) s->direct->forces = 0; /* units of derivatives are chosen anew */
     TRY(launch_judge(s, *step));
-    TRY(sap_session_copy_out(s->session, s->told.host, s->bad.mem, 0, SAP_STEPPER_TOLD * sizeof(int)));
+    TRY(sap_gpu_to_host(s->session->stream, d, s->told.mem, 0, SAP_STEPPER_TOLD * sizeof(int)));
     TRY(d->event_record(h->told, s->session->stream));
     TRY(launch_commit(s, *step));
-    TRY(reset(s));
+    h->told_at = SAP_HERMITE_TOLD - h->told_at;
     TRY(d->event_wait(h->told));
     h->ready = 1;
     *bad = told[0] == SAP_HERMITE_NOBODY ? -1 : told[0];
