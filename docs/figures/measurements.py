@@ -60,6 +60,9 @@ SUMMARY = {
         ("block step of a galaxy, 8,388,608 particles", "h200",
          "Block steps of Andromeda, 2^23 particles: 2^23, block, mean of a step"),
         ("shared step by direct sums, `sp`, 65,536 particles", "h200", "Direct steps: a step, `sp`, N = 65,536"),
+        ("H100: star cluster, order 4, `ds`, N = 65,536, particle steps", "h100",
+         "Star clusters: order 4, `ds`, N = 65,536, on the device"),
+        ("H100: the same by calls", "h100", "Star clusters: order 4, `ds`, N = 65,536, by calls"),
     ],
     "several-gpus": [
         ("two GPUs over one, N = 262,144", "h200s", "Direct sums over several GPUs: two GPUs, N = 262,144"),
