@@ -95,7 +95,8 @@ struct sap_step_told {
  * without particles is neither built nor refreshed, and forces are then those of the fields.
  *
  * A step is predict, then build or refresh of the tree (tree_ops.h), force, judge, commit.  The particles change in
- * `commit` alone, whose failure leaves them as they were.
+ * `commit` alone, whose failure leaves them as they were; those of Hermite schemes on accelerators in `judge`, if none
+ * is wrong.
  */
 struct sap_stepper_ops {
     /* Bytes of host memory of n particles, `massless` of them without mass, without the tree; *device_bytes: of device
