@@ -28,8 +28,8 @@ static int add_runs(sapporo_stepper *s, sapporo_stepper_totals *t, const double 
 static int measure(sapporo_stepper *s, sapporo_stepper_totals *t)
 {
     const struct sap_step now = sap_stepper_now(s);
-    const int runs = (s->n + SAP_STEP_RUN - 1) / SAP_STEP_RUN,
-              forced = s->settings.order || s->all.moved < s->all.massive;
+    const int runs = (s->n + SAP_STEP_RUN - 1) / SAP_STEP_RUN, acts = s->all.massive > 0;
+    const int forced = acts && (s->settings.order || s->all.moved < s->all.massive);
     double *const sum = malloc(((size_t)runs + 1) * SAP_STEP_SUMS * sizeof *sum);
     int status = sum ? SAPPORO_OK : fail(s, SAPPORO_ERR_MEMORY, "no memory for the sums of a stepper");
     status = sap_stepper_agree(s, status);

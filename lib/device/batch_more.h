@@ -169,17 +169,17 @@ SAP_INLINE void more_item(const struct sap_gpu_item *item, const struct more_lis
 
 KERNEL_DENSE(SAP_GPU_MORE_ITEMS, 6) /* 80 registers */
 list_more(const GLOBAL D *store, const GLOBAL char *input, const GLOBAL int *kept, const GLOBAL D *extra,
-          const GLOBAL int *row_marks, GLOBAL D *out, const struct sap_gpu_batch lists)
+          const GLOBAL int *marks, GLOBAL D *out, const struct sap_gpu_batch lists)
 {
     const int groups = lists.groups, first = group_id(0) % groups * SAP_GPU_MORE_TARGETS;
     struct sap_gpu_item item = ((const GLOBAL struct sap_gpu_item *)input)[group_id(0) / groups];
-    const GLOBAL int *marks = lists.marked ? row_marks : NULL;
+    const GLOBAL int *asked = lists.marked ? marks : NULL;
     item.i += first;
     item.row += first;
     item.n = min(item.n - first, (int)SAP_GPU_MORE_TARGETS);
     struct more_list l = more_list_of(store, input, kept, extra, &lists, &item);
-    if (!more_any_asked(&item, marks)) l.n = 0; /* all threads still meet at each barrier */
+    if (!more_any_asked(&item, asked)) l.n = 0; /* all threads still meet at each barrier */
     const GLOBAL D *targets = (const GLOBAL D *)(input + (size_t)lists.i * 16) + (size_t)item.i * SAP_GPU_MORE_TARGET;
     MORE_ROOM
-    more_item(&item, &l, targets, item.pitch, marks, MORE_TILE, MORE_SUMS, out, lists.out_rows);
+    more_item(&item, &l, targets, item.pitch, asked, MORE_TILE, MORE_SUMS, out, lists.out_rows);
 }

@@ -511,11 +511,11 @@ KERNEL(256) NAMED(pack)(const GLOBAL D *particle, GLOBAL part *predicted, const 
 }
 
 /* Gives the records of n particles their squared softening lengths. */
-KERNEL(256) NAMED(soften)(const GLOBAL D *soft, GLOBAL W *predicted, const int n)
+KERNEL(256) NAMED(soften)(const GLOBAL D *soft, GLOBAL part *predicted, const int n)
 {
     const int a = global_id(), sp = a / SAP_GPU_SUPERPACKET;
     const size_t at = ((size_t)sp * PARTS + AT_EPS2 / IN_PART) * SAP_GPU_SUPERPACKET + a % SAP_GPU_SUPERPACKET;
-    if (a < n) predicted[at * IN_PART + AT_EPS2 % IN_PART] = w_of_d(soft[a]);
+    if (a < n) ((GLOBAL W *)predicted)[at * IN_PART + AT_EPS2 % IN_PART] = w_of_d(soft[a]);
 }
 
 SAP_SELF(1)

@@ -164,8 +164,8 @@ static int reserve_place(const struct sap_batch_work *w, struct sap_gpu_place *p
     p->bad = (unsigned char *)p->host.host + bytes;
     TRY(sap_gpu_reserve_pinned(d, dev, &p->out, (size_t)p->rows * (size_t)w->sums * sizeof(double)));
     TRY(sap_gpu_reserve(d, dev, &p->input, bytes));
-    const size_t records = w->m->more ? (size_t)p->rows * sizeof(int) : (size_t)p->records * sizeof(double);
-    return sap_gpu_reserve(d, dev, &p->record, records + 1);
+    if (w->m->more) return sap_gpu_reserve(d, dev, &p->marks, (size_t)p->rows * sizeof(int) + 1);
+    return sap_gpu_reserve(d, dev, &p->record, (size_t)p->records * sizeof(double) + 1);
 }
 
 static struct sap_gpu_grid grid_of(const struct sap_batch_work *w, const struct sap_gpu_place *p, int groups,
@@ -189,9 +189,9 @@ static int launch_more(const struct sap_batch_work *w, struct sap_gpu_place *p)
                               all = grid_of(w, p, p->items * p->layout.groups, threads);
     struct sap_mem *const kept = w->all->batches->kept.mem, *const columns = w->all->columns.mem;
     if (w->floats)
-        TRY(sap_direct_list_more(&items, k->more_float, h->j.mem, p->input.mem, kept, columns, p->record.mem,
-                                 p->out.mem, p->layout));
-    return sap_direct_list_more(&all, k->more, h->j.mem, p->input.mem, kept, columns, p->record.mem, p->out.mem,
+        TRY(sap_direct_list_more(&items, k->more_float, h->j.mem, p->input.mem, kept, columns, p->marks.mem, p->out.mem,
+                                 p->layout));
+    return sap_direct_list_more(&all, k->more, h->j.mem, p->input.mem, kept, columns, p->marks.mem, p->out.mem,
                                 p->layout);
 }
 
@@ -421,7 +421,7 @@ static void free_places(const struct sap_gpu_store *store, struct sap_gpu_places
     const struct sap_driver *d = store->set->driver;
     for (int k = 0; k < all->n; k++) {
         struct sap_gpu_place *p = &all->place[k];
-        struct sap_gpu_buffer *const buffers[] = {&p->host, &p->input, &p->out, &p->record};
+        struct sap_gpu_buffer *const buffers[] = {&p->host, &p->input, &p->out, &p->record, &p->marks};
         const int owns = stream_owner(store->set, all, p) == p;
         if (p->stream && owns) (void)d->stream_finish(p->stream); /* the owner of the stream comes first */
         for (int b = 0; b < COUNT(buffers); b++) sap_gpu_free(d, buffers[b]);

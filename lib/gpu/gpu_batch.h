@@ -50,7 +50,7 @@ struct sap_gpu_place {
     int device;
     struct sap_stream *stream; /* its own, or, where streams work in turn, that of the device's first slab */
     struct sap_event *done;
-    struct sap_gpu_buffer host, input, out, record;
+    struct sap_gpu_buffer host, input, out, record, marks;
     struct sap_batch_spot *spot;
     int spots, room;
     int under_way;

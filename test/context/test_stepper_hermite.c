@@ -307,6 +307,36 @@ static void orbits_in_fields(const struct place *p, int order, sapporo_step_sche
 
 RUNS(fields, everywhere(orbits_in_fields))
 
+/* Massless particles alone, in a field, with steps of their own: each has the orbit that it has without the others. */
+static void massless_in_field(const struct place *p, int order, sapporo_step_scheme scheme)
+{
+    enum { N = 5 };
+    double x[N][3] = {{1, 0, 0}, {0, 0.05, 0}, {0.3, 0.3, 0}, {0, 0, 2}, {0.01, 0, 0.02}}, v[N][3] = {{0}},
+           mass[N] = {0};
+    const sapporo_tree_options tree = stepper_tree_at(p, 0);
+    sapporo_stepper_options o = options_of(&tree, scheme);
+    o.nfields = 1;
+    o.fields = &stepper_fields[2]; /* Hernquist's */
+    for (int i = 0; i < N; i++) v[i][1] = 0.3 + 0.1 * i;
+    sapporo_stepper *const all = stepper_make(&o, N), *const one = stepper_make(&o, 1);
+    stepper_put(all, N, x, v, mass, 0);
+    stepper_advance(all, 0.5, 0);
+    stepper_get(all, SAPPORO_STEP_OWN, N, &whole);
+    assert_true(stepper_figures(all).particle_steps > stepper_figures(all).steps);
+    assert_true(stepper_totals(all).potential == 0);
+    for (int i = 0; i < N; i++) {
+        stepper_put(one, 1, &x[i], &v[i], &mass[i], 0);
+        stepper_advance(one, 0.5, 0);
+        stepper_get(one, SAPPORO_STEP_OWN, 1, &parts);
+        if (memcmp(whole.x[i], parts.x[0], sizeof whole.x[i]) != 0)
+            fail_msg("%s, order %d: particle %d has another orbit alone", p->name, order, i);
+    }
+    sapporo_stepper_destroy(all);
+    sapporo_stepper_destroy(one);
+}
+
+RUNS(massless_alone, everywhere(massless_in_field))
+
 /* ---- what is refused ------------------------------------------------------------------------------- */
 
 static void refuse(const sapporo_stepper_options *o, int status, const char *why)
@@ -376,9 +406,10 @@ RUNS(extremes, everywhere(tells_of_nan))
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(convergence), cmocka_unit_test(division),      cmocka_unit_test(massless),
-        cmocka_unit_test(energy),      cmocka_unit_test(landings),      cmocka_unit_test(units),
-        cmocka_unit_test(fields),      cmocka_unit_test(test_refusals), cmocka_unit_test(extremes),
+        cmocka_unit_test(convergence), cmocka_unit_test(division),       cmocka_unit_test(massless),
+        cmocka_unit_test(energy),      cmocka_unit_test(landings),       cmocka_unit_test(units),
+        cmocka_unit_test(fields),      cmocka_unit_test(massless_alone), cmocka_unit_test(test_refusals),
+        cmocka_unit_test(extremes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -95,10 +95,10 @@ static void limits_of_options(void **state)
     TAKEN(o.method = SAPPORO_STEP_DIRECT);
     REFUSED(o.method = (sapporo_step_method)3, "method of a stepper is 3; it may be 0 to 2");
     REFUSED(o.method = (sapporo_step_method)-1, "method of a stepper is -1");
-    REFUSED(o.scheme = (sapporo_step_scheme)3, "scheme of a stepper is 3; it may be 0 to 2");
+    REFUSED(o.scheme = (sapporo_step_scheme)6, "scheme of a stepper is 6; it may be 0 to 5");
     REFUSED(o.scheme = (sapporo_step_scheme)-1, "scheme of a stepper is -1");
     TAKEN(o.criterion = SAPPORO_STEP_BY_CHANGE);
-    REFUSED(o.criterion = (sapporo_step_criterion)3, "criterion of a stepper is 3; it may be 0 to 2");
+    REFUSED(o.criterion = (sapporo_step_criterion)5, "criterion of a stepper is 5; it may be 0 to 4");
     REFUSED(o.criterion = (sapporo_step_criterion)-1, "criterion of a stepper is -1");
     TAKEN(o.dt = 1e100);
     TAKEN(o.dt = 1e-300);

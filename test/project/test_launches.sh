@@ -54,7 +54,7 @@ kernels() {
         }' | sort
 }
 
-for module in primitives tree tree_walk_sp tree_walk_dp tree_spline_sp tree_spline_dp kdtree stepper; do
+for module in primitives tree tree_walk_sp tree_walk_dp tree_spline_sp tree_spline_dp kdtree stepper hermite; do
     rows "$module" >"$work/rows"
     for language in ocl:cl cuda:cu; do
         folder=kernels_${language%:*}
@@ -73,7 +73,7 @@ expand "$work/rows.c" lib | written >"$work/rows"
 # of_row: the kernels of standard input by the names of their rows
 of_row() {
     sed -E 's/^(many|few)[0-9]+_[a-z0-9_]*:/force:/; s/^(predict|pack|soften|neighbour_put|neighbour)_[a-z0-9_]*:/\1:/
-        s/^batch_(plain|zero|soft)_[a-z0-9_]*:/batch:/; s/^(store_stage)_order[68]:/\1:/' | sort -u
+        s/^batch_(plain|zero|soft)_[a-z0-9_]*:/batch:/; s/^list_float_[a-z0-9_]*:/list_more:/; s/^(store_stage)_order[68]:/\1:/' | sort -u
 }
 
 for language in ocl:cl cuda:cu; do

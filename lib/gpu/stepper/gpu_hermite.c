@@ -194,7 +194,8 @@ static int choose_units(struct sap_gpu_stepper *s)
 {
     struct host_columns c = {.all = NULL};
     s->direct->units = (struct sap_units){0, 0, 0};
-    const int status = s->session->set->precision == SAPPORO_DP ? (int)SAP_DRIVER_OK : read_columns(s, &c);
+    const int needed = s->session->set->precision != SAPPORO_DP && s->order.massive > 0;
+    const int status = needed ? read_columns(s, &c) : (int)SAP_DRIVER_OK;
     if (!status && c.all) s->direct->units = look(s, &c);
     free(c.all);
     s->hermite->units = units_of(&s->direct->units);
@@ -221,15 +222,17 @@ static int send_all(struct sap_gpu_stepper *s, struct sap_step step)
     struct sap_gpu_direct *const d = s->direct;
     struct sap_gpu_hermite *const h = s->hermite;
     const int n = s->order.massive, fresh = d->forces == 0;
-    d->forces = (d->forces + 1) % FORCES;
-    if (!fresh || n == 0) return SAP_DRIVER_OK;
-    TRY(choose_units(s));
-    TRY(clear_store(s, superpackets_of(n)));
-    const struct sap_hermite_force f = h->force;
-    const struct sap_hermite_units units = h->units;
-    return sap_launch_hermite_send(s->session, h->f, n, s->x.mem, s->v.mem, s->a.mem, h->higher.mem, s->level.mem,
-                                   s->given->particle.mem, sap_stepper_addresses(s)->mem, h->store.mem, n, f,
-                                   sap_stepper_order_of(s), step, units);
+    if (fresh) TRY(choose_units(s));
+    if (fresh && n > 0) {
+        const struct sap_hermite_force f = h->force;
+        const struct sap_hermite_units units = h->units;
+        TRY(clear_store(s, superpackets_of(n)));
+        TRY(sap_launch_hermite_send(s->session, h->f, n, s->x.mem, s->v.mem, s->a.mem, h->higher.mem, s->level.mem,
+                                    s->given->particle.mem, sap_stepper_addresses(s)->mem, h->store.mem, n, f,
+                                    sap_stepper_order_of(s), step, units));
+    }
+    d->forces = (d->forces + 1) % FORCES; /* after all else: what failed is done again */
+    return SAP_DRIVER_OK;
 }
 
 static int predict_sources(struct sap_gpu_stepper *s, const struct sap_gpu_force *f)
@@ -310,8 +313,8 @@ static int sum_slabs(struct sap_gpu_stepper *s, struct sap_gpu_slab *slab)
 static int sum_forces(struct sap_gpu_stepper *s, const struct sap_step *step)
 {
     const size_t rows = (size_t)s->hermite->force.rows, bytes = rows * (size_t)s->session->set->sums * sizeof(double);
+    TRY(write_targets(s, *step)); /* which lists the active particles, too */
     if (s->order.massive == 0) return sap_session_fill(s->session, s->direct->out.mem, 0, 0, bytes);
-    TRY(write_targets(s, *step));
     struct sap_gpu_slab slab = slab_of(s, step);
     return sum_slabs(s, &slab);
 }
