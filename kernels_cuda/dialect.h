@@ -46,10 +46,10 @@
 #define SAP_FEW_STAGED 1 /* 1: few-target kernels hold a superpacket in memory of the group */
 enum { STAGE_ITEMS = 304, NEAR_ITEMS = 512, SCAN_ITEMS = 1024 }; /* threads per group: as in the host's geometry */
 #define group_barrier()           __syncthreads()                /* waits for all writes to memory of the group */
-#define global_fence()       __threadfence() /* what this thread wrote before it is seen before what it writes after it */
-#define group_barrier_all()       __syncthreads()                /* and, among the group, to all other memory */
-#define lanes_barrier()           __syncwarp()                   /* barrier of at least these 32 threads */
-#define near_barrier()            __syncwarp() /* the same, where a thread is not a group of its own */
+#define global_fence()            __threadfence() /* what this thread wrote before it is seen before what it writes after it */
+#define group_barrier_all()       __syncthreads() /* and, among the group, to all other memory */
+#define lanes_barrier()           __syncwarp()    /* barrier of at least these 32 threads */
+#define near_barrier()            __syncwarp()    /* the same, where a thread is not a group of its own */
 #define lanes_xor(x, step)        __shfl_xor_sync(~0U, x, step)
 #define lanes_first(x)            __shfl_sync(~0U, x, 0) /* returns the value of the first of the 32 to all of them */
 #define lanes_any(x)              __any_sync(~0U, x)     /* whether x is true in any of the 32 */

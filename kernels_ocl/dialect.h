@@ -79,7 +79,7 @@
 #define SAP_FEW_STAGED 0 /* many devices have less memory per group than a superpacket needs */
 enum { STAGE_ITEMS = 256, NEAR_ITEMS = 128, SCAN_ITEMS = 256 };
 #define group_barrier()     barrier(CLK_LOCAL_MEM_FENCE)
-#define global_fence()       mem_fence(CLK_GLOBAL_MEM_FENCE)
+#define global_fence()      mem_fence(CLK_GLOBAL_MEM_FENCE)
 #define group_barrier_all() barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE)
 #if SAP_VECTORS
 #define lanes_barrier()
