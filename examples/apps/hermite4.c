@@ -245,7 +245,7 @@ static void watch(hermite *h, int active, int disagreeing)
     }
     if (h->plan.count[SCHEDULE_DEPTH] && !h->set.told_of_depth) {
         h->set.told_of_depth = 1;
-        tell_collapse(h, COLLAPSE_DEEP, COLLAPSE_REMEDY);
+        tell_collapse(h, COLLAPSE_DEEP("40"), COLLAPSE_REMEDY);
     }
 }
 

@@ -9,8 +9,6 @@
 
 #include "context/hermite_host.h"
 
-#include <math.h>
-#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 

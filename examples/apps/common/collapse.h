@@ -15,7 +15,8 @@ void collapse_warn(run *job, double since, const bodies *now, int star, double s
 /* What has happened, and what helps, when run_step returns 1, and when a star has the shortest possible step. */
 #define COLLAPSE_SLOW                                                                                                  \
     "the steps have collapsed: 65,536 or more of them have covered less than 1/64 of the time between outputs"
-#define COLLAPSE_DEEP "the steps have collapsed: a star needs the shortest step, 2^-40 of the longest, or one below it"
+#define COLLAPSE_DEEP(depth)                                                                                           \
+    "the steps have collapsed: a star needs the shortest step, 2^-" depth " of the longest, or one below it"
 #define COLLAPSE_REMEDY                                                                                                \
     "A larger --eps avoids close pairs; a larger --eta, or SAPPORO_PRECISION=dp, steps that follow rounding errors; "  \
     "a "                                                                                                               \

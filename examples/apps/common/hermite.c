@@ -339,7 +339,7 @@ static int block_step(hermite *h)
     h->job->plan.steps += active;
     if (h->plan.count[SCHEDULE_DEPTH] && !h->set.told_of_depth) {
         h->set.told_of_depth = 1;
-        tell_collapse(h, COLLAPSE_DEEP);
+        tell_collapse(h, COLLAPSE_DEEP("40"));
     }
     return 0;
 }

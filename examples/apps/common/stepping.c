@@ -289,8 +289,7 @@ static int watch(stepping *s, const sapporo_stepper_statistics *now)
     if (slow && tell_collapse(s, COLLAPSE_SLOW)) return -1;
     if (s->told_of_depth || now->level[SAPPORO_STEP_LEVELS_MOST - 1] == 0) return 0;
     s->told_of_depth = 1;
-    return tell_collapse(s, "the steps have collapsed: a star needs the shortest step, 2^-30 of the longest, or one "
-                            "below it");
+    return tell_collapse(s, COLLAPSE_DEEP("30"));
 }
 
 /* Goes on to the next output, or until a signal; < 0: it failed. */
