@@ -191,11 +191,7 @@ static void soften(struct sap_stepper_direct *d, const struct sap_step_rows *r, 
     double *const of_targets = d->eps2_of + d->room;
     request->softening = (sapporo_softening)d->law;
     if (d->law) request->eps2 = 0;
-    for (int k = 0; k < r->n; k++) d->eps2_of[k] = r->h[k] * r->h[k];
-    for (int k = 0; k < r->ni; k++) {
-        const double h = r->h[r->active ? r->active[k] : k];
-        of_targets[k] = h * h;
-    }
+    sap_step_square_lengths(r, r->n, d->eps2_of, of_targets);
     all->eps2.base = d->eps2_of;
     request->eps2_i.base = of_targets;
 }

@@ -25,6 +25,16 @@ struct sap_step_rows {
     double (*acc)[3], *pot;      /* [ni] */
 };
 
+/* Squares the softening lengths of the first n sources, and of the rows. */
+static inline void sap_step_square_lengths(const struct sap_step_rows *r, int n, double *of_sources, double *of_rows)
+{
+    for (int k = 0; k < n; k++) of_sources[k] = r->h[k] * r->h[k];
+    for (int k = 0; k < r->ni; k++) {
+        const double h = r->h[r->active ? r->active[k] : k];
+        of_rows[k] = h * h;
+    }
+}
+
 /* Softening lengths of particles, by address, in memory of the caller of `take`, where they stay until the next. */
 struct sap_step_lengths {
     const double *h, *reach; /* reach: as of struct sap_step_rule */

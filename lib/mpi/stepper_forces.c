@@ -168,11 +168,7 @@ static void soften(const sapporo_mpi_stepper *h, const struct sap_step_rows *r, 
     double *const of_active = h->soft + h->room + 1;
     request->softening = h->tree_options.softening;
     if (request->softening) request->eps2 = 0;
-    for (int k = 0; k < h->massive; k++) h->soft[k] = r->h[k] * r->h[k];
-    for (int k = 0; k < r->ni; k++) {
-        const double length = r->h[r->active ? r->active[k] : k];
-        of_active[k] = length * length;
-    }
+    sap_step_square_lengths(r, h->massive, h->soft, of_active);
     all->eps2.base = h->soft;
     request->eps2_i.base = of_active;
 }
