@@ -22,7 +22,7 @@ module sapporo
 
     ! ---- statuses
 
-    integer(c_int), parameter :: SAPPORO_OK = 0, SAPPORO_PARTIAL = 1, SAPPORO_TRUNCATED = 2
+    integer(c_int), parameter :: SAPPORO_OK = 0, SAPPORO_PARTIAL = 1, SAPPORO_TRUNCATED = 2, SAPPORO_STOPPED = 3
     integer(c_int), parameter :: SAPPORO_ERR_ARGUMENT = -1, SAPPORO_ERR_MEMORY = -2, SAPPORO_ERR_CLOSED = -3, &
         SAPPORO_ERR_NOT_FINITE = -4, SAPPORO_ERR_UNSUPPORTED = -5, SAPPORO_ERR_DEVICE = -6, SAPPORO_ERR_GONE = -7
 
@@ -208,6 +208,8 @@ module sapporo
         type(c_ptr) :: fields = c_null_ptr                  ! type(sapporo_field), nfields of them
         integer(c_int) :: landing = 0
         real(c_double) :: eta_start = 0
+        integer(c_int) :: nearest = 0
+        real(c_double) :: close = 0
     end type sapporo_stepper_options
 
     type, bind(c) :: sapporo_stepper_particles
@@ -223,8 +225,16 @@ module sapporo
         integer(c_int) :: n = 0, memory = SAPPORO_MEMORY_HOST, when = SAPPORO_STEP_NOW
         real(c_double) :: time = 0
         type(c_ptr) :: x = c_null_ptr, v = c_null_ptr, acc = c_null_ptr, pot = c_null_ptr, mass = c_null_ptr, &
-            own_time = c_null_ptr, level = c_null_ptr, label = c_null_ptr, h = c_null_ptr
+            own_time = c_null_ptr, level = c_null_ptr, label = c_null_ptr, h = c_null_ptr, nearest = c_null_ptr, &
+            nearest_r2 = c_null_ptr
     end type sapporo_stepper_output
+
+    type, bind(c) :: sapporo_stepper_pairs
+        integer(c_size_t) :: size = 0
+        integer(c_int) :: room = 0, n = 0
+        type(c_ptr) :: pair = c_null_ptr                    ! integer(c_int), (2, room): addresses
+        type(c_ptr) :: r2 = c_null_ptr                      ! real(c_double), room of them
+    end type sapporo_stepper_pairs
 
     type, bind(c) :: sapporo_stepper_totals
         integer(c_size_t) :: size = 0
@@ -602,6 +612,12 @@ module sapporo
             type(c_ptr), value :: stepper
             type(sapporo_stepper_output), intent(in) :: output
         end function sapporo_stepper_get
+
+        integer(c_int) function sapporo_stepper_get_pairs(stepper, pairs) bind(c)
+            import :: c_int, c_ptr, sapporo_stepper_pairs
+            type(c_ptr), value :: stepper
+            type(sapporo_stepper_pairs), intent(inout) :: pairs
+        end function sapporo_stepper_get_pairs
 
         integer(c_int) function sapporo_stepper_energy(stepper, totals) bind(c)
             import :: c_int, c_ptr, sapporo_stepper_totals

@@ -133,6 +133,10 @@ typedef struct sapporo_stepper_options {
                     the last step that ends before */
     double eta_start; /* > 0: first steps of Hermite schemes are eta_start |a| / |jerk|; 0: 0.0025, in orders 6 and 8
                          0.01 */
+    /* of Hermite schemes alone: */
+    int nearest;  /* 1: each particle keeps its nearest neighbour */
+    double close; /* > 0: sapporo_stepper_advance stops after a step in which an active particle was closer to its
+                     nearest neighbour; these are then kept, too */
 } sapporo_stepper_options;
 
 /*
@@ -191,6 +195,9 @@ SAPPORO_API int sapporo_stepper_set(sapporo_stepper *stepper, const sapporo_step
  * itself.  With the option `landing` one more step, from wherever each particle is, ends at `time` for all particles,
  * and steps begin there anew: such landings are part of the orbits.
  *
+ * SAPPORO_STOPPED: a pair is closer than the option `close`; sapporo_stepper_get_pairs says which.  The step is
+ * complete, and later calls go on; they stop again after each step in which a pair is that close.
+ *
  * SAPPORO_ERR_ARGUMENT: the time is before the present one, or, with time and step, the next step is so short that it
  * does not change the time; count time from a start nearer to 0.  SAPPORO_ERR_NOT_FINITE: a force or a position of the
  * next step is not finite, or a massless particle is farther from the tree than a force reaches (2^300 times the size
@@ -220,6 +227,10 @@ typedef struct sapporo_stepper_output {
     int *level;       /* of the particle's present step */
     long long *label;
     double *h; /* softening lengths; of particles without lengths 0 */
+    /* With the option `nearest` or `close`, as of the last step that the particle ended: */
+    int *nearest;       /* address of the nearest particle with mass at the predicted places; ties: the lowest slot of
+                           those with mass; -1: none, or not known after a restore */
+    double *nearest_r2; /* its squared distance, without softening; +infinity where nearest is -1 */
 } sapporo_stepper_output;
 
 /*
@@ -228,6 +239,22 @@ typedef struct sapporo_stepper_output {
  * number of particles, there are no particles, or the time of SAPPORO_STEP_AT_TIME is out of range.
  */
 SAPPORO_API int sapporo_stepper_get(sapporo_stepper *stepper, const sapporo_stepper_output *output);
+
+/* Pairs of particles that are close; arrays of `room` rows. */
+typedef struct sapporo_stepper_pairs {
+    size_t size;    /* sizeof(sapporo_stepper_pairs), set by the caller */
+    int room;       /* of the arrays; 0: they may be NULL, and only n is wanted */
+    int n;          /* set by the call: how many pairs there are */
+    int (*pair)[2]; /* addresses, the lower one first */
+    double *r2;     /* squared distances, without softening; NULL: not wanted */
+} sapporo_stepper_pairs;
+
+/*
+ * Fills *pairs with the pairs that are closer than the option `close`: each particle that was active in the last step,
+ * with its nearest neighbour, and each pair once, by the address of that particle.  SAPPORO_TRUNCATED: there are more
+ * than room, of which the first are there.  SAPPORO_ERR_ARGUMENT: the stepper has no such option, or no particles.
+ */
+SAPPORO_API int sapporo_stepper_get_pairs(sapporo_stepper *stepper, sapporo_stepper_pairs *pairs);
 
 /* Conserved quantities at the present time. */
 typedef struct sapporo_stepper_totals {

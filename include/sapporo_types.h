@@ -27,6 +27,7 @@ typedef enum sapporo_status {
     SAPPORO_OK = 0,               /* success */
     SAPPORO_PARTIAL = 1,          /* some i-particles were not finite; their rows are NaN, the others right */
     SAPPORO_TRUNCATED = 2,        /* a list is longer than the buffer of the caller; it was truncated */
+    SAPPORO_STOPPED = 3,          /* a stepper stopped before the time that was asked for: two particles are close */
     SAPPORO_ERR_ARGUMENT = -1,    /* an argument is out of range; nothing was changed */
     SAPPORO_ERR_MEMORY = -2,      /* out of memory; or a force includes a particle that was lost */
     SAPPORO_ERR_CLOSED = -3,      /* the handle is NULL or closed */

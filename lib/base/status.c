@@ -8,6 +8,7 @@ static const struct {
     {SAPPORO_OK, "success"},
     {SAPPORO_PARTIAL, "some i-particles were not finite; their rows are NaN"},
     {SAPPORO_TRUNCATED, "the list is longer than the room given"},
+    {SAPPORO_STOPPED, "two particles of the stepper are closer than its limit"},
     {SAPPORO_ERR_ARGUMENT, "an argument is out of range"},
     {SAPPORO_ERR_MEMORY, "out of memory"},
     {SAPPORO_ERR_CLOSED, "the context, force or tree is not open"},

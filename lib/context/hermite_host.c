@@ -9,6 +9,7 @@
 
 #include "context/hermite_host.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -24,6 +25,8 @@ struct body {
     double d[KEPT][3]; /* x, v, acceleration and its derivatives */
     double mass, pot;
     int level;
+    int nearest;       /* address; -1: none, or not known */
+    double nearest_r2; /* INFINITY: none */
 };
 
 /* A row of a force, and the particle after it. */
@@ -41,6 +44,8 @@ struct hermite_host {
     struct hermite_row *row; /* of the active particles */
     int *active, rows;       /* slots of the last force */
     double (*target[MOST])[3], (*f[MOST])[3], *pot;
+    int *nearest; /* of the rows: slots; NULL: they are not wanted, as is nearest_r2 */
+    double *nearest_r2;
     int done;   /* 1: the last prediction was to the end of the last step, not of the next one */
     int unsent; /* 1: the context does not have the particles as they are */
 };
@@ -60,7 +65,7 @@ static struct hermite_host *of(struct sap_stepper *stepper) { return (void *)ste
 static size_t memory(int n, int massless, int direct, size_t *device_bytes)
 {
     const size_t each =
-        sizeof(struct body) + sizeof(struct hermite_row) + sizeof(int) + (2 * MOST * 3 + 1) * sizeof(double);
+        sizeof(struct body) + sizeof(struct hermite_row) + 2 * sizeof(int) + (2 * MOST * 3 + 2) * sizeof(double);
     (void)direct;
     *device_bytes = 0;
     return sizeof(struct hermite_host) + (size_t)n * (each + (massless > 0 ? 2 * sizeof(int) : 0));
@@ -77,6 +82,8 @@ static void destroy(struct sap_stepper *stepper)
     free(s->row);
     free(s->active);
     free(s->pot);
+    free(s->nearest);
+    free(s->nearest_r2);
     sap_step_order_free(&s->order);
     free(s);
 }
@@ -89,6 +96,11 @@ static int reserve(struct hermite_host *s)
     s->active = malloc(n * sizeof *s->active);
     s->pot = malloc(n * sizeof *s->pot);
     int whole = s->body && s->row && s->active && s->pot;
+    if (s->settings.nearest) {
+        s->nearest = malloc(n * sizeof *s->nearest);
+        s->nearest_r2 = malloc(n * sizeof *s->nearest_r2);
+        whole = whole && s->nearest && s->nearest_r2;
+    }
     for (int k = 0; k < s->given; k++) {
         s->target[k] = malloc(n * sizeof *s->target[k]);
         s->f[k] = malloc(n * sizeof *s->f[k]);
@@ -143,6 +155,8 @@ static int take(struct sap_stepper *stepper, const struct sap_step_particles *gi
         memcpy(p->d[0], sap_column_at(&given->x, i, sizeof p->d[0]), sizeof p->d[0]);
         memcpy(p->d[1], sap_column_at(&given->v, i, sizeof p->d[1]), sizeof p->d[1]);
         p->mass = sap_column_double(&given->mass, i) * given->gravity;
+        p->nearest = -1;
+        p->nearest_r2 = INFINITY;
     }
     return SAPPORO_OK;
 }
@@ -172,6 +186,12 @@ static void *place_of(const struct hermite_host *s, struct body *p, enum sap_ste
     case SAP_STEP_MASS:
         *each = sizeof p->mass;
         return column == SAP_STEP_POT ? &p->pot : &p->mass;
+    case SAP_STEP_NEAREST:
+        *each = sizeof p->nearest;
+        return &p->nearest;
+    case SAP_STEP_NEAREST_R2:
+        *each = sizeof p->nearest_r2;
+        return &p->nearest_r2;
     default:
         return NULL;
     }
@@ -239,8 +259,15 @@ static int ask(struct hermite_host *s, double time)
                                .index = {s->active, 0},
                                .eps2 = s->settings.eps2,
                                .want = SAPPORO_ALLOW_EMPTY};
-    const sapporo_result result = {
-        .size = sizeof result, .acc = s->f[0], .jerk = s->f[1], .snap = s->f[2], .crackle = s->f[3], .pot = s->pot};
+    const sapporo_result result = {.size = sizeof result,
+                                   .acc = s->f[0],
+                                   .jerk = s->f[1],
+                                   .snap = s->f[2],
+                                   .crackle = s->f[3],
+                                   .pot = s->pot,
+                                   .nearest = s->nearest,
+                                   .nearest_r2 = s->nearest_r2};
+    if (s->nearest) request.want |= SAPPORO_WANT_NEAREST;
     sapporo_job *job = NULL;
     request.a.base = s->target[2];
     request.jerk.base = s->target[3];
@@ -389,6 +416,13 @@ static int is_finite(const struct hermite_host *s, const struct body *p)
     return sum == 0;
 }
 
+/* Notes the nearest neighbour of a row. */
+static void note_nearest(const struct hermite_host *s, int k, struct body *p)
+{
+    p->nearest = s->nearest[k] < 0 ? -1 : sap_step_address(&s->order, s->nearest[k]);
+    p->nearest_r2 = s->nearest_r2[k];
+}
+
 static void judge_some(void *argument, ptrdiff_t from, ptrdiff_t to)
 {
     const struct hermite_loop *const l = argument;
@@ -397,6 +431,7 @@ static void judge_some(void *argument, ptrdiff_t from, ptrdiff_t to)
         struct hermite_row *const row = &s->row[k];
         row->after = s->body[sap_step_address(&s->order, s->active[k])];
         row->after.pot = s->pot[k];
+        if (s->nearest) note_nearest(s, k, &row->after);
         (l->step->start ? begin_row : correct_row)(s, l->step, k, &row->after);
         row->bad = !is_finite(s, &row->after);
     }
@@ -415,6 +450,7 @@ static int judge(struct sap_stepper *stepper, const struct sap_step *step, const
         if (s->row[k].bad && (told->bad < 0 || i < told->bad)) told->bad = i;
         told->levels[level]++;
         told->massless[level] += k >= active->massive;
+        told->close += s->nearest && s->nearest_r2[k] < s->settings.close2;
     }
     return SAPPORO_OK;
 }

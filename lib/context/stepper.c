@@ -218,6 +218,8 @@ static int check_output(sapporo_stepper *s, const sapporo_stepper_output *o)
     if (o->when == SAPPORO_STEP_AT_TIME && !(ahead >= 0 && ahead <= s->signature.dt))
         return fail(s, SAPPORO_ERR_ARGUMENT, "time is %.17g; it may be the present time, or up to dt after it",
                     o->time);
+    if ((o->nearest || o->nearest_r2) && !s->settings.nearest)
+        return fail(s, SAPPORO_ERR_ARGUMENT, "the stepper keeps no neighbours: see its option");
     return check_memory(s, o->memory);
 }
 
@@ -264,6 +266,14 @@ static int give_pots(sapporo_stepper *s, const sapporo_stepper_output *o)
     return status ? status : s->ops->pots(s->particles, o->memory, o->pot);
 }
 
+/* Copies the nearest neighbours. */
+static int give_nearest(sapporo_stepper *s, const sapporo_stepper_output *o)
+{
+    int status = o->nearest ? s->ops->read(s->particles, SAP_STEP_NEAREST, o->nearest) : SAPPORO_OK;
+    if (!status && o->nearest_r2) status = s->ops->read(s->particles, SAP_STEP_NEAREST_R2, o->nearest_r2);
+    return status;
+}
+
 static int give_all(sapporo_stepper *s, const sapporo_stepper_output *o)
 {
     int status = give_orbits(s, o);
@@ -276,7 +286,8 @@ static int give_all(sapporo_stepper *s, const sapporo_stepper_output *o)
     if (status) return sap_stepper_failed(s, status, "outputs");
     if (o->label) memcpy(o->label, s->label, (size_t)s->n * sizeof *o->label);
     for (int k = 0; k < s->n && o->h; k++) o->h[k] = s->has_lengths ? s->h[k] : 0;
-    return SAPPORO_OK;
+    status = give_nearest(s, o);
+    return status ? sap_stepper_failed(s, status, "nearest neighbours") : SAPPORO_OK;
 }
 
 static void fill_with_nan(double *to, int n)
@@ -299,6 +310,8 @@ static void erase(const sapporo_stepper_output *o)
     fill_with_nan(o->h, o->n);
     for (int i = 0; i < o->n && o->level; i++) o->level[i] = -1;
     for (int i = 0; i < o->n && o->label; i++) o->label[i] = -1;
+    for (int i = 0; i < o->n && o->nearest; i++) o->nearest[i] = -1;
+    fill_with_nan(o->nearest_r2, o->n);
 }
 
 int sapporo_stepper_get(sapporo_stepper *stepper, const sapporo_stepper_output *output)

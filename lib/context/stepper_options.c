@@ -71,7 +71,8 @@ static int check_numbers(sapporo_stepper *s, const sapporo_stepper_options *o)
                  {"criterion", (int)o->criterion, 0, SAPPORO_STEP_BY_MEAN},
                  {"levels", o->levels, 0, SAPPORO_STEP_LEVELS_MOST},
                  {"rebuild", o->rebuild, SAPPORO_REBUILD_TIMED, 1000000000},
-                 {"landing", o->landing, 0, 1}};
+                 {"landing", o->landing, 0, 1},
+                 {"nearest", o->nearest, 0, 1}};
     for (size_t k = 0; k < sizeof field / sizeof field[0]; k++)
         if (field[k].value < field[k].least || field[k].value > field[k].most)
             return fail(s, SAPPORO_ERR_ARGUMENT, "%s of a stepper is %d; it may be %d to %d", field[k].name,
@@ -82,6 +83,8 @@ static int check_numbers(sapporo_stepper *s, const sapporo_stepper_options *o)
         return fail(s, SAPPORO_ERR_ARGUMENT, "eta of a stepper is %g; it is a number > 0", o->eta);
     if (!(o->eta_start >= 0 && o->eta_start <= SAP_TREE_LIMIT))
         return fail(s, SAPPORO_ERR_ARGUMENT, "eta_start of a stepper is %g; it is a number > 0", o->eta_start);
+    if (!(o->close >= 0 && o->close <= SAP_TREE_LIMIT))
+        return fail(s, SAPPORO_ERR_ARGUMENT, "close of a stepper is %g; it is a number > 0", o->close);
     return SAPPORO_OK;
 }
 
@@ -98,7 +101,11 @@ static int check_scheme(sapporo_stepper *s, sapporo_stepper_options *o)
     if (o->criterion && theirs != (order > 0))
         return fail(s, SAPPORO_ERR_ARGUMENT, "criterion %d is one of %s", (int)o->criterion,
                     theirs ? "Hermite schemes" : "leap-frogs");
+    if (order == 0 && (o->nearest || o->close > 0))
+        return fail(s, SAPPORO_ERR_UNSUPPORTED, "leap-frogs keep no neighbours, and do not stop at close pairs");
     if (order == 0) return SAPPORO_OK;
+    s->settings.nearest = o->nearest || o->close > 0;
+    s->settings.close2 = o->close * o->close;
     if (o->method == SAPPORO_STEP_TREE)
         return fail(s, SAPPORO_ERR_UNSUPPORTED, "Hermite schemes need direct sums: a tree gives no derivatives");
     if (order == 4 && o->criterion == SAPPORO_STEP_BY_MEAN)

@@ -64,6 +64,7 @@ struct sapporo_stepper {
     struct sap_group_tuner groups;       /* if tunes_groups */
     int interval;                        /* steps between the last two builds; 0: there was one or none */
     double landing;                      /* the time at which a step with a rest ends */
+    int close;                           /* active particles of the last step that are close to another one */
     char kind[96];
 };
 

@@ -431,6 +431,7 @@ static int one_step(sapporo_stepper *s, const struct sap_step *step, const struc
     take_levels(s, step->coarsest, &told, &next);
     s->all.moved = moving;
     s->clock = clock;
+    s->close = told.close;
     return SAPPORO_OK;
 }
 
@@ -504,7 +505,8 @@ static int land(sapporo_stepper *s, double time)
     step.rest = time - sap_stepper_time(s, s->clock.long_step, s->clock.tick);
     if (!(step.rest > slack_of_landing(s, time))) return SAPPORO_OK;
     s->landing = time;
-    return one_step(s, &step, &all);
+    const int status = one_step(s, &step, &all);
+    return !status && s->close > 0 ? (int)SAPPORO_STOPPED : status;
 }
 
 static int run(sapporo_stepper *s, double time, long long steps)
@@ -521,6 +523,7 @@ static int run(sapporo_stepper *s, double time, long long steps)
         if (!(end <= time + slack)) break;
         status = sap_stepper_check_step(s, now, end, step.dt * ((step.tick - s->clock.tick) * (1.0 / SAP_STEP_TICKS)));
         if (!status) status = one_step(s, &step, &active);
+        if (!status && s->close > 0) status = SAPPORO_STOPPED;
     }
     return status;
 }

@@ -1,4 +1,6 @@
 /* stepper_saved.c - takes the particles of a stepper as they were saved; what a part of a whole saves. */
+#include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "context/call.h"
@@ -57,6 +59,23 @@ static int take_orbits(sapporo_stepper *s, int n, const void *const *at, const s
     return status;
 }
 
+/* Nearest neighbours are not saved: each is known after the next step of a particle. */
+static int forget_nearest(sapporo_stepper *s)
+{
+    const size_t n = (size_t)s->n + 1;
+    int *const nearest = s->settings.nearest ? malloc(n * sizeof *nearest) : NULL;
+    double *const r2 = s->settings.nearest ? malloc(n * sizeof *r2) : NULL;
+    int status = !s->settings.nearest || (nearest && r2) ? SAPPORO_OK : SAPPORO_ERR_MEMORY;
+    for (int i = 0; i < s->n && nearest && r2; i++) nearest[i] = -1, r2[i] = INFINITY;
+    if (nearest && r2) {
+        status = s->ops->write(s->particles, SAP_STEP_NEAREST, nearest);
+        if (!status) status = s->ops->write(s->particles, SAP_STEP_NEAREST_R2, r2);
+    }
+    free(nearest);
+    free(r2);
+    return status;
+}
+
 /* Builds the tree of these particles, and gives the engine the columns that take_orbits did not. */
 static int take_rest(sapporo_stepper *s, const void *const *at)
 {
@@ -67,7 +86,7 @@ static int take_rest(sapporo_stepper *s, const void *const *at)
     for (size_t k = 0; k < sizeof rest / sizeof rest[0] && !status; k++)
         status = s->ops->write(s->particles, rest[k], at[rest[k]]);
     if (!status && s->settings.order) status = s->ops->write(s->particles, SAP_STEP_HIGHER, at[SAP_STEP_HIGHER]);
-    return status;
+    return status ? status : forget_nearest(s);
 }
 
 /* Takes labels of `each` bytes. */

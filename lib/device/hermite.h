@@ -228,11 +228,19 @@ SAP_INLINE int judge_row(int given, const GLOBAL D *x, const GLOBAL D *v, const 
     return sap_hermite_level(rule, s, level, &choice, sizes.unit);
 }
 
+/* Whether the nearest neighbour of row k is closer than the limit. */
+SAP_INLINE int is_close(const struct sap_hermite_force *f, const GLOBAL D *near, int k)
+{
+    if (!f->near) return 0;
+    const GLOBAL int2 *const who = (const GLOBAL int2 *)(near + f->rows);
+    return who[k].x > 0 && near[k] < f->close2;
+}
+
 /* Adds what the rows of this group have found; the last group that ends copies all to `out`, memory of the host. */
 SAP_INLINE void tell(const LOCAL int *count, GLOBAL int *told, GLOBAL int *out, LOCAL int *is_last)
 {
     const int me = (int)local_id();
-    if (me < 2 * SAP_STEP_LEVELS && count[me] > 0) (void)atomic_add(&told[1 + me], count[me]);
+    if (me < SAP_HERMITE_CLOSE && count[me] > 0) (void)atomic_add(&told[1 + me], count[me]);
     global_fence();
     group_barrier();
     if (me == 0) *is_last = atomic_add(&told[SAP_HERMITE_ENDED], 1) == (int)num_groups() - 1;
@@ -264,8 +272,8 @@ SAP_INLINE void tell(const LOCAL int *count, GLOBAL int *told, GLOBAL int *out, 
     }                                                                                                                  \
     KERNEL(SAP_STEPPER_THREADS)                                                                                        \
     JUDGE(const GLOBAL D *x, const GLOBAL D *v, const GLOBAL D *a, const GLOBAL D *higher, const GLOBAL int *level,    \
-          const GLOBAL int *active, const GLOBAL int *address, const GLOBAL D *sum, GLOBAL D *row_d,                   \
-          GLOBAL D *row_pot, GLOBAL int *row_level, GLOBAL int *told, GLOBAL int *out,                                 \
+          const GLOBAL int *active, const GLOBAL int *address, const GLOBAL D *sum, const GLOBAL D *near,              \
+          GLOBAL D *row_d, GLOBAL D *row_pot, GLOBAL int *row_level, GLOBAL int *told, GLOBAL int *out,                \
           const struct sap_hermite_force f, const struct sap_stepper_order order, const struct sap_step s,             \
           const struct sap_hermite_rule rule, const struct sap_hermite_units u, const struct sap_field_list fields)    \
     {                                                                                                                  \
@@ -283,6 +291,7 @@ SAP_INLINE void tell(const LOCAL int *count, GLOBAL int *told, GLOBAL int *out, 
             row_pot[k] = pot;                                                                                          \
             row_level[k] = next;                                                                                       \
             (void)atomic_add(&count[next], 1);                                                                         \
+            if (is_close(&f, near, k)) (void)atomic_add(&count[SAP_HERMITE_CLOSE - 1], 1);                             \
             if (k >= f.massive) (void)atomic_add(&count[SAP_STEP_LEVELS + next], 1);                                   \
             if (!(wrong + not_finite(pot) == 0.0)) (void)atomic_min(&told[f.told], (int)i);                            \
         }                                                                                                              \
@@ -306,6 +315,17 @@ SAP_HERMITE_KERNELS(hermite4_targets, hermite4_judge, hermite4_at, 2)
 SAP_HERMITE_KERNELS(hermite6_targets, hermite6_judge, hermite6_at, 3)
 SAP_HERMITE_KERNELS(hermite8_targets, hermite8_judge, hermite8_at, 4)
 
+/* Writes the address of the nearest neighbour of row k, and its squared distance. */
+SAP_INLINE void note_nearest(const struct sap_hermite_force *f, const struct sap_stepper_order *order,
+                             const GLOBAL int *address, const GLOBAL D *near, int k, GLOBAL int *nearest,
+                             GLOBAL D *nearest_r2)
+{
+    const GLOBAL int2 *const who = (const GLOBAL int2 *)(near + f->rows);
+    const int found = who[k].x > 0;
+    *nearest = found ? address_of(order, address, who[k].y) : -1;
+    *nearest_r2 = found ? near[k] * f->r2_unit : f->none;
+}
+
 /*
  * Moves the active particles to the end of the step, unless one is wrong, and stores those with mass as sources.
  * The ints of the next step become as they are before a step.
@@ -313,7 +333,8 @@ SAP_HERMITE_KERNELS(hermite8_targets, hermite8_judge, hermite8_at, 4)
 KERNEL(SAP_STEPPER_THREADS)
 hermite_commit(GLOBAL D *x, GLOBAL D *v, GLOBAL D *a, GLOBAL D *higher, GLOBAL D *pot, GLOBAL int *level,
                GLOBAL D *store, const GLOBAL int *active, const GLOBAL int *address, const GLOBAL D *row_d,
-               const GLOBAL D *row_pot, const GLOBAL int *row_level, GLOBAL int *told, const struct sap_hermite_force f,
+               const GLOBAL D *row_pot, const GLOBAL int *row_level, const GLOBAL D *near, GLOBAL int *nearest,
+               GLOBAL D *nearest_r2, GLOBAL int *told, const struct sap_hermite_force f,
                const struct sap_stepper_order order, const struct sap_step s, const struct sap_hermite_units u)
 {
     const int kept = SAP_HERMITE_KEPT_OF(f.order), sent = SAP_HERMITE_SENT_OF(f.order), words = 3 * kept;
@@ -335,6 +356,7 @@ hermite_commit(GLOBAL D *x, GLOBAL D *v, GLOBAL D *a, GLOBAL D *higher, GLOBAL D
         if (w != 0) continue;
         pot[i] = row_pot[k];
         level[i] = row_level[k];
+        if (f.near) note_nearest(&f, &order, address, near, k, nearest + i, nearest_r2 + i);
         if (stored) store_number(store, &f, slot, SAP_GPU_TIME, sap_hermite_after(&s) * u.time);
     }
 }

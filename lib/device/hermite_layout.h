@@ -13,11 +13,12 @@ struct sap_hermite_units {
 };
 
 /*
- * Ints in which the kernels of a step tell: those of SAP_STEPPER_TOLD, rows that are listed, with mass and without, and
- * groups that have ended.  Two steps take turns with such ints: each leaves those of the next as they are before a
- * step.
+ * Ints in which the kernels of a step tell: those of SAP_STEPPER_TOLD, of which the last counts close pairs, rows that
+ * are listed, with mass and without, and groups that have ended.  Two steps take turns with such ints: each leaves
+ * those of the next as they are before a step.
  */
 enum {
+    SAP_HERMITE_CLOSE = SAP_STEPPER_TOLD - 1,
     SAP_HERMITE_LISTED = SAP_STEPPER_TOLD,
     SAP_HERMITE_ENDED = SAP_STEPPER_TOLD + 2,
     SAP_HERMITE_TOLD = SAP_STEPPER_TOLD + 4,
@@ -34,6 +35,9 @@ struct sap_hermite_force {
     int order;      /* of the scheme */
     int columns;    /* of the j-store */
     int told;       /* where the ints of this step begin: 0 or SAP_HERMITE_TOLD */
+    int near;       /* 1: nearest neighbours of the rows are there, as finish_nearest writes them */
+    /* of neighbours: the limit and the factor of squared distances, and the distance where there is none: infinity */
+    SAP_GPU_REAL close2, r2_unit, none;
     SAP_GPU_REAL eps2;
 };
 

@@ -72,8 +72,10 @@ enum sap_step_column {
     SAP_STEP_MASS,  /* `take` writes masses */
     SAP_STEP_BUILT, /* positions of the last build of the tree, after `note_build` */
     SAP_STEP_LEVEL,
-    SAP_STEP_HIGHER, /* jerk, snap, ... of Hermite schemes, one vector after the other for each particle */
-    SAP_STEP_COLUMNS
+    SAP_STEP_HIGHER,  /* jerk, snap, ... of Hermite schemes, one vector after the other for each particle */
+    SAP_STEP_COLUMNS, /* the number of columns that files have */
+    SAP_STEP_NEAREST = SAP_STEP_COLUMNS, /* addresses, as int; `read` alone, of settings with `nearest` */
+    SAP_STEP_NEAREST_R2
 };
 
 /* The settings of a stepper on an engine. */
@@ -85,6 +87,8 @@ struct sap_stepper_settings {
     double eps2;         /* squared softening */
     int order;           /* of a Hermite scheme: 4, 6 or 8; 0: leap-frog */
     struct sap_hermite_rule hermite;
+    int nearest;   /* of a Hermite scheme: 1: nearest neighbours are kept */
+    double close2; /* squared distance within which they are counted */
 };
 
 /* Returns the vectors per particle of the column SAP_STEP_HIGHER. */
@@ -98,6 +102,7 @@ struct sap_step_told {
     int bad; /* the first particle whose force or velocity is not finite; -1: none */
     /* active particles per level of the next step, and how many of them are massless */
     int levels[SAP_STEP_LEVELS], massless[SAP_STEP_LEVELS];
+    int close; /* active particles whose nearest neighbour is closer than the limit */
 };
 
 /*

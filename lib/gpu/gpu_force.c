@@ -51,23 +51,13 @@ int sap_gpu_launch_all_sums(const struct sap_gpu_slab *s, struct sap_mem *out, c
     return s->outside && lists(s) ? launch_sums_outside(s, out, f) : sap_gpu_launch_sums(s, out, f);
 }
 
-static int launch_nearest(const struct sap_gpu_slab *s)
-{
-    const struct sap_gpu_kernels *const k = s->device->kernels;
-    const struct sap_gpu_grid grid = {.stream = s->stream,
-                                      .driver = s->set->driver,
-                                      .groups = {(unsigned)(s->f.ni + 31) / 32, 1}, /* 32 rows each */
-                                      .threads = k->geometry.nearest};
-    return sap_direct_finish_nearest(&grid, k->nearest, s->j, s->sums->near.mem, s->i, s->part->lists.mem, s->f);
-}
-
 static int launch_finish(struct sap_gpu_slab *s, unsigned extra)
 {
     if (s->gathers)
         TRY(sap_gpu_gather_slab(s));
     else if (!s->f.lone)
         TRY(sap_gpu_launch_all_sums(s, s->part->out.mem, &s->f));
-    return extra & SAP_EXTRA_NEAREST ? launch_nearest(s) : (int)SAP_DRIVER_OK;
+    return extra & SAP_EXTRA_NEAREST ? sap_gpu_launch_nearest(s, s->part->lists.mem) : (int)SAP_DRIVER_OK;
 }
 
 /* Copies columns of doubles that kernels have written for a slab. */

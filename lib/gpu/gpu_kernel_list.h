@@ -335,8 +335,8 @@
 #define SAP_K_hermite6_targets SAP_K_hermite4_targets
 #define SAP_K_hermite8_targets SAP_K_hermite4_targets
 #define SAP_K_hermite4_judge(M, V)                                                                                     \
-    M(x), M(v), M(a), M(higher), M(level), M(active), M(address), M(sum), M(row_d), M(row_pot), M(row_level), M(told), \
-        M(out), V(struct sap_hermite_force, f), V(struct sap_stepper_order, order), V(struct sap_step, s),             \
+    M(x), M(v), M(a), M(higher), M(level), M(active), M(address), M(sum), M(near), M(row_d), M(row_pot), M(row_level), \
+        M(told), M(out), V(struct sap_hermite_force, f), V(struct sap_stepper_order, order), V(struct sap_step, s),    \
         V(struct sap_hermite_rule, rule), V(struct sap_hermite_units, u), V(struct sap_field_list, fields)
 #define SAP_K_hermite6_judge SAP_K_hermite4_judge
 #define SAP_K_hermite8_judge SAP_K_hermite4_judge
@@ -346,8 +346,8 @@
 #define SAP_K_hermite8_at SAP_K_hermite4_at
 #define SAP_K_hermite_commit(M, V)                                                                                     \
     M(x), M(v), M(a), M(higher), M(pot), M(level), M(store), M(active), M(address), M(row_d), M(row_pot),              \
-        M(row_level), M(told), V(struct sap_hermite_force, f), V(struct sap_stepper_order, order),                     \
-        V(struct sap_step, s), V(struct sap_hermite_units, u)
+        M(row_level), M(near), M(nearest), M(nearest_r2), M(told), V(struct sap_hermite_force, f),                     \
+        V(struct sap_stepper_order, order), V(struct sap_step, s), V(struct sap_hermite_units, u)
 #define SAP_K_hermite_pots(M, V)                                                                                       \
     M(sum), M(address), M(pot), V(double, unit), V(int, n), V(struct sap_stepper_order, order)
 #define SAP_K_hermite_jerks(M, V)                                                                                      \

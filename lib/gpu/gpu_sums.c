@@ -58,6 +58,16 @@ int sap_gpu_launch_sums(const struct sap_gpu_slab *s, struct sap_mem *out, const
     return sap_direct_finish_sums(&grid, s->device->kernels->sums, s->sums->record.mem, out, *f, parts);
 }
 
+int sap_gpu_launch_nearest(const struct sap_gpu_slab *s, struct sap_mem *out)
+{
+    const struct sap_gpu_kernels *const k = s->device->kernels;
+    const struct sap_gpu_grid grid = {.stream = s->stream,
+                                      .driver = s->set->driver,
+                                      .groups = {(unsigned)(s->f.ni + 31) / 32, 1}, /* 32 rows each */
+                                      .threads = k->geometry.nearest};
+    return sap_direct_finish_nearest(&grid, k->nearest, s->j, s->sums->near.mem, s->i, out, s->f);
+}
+
 void sap_gpu_sums_free(const struct sap_driver *driver, struct sap_gpu_sums *s)
 {
     struct sap_gpu_list_memory *const l = &s->lists;

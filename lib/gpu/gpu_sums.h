@@ -68,6 +68,9 @@ int sap_gpu_sharing_lanes(const struct sap_gpu_slab *s, const struct sap_gpu_for
 /* Turns a slab's records into accumulators or rounded sums, in rows f->first_i and on of the columns in `out`. */
 int sap_gpu_launch_sums(const struct sap_gpu_slab *s, struct sap_mem *out, const struct sap_gpu_force *f);
 
+/* Finds the nearest neighbours of a slab with s->near, in rows f.first_i and on of two columns in `out`. */
+int sap_gpu_launch_nearest(const struct sap_gpu_slab *s, struct sap_mem *out);
+
 void sap_gpu_sums_free(const struct sap_driver *driver, struct sap_gpu_sums *sums);
 
 #endif

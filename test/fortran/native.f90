@@ -27,6 +27,7 @@ program native
     type(sapporo_stepper_options) :: stepper_options
     type(sapporo_stepper_particles) :: stepper_particles
     type(sapporo_stepper_output) :: stepper_output
+    type(sapporo_stepper_pairs) :: stepper_pairs
     type(sapporo_stepper_totals) :: totals
     type(sapporo_stepper_statistics) :: stepper_statistics
     integer(c_long_long) :: first(2)
@@ -238,7 +239,40 @@ contains
         if (sapporo_stepper_save(stepper, nowhere) /= SAPPORO_ERR_ARGUMENT) error stop 'sapporo_stepper_save'
         if (sapporo_stepper_restore(stepper, nowhere) /= SAPPORO_ERR_ARGUMENT) error stop 'sapporo_stepper_restore'
         call sapporo_stepper_destroy(stepper)
+        call stop_at_pairs()
     end subroutine steppers
+
+    subroutine stop_at_pairs()
+        real(c_double), target :: at(3, 2), speed(3, 2), mass(2), r2(1)
+        integer(c_int), target :: pair(2, 1), nearest(2)
+        at = 0
+        at(1, :) = [-1, 1]
+        speed = -at
+        mass = 1e-6_c_double
+        stepper_options%nfields = 0
+        stepper_options%landing = 0
+        stepper_options%scheme = SAPPORO_STEPS_HERMITE4
+        stepper_options%close = 0.5_c_double
+        if (sapporo_stepper_create(stepper_options, 2, stepper) /= SAPPORO_OK) error stop 'Hermite scheme'
+        stepper_particles%n = 2
+        stepper_particles%x = sapporo_column(c_loc(at), 0)
+        stepper_particles%v = sapporo_column(c_loc(speed), 0)
+        stepper_particles%mass = sapporo_column(c_loc(mass), 0)
+        if (sapporo_stepper_set(stepper, stepper_particles) /= SAPPORO_OK) error stop 'two stars'
+        if (sapporo_stepper_advance(stepper, 1.0_c_double, 0_c_long_long) /= SAPPORO_STOPPED) error stop 'no stop'
+        stepper_pairs%size = c_sizeof(stepper_pairs)
+        stepper_pairs%room = 1
+        stepper_pairs%pair = c_loc(pair)
+        stepper_pairs%r2 = c_loc(r2)
+        if (sapporo_stepper_get_pairs(stepper, stepper_pairs) /= SAPPORO_OK) error stop 'sapporo_stepper_get_pairs'
+        if (stepper_pairs%n /= 1 .or. any(pair(:, 1) /= [0, 1]) .or. r2(1) >= 0.25_c_double) error stop 'a close pair'
+        stepper_output%n = 2
+        stepper_output%acc = c_null_ptr
+        stepper_output%nearest = c_loc(nearest)
+        if (sapporo_stepper_get(stepper, stepper_output) /= SAPPORO_OK) error stop 'nearest neighbours'
+        if (any(nearest /= [1, 0])) error stop 'who is nearest'
+        call sapporo_stepper_destroy(stepper)
+    end subroutine stop_at_pairs
 
     integer function index_of_precision()
         intrinsic :: index

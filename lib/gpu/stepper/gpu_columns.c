@@ -113,9 +113,11 @@ static const struct sap_gpu_buffer *buffer_of(const struct sap_gpu_stepper *s, e
 {
     const struct sap_gpu_buffer *const at[SAP_STEP_COLUMNS] = {&s->x,     &s->v,    &s->a, &s->pot, &s->given->particle,
                                                                &s->built, &s->level};
-    if (column == SAP_STEP_HIGHER) {
-        *each = (size_t)sap_step_higher(&s->settings) * 3 * sizeof(double);
-        return sap_hermite_gpu_higher(s);
+    if (column >= SAP_STEP_HIGHER) {
+        *each = column == SAP_STEP_HIGHER    ? (size_t)sap_step_higher(&s->settings) * 3 * sizeof(double)
+                : column == SAP_STEP_NEAREST ? sizeof(int)
+                                             : sizeof(double);
+        return sap_hermite_gpu_column(s, column);
     }
     *each = column == SAP_STEP_LEVEL ? sizeof(int)
             : column == SAP_STEP_POT ? sizeof(double)

@@ -6,15 +6,18 @@
 
 #include "gpu/stepper/gpu_hermite.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "device/hermite_layout.h"
 #include "driver/driver.h"
+#include "engine/engine.h"
 #include "gpu/gpu_devices.h"
 #include "gpu/gpu_direct_launch.h"
 #include "gpu/gpu_kernels.h"
 #include "gpu/gpu_launch.h"
+#include "gpu/gpu_modes.h"
 #include "gpu/gpu_shape.h"
 #include "gpu/gpu_status.h"
 #include "gpu/stepper/gpu_direct.h"
@@ -38,9 +41,11 @@ SAP_KERNELS_HERMITE(SAP_LAUNCH_EACH, SAP_LAUNCH_GROUPS, struct kernels)
 
 struct sap_gpu_hermite {
     const struct kernels *f;
-    struct sap_gpu_buffer higher; /* by address */
-    struct sap_gpu_buffer store;  /* the particles with mass, by slot, as the force kernels see them */
-    struct sap_gpu_buffer row_d;  /* particles after the step */
+    struct sap_gpu_buffer higher;              /* by address */
+    struct sap_gpu_buffer store;               /* the particles with mass, by slot, as the force kernels see them */
+    struct sap_gpu_buffer row_d;               /* particles after the step */
+    struct sap_gpu_buffer near;                /* nearest neighbours of the rows: squared distances, and who they are */
+    struct sap_gpu_buffer nearest, nearest_r2; /* by address */
     struct sap_hermite_units units;
     struct sap_hermite_force force; /* the last one */
     struct sap_event *told;         /* the host has what kernels tell */
@@ -83,7 +88,8 @@ size_t sap_hermite_gpu_bytes(int order, int n)
     enum { RECORDS = 64 << 20, PREDICTED = 160 };
     const size_t kept = (size_t)SAP_HERMITE_KEPT_OF(order) * 3 * sizeof(double), size = (size_t)n;
     const size_t sums = (size_t)(1 + 3 * order / 2) * sizeof(double), targets = 2 * sizeof(struct sap_gpu_i);
-    return size * (higher_bytes(order) + kept + targets + sums + PREDICTED) + RECORDS +
+    const size_t neighbours = 3 * sizeof(double) + sizeof(int);
+    return size * (higher_bytes(order) + kept + targets + sums + neighbours + PREDICTED) + RECORDS +
            (size_t)superpackets_of(n) * SUPER * (size_t)SAP_GPU_COLUMNS_OF(order) * sizeof(double);
 }
 
@@ -99,6 +105,10 @@ int sap_hermite_gpu_open(struct sap_gpu_stepper *s)
     TRY(s->session->driver->event_create(s->session->device->dev, &h->told));
     TRY(sap_session_reserve(s->session, &s->bad, 2 * SAP_HERMITE_TOLD * sizeof(int)));
     TRY(sap_session_reserve(s->session, &h->higher, (n + 1) * higher_bytes(order)));
+    const size_t near = s->settings.nearest ? n : 1;
+    TRY(sap_session_reserve(s->session, &h->nearest, near * sizeof(int)));
+    TRY(sap_session_reserve(s->session, &h->nearest_r2, near * sizeof(double)));
+    TRY(sap_session_reserve(s->session, &h->near, 1));
     return sap_session_reserve(s->session, &h->store,
                                ((size_t)superpackets_of(s->room) * SUPER) * (size_t)SAP_GPU_COLUMNS_OF(order) *
                                    sizeof(double));
@@ -112,11 +122,18 @@ void sap_hermite_gpu_free(struct sap_gpu_stepper *s)
     sap_gpu_free(s->session->driver, &h->higher);
     sap_gpu_free(s->session->driver, &h->store);
     sap_gpu_free(s->session->driver, &h->row_d);
+    sap_gpu_free(s->session->driver, &h->near);
+    sap_gpu_free(s->session->driver, &h->nearest);
+    sap_gpu_free(s->session->driver, &h->nearest_r2);
     free(h);
     s->hermite = NULL;
 }
 
-const struct sap_gpu_buffer *sap_hermite_gpu_higher(const struct sap_gpu_stepper *s) { return &s->hermite->higher; }
+const struct sap_gpu_buffer *sap_hermite_gpu_column(const struct sap_gpu_stepper *s, enum sap_step_column column)
+{
+    const struct sap_gpu_hermite *const h = s->hermite;
+    return column == SAP_STEP_HIGHER ? &h->higher : column == SAP_STEP_NEAREST ? &h->nearest : &h->nearest_r2;
+}
 
 int sap_hermite_gpu_clear(struct sap_gpu_stepper *s)
 {
@@ -266,7 +283,8 @@ static struct sap_gpu_slab slab_of(struct sap_gpu_stepper *s, const struct sap_s
 {
     const struct sap_gpu_set *const set = s->session->set;
     const struct sap_gpu_hermite *const h = s->hermite;
-    const int order = s->settings.order;
+    const int order = s->settings.order, near = h->force.near ? (int)SAP_EXTRA_NEAREST : 0;
+    const struct sap_force_request asked = {.eps2 = h->force.eps2};
     return (struct sap_gpu_slab){.set = set,
                                  .device = s->session->device,
                                  .stream = s->session->stream,
@@ -274,9 +292,11 @@ static struct sap_gpu_slab slab_of(struct sap_gpu_stepper *s, const struct sap_s
                                  .j = h->store.mem,
                                  .i = s->direct->sums.i.mem,
                                  .out = s->direct->out.mem,
-                                 .mode = h->force.eps2 < SAP_TINY_R2 ? SAP_GPU_MODE_ZERO : 0,
+                                 .near = near,
+                                 .mode = sap_gpu_mode(set, &asked, near),
                                  .f = {.time = sap_hermite_end(step) * h->units.time,
                                        .eps2 = h->force.eps2,
+                                       .near_eps2 = order == 4 ? h->force.eps2 : 0,
                                        .r2_error = set->r2_error,
                                        .x_error = set->x_error,
                                        .nj = s->order.massive,
@@ -306,15 +326,22 @@ static int sum_slabs(struct sap_gpu_stepper *s, struct sap_gpu_slab *slab)
         if (!slab->f.fused && !s->direct->sums.valid) TRY(predict_sources(s, &slab->f));
         TRY(sap_gpu_launch_force(slab));
         if (!slab->f.lone) TRY(sap_gpu_launch_sums(slab, slab->out, &slab->f));
+        if (slab->near) TRY(sap_gpu_launch_nearest(slab, s->hermite->near.mem));
     }
     return SAP_DRIVER_OK;
 }
+
+/* Bytes of the nearest neighbours of so many rows. */
+static size_t near_bytes(size_t rows) { return 2 * rows * sizeof(double); }
 
 static int sum_forces(struct sap_gpu_stepper *s, const struct sap_step *step)
 {
     const size_t rows = (size_t)s->hermite->force.rows, bytes = rows * (size_t)s->session->set->sums * sizeof(double);
     TRY(write_targets(s, *step)); /* which lists the active particles, too */
-    if (s->order.massive == 0) return sap_session_fill(s->session, s->direct->out.mem, 0, 0, bytes);
+    if (s->order.massive == 0) {
+        if (s->hermite->force.near) TRY(sap_session_fill(s->session, s->hermite->near.mem, 0, 0, near_bytes(rows)));
+        return sap_session_fill(s->session, s->direct->out.mem, 0, 0, bytes);
+    }
     struct sap_gpu_slab slab = slab_of(s, step);
     return sum_slabs(s, &slab);
 }
@@ -339,6 +366,7 @@ static int describe(struct sap_gpu_stepper *s, const struct sap_step *step, cons
                                                    .has_active = active->n < slots,
                                                    .massive = active->massive,
                                                    .done = done,
+                                                   .near = s->settings.nearest && (!done || step->start),
                                                    .order = s->settings.order,
                                                    .columns = set->columns};
     if (!s->hermite->ready) TRY(reset(s));
@@ -347,6 +375,7 @@ static int describe(struct sap_gpu_stepper *s, const struct sap_step *step, cons
     TRY(sap_session_reserve(s->session, &d->out, rows * (size_t)set->sums * sizeof(double)));
     TRY(sap_session_reserve(s->session, &d->sums.i, rows * (size_t)set->units * sizeof(struct sap_gpu_i)));
     TRY(sap_session_reserve(s->session, &s->row_pot, rows * sizeof(double)));
+    if (s->hermite->force.near) TRY(sap_session_reserve(s->session, &s->hermite->near, near_bytes(rows)));
     return sap_session_reserve(s->session, &s->hermite->row_d, rows * ROWS_KEPT * sizeof(double));
 }
 
@@ -365,7 +394,12 @@ static int give_jerks(struct sap_gpu_stepper *s, struct sap_step step)
 static int send_and_sum(struct sap_gpu_stepper *s, const struct sap_step *step)
 {
     TRY(send_all(s, *step));
-    s->hermite->force.eps2 = sap_scaled(s->settings.eps2, sap_units_square(&s->direct->units));
+    struct sap_hermite_force *const f = &s->hermite->force;
+    const int square = sap_units_square(&s->direct->units);
+    f->eps2 = sap_scaled(s->settings.eps2, square);
+    f->close2 = sap_scaled(s->settings.close2, square);
+    f->r2_unit = sap_scaled(1, -square);
+    f->none = INFINITY;
     return sum_forces(s, step);
 }
 
@@ -388,8 +422,8 @@ static int launch_judge(struct sap_gpu_stepper *s, struct sap_step step)
     const struct sap_hermite_units units = h->units;
     const struct sap_hermite_rule rule = s->settings.hermite;
     return BY_ORDER(f.order, judge)(s->session, h->f, f.rows, s->x.mem, s->v.mem, s->a.mem, h->higher.mem, s->level.mem,
-                                    s->active.mem, sap_stepper_addresses(s)->mem, s->direct->out.mem, h->row_d.mem,
-                                    s->row_pot.mem, s->row_level.mem, s->bad.mem, s->told.mem, f,
+                                    s->active.mem, sap_stepper_addresses(s)->mem, s->direct->out.mem, h->near.mem,
+                                    h->row_d.mem, s->row_pot.mem, s->row_level.mem, s->bad.mem, s->told.mem, f,
                                     sap_stepper_order_of(s), step, rule, units, s->settings.fields);
 }
 
@@ -404,11 +438,12 @@ static int launch_commit(struct sap_gpu_stepper *s, struct sap_step step)
     return sap_launch_hermite_commit(s->session, h->f, words < MOST_THREADS ? (int)words : MOST_THREADS, s->x.mem,
                                      s->v.mem, s->a.mem, h->higher.mem, s->pot.mem, s->level.mem, h->store.mem,
                                      s->active.mem, sap_stepper_addresses(s)->mem, h->row_d.mem, s->row_pot.mem,
-                                     s->row_level.mem, s->bad.mem, f, sap_stepper_order_of(s), step, units);
+                                     s->row_level.mem, h->near.mem, h->nearest.mem, h->nearest_r2.mem, s->bad.mem, f,
+                                     sap_stepper_order_of(s), step, units);
 }
 
 /* The commit, and what it needs for the next step, are under way while the host waits for what it is told. */
-int sap_hermite_gpu_judge(struct sap_gpu_stepper *s, const struct sap_step *step, int *bad)
+int sap_hermite_gpu_judge(struct sap_gpu_stepper *s, const struct sap_step *step, struct sap_step_told *to)
 {
     const struct sap_driver *const d = s->session->driver;
     struct sap_gpu_hermite *const h = s->hermite;
@@ -421,7 +456,8 @@ int sap_hermite_gpu_judge(struct sap_gpu_stepper *s, const struct sap_step *step
     h->told_at = SAP_HERMITE_TOLD - h->told_at;
     TRY(d->event_wait(h->told));
     h->ready = 1;
-    *bad = told[0] == SAP_HERMITE_NOBODY ? -1 : told[0];
+    to->bad = told[0] == SAP_HERMITE_NOBODY ? -1 : told[0];
+    to->close = told[SAP_HERMITE_CLOSE];
     return SAP_DRIVER_OK;
 }
 

@@ -20,8 +20,8 @@ size_t sap_hermite_gpu_bytes(int order, int n);
 int sap_hermite_gpu_open(struct sap_gpu_stepper *s);
 void sap_hermite_gpu_free(struct sap_gpu_stepper *s);
 
-/* The column SAP_STEP_HIGHER. */
-const struct sap_gpu_buffer *sap_hermite_gpu_higher(const struct sap_gpu_stepper *s);
+/* The column SAP_STEP_HIGHER, SAP_STEP_NEAREST or SAP_STEP_NEAREST_R2. */
+const struct sap_gpu_buffer *sap_hermite_gpu_column(const struct sap_gpu_stepper *s, enum sap_step_column column);
 
 /* Particles were taken: they have no derivatives yet. */
 int sap_hermite_gpu_clear(struct sap_gpu_stepper *s);
@@ -31,11 +31,11 @@ void sap_hermite_gpu_predict(struct sap_gpu_stepper *s, int done);
 
 /*
  * The parts of a step, of sums and of outputs (engine/stepper_ops.h).  _judge moves the particles, too, unless one is
- * wrong: the kernel that does so looks at what the one before it has found.  _pots writes the potentials of a force on
+ * wrong: the kernel that does so looks at what the one before it has found; it sets to->bad and to->close.  _pots writes the potentials of a force on
  * all particles, by address, to s->to_x.
  */
 int sap_hermite_gpu_force(struct sap_gpu_stepper *s, const struct sap_step *step, const struct sap_step_active *active);
-int sap_hermite_gpu_judge(struct sap_gpu_stepper *s, const struct sap_step *step, int *bad);
+int sap_hermite_gpu_judge(struct sap_gpu_stepper *s, const struct sap_step *step, struct sap_step_told *to);
 int sap_hermite_gpu_at(struct sap_gpu_stepper *s, const struct sap_step *step);
 int sap_hermite_gpu_sums(struct sap_gpu_stepper *s, const struct sap_step *step, int forced);
 int sap_hermite_gpu_pots(struct sap_gpu_stepper *s);

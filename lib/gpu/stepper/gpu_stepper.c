@@ -205,8 +205,9 @@ static int launch_leapfrog(struct sap_gpu_stepper *s, struct sap_step step, cons
 static int launch_judge(struct sap_gpu_stepper *s, struct sap_step step, const struct sap_step_active *active,
                         struct sap_step_told *told)
 {
+    told->close = 0;
     if (s->hermite) {
-        TRY(sap_hermite_gpu_judge(s, &step, &told->bad));
+        TRY(sap_hermite_gpu_judge(s, &step, told));
     } else {
         TRY(sap_stepper_reset(s));
         TRY(launch_leapfrog(s, step, active));

@@ -109,3 +109,30 @@ def test_particles_have_softening_lengths_of_their_own(tmp_path):
         assert np.array_equal(s.get().eps, h)
     with stepper() as s, pytest.raises(sapporo.ArgumentError, match="spline"):
         s.set(x, v, mass, eps=h)
+
+
+def test_hermite_schemes_keep_neighbours_and_stop_at_close_pairs():
+    x, v = [[-1.0, 0.05, 0], [1, 0, 0], [0, 9, 0]], [[1.0, 0, 0], [-1, 0, 0], [0, 0, 0]]
+    with sapporo.Stepper(3, 1 / 16, scheme="hermite4", close=0.4, backend="cpu") as s:
+        s.set(x, v, 1e-6)
+        assert s.get().nearest.tolist() == [1, 0, 0]
+        assert len(s.pairs()[0]) == 0
+        assert 0.75 < s.advance(1) < 0.9
+        pair, distance = s.pairs()
+        assert pair.tolist() == [[0, 1]]
+        assert 0.05 < distance[0] < 0.4
+        now = s.get()
+        assert np.allclose(np.linalg.norm(now.x[0] - now.x[1]), distance[0])
+        assert now.nearest_r2[0] == distance[0] ** 2 or np.isclose(now.nearest_r2[0], distance[0] ** 2)
+    with sapporo.Stepper(3, 1 / 16, scheme="hermite6", nearest=True, backend="cpu") as s:
+        s.set(x, v, 1e-6)
+        assert s.advance(1) == 1
+        nearest = np.empty(3, np.int32)
+        assert s.get(out={"nearest": nearest}).nearest is nearest
+        with pytest.raises(sapporo.ArgumentError, match="close pairs"):
+            s.pairs()
+    with stepper() as s:
+        s.set(*sphere())
+        assert s.get().nearest is None
+    with pytest.raises(sapporo.UnsupportedError, match="leap-frogs"):
+        stepper(nearest=True)

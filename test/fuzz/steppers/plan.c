@@ -76,6 +76,8 @@ static void draw_hermite(struct plan *p)
     o->criterion = one_in(&random, 2) ? SAPPORO_STEP_CRITERION_DEFAULT : SAPPORO_STEP_BY_AARSETH;
     o->eta = one_in(&random, 2) ? 0 : 0.05 + rng_uniform(&random);
     o->eta_start = one_in(&random, 2) ? 0 : 0.01 + 0.1 * rng_uniform(&random);
+    o->nearest = one_in(&random, 3);
+    o->close = one_in(&random, 3) ? 0.5 * rng_uniform(&random) : 0;
 }
 
 int plan_has_lengths(const struct plan *p)

@@ -40,7 +40,8 @@ SCHEMES = {"shared": 1, "block": 2, "hermite4": 3, "hermite6": 4, "hermite8": 5}
 STEP_CRITERIA = {"acceleration": 1, "change": 2, "aarseth": 3, "mean": 4}
 MOMENTS = {"now": 0, "own": 1}
 SHAPES = {"x": (3,), "v": (3,), "acc": (3,), "pot": (), "mass": (), "own_time": (), "level": (), "label": (), "eps": ()}
-TYPES = {"level": np.int32, "label": np.int64}
+NEIGHBOURS = {"nearest": (), "nearest_r2": ()}  # of steppers that keep them
+TYPES = {"level": np.int32, "label": np.int64, "nearest": np.int32}
 MOVABLE = ("x", "v", "acc", "pot")  # what may be in device memory
 FIELD_KINDS = {"point": 1, "plummer": 2, "hernquist": 3, "nfw": 4, "miyamoto_nagai": 5, "logarithmic": 6}
 
@@ -81,6 +82,8 @@ class Orbits:
         level: the present step is dt / 2^level.
         label: labels.
         eps: softening lengths; 0 of particles without lengths.
+        nearest, nearest_r2: addresses of the nearest particles with mass, as of the particle's last step, and squared
+            distances; -1 and infinity: none, or not known after a restore.  None of a stepper without neighbours.
 
     Example:
         >>> with sapporo.Stepper(1, 0.5) as stepper:
@@ -100,6 +103,8 @@ class Orbits:
     level: Any
     label: Any
     eps: Any
+    nearest: Any = None
+    nearest_r2: Any = None
 
     __repr__ = shown
 
@@ -230,6 +235,8 @@ class Stepper(Owner):
             times say so.
         fields: external fields.
         landing: advance ends at any time that it is asked for, by a shorter last step; steps begin there anew.
+        nearest: of Hermite schemes: particles keep their nearest neighbours.
+        close: of Hermite schemes: a distance; advance stops after a step with a closer pair; 0: it does not.
         eps, softening, kind, mac, accuracy, multipoles, leaf_size, group_size, group_extent, precision: as of Tree;
             with rebuild -1 a group_extent of 0 is measured, too.
         backend, devices, preferred_device, cpu_isa, threads, G: as of Context.
@@ -286,6 +293,8 @@ class Stepper(Owner):
         threads: int = 0,
         G: float = 1.0,
         softening: Softening = "plummer",
+        nearest: bool = False,
+        close: float = 0.0,
     ) -> None:
         """Makes room for n particles."""
         keep: list[Any] = []
@@ -325,10 +334,13 @@ class Stepper(Owner):
             fields=array,
             landing=int(bool(landing)),
             eta_start=eta_start or 0.0,
+            nearest=int(bool(nearest)),
+            close=close,
         )
         super().__init__(options, n)
         self._dt = float(dt)
         self._lands = bool(landing)
+        self._shapes = {**SHAPES, **NEIGHBOURS} if nearest or close else SHAPES
         self._is_shared = options.scheme <= SCHEMES["shared"]
         self._start: float | None = None  # a time at which all steps end, None: unknown
 
@@ -419,7 +431,7 @@ class Stepper(Owner):
                 neither: it ends at the time itself, unless `steps` end before.
 
         Returns:
-            The time of the last step.
+            The time of the last step, which is before `time` if a pair is closer than `close`: pairs() says which.
 
         Raises:
             ArgumentError: the time is before the present one, or no step ends there.  Nothing has moved then.
@@ -432,9 +444,9 @@ class Stepper(Owner):
         while left > 0:
             slice_ = int(min(left, 16))
             before = self.statistics().steps
-            self._check(lib.sapporo_stepper_advance(self._handle, time, slice_))
+            status = self._check(lib.sapporo_stepper_advance(self._handle, time, slice_))
             left -= slice_
-            if self.statistics().steps - before < slice_:
+            if status == lib.SAPPORO_STOPPED or self.statistics().steps - before < slice_:
                 break
         return self.time
 
@@ -457,22 +469,22 @@ class Stepper(Owner):
         n = self.statistics().n
         given = dict(out or {})
         for name in given:
-            if name not in SHAPES:
-                raise ValueError(f"out has {name!r}; particles have {', '.join(SHAPES)}")
+            if name not in self._shapes:
+                raise ValueError(f"out has {name!r}; particles have {', '.join(self._shapes)}")
         output = new("sapporo_stepper_output", n=n)
         _set_moment(output, when)
         arrays = all_in_device(given)
         there = {} if arrays is None else self._device_rows(output, n, arrays)
         here = {
             name: result_array(given.get(name), name, (n, *shape), TYPES.get(name, np.float64))
-            for name, shape in SHAPES.items()
+            for name, shape in self._shapes.items()
             if arrays is None or name not in MOVABLE
         }
         for name, address in {**{k: pointer(array) for k, array in here.items()}, **there}.items():
             member = "h" if name == "eps" else name
             setattr(output, member, ffi.cast(ffi.typeof(getattr(output, member)), address))
         self._check(lib.sapporo_stepper_get(self._handle, output))
-        return Orbits(**{name: here.get(name, given.get(name)) for name in SHAPES})
+        return Orbits(**{name: here.get(name, given.get(name)) for name in self._shapes})
 
     def _device_rows(self, output: Any, n: int, arrays: dict[str, DeviceArray]) -> dict[str, int]:
         output.memory = lib.SAPPORO_MEMORY_DEVICE
@@ -482,6 +494,25 @@ class Stepper(Owner):
             require(array, f"out of {name}", (n, *SHAPES[name]), np.float64, writable=True)
         complete(arrays, self.backend)
         return {name: array.address for name, array in arrays.items()}
+
+    def pairs(self) -> tuple[Any, Floats]:
+        """The pairs that are closer than the option `close`, of particles that were active in the last step.
+
+        Returns:
+            Addresses, (n, 2), the lower one first, and distances, (n,).
+
+        Raises:
+            ArgumentError: the stepper has no such option, or no particles.
+        """
+        room = 0
+        while True:
+            pair, r2 = np.empty((room, 2), np.int32), np.empty(room)
+            found = new("sapporo_stepper_pairs", room=room)
+            found.pair = ffi.cast("int(*)[2]", pointer(pair))
+            found.r2 = ffi.cast("double *", pointer(r2))
+            if self._check(lib.sapporo_stepper_get_pairs(self._handle, found)) != lib.SAPPORO_TRUNCATED:
+                return pair[: found.n], np.sqrt(r2[: found.n])
+            room = found.n
 
     def energy(self) -> Totals:
         """Energies, momentum, angular momentum and the sum of mass times position, at the present time.
