@@ -236,16 +236,19 @@ SAP_INLINE int is_close(const struct sap_hermite_force *f, const GLOBAL D *near,
     return who[k].x > 0 && near[k] < f->close2;
 }
 
-/* Adds what the rows of this group have found; the last group that ends copies all to `out`, memory of the host. */
+/*
+ * Adds what the rows of this group have found; the last group that ends copies all to `out`, memory of the host.  A
+ * group that is alone adds nothing.
+ */
 SAP_INLINE void tell(const LOCAL int *count, GLOBAL int *told, GLOBAL int *out, LOCAL int *is_last)
 {
-    const int me = (int)local_id();
-    if (me < SAP_HERMITE_CLOSE && count[me] > 0) (void)atomic_add(&told[1 + me], count[me]);
+    const int me = (int)local_id(), alone = num_groups() == 1;
+    if (!alone && me < SAP_HERMITE_CLOSE && count[me] > 0) (void)atomic_add(&told[1 + me], count[me]);
     global_fence();
     group_barrier();
-    if (me == 0) *is_last = atomic_add(&told[SAP_HERMITE_ENDED], 1) == (int)num_groups() - 1;
+    if (me == 0) *is_last = alone || atomic_add(&told[SAP_HERMITE_ENDED], 1) == (int)num_groups() - 1;
     group_barrier();
-    if (*is_last && me < SAP_STEPPER_TOLD) out[me] = atomic_add(&told[me], 0);
+    if (*is_last && me < SAP_STEPPER_TOLD) out[me] = alone && me > 0 ? count[me - 1] : atomic_add(&told[me], 0);
 }
 
 /*
