@@ -210,6 +210,7 @@ module sapporo
         real(c_double) :: eta_start = 0
         integer(c_int) :: nearest = 0
         real(c_double) :: close = 0
+        integer(c_int) :: iterations = 0
     end type sapporo_stepper_options
 
     type, bind(c) :: sapporo_stepper_particles

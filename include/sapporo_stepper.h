@@ -134,9 +134,11 @@ typedef struct sapporo_stepper_options {
     double eta_start; /* > 0: first steps of Hermite schemes are eta_start |a| / |jerk|; 0: 0.0025, in orders 6 and 8
                          0.01 */
     /* of Hermite schemes alone: */
-    int nearest;  /* 1: each particle keeps its nearest neighbour */
-    double close; /* > 0: sapporo_stepper_advance stops after a step in which an active particle was closer to its
-                     nearest neighbour; these are then kept, too */
+    int nearest;    /* 1: each particle keeps its nearest neighbour */
+    double close;   /* > 0: sapporo_stepper_advance stops after a step in which an active particle was closer to its
+                       nearest neighbour; these are then kept, too */
+    int iterations; /* n of P(EC)^n, 1 to 16; 0: 1.  After a correction the active particles act and feel forces where
+                       they then are, and are corrected again, so that orbits are nearer to time-symmetric ones */
 } sapporo_stepper_options;
 
 /*

@@ -224,13 +224,17 @@ static int write_column(struct sap_stepper *stepper, enum sap_step_column column
 
 /* ---- the context ----------------------------------------------------------------------------- */
 
-/* Stores the particle of a slot, with its own time. */
-static int send(struct hermite_host *s, int slot, double time)
+/* Stores a particle in a slot, with its own time. */
+static int send_as(struct hermite_host *s, int slot, const struct body *p, double time)
 {
-    const struct body *const p = &s->body[sap_step_address(&s->order, slot)];
     sapporo_particle q = {.mass = p->mass, .time = time, .index = slot};
     memcpy(q.derivative, p->d, (size_t)s->sent * sizeof p->d[0]);
     return sapporo_set_particle(s->context, slot, &q);
+}
+
+static int send(struct hermite_host *s, int slot, double time)
+{
+    return send_as(s, slot, &s->body[sap_step_address(&s->order, slot)], time);
 }
 
 /* Whether the times of particles are those after the present tick: first forces have no step before them. */
@@ -349,13 +353,18 @@ static void add_fields(void *argument, ptrdiff_t from, ptrdiff_t to)
     }
 }
 
-/* Computes the forces on the rows, of particles and fields. */
-static int sum_forces(struct hermite_host *s, struct hermite_loop *l)
+/* Computes the forces on the rows, of particles and fields, at s->target. */
+static int sum_at_targets(struct hermite_host *s, struct hermite_loop *l)
 {
-    for_all(l, s->rows, predict_rows);
     const int status = ask(s, sap_hermite_end(l->step));
     if (!status && s->settings.fields.n > 0) for_all(l, s->rows, add_fields);
     return status;
+}
+
+static int sum_forces(struct hermite_host *s, struct hermite_loop *l)
+{
+    for_all(l, s->rows, predict_rows);
+    return sum_at_targets(s, l);
 }
 
 /* After a force on all particles: gives them its first two derivatives, which the others need. */
@@ -437,6 +446,37 @@ static void judge_some(void *argument, ptrdiff_t from, ptrdiff_t to)
     }
 }
 
+static int has_bad(const struct hermite_host *s)
+{
+    for (int k = 0; k < s->rows; k++)
+        if (s->row[k].bad) return 1;
+    return 0;
+}
+
+/* Computes the forces where the active particles are after their correction; they act from there, too. */
+static int evaluate_again(struct hermite_host *s, struct hermite_loop *l, int massive)
+{
+    const double time = sap_hermite_end(l->step);
+    int status = SAPPORO_OK;
+    s->unsent = 1; /* until `commit` */
+    for (int k = 0; k < massive && !status; k++) status = send_as(s, s->active[k], &s->row[k].after, time);
+    for (int k = 0; k < s->rows; k++)
+        for (int d = 0; d < s->given; d++) memcpy(s->target[d][k], s->row[k].after.d[d], sizeof s->target[d][k]);
+    return status ? status : sum_at_targets(s, l);
+}
+
+/* Corrects the rows, as often as the scheme does. */
+static int correct(struct hermite_host *s, struct hermite_loop *l, int massive)
+{
+    int status = SAPPORO_OK;
+    for_all(l, s->rows, judge_some);
+    for (int k = 1; k < s->settings.iterations && !l->step->start && !status && !has_bad(s); k++) {
+        status = evaluate_again(s, l, massive);
+        if (!status) for_all(l, s->rows, judge_some);
+    }
+    return status;
+}
+
 static int judge(struct sap_stepper *stepper, const struct sap_step *step, const struct sap_step_active *active,
                  struct sap_step_told *told)
 {
@@ -444,7 +484,8 @@ static int judge(struct sap_stepper *stepper, const struct sap_step *step, const
     struct hermite_loop l = {.s = s, .step = step};
     memset(told, 0, sizeof *told);
     told->bad = -1;
-    for_all(&l, s->rows, judge_some);
+    const int status = correct(s, &l, active->massive);
+    if (status) return status;
     for (int k = 0; k < s->rows; k++) {
         const int i = sap_step_address(&s->order, s->active[k]), level = s->row[k].after.level;
         if (s->row[k].bad && (told->bad < 0 || i < told->bad)) told->bad = i;
@@ -460,6 +501,7 @@ static int commit(struct sap_stepper *stepper, const struct sap_step *step, cons
 {
     struct hermite_host *const s = of(stepper);
     const double time = sap_hermite_after(step);
+    s->unsent = 0; /* the active particles that were sent where iterations had them are sent again */
     for (int k = 0; k < s->rows; k++) s->body[sap_step_address(&s->order, s->active[k])] = s->row[k].after;
     for (int k = 0; k < active->massive && !s->unsent; k++) s->unsent = send(s, s->active[k], time) != SAPPORO_OK;
     return SAPPORO_OK;

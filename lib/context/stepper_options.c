@@ -19,7 +19,7 @@ _Static_assert(SAPPORO_FIELD_LOGARITHMIC == (int)SAP_FIELD_LOGARITHMIC &&
                    SAPPORO_STEP_BY_CHANGE == (int)SAP_STEP_BY_CHANGE,
                "numbers of the header are those of the arithmetic");
 
-enum { USUAL_LEVELS = 16 };
+enum { USUAL_LEVELS = 16, MOST_ITERATIONS = 16 };
 static const double USUAL_ETA = 0.025;
 
 /* ---- fields ---------------------------------------------------------------------------------- */
@@ -72,7 +72,8 @@ static int check_numbers(sapporo_stepper *s, const sapporo_stepper_options *o)
                  {"levels", o->levels, 0, SAPPORO_STEP_LEVELS_MOST},
                  {"rebuild", o->rebuild, SAPPORO_REBUILD_TIMED, 1000000000},
                  {"landing", o->landing, 0, 1},
-                 {"nearest", o->nearest, 0, 1}};
+                 {"nearest", o->nearest, 0, 1},
+                 {"iterations", o->iterations, 0, MOST_ITERATIONS}};
     for (size_t k = 0; k < sizeof field / sizeof field[0]; k++)
         if (field[k].value < field[k].least || field[k].value > field[k].most)
             return fail(s, SAPPORO_ERR_ARGUMENT, "%s of a stepper is %d; it may be %d to %d", field[k].name,
@@ -101,11 +102,13 @@ static int check_scheme(sapporo_stepper *s, sapporo_stepper_options *o)
     if (o->criterion && theirs != (order > 0))
         return fail(s, SAPPORO_ERR_ARGUMENT, "criterion %d is one of %s", (int)o->criterion,
                     theirs ? "Hermite schemes" : "leap-frogs");
-    if (order == 0 && (o->nearest || o->close > 0))
-        return fail(s, SAPPORO_ERR_UNSUPPORTED, "leap-frogs keep no neighbours, and do not stop at close pairs");
+    if (order == 0 && (o->nearest || o->close > 0 || o->iterations > 1))
+        return fail(s, SAPPORO_ERR_UNSUPPORTED,
+                    "leap-frogs keep no neighbours, do not stop at close pairs, and have no iterations");
     if (order == 0) return SAPPORO_OK;
     s->settings.nearest = o->nearest || o->close > 0;
     s->settings.close2 = o->close * o->close;
+    s->settings.iterations = o->iterations > 0 ? o->iterations : 1;
     if (o->method == SAPPORO_STEP_TREE)
         return fail(s, SAPPORO_ERR_UNSUPPORTED, "Hermite schemes need direct sums: a tree gives no derivatives");
     if (order == 4 && o->criterion == SAPPORO_STEP_BY_MEAN)
@@ -175,7 +178,9 @@ static void sign(sapporo_stepper *s, const sapporo_stepper_options *o)
                                        .mac = tree ? (int)t->mac : 0,
                                        .order = tree ? t->order : 0,
                                        .leaf_size = tree ? t->leaf_size : 0,
-                                       .group_size = tree ? t->group_size : 0,
+                                       .group_size = tree                ? t->group_size
+                                                     : s->settings.order ? s->settings.iterations - 1
+                                                                         : 0,
                                        .landing = o->landing,
                                        .dt = o->dt,
                                        .eta = s->settings.rule.eta,

@@ -142,6 +142,13 @@ SAP_INLINE int list_row(const struct sap_hermite_force *f, int active, int massl
     return row;
 }
 
+/* Loads the derivatives up to `given` of a row, by axis; the others are 0. */
+SAP_INLINE void load_row(int given, const GLOBAL D *row, D (*d)[MOST])
+{
+    for (int c = 0; c < 3; c++)
+        for (int m = 0; m < MOST; m++) d[c][m] = m < given ? row[3 * m + c] : 0.0;
+}
+
 /* Sums of a force: column 0 is the potential, then three for each derivative of the acceleration. */
 SAP_INLINE D sum_of(const GLOBAL D *sum, const struct sap_hermite_force *f, const struct sap_hermite_units *u, int m,
                     int c, int k)
@@ -149,11 +156,14 @@ SAP_INLINE D sum_of(const GLOBAL D *sum, const struct sap_hermite_force *f, cons
     return sum[(size_t)(1 + 3 * m + c) * f->rows + k] * u->field[m];
 }
 
-/* The force on an active particle, by axis: sums of pairs, and the fields at its predicted place. */
+/*
+ * The force on an active particle, by axis: sums of pairs, and the fields at its predicted place, or, in iterations, at
+ * that of `row`, the particle after the correction before.
+ */
 SAP_INLINE void force_of(int given, const GLOBAL D *x, const GLOBAL D *v, const GLOBAL D *a, const GLOBAL D *higher,
                          const GLOBAL int *level, size_t i, const GLOBAL D *sum, const struct sap_hermite_force *f,
                          const struct sap_hermite_units *u, const struct sap_step *s,
-                         const struct sap_field_list *fields, int k, D (*now)[MOST])
+                         const struct sap_field_list *fields, int k, const GLOBAL D *row, D (*now)[MOST])
 {
     for (int c = 0; c < 3; c++)
         for (int m = 0; m < given; m++) now[c][m] = sum_of(sum, f, u, m, c, k);
@@ -161,7 +171,10 @@ SAP_INLINE void force_of(int given, const GLOBAL D *x, const GLOBAL D *v, const 
     D d[3][MOST], outer[3][MOST];
     for (int c = 0; c < 3; c++)
         for (int m = 0; m < MOST; m++) outer[c][m] = 0.0;
-    predict_particle(given, x, v, a, higher, level, i, s, f->done, d);
+    if (f->again)
+        load_row(given, row, d);
+    else
+        predict_particle(given, x, v, a, higher, level, i, s, f->done, d);
     sap_field_add_series(fields, given, d, outer);
     for (int c = 0; c < 3; c++)
         for (int m = 0; m < given; m++) now[c][m] += outer[c][m];
@@ -238,15 +251,15 @@ SAP_INLINE int is_close(const struct sap_hermite_force *f, const GLOBAL D *near,
 
 /*
  * Adds what the rows of this group have found; the last group that ends copies all to `out`, memory of the host.  A
- * group that is alone adds nothing.
+ * group that is alone adds nothing; quiet: nothing is told.
  */
-SAP_INLINE void tell(const LOCAL int *count, GLOBAL int *told, GLOBAL int *out, LOCAL int *is_last)
+SAP_INLINE void tell(int quiet, const LOCAL int *count, GLOBAL int *told, GLOBAL int *out, LOCAL int *is_last)
 {
     const int me = (int)local_id(), alone = num_groups() == 1;
-    if (!alone && me < SAP_HERMITE_CLOSE && count[me] > 0) (void)atomic_add(&told[1 + me], count[me]);
+    if (!quiet && !alone && me < SAP_HERMITE_CLOSE && count[me] > 0) (void)atomic_add(&told[1 + me], count[me]);
     global_fence();
     group_barrier();
-    if (me == 0) *is_last = alone || atomic_add(&told[SAP_HERMITE_ENDED], 1) == (int)num_groups() - 1;
+    if (me == 0) *is_last = !quiet && (alone || atomic_add(&told[SAP_HERMITE_ENDED], 1) == (int)num_groups() - 1);
     group_barrier();
     if (*is_last && me < SAP_STEPPER_TOLD) out[me] = alone && me > 0 ? count[me - 1] : atomic_add(&told[me], 0);
 }
@@ -287,10 +300,10 @@ SAP_INLINE void tell(const LOCAL int *count, GLOBAL int *told, GLOBAL int *out, 
         if (k < f.rows) {                                                                                              \
             const size_t i = (size_t)address_of(&order, address, slot_of_row(&f, active, k));                          \
             const D pot = sum[k] * u.pot;                                                                              \
+            GLOBAL D *const row = row_d + (size_t)k * (3 * SAP_HERMITE_KEPT_OF(2 * GIVEN));                            \
             D wrong, now[3][MOST];                                                                                     \
-            force_of(GIVEN, x, v, a, higher, level, i, sum, &f, &u, &s, &fields, k, now);                              \
-            const int next = judge_row(GIVEN, x, v, a, higher, level[i], i, now, &s, &rule, pot,                       \
-                                       row_d + (size_t)k * (3 * SAP_HERMITE_KEPT_OF(2 * GIVEN)), &wrong);              \
+            force_of(GIVEN, x, v, a, higher, level, i, sum, &f, &u, &s, &fields, k, row, now);                         \
+            const int next = judge_row(GIVEN, x, v, a, higher, level[i], i, now, &s, &rule, pot, row, &wrong);         \
             row_pot[k] = pot;                                                                                          \
             row_level[k] = next;                                                                                       \
             (void)atomic_add(&count[next], 1);                                                                         \
@@ -299,7 +312,7 @@ SAP_INLINE void tell(const LOCAL int *count, GLOBAL int *told, GLOBAL int *out, 
             if (!(wrong + not_finite(pot) == 0.0)) (void)atomic_min(&told[f.told], (int)i);                            \
         }                                                                                                              \
         group_barrier();                                                                                               \
-        tell(count, told + f.told, out, &is_last);                                                                     \
+        tell(f.quiet, count, told + f.told, out, &is_last);                                                            \
     }                                                                                                                  \
     KERNEL(SAP_STEPPER_THREADS)                                                                                        \
     AT(const GLOBAL D *x, const GLOBAL D *v, const GLOBAL D *a, const GLOBAL D *higher, const GLOBAL int *level,       \
@@ -364,6 +377,27 @@ hermite_commit(GLOBAL D *x, GLOBAL D *v, GLOBAL D *a, GLOBAL D *higher, GLOBAL D
     }
 }
 
+/*
+ * Between iterations: the active particles become i-particles, and those with mass sources, where their correction has
+ * brought them.
+ */
+KERNEL(SAP_STEPPER_THREADS)
+hermite_again(const GLOBAL D *row_d, const GLOBAL int *active, GLOBAL D *store, GLOBAL struct sap_gpu_i *to,
+              const struct sap_hermite_force f, const struct sap_step s, const struct sap_hermite_units u)
+{
+    const int k = (int)global_id(), given = f.order / 2, kept = SAP_HERMITE_KEPT_OF(f.order);
+    if (k >= f.rows) return;
+    const int slot = slot_of_row(&f, active, k);
+    const GLOBAL D *row = row_d + (size_t)k * (3 * kept);
+    D d[3][MOST];
+    load_row(given, row, d);
+    write_target(given, d, slot, f.eps2, &u, to + (size_t)k * (given == 2 ? 1 : 2));
+    if (k >= f.massive) return;
+    for (int m = 0; m < SAP_HERMITE_SENT_OF(f.order); m++)
+        for (int c = 0; c < 3; c++) store_derivative(store, &f, &u, slot, m, c, row[3 * m + c]);
+    store_number(store, &f, slot, SAP_GPU_TIME, sap_hermite_end(&s) * u.time);
+}
+
 /* Writes the potentials of a force on all particles, multiplied by `unit`. */
 KERNEL(SAP_STEPPER_THREADS)
 hermite_pots(const GLOBAL D *sum, const GLOBAL int *address, GLOBAL D *pot, const D unit, const int n,
@@ -385,9 +419,9 @@ hermite_jerks(const GLOBAL D *x, const GLOBAL D *v, const GLOBAL int *level, con
     const size_t i = (size_t)address_of(&order, address, slot);
     D now[3][MOST];
     if (f.order == 6)
-        force_of(3, x, v, a, higher, level, i, sum, &f, &u, &s, &fields, slot, now);
+        force_of(3, x, v, a, higher, level, i, sum, &f, &u, &s, &fields, slot, sum, now);
     else
-        force_of(4, x, v, a, higher, level, i, sum, &f, &u, &s, &fields, slot, now);
+        force_of(4, x, v, a, higher, level, i, sum, &f, &u, &s, &fields, slot, sum, now);
     for (int c = 0; c < 3; c++) {
         a[3 * i + c] = now[c][0];
         higher[3 * vectors * i + c] = now[c][1];

@@ -35,6 +35,8 @@ struct sap_hermite_force {
     int order;      /* of the scheme */
     int columns;    /* of the j-store */
     int told;       /* where the ints of this step begin: 0 or SAP_HERMITE_TOLD */
+    int again;      /* 1: an iteration: the active particles are where the correction before has brought them */
+    int quiet;      /* 1: more iterations follow: nothing is told but what is wrong */
     int near;       /* 1: nearest neighbours of the rows are there, as finish_nearest writes them */
     /* of neighbours: the limit and the factor of squared distances, and the distance where there is none: infinity */
     SAP_GPU_REAL close2, r2_unit, none;

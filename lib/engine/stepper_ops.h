@@ -87,8 +87,9 @@ struct sap_stepper_settings {
     double eps2;         /* squared softening */
     int order;           /* of a Hermite scheme: 4, 6 or 8; 0: leap-frog */
     struct sap_hermite_rule hermite;
-    int nearest;   /* of a Hermite scheme: 1: nearest neighbours are kept */
-    double close2; /* squared distance within which they are counted */
+    int nearest;    /* of a Hermite scheme: 1: nearest neighbours are kept */
+    int iterations; /* of a Hermite scheme: n of P(EC)^n */
+    double close2;  /* squared distance within which they are counted */
 };
 
 /* Returns the vectors per particle of the column SAP_STEP_HIGHER. */

@@ -348,6 +348,9 @@
     M(x), M(v), M(a), M(higher), M(pot), M(level), M(store), M(active), M(address), M(row_d), M(row_pot),              \
         M(row_level), M(near), M(nearest), M(nearest_r2), M(told), V(struct sap_hermite_force, f),                     \
         V(struct sap_stepper_order, order), V(struct sap_step, s), V(struct sap_hermite_units, u)
+#define SAP_K_hermite_again(M, V)                                                                                      \
+    M(row_d), M(active), M(store), M(to), V(struct sap_hermite_force, f), V(struct sap_step, s),                       \
+        V(struct sap_hermite_units, u)
 #define SAP_K_hermite_pots(M, V)                                                                                       \
     M(sum), M(address), M(pot), V(double, unit), V(int, n), V(struct sap_stepper_order, order)
 #define SAP_K_hermite_jerks(M, V)                                                                                      \
@@ -366,6 +369,7 @@
     EACH(F, hermite8_judge, SAP_STEPPER_THREADS) EACH(F, hermite4_at, SAP_STEPPER_THREADS)                             \
     EACH(F, hermite6_at, SAP_STEPPER_THREADS) EACH(F, hermite8_at, SAP_STEPPER_THREADS)                                \
     EACH(F, hermite_commit, SAP_STEPPER_THREADS) EACH(F, hermite_jerks, SAP_STEPPER_THREADS)                           \
+    EACH(F, hermite_again, SAP_STEPPER_THREADS)                                                                        \
     EACH(F, hermite_pots, SAP_STEPPER_THREADS) EACH(F, hermite_sums, SAP_STEPPER_THREADS)
 /* clang-format on */
 

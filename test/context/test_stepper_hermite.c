@@ -99,7 +99,8 @@ static void divides(const struct place *p, int order, sapporo_step_scheme scheme
     enum { N = 70 };
     char path[] = "hermite.XXXXXX";
     const sapporo_tree_options tree = stepper_tree_at(p, 0.02);
-    const sapporo_stepper_options o = options_of(&tree, scheme);
+    sapporo_stepper_options o = options_of(&tree, scheme);
+    o.iterations = order / 2 - 1;
     sapporo_stepper *const one = cluster(&o, N, 9), *const two = cluster(&o, N, 9), *const three = stepper_make(&o, N);
     stepper_advance(one, 0.75, 0);
     (void)snprintf(path, sizeof path, "hermite.%d", order);
@@ -176,6 +177,12 @@ static double potential_of_pairs(int n, double eps, double *pot)
     return (double)sum;
 }
 
+static double energy_of_pair(sapporo_stepper *s)
+{
+    const sapporo_stepper_totals t = stepper_totals(s);
+    return t.kinetic + t.potential;
+}
+
 /* Potentials and energy are those of the present places, in the middle of steps too; energy is kept. */
 static void keeps_energy(const struct place *p, int order, sapporo_step_scheme scheme)
 {
@@ -209,6 +216,7 @@ static void lands(const struct place *p, int order, sapporo_step_scheme scheme)
     const sapporo_tree_options tree = stepper_tree_at(p, 0.03);
     sapporo_stepper_options o = options_of(&tree, scheme);
     o.landing = 1;
+    o.iterations = 2;
     sapporo_stepper *const s = cluster(&o, N, 0), *const free_of_them = cluster(&o, N, 0);
     const sapporo_stepper_totals before = stepper_totals(s);
     stepper_advance(s, 0.71, 0);
@@ -231,6 +239,89 @@ static void lands(const struct place *p, int order, sapporo_step_scheme scheme)
 }
 
 RUNS(landings, everywhere(lands))
+
+/* ---- iterations ------------------------------------------------------------------------------------ */
+
+/* Two stars of masses 1/2 by P(EC)^n of order 4 with constant steps, in extended precision. */
+struct orbit {
+    long double x[3], v[3], a[3], j[3], s[3]; /* of the second star from the first one */
+};
+
+static void pull(struct orbit *o)
+{
+    long double r2 = 0, rv = 0;
+    for (int c = 0; c < 3; c++) r2 += o->x[c] * o->x[c], rv += o->x[c] * o->v[c];
+    const long double r3 = r2 * sqrtl(r2);
+    for (int c = 0; c < 3; c++) {
+        o->a[c] = -o->x[c] / r3;
+        o->j[c] = -(o->v[c] - 3 * rv / r2 * o->x[c]) / r3;
+    }
+}
+
+/* One step: Makino and Aarseth (1992), with the terms of the next two derivatives of the acceleration. */
+static void correct(struct orbit *o, long double dt, int iterations)
+{
+    const struct orbit from = *o;
+    struct orbit p = from;
+    for (int c = 0; c < 3; c++) {
+        p.x[c] += dt * (from.v[c] + dt / 2 * (from.a[c] + dt / 3 * from.j[c]));
+        p.v[c] += dt * (from.a[c] + dt / 2 * from.j[c]);
+    }
+    const struct orbit predicted = p;
+    for (int c = 0; c < 3; c++) { /* the first evaluation is where the snap of the last step leads */
+        p.x[c] += powl(dt, 4) / 24 * from.s[c];
+        p.v[c] += powl(dt, 3) / 6 * from.s[c];
+    }
+    for (int k = 0; k < iterations; k++) {
+        pull(&p);
+        for (int c = 0; c < 3; c++) {
+            const long double change = from.a[c] - p.a[c];
+            const long double a2 = (-6 * change - dt * (4 * from.j[c] + 2 * p.j[c])) / (dt * dt);
+            const long double a3 = (12 * change + 6 * dt * (from.j[c] + p.j[c])) / (dt * dt * dt);
+            o->x[c] = predicted.x[c] + powl(dt, 4) / 24 * (a2 + dt / 5 * a3);
+            o->v[c] = predicted.v[c] + powl(dt, 3) / 6 * (a2 + dt / 4 * a3);
+            o->a[c] = p.a[c];
+            o->j[c] = p.j[c];
+            o->s[c] = a2 + dt * a3;
+        }
+        memcpy(p.x, o->x, sizeof p.x);
+        memcpy(p.v, o->v, sizeof p.v);
+    }
+}
+
+/* Orbits of order 4 are those of the formulas; in all orders energy is kept the better by iterations. */
+static void iterates(const struct place *p, int order, sapporo_step_scheme scheme)
+{
+    enum { STEPS = 300 };
+    const double far = 1.5, speed = sqrt(2 / far - 1), dt = order == 4 ? 1.0 / 64 : 1.0 / 16;
+    double x[2][3] = {{-far / 2, 0, 0}, {far / 2, 0, 0}}, v[2][3] = {{0, -speed / 2, 0}, {0, speed / 2, 0}};
+    double mass[2] = {0.5, 0.5}, change[2];
+    for (int k = 0; k < 2; k++) {
+        const sapporo_tree_options tree = {.size = sizeof tree, .backend = p->backend, .precision = SAPPORO_DP};
+        sapporo_stepper_options o = options_of(&tree, scheme);
+        o.levels = 1;
+        o.dt = dt;
+        o.iterations = k ? 4 : 0;
+        sapporo_stepper *const s = stepper_make(&o, 2);
+        stepper_put(s, 2, x, v, mass, 0);
+        const double before = energy_of_pair(s);
+        stepper_advance(s, INFINITY, STEPS);
+        change[k] = fabs(energy_of_pair(s) - before);
+        stepper_get(s, SAPPORO_STEP_OWN, 2, &whole);
+        sapporo_stepper_destroy(s);
+        struct orbit exact = {.x = {far}, .v = {0, speed}};
+        pull(&exact);
+        for (int m = 0; m < STEPS; m++) correct(&exact, dt, k ? 4 : 1);
+        for (int c = 0; c < 3 && order == 4; c++)
+            if (!(fabsl(whole.x[1][c] - whole.x[0][c] - exact.x[c]) < 1e-11))
+                fail_msg("%s, %d iterations: %.17g for %.17Lg", p->name, o.iterations, whole.x[1][c] - whole.x[0][c],
+                         exact.x[c]);
+    }
+    if (!(change[1] < change[0] / 2))
+        fail_msg("%s, order %d: energy changes by %g, with iterations by %g", p->name, order, change[0], change[1]);
+}
+
+RUNS(iterations, everywhere(iterates))
 
 /* ---- numbers beyond single precision --------------------------------------------------------------- */
 
@@ -289,6 +380,7 @@ static void orbits_in_fields(const struct place *p, int order, sapporo_step_sche
             const sapporo_tree_options tree = {.size = sizeof tree, .backend = p->backend, .precision = SAPPORO_DP};
             sapporo_stepper_options o = options_of(&tree, scheme);
             o.levels = 1;
+            o.iterations = 1 + k % 3;
             o.dt = (order == 4 ? 1.0 / 64 : 1.0 / 16) / (fine ? 2 : 1);
             o.nfields = 1;
             o.fields = &stepper_fields[k];
@@ -409,7 +501,7 @@ int main(void)
         cmocka_unit_test(convergence), cmocka_unit_test(division),       cmocka_unit_test(massless),
         cmocka_unit_test(energy),      cmocka_unit_test(landings),       cmocka_unit_test(units),
         cmocka_unit_test(fields),      cmocka_unit_test(massless_alone), cmocka_unit_test(test_refusals),
-        cmocka_unit_test(extremes),
+        cmocka_unit_test(extremes),    cmocka_unit_test(iterations),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -427,6 +427,30 @@ static int launch_judge(struct sap_gpu_stepper *s, struct sap_step step)
                                     sap_stepper_order_of(s), step, rule, units, s->settings.fields);
 }
 
+/*
+ * All iterations but the last.  Until the step has ended, the sources are not those before it: after a failure all of
+ * them are sent again.
+ */
+static int iterate(struct sap_gpu_stepper *s, const struct sap_step *step)
+{
+    struct sap_gpu_hermite *const h = s->hermite;
+    const struct sap_hermite_units units = h->units;
+    if (s->settings.iterations == 1 || step->start) return SAP_DRIVER_OK;
+    s->direct->forces = 0;
+    for (int k = 1; k < s->settings.iterations; k++) {
+        h->force.quiet = 1;
+        TRY(launch_judge(s, *step));
+        h->force.quiet = 0;
+        h->force.again = 1;
+        const struct sap_hermite_force f = h->force;
+        TRY(sap_launch_hermite_again(s->session, h->f, f.rows, h->row_d.mem, s->active.mem, h->store.mem,
+                                     s->direct->sums.i.mem, f, *step, units));
+        struct sap_gpu_slab slab = slab_of(s, step);
+        if (s->order.massive > 0) TRY(sum_slabs(s, &slab));
+    }
+    return SAP_DRIVER_OK;
+}
+
 /* Launches the kernel that moves the particles unless one is wrong. */
 static int launch_commit(struct sap_gpu_stepper *s, struct sap_step step)
 {
@@ -448,7 +472,8 @@ int sap_hermite_gpu_judge(struct sap_gpu_stepper *s, const struct sap_step *step
     const struct sap_driver *const d = s->session->driver;
     struct sap_gpu_hermite *const h = s->hermite;
     const int *const told = s->told.host;
-    if (step->start) s->direct->forces = 0; /* units of derivatives are chosen anew */
+    const int forces = step->start ? 0 : s->direct->forces; /* units of derivatives are chosen anew */
+    TRY(iterate(s, step));
     TRY(launch_judge(s, *step));
     TRY(sap_gpu_to_host(s->session->stream, d, s->told.mem, 0, SAP_STEPPER_TOLD * sizeof(int)));
     TRY(d->event_record(h->told, s->session->stream));
@@ -457,6 +482,7 @@ int sap_hermite_gpu_judge(struct sap_gpu_stepper *s, const struct sap_step *step
     TRY(d->event_wait(h->told));
     h->ready = 1;
     to->bad = told[0] == SAP_HERMITE_NOBODY ? -1 : told[0];
+    s->direct->forces = to->bad < 0 ? forces : 0;
     to->close = told[SAP_HERMITE_CLOSE];
     return SAP_DRIVER_OK;
 }

@@ -31,8 +31,8 @@ void sap_hermite_gpu_predict(struct sap_gpu_stepper *s, int done);
 
 /*
  * The parts of a step, of sums and of outputs (engine/stepper_ops.h).  _judge moves the particles, too, unless one is
- * wrong: the kernel that does so looks at what the one before it has found; it sets to->bad and to->close.  _pots writes the potentials of a force on
- * all particles, by address, to s->to_x.
+ * wrong: the kernel that does so looks at what the one before it has found; it sets to->bad and to->close.  _pots
+ * writes the potentials of a force on all particles, by address, to s->to_x.
  */
 int sap_hermite_gpu_force(struct sap_gpu_stepper *s, const struct sap_step *step, const struct sap_step_active *active);
 int sap_hermite_gpu_judge(struct sap_gpu_stepper *s, const struct sap_step *step, struct sap_step_told *to);

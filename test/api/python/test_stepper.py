@@ -124,7 +124,7 @@ def test_hermite_schemes_keep_neighbours_and_stop_at_close_pairs():
         now = s.get()
         assert np.allclose(np.linalg.norm(now.x[0] - now.x[1]), distance[0])
         assert now.nearest_r2[0] == distance[0] ** 2 or np.isclose(now.nearest_r2[0], distance[0] ** 2)
-    with sapporo.Stepper(3, 1 / 16, scheme="hermite6", nearest=True, backend="cpu") as s:
+    with sapporo.Stepper(3, 1 / 16, scheme="hermite6", nearest=True, iterations=2, backend="cpu") as s:
         s.set(x, v, 1e-6)
         assert s.advance(1) == 1
         nearest = np.empty(3, np.int32)
@@ -136,3 +136,5 @@ def test_hermite_schemes_keep_neighbours_and_stop_at_close_pairs():
         assert s.get().nearest is None
     with pytest.raises(sapporo.UnsupportedError, match="leap-frogs"):
         stepper(nearest=True)
+    with pytest.raises(sapporo.ArgumentError, match="iterations"):
+        stepper(scheme="hermite4", iterations=17)

@@ -77,6 +77,7 @@ static void draw_hermite(struct plan *p)
     o->eta = one_in(&random, 2) ? 0 : 0.05 + rng_uniform(&random);
     o->eta_start = one_in(&random, 2) ? 0 : 0.01 + 0.1 * rng_uniform(&random);
     o->nearest = one_in(&random, 3);
+    o->iterations = one_in(&random, 3) ? draw(&random, 4) : 0;
     o->close = one_in(&random, 3) ? 0.5 * rng_uniform(&random) : 0;
 }
 

@@ -236,6 +236,7 @@ class Stepper(Owner):
         fields: external fields.
         landing: advance ends at any time that it is asked for, by a shorter last step; steps begin there anew.
         nearest: of Hermite schemes: particles keep their nearest neighbours.
+        iterations: of Hermite schemes: n of P(EC)^n.
         close: of Hermite schemes: a distance; advance stops after a step with a closer pair; 0: it does not.
         eps, softening, kind, mac, accuracy, multipoles, leaf_size, group_size, group_extent, precision: as of Tree;
             with rebuild -1 a group_extent of 0 is measured, too.
@@ -295,6 +296,7 @@ class Stepper(Owner):
         softening: Softening = "plummer",
         nearest: bool = False,
         close: float = 0.0,
+        iterations: int = 1,
     ) -> None:
         """Makes room for n particles."""
         keep: list[Any] = []
@@ -336,6 +338,7 @@ class Stepper(Owner):
             eta_start=eta_start or 0.0,
             nearest=int(bool(nearest)),
             close=close,
+            iterations=iterations,
         )
         super().__init__(options, n)
         self._dt = float(dt)
