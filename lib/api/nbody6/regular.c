@@ -251,10 +251,11 @@ int sap_regular_is_p3t(int ni, const double *dtr)
     int negative = 0;
     sap_lock(&lock);
     if (regular.context && !regular.asked && dtr)
-        for (int i = 0; i < ni && !negative; i++) negative = dtr[i] < 0;
+        for (int i = 0; i < ni && !negative; i++) negative = !(dtr[i] >= 0); /* or NaN, after the first refusal */
     if (negative)
-        sap_nbody6_tell("gpunb_regf: no stars were sent, and dtr is negative, as if the tree of nbody6-p3t had called; "
-                        "this library does not serve it, and writes NaN into the sixth argument alone");
+        sap_nbody6_tell(
+            "gpunb_regf: no stars were sent, and dtr is below 0 or NaN, as if the tree of nbody6-p3t had called; "
+            "this library does not serve it, and its forces are NaN");
     sap_unlock(&lock);
     return negative;
 }
