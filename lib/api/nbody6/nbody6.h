@@ -68,6 +68,10 @@ void sap_regular_open(int nbmax, int rank, enum sap_radii usual);
 void sap_regular_close(void);
 void sap_regular_send(int nj, const double *mass, const double (*x)[3], const double (*v)[3]);
 void sap_regular_compute(const struct sap_regular_force *force);
+
+/* 1 after a message if a call of gpunb_regf has the arguments of nbody6-p3t's tree: that code sends no stars, and
+ * passes their positions in the place of dtr, which is never negative. */
+int sap_regular_is_p3t(int ni, const double *dtr);
 void sap_regular_profile(int rank);
 
 /* ---- potential (potential.c) ---- */

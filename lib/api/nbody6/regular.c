@@ -13,6 +13,7 @@
 static struct {
     sapporo *context;                 /* NULL: not open */
     int nj;                           /* number of particles of the last send */
+    int asked;                        /* 1: stars were to be sent since it was opened */
     int failed;                       /* 1: the last send failed: forces are NaN until a send succeeds */
     int device_failed;                /* 1: a force failed because its device failed */
     double sending, computing, pairs; /* seconds and pairs since the last profile */
@@ -38,7 +39,7 @@ void sap_regular_open(int nbmax, int rank, enum sap_radii usual)
         sap_nbody6_tell("gpunb_open: it is open already; particles are kept");
     } else {
         regular.context = sap_nbody6_context(SAPPORO_BACKEND_AUTO, 4, SAPPORO_PRECISION_DEFAULT, rank);
-        regular.nj = 0;
+        regular.nj = regular.asked = 0;
         sap_radii_open(usual);
     }
     (void)nbmax; /* memory grows on demand */
@@ -94,6 +95,7 @@ void sap_regular_send(int nj, const double *mass, const double (*x)[3], const do
     sap_lock(&lock);
     const sap_fpenv caller = sap_fp_enter();
     const double start = sap_nbody6_clock();
+    regular.asked = 1;
     regular.failed = !send(nj, mass, x, v);
     regular.nj = regular.failed ? 0 : nj;
     regular.sending += sap_nbody6_clock() - start;
@@ -242,6 +244,20 @@ static const char *fault(const struct sap_regular_force *f)
     if (regular.failed) return "the last gpunb_send failed";
     if (f->lmax < 1) return "lmax is below 1";
     return f->x && f->v && f->list ? NULL : "an array is NULL";
+}
+
+int sap_regular_is_p3t(int ni, const double *dtr)
+{
+    int negative = 0;
+    sap_lock(&lock);
+    if (regular.context && !regular.asked && dtr)
+        for (int i = 0; i < ni && !negative; i++) negative = !(dtr[i] >= 0); /* or NaN, after the first refusal */
+    if (negative)
+        sap_nbody6_tell(
+            "gpunb_regf: no stars were sent, and dtr is below 0 or NaN, as if the tree of nbody6-p3t had called; "
+            "this library does not serve it, and its forces are NaN");
+    sap_unlock(&lock);
+    return negative;
 }
 
 void sap_regular_compute(const struct sap_regular_force *f)

@@ -87,6 +87,14 @@ SAPPORO_VERBOSE=0 LD_LIBRARY_PATH=lib timeout 60 "$work/program" >"$work/log" 2>
 [ "$(cat "$work/log")" = "all as it should be" ]
 verdict $? "silent where SAPPORO_VERBOSE is 0"
 
+for name in nbody6 nbody7; do
+    # shellcheck disable=SC2086 # CC may be a command with arguments
+    $cc -std=c11 -O1 -Wall -Wextra -Werror test/api/nbody6/p3t.c -Llib -l${name}_gpu -lsapporo -lm -o "$work/p3t" >"$work/log" 2>&1 &&
+        SAPPORO_BACKEND=cpu LD_LIBRARY_PATH=lib timeout 60 "$work/p3t" >"$work/log" 2>&1 &&
+        [ "$(grep -c 'as if the tree of nbody6-p3t had called' "$work/log")" = 2 ]
+    verdict $? "lib${name}_gpu refuses the calls of nbody6-p3t's tree"
+done
+
 for name in sapporo g6; do # the names of two generations never come with the library itself
     nm -D --defined-only lib/lib$name.so | grep -E ' (gpunb|gpupot|gpuirr|irr_simd)' >"$work/log"
     [ ! -s "$work/log" ]
