@@ -243,18 +243,39 @@ static void test_errors(const struct model *m, const struct rows *exact)
 
 /* ------------------------------------------------------------- other models */
 
-enum odd { ONE_POINT, TWO_POINTS, LINE, SIGNS, MASSLESS, ESCAPER, TINY, ONE, TWO, NONE, WIDE, SHORT, HUGE_ONES, ODDS };
-static const char *const odd_names[ODDS] = {
-    "all at one point", "at two points",        "on a line",    "masses of both signs", "massless",
-    "with an escaper",  "1e-30 small",          "one particle", "two particles",        "no particle",
-    "lengths of cells", "lengths beyond float", "huge lengths"};
+enum odd {
+    ONE_POINT,
+    TWO_POINTS,
+    LINE,
+    SIGNS,
+    MASSLESS,
+    ESCAPER,
+    TINY,
+    ONE,
+    TWO,
+    NONE,
+    WIDE,
+    SHORT,
+    HUGE_ONES,
+    LONG_ONES,
+    ODDS
+};
+static const char *const odd_names[ODDS] = {"all at one point", "at two points",
+                                            "on a line",        "masses of both signs",
+                                            "massless",         "with an escaper",
+                                            "1e-30 small",      "one particle",
+                                            "two particles",    "no particle",
+                                            "lengths of cells", "lengths beyond float",
+                                            "huge lengths",     "one cluster of long lengths"};
 
-/* Softening lengths of odd models: of pairs of ranks and cells, too short for float, and longer than the model. */
+/* Lengths of odd models: as cells, too short for float, longer than the model, of one cluster to the other one. */
 static void soften_odd(struct model *m, enum odd what)
 {
-    static const double wide[] = {0.4, 0, 2, 0.03, 20, 0.2, 0.1}, tiny[] = {1e-13, 0, 1e-9, 0.02, 1e-150};
+    static const double wide[] = {0.4, 0, 2, 0.03, 20, 0.2, 0.1}, tiny[] = {1e-13, 0, 1e-9, 0.02, 1e-150},
+                        one[] = {50, 0.01, 0.02};
     if (what == WIDE) model_soften(m, SAPPORO_SOFTENING_SPLINE_MEAN, 7, wide);
     if (what == SHORT) model_soften(m, SAPPORO_SOFTENING_SPLINE_MEAN, 5, tiny);
+    if (what == LONG_ONES) model_soften(m, SAPPORO_SOFTENING_SPLINE_MEAN, 3, one);
     if (what != HUGE_ONES) return;
     model_soften(m, SAPPORO_SOFTENING_SPLINE_LARGER, 7, wide);
     for (int i = 0; i < m->n; i += 50) m->h[i] = 1e6;
