@@ -32,15 +32,11 @@ static struct want solve(const bodies *b, const double *h, int softening, const 
 {
     struct want w = {0};
     for (int j = 0; j < b->n; j++) {
-        real d[3], r2 = 0, pot, acc, other_pot, other_acc;
+        real d[3], r2 = 0, pot, acc;
         if (j == own) continue;
         for (int c = 0; c < 3; c++) d[c] = (real)b->x[j][c] - x[c], r2 += d[c] * d[c];
         const real r = sqrtl(r2);
-        reference_spline(r, softening == LARGER && h[j] > hi ? h[j] : hi, &pot, &acc);
-        if (softening == MEAN) {
-            reference_spline(r, h[j], &other_pot, &other_acc);
-            pot = (pot + other_pot) / 2, acc = (acc + other_acc) / 2;
-        }
+        reference_spline_pair(softening == MEAN, r, hi, h[j], &pot, &acc);
         w.pot += b->mass[j] * pot;
         w.depth += fabsl(b->mass[j] * pot);
         w.size += fabsl(b->mass[j] * acc) * r;
