@@ -379,14 +379,15 @@ hermite_commit(GLOBAL D *x, GLOBAL D *v, GLOBAL D *a, GLOBAL D *higher, GLOBAL D
 
 /*
  * Between iterations: the active particles become i-particles, and those with mass sources, where their correction has
- * brought them.
+ * brought them; unless one is wrong, which later iterations then find again.
  */
 KERNEL(SAP_STEPPER_THREADS)
-hermite_again(const GLOBAL D *row_d, const GLOBAL int *active, GLOBAL D *store, GLOBAL struct sap_gpu_i *to,
-              const struct sap_hermite_force f, const struct sap_step s, const struct sap_hermite_units u)
+hermite_again(const GLOBAL D *row_d, const GLOBAL int *active, const GLOBAL int *told, GLOBAL D *store,
+              GLOBAL struct sap_gpu_i *to, const struct sap_hermite_force f, const struct sap_step s,
+              const struct sap_hermite_units u)
 {
     const int k = (int)global_id(), given = f.order / 2, kept = SAP_HERMITE_KEPT_OF(f.order);
-    if (k >= f.rows) return;
+    if (k >= f.rows || told[f.told] != SAP_HERMITE_NOBODY) return;
     const int slot = slot_of_row(&f, active, k);
     const GLOBAL D *row = row_d + (size_t)k * (3 * kept);
     D d[3][MOST];

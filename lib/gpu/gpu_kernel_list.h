@@ -356,7 +356,7 @@
         M(row_level), M(near), M(nearest), M(nearest_r2), M(told), V(struct sap_hermite_force, f),                     \
         V(struct sap_stepper_order, order), V(struct sap_step, s), V(struct sap_hermite_units, u)
 #define SAP_K_hermite_again(M, V)                                                                                      \
-    M(row_d), M(active), M(store), M(to), V(struct sap_hermite_force, f), V(struct sap_step, s),                       \
+    M(row_d), M(active), M(told), M(store), M(to), V(struct sap_hermite_force, f), V(struct sap_step, s),              \
         V(struct sap_hermite_units, u)
 #define SAP_K_hermite_pots(M, V)                                                                                       \
     M(sum), M(address), M(pot), V(double, unit), V(int, n), V(struct sap_stepper_order, order)

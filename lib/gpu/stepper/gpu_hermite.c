@@ -443,7 +443,7 @@ static int iterate(struct sap_gpu_stepper *s, const struct sap_step *step)
         h->force.quiet = 0;
         h->force.again = 1;
         const struct sap_hermite_force f = h->force;
-        TRY(sap_launch_hermite_again(s->session, h->f, f.rows, h->row_d.mem, s->active.mem, h->store.mem,
+        TRY(sap_launch_hermite_again(s->session, h->f, f.rows, h->row_d.mem, s->active.mem, s->bad.mem, h->store.mem,
                                      s->direct->sums.i.mem, f, *step, units));
         struct sap_gpu_slab slab = slab_of(s, step);
         if (s->order.massive > 0) TRY(sum_slabs(s, &slab));
