@@ -64,14 +64,17 @@ enum { PACKET_WORDS = SAP_CPU_PACKET * RECORD + (int)(64 / sizeof(W)) };
 /* Behind the packets: indices if they are in no record, squared softening. */
 enum { TILE = SAP_CPU_SUPERPACKET, AT_INDEX = PACKET_WORDS * SAP_CPU_LANES };
 enum { AT_EPS2 = AT_INDEX + (JID < KEPT ? 0 : TILE) };
-/* Of batches: two words per address (kernel_counts.h), moments in packets that are as far apart as those above, floors.
+/*
+ * Of batches: two words per address (kernel_counts.h), moments in packets that are as far apart as those above, floors,
+ * the largest second word of each block of each packet.
  */
 enum { QUAD_PACKET = SAP_CPU_PACKET * SAP_QUAD_WORDS + 16 };
 enum {
     AT_BOUNDS = AT_EPS2 + TILE,
     AT_QUAD = AT_BOUNDS + 2 * TILE,
     AT_FLOOR = AT_QUAD + QUAD_PACKET * SAP_CPU_LANES,
-    TILE_END = AT_FLOOR + TILE
+    AT_WITHIN = AT_FLOOR + TILE,
+    TILE_END = AT_WITHIN + SAP_BLOCKS * SAP_CPU_LANES
 };
 
 enum { LANES = SAP_CPU_LANES, VECTORS = LANES / V_LANES, D_VECTORS = LANES / D_LANES };
@@ -469,7 +472,8 @@ static void seed_bias(double *first, double *third)
                                     .start_single = start_single,                                                      \
                                     .many_i = many_i,                                                                  \
                                     .few_i = few_i,                                                                    \
-                                    SAP_MORE_KERNEL SAP_NEIGHBOUR_KERNELS.finish_group = finish_group,                 \
+                                    SAP_MORE_KERNEL SAP_LARGEST_KERNEL SAP_NEIGHBOUR_KERNELS.finish_group =            \
+                                        finish_group,                                                                  \
                                     .finish_single = finish_single,                                                    \
                                     .seed_bias = SAP_SEED_BIAS,                                                        \
                                     .near_group = near_group,                                                          \

@@ -227,6 +227,9 @@ struct sap_kernel {
      */
     int (*predict)(const struct sap_columns *columns, int terms, double time, int n, void *records);
 
+    /* Order 2 only: returns the largest size of n numbers, 64-byte aligned, n a multiple of SAP_CPU_LANES; no NaN. */
+    double (*largest)(const double *x, int n);
+
     /* Start a group on i-particles from, from + 1, ...; n <= group, or one of them. alone: it meets at most one tile,
      * once. */
     void (*start_group)(struct sap_group *group, const struct sap_i *i, int from, int n, int alone);

@@ -8,7 +8,7 @@
 #ifndef SAP_KERNEL_COUNTS_H
 #define SAP_KERNEL_COUNTS_H
 
-#if SAP_ORDER == 2 && !defined(SAP_KERNEL_DP) && !defined(SAP_KERNEL_FAST)
+#if SAP_ORDER == 2 && !defined(SAP_KERNEL_DP)
 #define SAP_MORE_HERE 1
 #else
 #define SAP_MORE_HERE 0
@@ -21,12 +21,33 @@ SAP_INLINE int has_counts(const struct sap_variant variant) { return SAP_MORE_HE
 SAP_INLINE int has_floors(const struct sap_variant variant) { return SAP_MORE_HERE && variant.more & SAP_FLOORS; }
 SAP_INLINE int has_moments(const struct sap_variant variant) { return SAP_MORE_HERE && variant.more & SAP_QUAD; }
 
+#if SAP_ORDER == 2
+static double largest(const double *x, int n)
+{
+    const D zero = d_set1(0.0);
+    D most[2] = {zero, zero};
+    _Alignas(64) double lane[D_LANES];
+    for (int k = 0; k < n; k += 2 * D_LANES)
+        for (int h = 0; h < 2; h++) {
+            const D at = d_load(x + k + h * D_LANES);
+            most[h] = d_max(d_max(at, d_sub(zero, at)), most[h]); /* in this order NaN is left out */
+        }
+    d_store(lane, d_max(most[0], most[1]));
+    for (int l = 1; l < D_LANES; l++) lane[0] = lane[l] > lane[0] ? lane[l] : lane[0];
+    return lane[0];
+}
+#define SAP_LARGEST_KERNEL .largest = largest,
+#else
+#define SAP_LARGEST_KERNEL
+#endif
+
 #if SAP_MORE_HERE
 #include "physics/radius_bounds.h"
 
-/* Writes the bounds of 16 consecutive addresses. */
-SAP_INLINE void write_bounds(const struct sap_columns *c, int block, W *to)
+/* Writes the bounds of 16 consecutive addresses, and the largest upper bounds of their block of each packet. */
+SAP_INLINE void write_bounds(const struct sap_columns *c, int block, W *tile)
 {
+    W *const to = tile + AT_BOUNDS + (ptrdiff_t)block * LANES;
     for (int f = 0; f < hidden(VECTORS); f++) {
         D bound[2][V_HALVES];
         UNROLL
@@ -38,6 +59,9 @@ SAP_INLINE void write_bounds(const struct sap_columns *c, int block, W *to)
             bound[0][h] = both[0], bound[1][h] = both[1];
         }
         for (int k = 0; k < 2; k++) v_store(to + k * TILE + f * V_LANES, f_from_d(bound[k]));
+        W *const most = tile + AT_WITHIN + block / SAP_BLOCK * LANES + f * V_LANES;
+        const V upper = v_load(to + TILE + f * V_LANES);
+        v_store(most, block % SAP_BLOCK ? v_max(v_load(most), upper) : upper);
     }
 }
 

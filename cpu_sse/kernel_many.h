@@ -18,8 +18,6 @@ SAP_INLINE void load_record(const W *tile, int l, int e, struct source_words *j,
     for (int w = 0; w < KEPT; w++)
         if (w != JID) j->word[w] = v_set1((double)r[w]);
     if (variant.soft == 2) j->word[JE] = v_set1((double)tile[AT_EPS2 + e * LANES + l]);
-    for (int k = 0; k < 2 && has_counts(variant); k++)
-        j->within[k] = v_set1((double)tile[AT_BOUNDS + k * TILE + e * LANES + l]);
     if (has_floors(variant)) j->floor2 = v_set1((double)tile[AT_FLOOR + e * LANES + l]);
     for (int k = 0; k <= SAP_QUAD_TRACE && has_moments(variant); k++)
         j->quad[k] = v_set1((double)tile[AT_QUAD + l * QUAD_PACKET + e * SAP_QUAD_WORDS + k]);
@@ -52,7 +50,7 @@ SAP_INLINE void make_seeds(const W *tile, int l, int e, const struct many_state 
     load_record(tile, l, e, &j, variant);
     UNROLL
     for (int v = 0; v < NV; v++) {
-        if (has_counts(variant)) count_pair(&j, &m->i[v], &s[v]);
+        if (has_counts(variant)) note_distance(&j, &m->i[v], &s[v].low);
         to->r2[v] = pair_r2(&j, &m->i[v], m->eps2, variant);
         to->seed[v] = v_seed(to->r2[v]);
     }
@@ -111,7 +109,7 @@ SAP_INLINE void walk(const W *tile, int l, int e0, int e1, const struct many_sta
         for (int v = 0; v < NV; v++) {
             unsigned bits = 0;
             int *const near = &close[TWO_LOOPS ? e - e0 : 0][v];
-            if (has_counts(variant)) count_pair(&j, &m->i[v], &s[v]);
+            if (has_counts(variant)) note_distance(&j, &m->i[v], &s[v].low);
             const V root = pair_root(&j, &m->i[v], m->eps2, m->reach[v], m->weight[v], &s[v].low, &bits, near, variant);
             if (TWO_LOOPS)
                 u[TWO_LOOPS ? e - e0 : 0][v] = root;
@@ -153,21 +151,56 @@ SHARED_SUMS void add_sums(V (*sum)[NV], D (*run)[G_HALVES])
 }
 
 #if SAP_MORE_HERE
-/* Loads the counts of a group, or stores them. */
-SAP_INLINE void exchange_counts(struct sap_group *g, struct pair_state *s, int store)
+/* Counts the particles of elements e0 .. e1-1 of packet l that are surely within the radii, and that may be. */
+SHARED void count_block(const W *tile, int l, int e0, int e1, struct sap_group *g)
 {
+    const struct sap_variant plain = {0};
+    struct target_words i[NV];
+    V within[2][NV];
+    VI count[2][NV];
     UNROLL
-    for (int v = 0; v < NV; v++) UNROLL
-    for (int k = 0; k < 2; k++) {
-        WI *const at = g->count[k] + v * V_LANES;
-        if (store)
-            vb_store(at, s[v].count[k]);
-        else
-            s[v].count[k] = vi_load(at);
+    for (int v = 0; v < NV; v++) {
+        for (int w = 0; w < IWORDS; w++) i[v].word[w] = v_load((const W *)g->words[w] + v * V_LANES);
+        for (int k = 0; k < 2; k++) {
+            within[k][v] = v_load((const W *)(const void *)g->within[k] + v * V_LANES);
+            count[k][v] = vi_load(g->count[k] + v * V_LANES);
+        }
     }
+    for (int e = e0; e < e1; e++) {
+        struct source_words j;
+        load_record(tile, l, e, &j, plain);
+        UNROLL
+        for (int v = 0; v < NV; v++) {
+            V d[3];
+            separation(&j, &i[v], d);
+            const V d2 = sap_distance2(d[0], d[1], d[2]);
+            UNROLL
+            for (int k = 0; k < 2; k++) {
+                const V of_j = v_set1((double)tile[AT_BOUNDS + k * TILE + e * LANES + l]);
+                count[k][v] = vi_count(count[k][v], v_lt(d2, v_max(within[k][v], of_j)));
+            }
+        }
+    }
+    UNROLL
+    for (int v = 0; v < NV; v++)
+        for (int k = 0; k < 2; k++) vb_store(g->count[k] + v * V_LANES, count[k][v]);
+}
+
+/*
+ * Counts in a block of which any pair may be within the radii.  Few particles are, so most blocks need the smallest
+ * distance alone.
+ */
+SAP_INLINE void count_near(const W *tile, int l, int e0, int e1, const struct many_state *m, const struct pair_state *s,
+                           struct sap_group *g)
+{
+    const V of_j = v_set1((double)tile[AT_WITHIN + e0 / SAP_BLOCK * LANES + l]);
+    unsigned near = 0;
+    UNROLL
+    for (int v = 0; v < NV; v++) near |= vm_bits(v_lt(s[v].low, v_max(m->i[v].within, of_j)));
+    if (__builtin_expect(near != 0, 0)) count_block(tile, l, e0, e1, g);
 }
 #else
-#define exchange_counts(g, s, store) (void)(s)
+#define count_near(tile, l, e0, e1, m, s, g) (void)(s)
 #endif
 
 /* Adds one packet: float sums, flushed to the running double sums of the superpacket. */
@@ -175,17 +208,17 @@ SAP_INLINE void many_packet(const W *tile, int l, int count, int block, struct m
                             struct sap_group *g, struct hit_bits *h, const struct sap_variant variant)
 {
     struct pair_state s[NV];
-    const int looks = variant.near & SAP_NEAREST || tells_zero(variant);
+    const int looks = variant.near & SAP_NEAREST || tells_zero(variant) || has_counts(variant);
     const int step = looks || (TWO_LOOPS && !walks_in_step(variant)) ? SAP_BLOCK : SAP_CPU_PACKET;
     UNROLL
     for (int v = 0; v < NV; v++) UNROLL
     for (int q = 0; q < SUMS; q++) s[v].sum[q] = v_set1(0.0);
-    if (has_counts(variant)) exchange_counts(g, s, 0);
     for (int e0 = 0; e0 < count; e0 += step, block++) {
         const int e1 = e0 + step < count ? e0 + step : count;
         UNROLL
         for (int v = 0; v < NV; v++) s[v].low = v_set1(W_HUGE);
         walk(tile, l, e0, e1, m, s, h, variant);
+        if (has_counts(variant)) count_near(tile, l, e0, e1, m, s, g);
         UNROLL
         for (int v = 0; v < NV; v++) {
             if (variant.near & SAP_NEAREST)
@@ -193,7 +226,6 @@ SAP_INLINE void many_packet(const W *tile, int l, int count, int block, struct m
             if (tells_zero(variant)) g->coincident |= vm_bits(v_lt(s[v].low, v_set1(SAP_COINCIDENT))) << (v * V_LANES);
         }
     }
-    if (has_counts(variant)) exchange_counts(g, s, 1);
     V sum[SUMS][NV];
     UNROLL
     for (int q = 0; q < SUMS; q++) UNROLL
@@ -213,8 +245,7 @@ SAP_INLINE void load_many(struct many_state *m, struct sap_group *g, const struc
         if (variant.soft && !a->variant.soft) m->i[v].word[IE] = m->eps2;
         m->i[v].close2 = v_max(m->i[v].word[IE], v_set1(SAP_TINY_R2));
         if (has_floor(variant)) m->i[v].floor2 = v_load((const W *)(const void *)g->floor2 + v * V_LANES);
-        for (int k = 0; k < 2 && has_counts(variant); k++)
-            m->i[v].within[k] = v_load((const W *)(const void *)g->within[k] + v * V_LANES);
+        if (has_counts(variant)) m->i[v].within = v_load((const W *)(const void *)g->within[1] + v * V_LANES);
         m->i[v].index = vi_load((const WI *)(const void *)g->index + v * V_LANES);
 #if defined(SAP_KERNEL_DP)
         m->reach[v] = v_load(g->reach_d + v * V_LANES);

@@ -6,7 +6,7 @@ struct target_words {
     V word[IWORDS];
     V close2; /* of spline softening: squared distance from which on its own length plays no part */
     V floor2; /* of the softened distance, if the variant has one */
-    V within[2];
+    V within; /* upper bound of the squared radius, if the variant counts */
     VI index;
 };
 
@@ -14,9 +14,6 @@ struct target_words {
 struct pair_state {
     V sum[SUMS];
     V low; /* smallest squared distance in this block */
-#if SAP_MORE_HERE
-    VI count[2]; /* particles surely within the radius, and those that may be */
-#endif
 };
 
 /* Returns the reciprocal root of any r2 > 0. */
@@ -54,7 +51,7 @@ SAP_INLINE int tells_zero(const struct sap_variant variant)
 
 /* Words of a vector of j, or of one j in all lanes. */
 struct source_words {
-    V word[JWORDS], within[2];
+    V word[JWORDS];
     V quad[SAP_QUAD_WORDS], floor2; /* if the variant has moments, floors of sources */
     VI index;
 };
@@ -148,17 +145,15 @@ SAP_INLINE V pair_r2(const struct source_words *j, const struct target_words *i,
 }
 
 #if SAP_MORE_HERE
-/* Counts a particle if it is within the larger of both radii. */
-SAP_INLINE void count_pair(const struct source_words *j, const struct target_words *i, struct pair_state *s)
+/* Notes the smallest distance of a block, for variants that count; distances that are not numbers leave it. */
+SAP_INLINE void note_distance(const struct source_words *j, const struct target_words *i, V *low)
 {
     V d[3];
     separation(j, i, d);
-    const V d2 = sap_distance2(d[0], d[1], d[2]);
-    UNROLL
-    for (int k = 0; k < 2; k++) s->count[k] = vi_count(s->count[k], v_lt(d2, v_max(i->within[k], j->within[k])));
+    *low = v_min(sap_distance2(d[0], d[1], d[2]), *low);
 }
 #else
-#define count_pair(j, i, s) (void)(s)
+#define note_distance(j, i, low) (void)(low)
 #endif
 
 /*

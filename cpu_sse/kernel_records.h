@@ -244,7 +244,7 @@ static int predict(const struct sap_columns *c, int terms, double time, int n, v
             if (JID >= KEPT) copy_index(c, from + e, to + AT_INDEX + (ptrdiff_t)(from + e) * LANES);
             if (c->eps2) copy_squares(c->eps2, from + e, to + AT_EPS2 + (ptrdiff_t)(from + e) * LANES);
 #if SAP_MORE_HERE
-            if (c->h2) write_bounds(c, from + e, to + AT_BOUNDS + (ptrdiff_t)(from + e) * LANES);
+            if (c->h2) write_bounds(c, from + e, to);
             if (c->floor2) copy_squares(c->floor2, from + e, to + AT_FLOOR + (ptrdiff_t)(from + e) * LANES);
             if (c->quad) write_quad(c, from + e, to + AT_QUAD + (ptrdiff_t)(from + e) * SAP_QUAD_WORDS);
 #endif

@@ -494,8 +494,8 @@ typedef struct sapporo_batch sapporo_batch; /* handle of a batch of small forces
  * host sends the sources of each list: 48 bytes per source, 96 with moments, 104 with floor2_j.
  *
  * A batch in which some list has one of these members, or a result `count`, is computed in the precision of the context
- * with the errors and bits of its kind; in double, with the same bits on all engines, in `dp`, on the CPU engine with
- * fast roots, and where floats do not hold the terms.  Counts are always those of distances in double.
+ * with the errors and bits of its kind; in double, with the same bits on all engines, in `dp` and where floats do not
+ * hold the terms.  Counts are always those of distances in double.
  *
  * All elements of an array have the same `size`.  SAPPORO_PARTIAL: i-particles of some list are not finite; their rows
  * are NaN.  After an error all rows of all lists are NaN, in every member that is not NULL.  A list whose ni is

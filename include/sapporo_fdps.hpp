@@ -27,8 +27,6 @@
  * getRSearch() returns. A particle counts itself if its list has it; superparticles never count.  The number is added
  * to the member n_ngb.  kernel() also names them, if a class Add of the caller has `neighbours` and add_neighbour().
  *
- * Forces with moments, a floor or numbers are computed in double with fast roots.
- *
  * Errors are told by the library on standard error, once each; the results of a call that failed are NaN, and functions
  * that return int return a negative sapporo_status.  C++11 and later.  FDPS's own headers are not needed.
  */
@@ -124,8 +122,11 @@ template <class Particle> double squared_radius(const Particle &, std::false_typ
 /* Appends the squared radii of n particles. */
 template <class Particle> void append_radii(std::vector<double> &h2, const Particle *p, int n)
 {
+    const std::size_t at = h2.size();
+    h2.resize(at + static_cast<std::size_t>(n > 0 ? n : 0));
+    double *const to = h2.data() + at;
     for (int k = 0; k < n; k++)
-        h2.push_back(squared_radius(p[k], std::integral_constant<bool, has_radius<Particle>::value>()));
+        to[k] = squared_radius(p[k], std::integral_constant<bool, has_radius<Particle>::value>());
 }
 
 /* Whether particles of a type have softening of their own. */
@@ -182,29 +183,34 @@ template <class Particle> void read_moments(const Particle &, double *to, std::f
     for (int k = 0; k < 6; k++) to[k] = 0;
 }
 
-/* Positions relative to an origin, masses, and, where wanted, six second moments. */
+/* Positions relative to an origin, masses, and, where wanted, six second moments.  Vectors keep what they had. */
 struct points {
     std::vector<double> x, mass, quad;
+    std::size_t n;
     bool moments;
 
-    points() : moments(false) {}
+    points() : n(0), moments(false) {}
     void clear(bool with_moments)
     {
         moments = with_moments;
-        x.clear();
-        mass.clear();
-        quad.clear();
+        n = 0;
     }
-    int size() const { return static_cast<int>(mass.size()); }
+    int size() const { return static_cast<int>(n); }
 
-    /* Appends n particles.  No origin: absolute positions. */
-    template <class Particle> void append(const Particle *p, int n, const double *origin)
+    static void reserve(std::vector<double> &v, std::size_t size)
     {
-        const std::size_t at = mass.size();
-        x.resize(3 * (at + static_cast<std::size_t>(n)));
-        mass.resize(at + static_cast<std::size_t>(n));
+        if (v.size() < size) v.resize(size);
+    }
+
+    /* Appends some particles.  No origin: absolute positions. */
+    template <class Particle> void append(const Particle *p, int some, const double *origin)
+    {
+        const std::size_t at = n;
+        n += static_cast<std::size_t>(some);
+        reserve(x, 3 * n);
+        reserve(mass, n);
         double *to = x.data() + 3 * at;
-        for (int k = 0; k < n; k++, to += 3) {
+        for (int k = 0; k < some; k++, to += 3) {
             const auto pos = p[k].getPos();
             to[0] = static_cast<double>(pos.x) - (origin ? origin[0] : 0);
             to[1] = static_cast<double>(pos.y) - (origin ? origin[1] : 0);
@@ -212,8 +218,8 @@ struct points {
             mass[at + static_cast<std::size_t>(k)] = static_cast<double>(p[k].getCharge());
         }
         if (!moments) return;
-        quad.resize(6 * mass.size());
-        for (std::size_t k = at; k < mass.size(); k++)
+        reserve(quad, 6 * n);
+        for (std::size_t k = at; k < n; k++)
             read_moments(p[k - at], &quad[6 * k], std::integral_constant<bool, has_moments<Particle>::value>());
     }
 };
@@ -513,7 +519,8 @@ template <class Add> class gravity_with
         int status = n < stored_ ? sapporo_clear_particles(context_) : SAPPORO_OK;
         if (status >= 0 && n > 0) status = sapporo_set_particles(context_, 0, n, &all);
         stored_ = n;
-        stored_quad_ = sources_.quad;
+        stored_quad_.clear();
+        if (sources_.moments) stored_quad_ = sources_.quad;
         stored_floor2_.clear();
         if (detail::has_floor<J>::value || detail::has_floor<S>::value) {
             detail::append_floors(stored_floor2_, j, nj);

@@ -87,21 +87,30 @@ static int reserve(struct sap_batch_worker *w, int ni, int tiles)
 /* Reads n elements of a column of doubles. */
 static void read_column(const sapporo_column *column, int from, int n, double *to)
 {
-    if (!column->base) memset(to, 0, (size_t)n * sizeof *to);
-    for (int k = 0; k < n && column->base; k++) memcpy(to + k, sap_column_at(column, from + k, sizeof *to), sizeof *to);
+    const ptrdiff_t size = sizeof *to, stride = column->stride ? column->stride : size;
+    const char *at = (const char *)column->base + from * stride;
+    if (!column->base)
+        memset(to, 0, (size_t)n * sizeof *to);
+    else if (stride == size)
+        memcpy(to, at, (size_t)n * sizeof *to);
+    else
+        for (int k = 0; k < n; k++, at += stride) memcpy(to + k, at, sizeof *to);
 }
 
 /* Reads n of the list's own sources, from number `from` on, into the columns. */
-static void read_own(struct tile_columns *c, const sapporo_small_force *l, int from, int n)
+static void read_own(struct tile_columns *c, const sapporo_small_force *l, int from, int n, int soft)
 {
-    for (int in = 0; in < n; in++) {
-        double *const to = c->x + sap_jstore_offset((unsigned)in);
-        double x[3];
-        memcpy(x, sap_column_at(&l->x_j, from + in, sizeof x), sizeof x);
-        for (int axis = 0; axis < 3; axis++) to[axis * LANES] = x[axis];
-    }
+    const ptrdiff_t stride = l->x_j.stride ? l->x_j.stride : 3 * (ptrdiff_t)sizeof(double);
+    const char *at = n > 0 ? sap_column_at(&l->x_j, from, 3 * sizeof(double)) : NULL;
+    double *to = c->x;
+    for (int in = 0; in < n; to += 3 * LANES)
+        for (int lane = 0; lane < LANES && in < n; lane++, in++, at += stride) {
+            double x[3];
+            memcpy(x, at, sizeof x);
+            for (int axis = 0; axis < 3; axis++) to[axis * LANES + lane] = x[axis];
+        }
     read_column(&l->mass_j, from, n, c->mass);
-    read_column(&l->eps2_j, from, n, c->eps2);
+    if (soft) read_column(&l->eps2_j, from, n, c->eps2);
 }
 
 /* Reads the particles at n addresses. */
@@ -118,11 +127,14 @@ static void read_stored(struct tile_columns *c, const struct sap_jstore *host, c
     }
 }
 
-/* Gives the last block of a tile of n sources the position x in lanes without a source. */
+/* Gives the last block of a tile of n sources the position x in lanes without a source, and zeros. */
 static void fill_up(struct tile_columns *c, int n, double x)
 {
-    for (int in = n; in % LANES; in++)
+    for (int in = n; in % LANES; in++) {
         for (int axis = 0; axis < 3; axis++) c->x[sap_jstore_offset((unsigned)in) + (size_t)axis * LANES] = x;
+        c->mass[in] = c->eps2[in] = c->h2[in] = c->floor2[in] = 0;
+        memset(c->quad[in], 0, sizeof c->quad[in]);
+    }
 }
 
 /* Reads second moments Q, in the order of sapporo_small_force, as kernels take them: 3 Q, 3/2 tr Q, 0. */
@@ -152,47 +164,54 @@ static void read_more(struct tile_columns *c, const sapporo_small_force *l, int 
     for (int in = 0; in < n && m->quad; in++) read_moments(&l->quad_j, address ? address[in] : from + in, c->quad[in]);
 }
 
-/* Adds n sources in the columns, of which the last block is filled up with the origin, to the range of a list. */
-static void add_range(struct sap_list_range *r, const struct tile_columns *c, int n, const struct more *m)
+/* Adds n sources in the columns, of which the last block is filled up with zeros, to the range of a list. */
+static void add_range(const struct sap_kernel *k, struct sap_list_range *r, const struct tile_columns *c, int n,
+                      int soft, const struct more *m)
 {
-    const size_t whole = ((size_t)n + LANES - 1) / LANES * LANES;
-    r->x = sap_batch_range_most(r->x, c->x, 3 * whole);
-    r->mass = sap_batch_range_most(r->mass, c->mass, (size_t)n);
-    r->eps2 = sap_batch_range_most(r->eps2, c->eps2, (size_t)n);
-    if (m->counts) r->h2 = sap_batch_range_most(r->h2, c->h2, (size_t)n);
-    if (m->floors) r->floor2 = sap_batch_range_most(r->floor2, c->floor2, (size_t)n);
-    if (m->quad) r->quad = sap_batch_range_most(r->quad, c->quad[0], (size_t)n * SAP_QUAD_WORDS);
+    const int whole = (n + LANES - 1) / LANES * LANES;
+    r->x = sap_batch_range_most(k, r->x, c->x, 3 * whole);
+    r->mass = sap_batch_range_most(k, r->mass, c->mass, whole);
+    if (soft) r->eps2 = sap_batch_range_most(k, r->eps2, c->eps2, whole);
+    if (m->counts) r->h2 = sap_batch_range_most(k, r->h2, c->h2, whole);
+    if (m->floors) r->floor2 = sap_batch_range_most(k, r->floor2, c->floor2, whole);
+    if (m->quad) r->quad = sap_batch_range_most(k, r->quad, c->quad[0], whole * SAP_QUAD_WORDS);
 }
 
-/* Converts tile t of a list to records; returns whether a particle is far away. */
-static int load_tile(struct sap_batch_worker *w, const sapporo_small_force *l, int t, double *most_eps2, struct more *m)
+/* Whether kernels may read the softening of sources: variants for what few lists ask always do. */
+static int reads_softening(const sapporo_small_force *l, const struct sap_variant *v, const struct more *m)
+{
+    return l->address || l->eps2_j.base || (m && (m->floors || (m->quad && (m->counts || v->zero))));
+}
+
+/* Converts tile t of a list to records; the variant learns of softening and of particles far away. */
+static void load_tile(struct sap_batch_worker *w, const sapporo_small_force *l, int t, struct sap_variant *v,
+                      struct more *m)
 {
     struct tile_columns *const c = w->columns;
-    const int n = sap_cpu_tile_count(t, l->nj), from = t * TILE;
+    const int n = sap_cpu_tile_count(t, l->nj), from = t * TILE, soft = reads_softening(l, v, m);
+    double most_eps2 = 0;
     if (l->address)
         read_stored(c, w->host, l->address + from, n);
     else
-        read_own(c, l, from, n);
+        read_own(c, l, from, n, soft);
     if (m) {
         read_more(c, l, from, n, m);
         fill_up(c, n, 0);
-        add_range(&m->range, c, n, m);
+        add_range(w->kernel, &m->range, c, n, soft, m);
     }
     fill_up(c, n, SAP_EMPTY_X);
-    for (int in = n; in % LANES; in++) {
-        c->mass[in] = c->eps2[in] = c->h2[in] = c->floor2[in] = 0;
-        memset(c->quad[in], 0, sizeof c->quad[in]);
-    }
-    for (int in = 0; in < n; in++)
-        if (c->eps2[in] > *most_eps2) *most_eps2 = c->eps2[in];
+    for (int in = 0; in < n && soft; in++)
+        if (c->eps2[in] > most_eps2) most_eps2 = c->eps2[in];
+    if (most_eps2 > 0) v->soft = 2;
+    v->wide |= most_eps2 > SAP_FAR * SAP_FAR;
     const struct sap_columns columns = {.derivative = {c->x},
                                         .mass = c->mass,
                                         .index = c->index,
-                                        .eps2 = c->eps2,
+                                        .eps2 = soft ? c->eps2 : NULL,
                                         .h2 = m && m->counts ? c->h2 : NULL,
                                         .floor2 = m && m->floors ? c->floor2 : NULL,
                                         .quad = m && m->quad ? c->quad[0] : NULL};
-    return w->kernel->predict(&columns, 0, 0, n, w->records + (size_t)t * w->tile_bytes);
+    v->wide |= w->kernel->predict(&columns, 0, 0, n, w->records + (size_t)t * w->tile_bytes);
 }
 
 /* Loads the i-particles of a list; returns how many are not finite. */
@@ -263,11 +282,11 @@ static int finish_more(struct sap_batch_worker *w, const sapporo_small_force *l,
 static int load_list(struct sap_batch_worker *w, const sapporo_small_force *l, struct sap_variant *v, struct more *m)
 {
     const int tiles = (l->nj + TILE - 1) / TILE;
-    double most_eps2 = 0, most_j = 0;
+    double most_eps2 = 0;
     const int bad = load_targets(w, l, v, &most_eps2, m);
-    for (int t = 0; t < tiles; t++) v->wide |= load_tile(w, l, t, &most_j, m);
-    v->soft = most_j > 0 ? 2 : l->eps2_i.base ? 1 : 0;
-    v->wide |= most_eps2 > SAP_FAR * SAP_FAR || most_j > SAP_FAR * SAP_FAR;
+    v->soft = l->eps2_i.base ? 1 : 0;
+    for (int t = 0; t < tiles; t++) load_tile(w, l, t, v, m);
+    v->wide |= most_eps2 > SAP_FAR * SAP_FAR;
     if (!m) return bad;
     v->more = (m->counts ? SAP_COUNTS : 0) | (m->quad ? SAP_QUAD : 0) | (m->floors ? SAP_FLOORS : 0);
     if (!v->more && m->floor) v->more = SAP_FLOOR;

@@ -111,7 +111,13 @@ static void add_source(const struct more *m, const sapporo_small_force *l, int i
 /* Whether an engine computes a list in single precision, with errors and bits of its own (test_batch_single.c). */
 static int is_single(const struct engine *e, const sapporo_small_force *l)
 {
-    return e->precision != SAPPORO_DP && e->root != SAPPORO_ROOT_FAST && l->nj > 0;
+    return e->precision != SAPPORO_DP && l->nj > 0;
+}
+
+/* Errors of accelerations of a list over the sum of its terms; fast roots have 12 bits, which count thrice and more. */
+static double unit_of(const struct engine *e, const sapporo_small_force *l)
+{
+    return !is_single(e, l) ? 1e-12 : e->root == SAPPORO_ROOT_FAST ? 2e-3 : 1e-5;
 }
 
 static void check_sums(const struct more *m, const struct engine *e)
@@ -120,7 +126,7 @@ static void check_sums(const struct more *m, const struct engine *e)
     for (int k = 0; k < LISTS; k++)
         for (int i = 0; i < m->ni[k]; i++) {
             const sapporo_small_force *const l = &m->list[k];
-            const long double unit = is_single(e, l) ? 1e-5L : 1e-12L;
+            const long double unit = unit_of(e, l);
             struct pair_sums s = {.size = 1e-30L};
             for (int n = 0; n < l->nj; n++) add_source(m, l, i, l->address ? l->address[n] : k + n, &s);
             if (s.count != m->count[k][i])
@@ -242,15 +248,18 @@ static void store_tree(sapporo *c, const struct tree *t, int in_order)
     }
 }
 
-/* Compares list k with that of an engine in double. */
+/*
+ * Compares list k with that of an engine in double.  Fast roots have errors of 12 bits of terms, of which moments here
+ * are larger than the potential (measured: 0.012).
+ */
 static void compare_tree(const struct tree *t, const struct tree *right, int k, const struct engine *e, int keep)
 {
-    const int single = is_single(e, &t->list[k]);
+    const int single = is_single(e, &t->list[k]), fast = e->root == SAPPORO_ROOT_FAST;
     if (memcmp(t->count[k], right->count[k], sizeof t->count[k]) != 0) fail_msg("%s, kept %d: counts", e->name, keep);
     for (int i = 0; i < t->list[k].ni; i++) {
-        const double size = single ? 1e-5 * fabs(right->pot[k][i]) : 0;
+        const double size = single ? (fast ? 0.03 : 1e-5) * fabs(right->pot[k][i]) : 0;
         for (int c = 0; c < 3; c++)
-            if (!(fabs(t->acc[k][i][c] - right->acc[k][i][c]) <= 10 * size))
+            if (!(fabs(t->acc[k][i][c] - right->acc[k][i][c]) <= (fast ? 1 : 10) * size))
                 fail_msg("%s, kept %d: acc", e->name, keep);
         if (!(fabs(t->pot[k][i] - right->pot[k][i]) <= size)) fail_msg("%s, kept %d: pot", e->name, keep);
     }

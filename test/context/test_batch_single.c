@@ -28,10 +28,7 @@ struct list {
 };
 
 /* Whether an engine computes floors, counts and moments in single precision. */
-static int is_single(const struct engine *e)
-{
-    return e->precision != SAPPORO_DP && e->root != SAPPORO_ROOT_FAST && engine_usable(e);
-}
+static int is_single(const struct engine *e) { return e->precision != SAPPORO_DP && engine_usable(e); }
 
 enum {
     ADDRESSES = 1,
@@ -173,11 +170,13 @@ static void find_right(const struct list *l, int soft_j, struct right *r)
  * are 2^-23 of pairs and positions, since most errors of a sum cancel.  With two, positions have 2^-47, and then one
  * close pair can decide: it has the roundings of its difference, square, root, products and sum, of which the root's
  * count thrice, 8 times 2^-24 together (measured: 5).  Roots of accelerators have 2^-22.9, which counts thrice, too.
+ * Fast roots have errors of 1.5 2^-12 at most, which count thrice.
  */
 static void compare(const struct list *l, const struct right *right, const struct engine *e, int kind)
 {
     const int two = e->precision == SAPPORO_DS;
-    const long double unit = (two ? 0x1p-21L : 0x1p-23L) * (e->isa ? 1 : 2), step = two ? 0x1p-47L : 0x1p-23L;
+    const long double full = (two ? 0x1p-21L : 0x1p-23L) * (e->isa ? 1 : 2), step = two ? 0x1p-47L : 0x1p-23L,
+                      unit = e->root == SAPPORO_ROOT_FAST ? 4.5 * 0x1p-12L : full;
     for (int i = 0; i < NI; i++) {
         const struct right *const r = &right[i];
         if (l->result.count && l->count[i] != r->count)
