@@ -338,6 +338,7 @@ static int compute_more(struct sap_batch_worker *w, const sapporo_small_force *g
                      .floor = l.floor2 >= SAP_TINY_R2 || l.floor2_i.base,
                      .floors = l.floor2_j.base != NULL,
                      .quad = l.quad_j.base != NULL,
+                     .range.quad = l.quad_j.base ? SAP_RANGE_QUAD_ANY : 0,
                      .range.step = 0.25 * w->kernel->x_error};
     const int status = w->kernel->more_bytes ? compute(w, &l, &r, &m) : IN_DOUBLE;
     return status == IN_DOUBLE ? sap_cpu_batch_more(&w->more, w->kernel, w->host, &l, &r) : status;

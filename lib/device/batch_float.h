@@ -114,6 +114,7 @@ SAP_INLINE void float_fetch(int asks, const struct more_list *l, int at, W *w, s
     range->eps2 = sap_range_larger(range->eps2, s.word[4]);
     range->h2 = sap_range_larger(range->h2, s.word[5]);
     range->floor2 = sap_range_larger(range->floor2, floor2);
+    if (asks & SAP_GPU_ASKS_MOMENTS) range->quad = sap_range_larger(range->quad, d_set1(SAP_RANGE_QUAD_ANY));
 #pragma unroll
     for (int k = 0; k <= SAP_MOMENTS2 && asks & SAP_GPU_ASKS_MOMENTS; k++)
         range->quad = sap_range_larger(range->quad, quad[k]);

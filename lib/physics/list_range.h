@@ -12,9 +12,13 @@
 
 #ifdef SAP_HAVE_OPERATIONS
 
+#define SAP_RANGE_QUAD_ANY SAP_NUMBER(0x1p-600, 0x1A70000000000000UL) /* what moments count as that are all 0 */
+
 /*
  * The largest sizes of all finite coordinates, masses, squared softenings, squared radii, squared floors and second
- * moments (3 Q) of sources.  step: the smallest difference of coordinates over their size.
+ * moments (3 Q) of sources.  quad: 0 of lists without moments, and not less than SAP_RANGE_QUAD_ANY of others, since
+ * moments of 0 are multiplied by u^5, too, which must be finite.  step: the smallest difference of coordinates over
+ * their size.
  */
 struct sap_list_range {
     D x, mass, eps2, h2, floor2, quad, step;

@@ -1,17 +1,20 @@
 #!/bin/sh
-# amuse.sh - AMUSE's ph4, phiGRAPE and MI6 with this library, in a virtual environment: a row of docs/data/clients.csv.
+# amuse.sh - AMUSE's ph4, phiGRAPE, bhtree and MI6 with this library, in a virtual environment: a row of
+# docs/data/clients.csv.
 #
 #   test/clients/amuse.sh FOLDER [ENVIRONMENT]     FOLDER: a checkout of AMUSE (amusecode/amuse), built by its ./setup
 #   test/clients/amuse.sh pypi [ENVIRONMENT]       AMUSE's packages from PyPI, which have no MI6 with this library
 #
 # ENVIRONMENT, a folder that must not exist, is kept; without it a temporary one is removed.  The script installs this
 # library in the environment with `make install`, AMUSE's packages with pip or ./setup, runs AMUSE's test suites, integrates
-# a star cluster by each worker, and prints a row with elapsed times.  The workers run without any variable of the library.
+# a star cluster by each worker, by hermite, which calls no library, and by the code of test/clients/amuse_stepper.py, and
+# prints a row with elapsed times.  The workers run without any variable of the library.
 # Then it uninstalls this library, installs it again, and uninstalls AMUSE's packages; each must leave the other's files as
 # they were.  It takes ten to twenty minutes.
 # Status 77: something that the script needs is missing, and the last line names it.
 #
 # FLAGS      options of `make install`, such as CUDA=0
+# ONLY       install: the script ends when the workers are installed, and keeps ENVIRONMENT; default: it does all
 # ORDER      ours (default): this library is installed before AMUSE's framework; theirs: after it
 # RELEASE    of PyPI's packages, default 2024.6.0
 # STARS      of the cluster, default 1024
@@ -24,17 +27,19 @@ order=${ORDER:-ours}
 release=${RELEASE:-2024.6.0}
 make=${MAKE:-make}
 unset VIRTUAL_ENV LD_LIBRARY_PATH PYTHONPATH PKG_CONFIG_PATH
+only=${ONLY:-all}
+case $only:$# in all:* | install:2) ;; *) echo "$script: ONLY is all, or install with an ENVIRONMENT" >&2; exit 2 ;; esac
 case $order in ours | theirs) ;; *) echo "$script: ORDER='$order' is neither ours nor theirs" >&2; exit 2 ;; esac
 
 if [ "$1" = pypi ]; then
     from=pypi
     begin "$clone" Makefile
     commit=$release
-    codes="ph4 phigrape"
+    codes="ph4 phigrape bhtree"
 else
     from=git
-    begin "$1" setup src/amuse_ph4 src/amuse_phigrape src/amuse_mi6 lib/g6lib
-    codes="ph4 phigrape mi6"
+    begin "$1" setup src/amuse_ph4 src/amuse_phigrape src/amuse_mi6 src/amuse_bhtree lib/g6lib
+    codes="ph4 phigrape mi6 bhtree"
 fi
 need "$make" python3 mpicc mpicxx mpif90 mpiexec gfortran pkg-config
 python3 -c 'import ensurepip, venv' 2>/dev/null || skip "Python's venv is missing"
@@ -55,7 +60,7 @@ step python3 -m venv "$env"
 # AMUSE 2024.6.0 names numpy.bool8, which numpy 2 does not have.
 numpy=numpy
 [ $from = git ] || numpy='numpy<2'
-pip install -q "$numpy" 'setuptools<81' setuptools_scm wheel docutils mpi4py h5py pytest pytest-timeout >>"$log" 2>&1 ||
+pip install -q "$numpy" 'setuptools<81' setuptools_scm wheel docutils mpi4py h5py cffi pytest pytest-timeout >>"$log" 2>&1 ||
     skip "PyPI, or a package of Python that AMUSE needs,"
 
 # ours GOAL: make's goal install or uninstall of this library
@@ -82,20 +87,50 @@ else
     ours install
 fi
 
+# bhtree FOLDER PLACE NAME: makes bhtree's worker of mode="gpu", which AMUSE no longer builds, in FOLDER, and puts it into
+# PLACE as NAME.
+# The code takes its calls of HARP-3 by the macro HARP3, and its list of cells per group of stars by the macro GPU.  Two of
+# its variables lack their type, which C++ refuses.  Its calls of GRAPE-6 (GPU alone) count each star's own potential twice.
+bhtree() {
+    libraries="-L$VIRTUAL_ENV/lib -Wl,-rpath,$VIRTUAL_ENV/lib -lharp3 -lsapporo"
+    step rm -rf "$1/build" "$1/bhtree_worker"
+    step mkdir "$1/build"
+    step cp "$1/src/Makefile" "$1/build/Makefile"
+    step sed -i 's/static \(call_count\|h3_open_state\) =/static int \1 =/' "$1/src/BHtree.C"
+    (
+        headers=$(find "$VIRTUAL_ENV" -name stopcond.h -exec dirname {} \; | head -n 1)
+        export CXXFLAGS="-O2 -I$headers"
+        step make -C "$1/build" VPATH=../src BHtree.o CPPFLAGS=-DHARP3
+        step make -C "$1/build" VPATH=../src gravity.o CPPFLAGS=-DGPU
+        step make -C "$1/build" VPATH=../src libbhtree.a
+    ) || exit
+    (
+        export LDLIBS="$libraries"
+        step make -C "$1" bhtree_worker LIBS="$libraries"
+    ) || exit
+    step mv "$1/bhtree_worker" "$1/$3"
+    step cp "$1/$3" "$2/"
+}
+
 community=$(python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')
 if [ $from = git ]; then
-    setup install amuse-ph4 amuse-ph4-sapporo amuse-phigrape amuse-mi6
+    setup install amuse-ph4 amuse-ph4-sapporo amuse-phigrape amuse-mi6 amuse-bhtree amuse-hermite
     # AMUSE does not install this worker, and expects it beside the other one.
     step make -C "$work/source/src/amuse_mi6" mi6_sapporo2_worker LDFLAGS="-L$VIRTUAL_ENV/lib -Wl,-rpath,$VIRTUAL_ENV/lib" \
         SAPPORO2_LIBS="-lsapporo6th"
     step cp "$work/source/src/amuse_mi6/mi6_sapporo2_worker" "$community/amuse_mi6/"
-    with_ours="amuse_ph4/ph4_sapporo_worker amuse_mi6/mi6_sapporo2_worker"
+    bhtree "$work/source/src/amuse_bhtree" "$community/amuse_bhtree" bhtree_worker_sapporo
+    with_ours="amuse_ph4/ph4_sapporo_worker amuse_mi6/mi6_sapporo2_worker amuse_bhtree/bhtree_worker_sapporo"
 else
     # pip's packages have no place for flags of a linker but make's own variables.  Each value is one word.
     MAKEFLAGS="CUDA_LIBS= SAPPORO_LIBS=-Wl,-rpath,$VIRTUAL_ENV/lib,$VIRTUAL_ENV/lib/libsapporo.so" \
         pip install -v --no-cache-dir --no-build-isolation "amuse-ph4==$release" "amuse-phigrape==$release" \
-        "amuse-tests==$release" >>"$log" 2>&1 || fail "pip install amuse-ph4 amuse-phigrape"
-    with_ours="amuse/community/ph4/ph4_worker_gpu amuse/community/phigrape/phigrape_worker_gpu"
+        "amuse-bhtree==$release" "amuse-hermite==$release" "amuse-tests==$release" >>"$log" 2>&1 || fail "pip install amuse-ph4"
+    step pip download --no-deps --no-build-isolation --no-binary :all: -d "$work/sources" "amuse-bhtree==$release"
+    step tar -C "$work/sources" -xf "$work/sources/amuse_bhtree-$release.tar.gz"
+    bhtree "$work/sources/amuse_bhtree-$release/src/amuse/community/bhtree" "$community/amuse/community/bhtree" bhtree_worker_gpu
+    with_ours="amuse/community/ph4/ph4_worker_gpu amuse/community/phigrape/phigrape_worker_gpu
+        amuse/community/bhtree/bhtree_worker_gpu"
 fi
 
 # linked: fails unless all workers that are linked with this library find it
@@ -107,6 +142,15 @@ linked() {
 }
 linked
 
+# The Python package, for test/clients/amuse_stepper.py.
+# shellcheck disable=SC2086 # FLAGS are words
+step "$make" -C "$clone" ${FLAGS:-} python-package PYTHON_PACKAGE="$community/sapporo" PYTHON=python
+step ln -s "$VIRTUAL_ENV/lib/libsapporo.so" "$community/sapporo/libsapporo.so"
+if [ "$only" = install ]; then
+    echo "$script: installed; begin with: . $env/bin/activate"
+    exit
+fi
+
 # ---- run
 
 for variable in $(env | sed -n 's/^\(SAPPORO_[A-Z0-9_]*\|GRAPE_NPIPES\|OMP_[A-Z_]*\)=.*/\1/p'); do unset "$variable"; done
@@ -116,18 +160,22 @@ open_mpi
 mkdir -p "$env/suites"
 if [ $from = git ]; then
     cat >"$env/suites/sapporo_workers.py" <<'PLUGIN'
+from amuse_bhtree.interface import BHTreeInterface
 from amuse_mi6.interface import MI6Interface
 from amuse_ph4.interface import ph4Interface
 
 ph4Interface.name_of_the_muse_worker = lambda self, mode: "ph4_sapporo_worker"
 MI6Interface.name_of_the_worker = lambda self, mode: "mi6_sapporo2_worker"
+BHTreeInterface.name_of_the_worker = lambda self, mode: "bhtree_worker_sapporo"
 PLUGIN
 else
     cat >"$env/suites/sapporo_workers.py" <<'PLUGIN'
+from amuse.community.bhtree.interface import BHTreeInterface
 from amuse.community.phigrape.interface import PhiGRAPEInterface
 from amuse.community.ph4.interface import ph4Interface
 
 ph4Interface.name_of_the_muse_worker = lambda self, mode: "ph4_worker_gpu"
+BHTreeInterface.name_of_the_worker = lambda self, mode: "bhtree_worker_gpu"
 with_mpi = PhiGRAPEInterface.name_of_the_worker
 PhiGRAPEInterface.name_of_the_worker = lambda self, mode, number_of_workers: (
     with_mpi(self, mode, number_of_workers) if number_of_workers > 1 else "phigrape_worker_gpu"
@@ -182,7 +230,7 @@ names() { sed -n 's/^FAILED .*::\([A-Za-z0-9_]*\).*/\1/p' "$1" | sort -u; }
 
 # cluster CODE MODE: error of the energy, relative, and the seconds of the evolution
 cluster() {
-    (cd "$env/suites" && python - "$1" "$2" "${STARS:-1024}") 2>>"$log" <<'PROGRAM' | sed -n 's/^result //p'
+    (cd "$env/suites" && PYTHONPATH=$clone/test/clients python - "$1" "$2" "${STARS:-1024}") 2>>"$log" <<'PROGRAM' | sed -n 's/^result //p'
 import importlib
 import random
 import sys
@@ -193,17 +241,19 @@ from amuse.ic.plummer import new_plummer_model
 from amuse.units import nbody_system
 
 name, mode, stars = sys.argv[1], sys.argv[2], int(sys.argv[3])
-classes = {"ph4": "ph4", "phigrape": "PhiGRAPE", "mi6": "MI6"}
-code = getattr(importlib.import_module(f"amuse.community.{name}.interface"), classes[name])
+classes = {"ph4": "ph4", "phigrape": "PhiGRAPE", "mi6": "MI6", "bhtree": "BHTree", "hermite": "Hermite"}
+classes["stepper"] = "Sapporo"
+module = "amuse_stepper" if name == "stepper" else f"amuse.community.{name}.interface"
+code = getattr(importlib.import_module(module), classes[name])
 numpy.random.seed(1)
 random.seed(1)
 particles = new_plummer_model(stars)
-gravity = code(mode=mode)
+gravity = code() if name in ("hermite", "stepper") else code(mode=mode)
 gravity.initialize_code()
 gravity.parameters.epsilon_squared = 1e-4 | nbody_system.length**2
 if name == "mi6":
     gravity.parameters.smbh_mass = 0 | nbody_system.mass
-else:
+elif name in ("ph4", "phigrape"):
     gravity.parameters.timestep_parameter = 0.02 if name == "phigrape" else 0.14
 gravity.particles.add_particles(particles)
 gravity.commit_particles()
@@ -214,8 +264,8 @@ def energy():
 
 
 start, clock = energy(), time.monotonic()
-# MI6 tells energies with each particle at its own time, so its end time is one that all steps divide.
-gravity.evolve_model((0.0625 if name == "mi6" else 0.5) | nbody_system.time)
+# MI6 tells energies with each particle at its own time, so its end time is one that all steps divide.  hermite is slow.
+gravity.evolve_model((0.0625 if name in ("mi6", "hermite") else 0.5) | nbody_system.time)
 clock = time.monotonic() - clock
 print(f"result {energy() / start - 1:+.2e} {clock:.2f}")
 gravity.stop()
@@ -249,18 +299,21 @@ if [ $from = git ]; then
     clusters ph4:cpu:ph4_own ph4:gpu:ph4_ours mi6:cpu:mi6_own mi6:gpu:mi6_ours phigrape:g6lib:phigrape_ours
     own="ph4 $(least ph4_own)$phigrape_own; MI6 $(least mi6_own)"
     by_ours="ph4 $(least ph4_ours); phiGRAPE $(least phigrape_ours); MI6 $(least mi6_ours)"
-    link="-lsapporo, -lg6, -lsapporo6th"
+    link="-lsapporo, -lg6, -lsapporo6th, -lharp3"
 else
     clusters ph4:cpu:ph4_own ph4:gpu:ph4_ours phigrape:g6lib:phigrape_own phigrape:gpu:phigrape_ours
     own="ph4 $(least ph4_own); phiGRAPE $(least phigrape_own)"
     by_ours="ph4 $(least ph4_ours); phiGRAPE $(least phigrape_ours)"
-    link="-lsapporo"
+    link="-lsapporo, -lharp3"
 fi
+clusters bhtree:cpu:bhtree_own bhtree:gpu:bhtree_ours hermite:cpu:hermite stepper:cpu:stepper
+own="$own; bhtree $(least bhtree_own); hermite $(least hermite)"
+by_ours="$by_ours; bhtree $(least bhtree_ours); stepper $(least stepper)"
 suites=
 for code in $codes; do suites="$suites; suite of $code: $(suite "$code")"; done
 if [ "$order" = ours ]; then when=before; else when=after; fi
 CLOCK=elapsed
-row "AMUSE, this library installed $when its framework: ${STARS:-1024} stars, eps 0.01, to time 0.5 (MI6: 1/16); relative error of the energy" \
+row "AMUSE, this library installed $when its framework: ${STARS:-1024} stars, eps 0.01, to time 0.5 (MI6 and hermite: 1/16); relative error of the energy" \
     "$link" "$own" "$by_ours$suites"
 case $suites in *"did not end"*) exit 1 ;; esac
 
@@ -286,7 +339,7 @@ cluster ph4 gpu | grep -q . || fail "the worker with this library, installed aga
 if [ $from = git ]; then
     setup uninstall amuse-framework
 else
-    step pip uninstall -y amuse-tests amuse-ph4 amuse-phigrape amuse-framework
+    step pip uninstall -y amuse-tests amuse-ph4 amuse-phigrape amuse-bhtree amuse-hermite amuse-framework
 fi
 files | cmp - "$work/of_ours" >&2 || { echo "$script: AMUSE's packages have taken files of this library with them" >&2; exit 1; }
 step "$VIRTUAL_ENV/bin/sapporo" info

@@ -322,6 +322,29 @@ static void moments(void **state)
     }
 }
 
+/* Moments that are all 0, of sources with and without mass, so near that u^5 is beyond float. */
+static void moments_of_zero(void **state)
+{
+    static const double distances[] = {0x1p-24, 0x1p-28, 0x1p-36, 0x1p-40}, masses[] = {0, 1, 0x1p-60};
+    (void)state;
+    for (int k = 0; k < ENGINES2 * 12; k++) {
+        const double distance = distances[k % 4], mass = masses[k / 4 % 3];
+        double x[1][3] = {{0}}, acc[1][3], pot[1], xj[2][3] = {{0, 0, distance}, {1, 0, 0}}, quad[2][6] = {{0}};
+        const double m[2] = {mass, 0};
+        const sapporo_small_force l = {
+            .size = sizeof l, .ni = 1, .nj = 2, .x.base = x, .x_j.base = xj, .mass_j.base = m, .quad_j.base = quad};
+        const sapporo_result r = {.size = sizeof r, .acc = acc, .pot = pot};
+        if (!engine_usable(&engines2[k / 12])) continue;
+        sapporo *const c = engine_open(&engines2[k / 12], 1);
+        assert_int_equal(sapporo_force_batch(c, 1, &l, &r), SAPPORO_OK);
+        const double right = mass / (distance * distance); /* float has 23 bits */
+        if (!(fabs(acc[0][2] - right) <= 1e-6 * right && acc[0][0] == 0 &&
+              fabs(pot[0] + mass / distance) <= 1e-6 * mass / distance))
+            fail_msg("%s: mass %g at %g: %g, not %g", engines2[k / 12].name, mass, distance, acc[0][2], right);
+        sapporo_close(c);
+    }
+}
+
 /* A target that is not finite, targets and sources far away, and radii of all sizes. */
 static void odd_targets(void **state)
 {
@@ -350,7 +373,11 @@ static void odd_targets(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(sums), cmocka_unit_test(bits), cmocka_unit_test(ranges),
-                                       cmocka_unit_test(moments), cmocka_unit_test(odd_targets)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(sums),
+                                       cmocka_unit_test(bits),
+                                       cmocka_unit_test(ranges),
+                                       cmocka_unit_test(moments),
+                                       cmocka_unit_test(moments_of_zero),
+                                       cmocka_unit_test(odd_targets)};
     return cmocka_run_group_tests_name("batch_single", tests, NULL, NULL);
 }

@@ -1,6 +1,6 @@
 /*
- * calls_nbody6.h - the calls of libraries beside libsapporo: those of NBODY6, of the sixth order, and those that pass
- * all particles at once.
+ * calls_nbody6.h - the calls of libraries beside libsapporo: those of NBODY6, of the sixth order, those that pass all
+ * particles at once, and those for cells.
  *
  * Each library is loaded apart from the others, and its calls are taken by name.
  */
@@ -259,6 +259,26 @@ static inline int harp(int nj, int ni, int b, double eps2, double (*x)[3], doubl
                           const double *));
     call(&ni, batch[b].x, &nj, x, m, out.acc, out.pot, &eps2);
     return 0;
+}
+
+/* ---- cells with quadrupole moments ---- */
+
+static inline int g5c_count(int id, int n)
+{
+    LIBRARY_CALL("g5c", "g5c_set_nMC", int (*)(int, int));
+    return call(id, n);
+}
+
+static inline int g5c_load(int id, int adr, int nj, double (*x)[3], double *m, double *q)
+{
+    LIBRARY_CALL("g5c", "g5c_set_xmjMC", int (*)(int, int, int, double(*)[3], double *, double(*)[6]));
+    return call(id, adr, nj, x, m, (double(*)[6])q);
+}
+
+static inline int g5c_force(int id, int ni, int b, int missing)
+{
+    LIBRARY_CALL("g5c", "g5c_calculate_force_on_xMC", int (*)(int, double(*)[3], double(*)[3], double *, int));
+    return call(id, batch[b].x, UNLESS(4, missing, out.acc), UNLESS(6, missing, out.pot), ni);
 }
 
 #endif

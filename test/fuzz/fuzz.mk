@@ -4,7 +4,7 @@
 FUZZER_SOURCES := $(sort $(wildcard test/fuzz/*.c))
 FUZZER_OBJECTS := $(call objects,$(filter-out test/fuzz/execute.c,$(FUZZER_SOURCES)))
 FUZZER         := $(B)/test/fuzz/fuzz
-FUZZER_DOORS   := $(foreach l,sapporo6th nbody6pp_gpu nbody6_gpu nbody7_gpu nbody6_2010_gpu cunbody1 harp3,$(B)/lib/$(call SO_NAME,$l))
+FUZZER_DOORS   := $(foreach l,sapporo6th nbody6pp_gpu nbody6_gpu nbody7_gpu nbody6_2010_gpu cunbody1 harp3 g5c,$(B)/lib/$(call SO_NAME,$l))
 
 SECONDS    ?= 60
 BACKENDS   ?= cpu opencl

@@ -29,7 +29,7 @@ struct interface {
 enum { INTERFACES_MOST = 8 };
 extern const struct interface *const interfaces[];
 extern const struct interface interface_g6, interface_g5, interface_native, interface_tree, interface_nbody6,
-    interface_sixth, interface_onecall;
+    interface_sixth, interface_onecall, interface_g5c;
 
 /* The generators that have files of their own. */
 void g6_generate(struct sequence *s, rng *r);

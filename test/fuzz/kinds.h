@@ -81,6 +81,11 @@
     CALL(CUNBODY_END, rc = cunbody("cunbody1_force_end", I(0), I(1), I(2), D(0), V(0), R(1)))                          \
     CALL(HARP, rc = harp(I(0), I(1), I(2), D(0), V(0), R(1)))
 
+#define KINDS_G5C(CALL)                                                                                                \
+    CALL(G5C_SET_N, rc = g5c_count(I(0), I(1)))                                                                        \
+    CALL(G5C_LOAD, rc = g5c_load(I(0), I(1), I(2), V(0), R(1), R(2)))                                                  \
+    CALL(G5C_FORCE, rc = g5c_force(I(0), I(1), I(2), I(4)))
+
 #define KINDS_TREE(CALL)                                                                                               \
     CALL(TREE_CREATE, rc = tree_create(I(0), I(1), I(8), I(2), I(3), I(4), I(5), I(6), I(7), I(9), D(0), D(1)))        \
     CALL(TREE_DESTROY, rc = tree_destroy(I(0)))                                                                        \
@@ -117,6 +122,7 @@
 
 #define KINDS(CALL)                                                                                                    \
     KINDS_G5(CALL)                                                                                                     \
+    KINDS_G5C(CALL)                                                                                                    \
     KINDS_G6(CALL) KINDS_NATIVE(CALL) KINDS_TREE(CALL) KINDS_NBODY6(CALL) KINDS_SIXTH(CALL) KINDS_ONECALL(CALL)
 
 #define KIND_NAME(name, ...) OP_##name,

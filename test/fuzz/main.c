@@ -20,8 +20,9 @@
 #include "reduce.h"
 #include "seconds.h"
 
-const struct interface *const interfaces[] = {&interface_g6,     &interface_g5,    &interface_native,  &interface_tree,
-                                              &interface_nbody6, &interface_sixth, &interface_onecall, NULL};
+const struct interface *const interfaces[] = {&interface_g6,      &interface_g5,     &interface_native,
+                                              &interface_tree,    &interface_nbody6, &interface_sixth,
+                                              &interface_onecall, &interface_g5c,    NULL};
 
 enum { SETTINGS_MOST = 64, JOBS_MOST = 64, FOUND_MOST = 40 };
 
