@@ -24,7 +24,8 @@ typedef struct order {
     double time;
     long long steps;
     sapporo_step_when when;
-    int wants[5]; /* x, v, acc, pot, mass */
+    int wants[5];    /* x, v, acc, pot, mass */
+    int has_lengths; /* particles have softening lengths */
 } order;
 
 static sapporo_mpi_stepper *all; /* the stepper of all ranks */
@@ -35,7 +36,7 @@ static double *mine;      /* a column of this rank */
 static const char *file;  /* that rank 0 saves or restores */
 
 /* Columns that a rank does not have. */
-static const double *const no_input[3];
+static const double *const no_input[4];
 static double *const no_output[5];
 
 /* ---- what all ranks do ----------------------------------------------------------------------------- */
@@ -89,19 +90,25 @@ static int create(order *o)
 }
 
 /* Distributes the columns of rank 0, which are NULL on the other ranks, and sets them. */
-static int set(const order *o, const double *const column[3])
+static int set(const order *o, const double *const column[4])
 {
-    double *const at[3] = {allocate(3 * (size_t)own * sizeof(double)), allocate(3 * (size_t)own * sizeof(double)),
-                           allocate((size_t)own * sizeof(double))};
-    for (int k = 0; k < 3; k++) {
+    double *at[4] = {NULL, NULL, NULL, NULL};
+    for (int k = 0; k < 3 + o->has_lengths; k++) {
         const int width = k < 2 ? 3 : 1;
+        const size_t bytes = (size_t)own * (size_t)width * sizeof *mine;
         scatter(column[k], width);
-        memcpy(at[k], mine, (size_t)own * (size_t)width * sizeof *mine);
+        at[k] = allocate(bytes);
+        memcpy(at[k], mine, bytes);
     }
-    const sapporo_stepper_particles p = {
-        .size = sizeof p, .n = own, .x = {at[0], 0}, .v = {at[1], 0}, .mass = {at[2], 0}, .time = o->time};
+    const sapporo_stepper_particles p = {.size = sizeof p,
+                                         .n = own,
+                                         .x = {at[0], 0},
+                                         .v = {at[1], 0},
+                                         .mass = {at[2], 0},
+                                         .time = o->time,
+                                         .h = {at[3], 0}};
     const int status = sapporo_mpi_stepper_set(all, &p);
-    for (int k = 0; k < 3; k++) free(at[k]);
+    for (int k = 0; k < 4; k++) free(at[k]);
     return status;
 }
 
@@ -136,7 +143,7 @@ static int get_statistics(sapporo_stepper_statistics *s)
 }
 
 /* Makes the call that rank 0 tells; columns: of rank 0. */
-static int make(order *o, const double *const in[3], double *const out[5])
+static int make(order *o, const double *const in[4], double *const out[5])
 {
     sapporo_stepper_statistics did = {.size = sizeof did};
     switch (o->call) {
@@ -207,8 +214,8 @@ double over_ranks_get_time(const sapporo_stepper *stepper)
 
 int over_ranks_set(sapporo_stepper *stepper, const sapporo_stepper_particles *p)
 {
-    const double *const in[3] = {p->x.base, p->v.base, p->mass.base}; /* columns of galaxy have no gaps */
-    order o = {.call = SET, .time = p->time};
+    const double *const in[4] = {p->x.base, p->v.base, p->mass.base, p->h.base}; /* columns of galaxy have no gaps */
+    order o = {.call = SET, .time = p->time, .has_lengths = p->h.base != NULL};
     (void)stepper;
     tell(&o);
     return make(&o, in, no_output);

@@ -429,8 +429,9 @@ if [ -f lib/libsapporo_mpi.so ] && [ -z "$checked" ] && command -v readelf >/dev
     [ -f "$work/late_alone/run.restart" ] || echo "hermite4 wrote no restart file" >>"$work/log"
     diff -rq "$work/late_alone" "$work/late_over" >>"$work/log" 2>&1
     none "hermite4_mpi from a late time writes the bytes of hermite4"
-    run="--model plummer -n 1500 --eps 1/32 --interval 1/16 -t 1/8 -o stars"
-    for ranks in 0 1 3; do
+    # A disc in a halo whose particles have another softening.
+    run="--model disc -n 1500 --eps 1/16 --eps-halo 1/4 --interval 1/8 -t 1/4 -o stars"
+    for ranks in 0 1 2; do
         mkdir "$work/galaxy$ranks"
         program="timeout -k 5 100 mpirun -n $ranks $top/examples/galaxy_mpi"
         [ $ranks -gt 0 ] || program=$top/examples/galaxy
@@ -439,24 +440,24 @@ if [ -f lib/libsapporo_mpi.so ] && [ -z "$checked" ] && command -v readelf >/dev
     done
     for k in 0 1 2; do cmp "$work/galaxy0/stars.000$k.txt" "$work/galaxy1/stars.000$k.txt" >>"$work/log" 2>&1; done
     none "galaxy_mpi with one rank writes the snapshots of galaxy"
-    for ranks in 0 3; do
+    for ranks in 0 2; do
         awk '/relative energy error/ { sub(/,.*/, "", $6); e = $6 + 0; found = 1 } END { exit !(found && e < 1e-3 && e > -1e-3) }' \
             "$work/galaxy$ranks.out" || cat "$work/galaxy$ranks.out" >>"$work/log"
     done
     # The last positions, in the order of the particles: those of the tree of one rank within its errors.
-    near "$work/galaxy0/stars.0002.txt" "$work/galaxy3/stars.0002.txt"
-    none "galaxy_mpi over 3 ranks keeps the energy, and near positions"
+    near "$work/galaxy0/stars.0002.txt" "$work/galaxy2/stars.0002.txt"
+    none "galaxy_mpi over 2 ranks keeps the energy, and near positions"
     # A run that stops and goes on: over as many ranks with the same bytes, over others near them.
     mkdir "$work/stopped"
     {
         # shellcheck disable=SC2086 # a list of words
-        (cd "$work/stopped" && timeout -k 5 100 mpirun -n 3 "$top/examples/galaxy_mpi" $run --stop-after 5 &&
-            cp -r . "$work/fewer" && timeout -k 5 100 mpirun -n 3 "$top/examples/galaxy_mpi" --restart stars.restart &&
-            cd "$work/fewer" && timeout -k 5 100 mpirun -n 2 "$top/examples/galaxy_mpi" --restart stars.restart)
+        (cd "$work/stopped" && timeout -k 5 100 mpirun -n 2 "$top/examples/galaxy_mpi" $run --stop-after 5 &&
+            cp -r . "$work/more" && timeout -k 5 100 mpirun -n 2 "$top/examples/galaxy_mpi" --restart stars.restart &&
+            cd "$work/more" && timeout -k 5 100 mpirun -n 3 "$top/examples/galaxy_mpi" --restart stars.restart)
     } >"$work/out" 2>&1 || cat "$work/out" >"$work/log"
-    cmp "$work/galaxy3/stars.0002.txt" "$work/stopped/stars.0002.txt" >>"$work/log" 2>&1
-    near "$work/galaxy3/stars.0002.txt" "$work/fewer/stars.0002.txt"
-    none "galaxy_mpi over 3 ranks goes on with the same bytes, over 2 ranks near them"
+    cmp "$work/galaxy2/stars.0002.txt" "$work/stopped/stars.0002.txt" >>"$work/log" 2>&1
+    near "$work/galaxy2/stars.0002.txt" "$work/more/stars.0002.txt"
+    none "galaxy_mpi over 2 ranks goes on with the same bytes, over 3 ranks near them"
     # A run of which a rank is killed leaves complete snapshots, and goes on with the bytes of a run without that.
     run="--model plummer -n 1500 --eps 1/32 --interval 1/64 -t 1/2 -o stars"
     mkdir "$work/unkilled"

@@ -19,20 +19,22 @@ struct session {
     double acc[N][3], pot[N], to[N][3];
 };
 
+/* Particles with softening lengths, which take the most memory: as large as their masses. */
 static sapporo_tree_particles columns(const struct point *source)
 {
     const ptrdiff_t stride = ranks * (ptrdiff_t)sizeof *source;
     return (sapporo_tree_particles){.size = sizeof(sapporo_tree_particles),
                                     .n = (N - rank + ranks - 1) / ranks,
                                     .x = {source[rank].derivative[0], stride},
-                                    .mass = {&source[rank].mass, stride}};
+                                    .mass = {&source[rank].mass, stride},
+                                    .h = {&source[rank].mass, stride}};
 }
 
 static void run(struct session *s, const struct point *source, int fault)
 {
     const sapporo_tree_options tree = {.size = sizeof tree,
                                        .mac = SAPPORO_MAC_ACCELERATION,
-                                       .eps2 = 1e-4,
+                                       .softening = SAPPORO_SOFTENING_SPLINE_LARGER,
                                        .backend = SAPPORO_BACKEND_CPU,
                                        .threads = 1};
     const sapporo_mpi_tree_options options = {.size = sizeof options, .tree = &tree, .timeout = 20};
@@ -56,7 +58,10 @@ static void run(struct session *s, const struct point *source, int fault)
 static int keeps_memory(const struct point *source)
 {
     static struct session s;
-    const sapporo_tree_options tree = {.size = sizeof tree, .mac = SAPPORO_MAC_ACCELERATION, .threads = 1};
+    const sapporo_tree_options tree = {.size = sizeof tree,
+                                       .mac = SAPPORO_MAC_ACCELERATION,
+                                       .softening = SAPPORO_SOFTENING_SPLINE_LARGER,
+                                       .threads = 1};
     const sapporo_mpi_tree_options options = {.size = sizeof options, .tree = &tree, .timeout = 20};
     const sapporo_tree_particles mine = columns(source);
     sapporo_mpi_tree *t;

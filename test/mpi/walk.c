@@ -200,12 +200,14 @@ static void sums_session(struct session *s)
 
 /* ---- trees ---- */
 
+/* Particles have softening lengths, which take the most memory: as large as their masses. */
 static sapporo_tree_options tree_options(void)
 {
     return (sapporo_tree_options){.size = sizeof(sapporo_tree_options),
                                   .mac = SAPPORO_MAC_ACCELERATION,
                                   .precision = SAPPORO_DP,
                                   .eps2 = 1e-2,
+                                  .softening = SAPPORO_SOFTENING_SPLINE_MEAN,
                                   .leaf_size = 8,
                                   .backend = SAPPORO_BACKEND_CPU,
                                   .threads = 1};
@@ -217,7 +219,8 @@ static sapporo_tree_particles tree_columns(void)
     return (sapporo_tree_particles){.size = sizeof(sapporo_tree_particles),
                                     .n = mine(),
                                     .x = {source[rank].derivative[0], stride},
-                                    .mass = {&source[rank].mass, stride}};
+                                    .mass = {&source[rank].mass, stride},
+                                    .h = {&source[rank].mass, stride}};
 }
 
 static int create_tree(struct session *s)
