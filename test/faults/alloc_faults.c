@@ -61,10 +61,21 @@ static int add_ranges(struct dl_phdr_info *info, size_t size, void *unused)
     return 0;
 }
 
+/* Whether the library's code is at an address. */
+static int is_in_library(uintptr_t at)
+{
+    int ours = 0;
+    for (int k = 0; k < ranges; k++) ours |= at >= range[k].from && at < range[k].to;
+    return ours;
+}
+
 /* Whether an allocation has failed, and all after it fail, too. */
 static int already_fails(void) { return atomic_load(&fails_for_good) && atomic_load(&failed) > 0; }
 
-/* Chains of callers since alloc_faults_plan, by a number made of their addresses; 0: free. */
+/*
+ * Chains of callers in the library since alloc_faults_plan, by a number made of their addresses; 0: free.  Whose call
+ * of the library it is makes no difference to the library.
+ */
 static struct chain {
     atomic_ullong key;
     atomic_long times;
@@ -77,6 +88,7 @@ static int chain_counts(void)
     const int frames = backtrace(frame, ALLOC_FAULTS_FRAMES);
     unsigned long long key = 1;
     for (int k = 0; k < frames; k++) {
+        if (!is_in_library((uintptr_t)frame[k])) continue;
         key = (key ^ (uintptr_t)frame[k]) * 0x9E3779B97F4A7C15ULL;
         key ^= key >> 29;
     }
@@ -94,10 +106,7 @@ static int chain_counts(void)
 /* Whether an allocation fails whose caller continues at `back`. */
 static int fails(const void *back)
 {
-    const uintptr_t at = (uintptr_t)back;
-    int ours = 0;
-    for (int k = 0; k < ranges; k++) ours |= at >= range[k].from && at < range[k].to;
-    if (!ours || (atomic_load(&by_callers) && !already_fails() && !chain_counts())) return 0;
+    if (!is_in_library((uintptr_t)back) || (atomic_load(&by_callers) && !already_fails() && !chain_counts())) return 0;
     const long n = atomic_fetch_add(&allocations, 1) + 1, which = atomic_load(&fail_at);
     if (which == 0 || n < which || (n > which && !atomic_load(&fails_for_good))) return 0;
     const long before = atomic_fetch_add(&failed, 1);

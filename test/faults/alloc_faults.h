@@ -22,7 +22,7 @@ struct alloc_faults_report {
 /* Which allocations count. */
 enum alloc_faults_counted {
     ALLOC_FAULTS_ALL,
-    ALLOC_FAULTS_BY_CALLERS /* of those with the same chain of callers the first, second, fourth, eighth and so on */
+    ALLOC_FAULTS_BY_CALLERS /* of one chain of callers in the library the first, second, fourth, eighth and so on */
 };
 
 /*

@@ -2,9 +2,9 @@
 # Memory that runs out: sessions of all interfaces (test/faults/), in which every allocation of the library fails, once,
 # or for good from there, and under limits on memory.  docs/contributing.md, "Faults", tells how to run one by hand.
 #
-# Of allocations that the same chain of callers asks for, the first, second, fourth, eighth and so on fail.  Walks of
-# interfaces that share their sources with others take every second or third of these, and walks over OpenCL, where each
-# session loads its kernels, every tens.  SAPPORO_TEST_SPARING=0 leaves out no allocation.
+# Of allocations that the same chain of callers in the library asks for, the first, second, fourth, eighth and so on
+# fail.  Walks of interfaces that share their sources with others take every second or third of these, and walks over
+# OpenCL, where each session loads its kernels, every tens.  SAPPORO_TEST_SPARING=0 leaves out no allocation.
 
 case ${SANITIZE:-} in ?*) echo "sanitizers bring allocations of their own"; exit 77 ;; esac
 [ "$(uname -s)" = Linux ] || { echo "LD_PRELOAD is needed as Linux has it"; exit 77; }
