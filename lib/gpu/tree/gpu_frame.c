@@ -100,7 +100,7 @@ void sap_gpu_frame_units(struct sap_gpu_tree *frame, const struct sap_cube *cube
                                                        whole ? whole->high : bounds->high, lengths->soft.longest_2);
     for (int k = 0; k < 3; k++) frame->middle[k] = units.middle[k];
     frame->unit = units.unit;
-    frame->eps2 = fmin(lengths->soft.eps2, units.eps2); /* 0 where it is too small */
+    frame->eps2 = sap_softening_eps2(&lengths->soft, &units);
     frame->flat =
         units.is_point || (whole && reaches_far(whole, &units)) || sap_gpu_lengths_short(lengths, rules->n, units.unit);
     frame->mass_unit = sap_cube_mass_unit(whole ? whole->weight : bounds->weight);
