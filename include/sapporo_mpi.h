@@ -286,7 +286,8 @@ SAPPORO_API const char *sapporo_mpi_tree_kind_text(const sapporo_mpi_tree *tree)
 /*
  * Collective.  Copies the particles of all ranks and builds the trees.  A rank may give none.  Positions and
  * masses are needed, in host memory.  Column a is the size of each acceleration, for SAPPORO_MAC_ACCELERATION; absent:
- * that of the last force, if this rank gives as many particles as then.  Particle i of this rank is row i of forces.
+ * that of the last force, if this rank gives as many particles as then.  Column h, with a spline, is as of
+ * sapporo_tree_particles; some ranks may give it.  Particle i of this rank is row i of forces.
  * SAPPORO_ERR_NOT_FINITE names the first particle that is NaN, infinite or beyond 1e100, or says that moments of all
  * particles are beyond the range of double.  After an error there is no tree until a build succeeds.
  */
@@ -294,12 +295,13 @@ SAPPORO_API int sapporo_mpi_tree_build(sapporo_mpi_tree *tree, const sapporo_tre
 
 /*
  * Collective.  Takes new positions of the particles of the last build, as many on each rank as then and in the same
- * order, with masses (which may be others) and, if given, column a.  Each rank walks the particles that it walked, and
- * each cell keeps its particles; moments, boxes and what travels between ranks are renewed.  It takes less time than a
- * build.  Forces keep their accuracy wherever particles move, but take more and more interactions, and ranks need more
- * of each other's cells: build again then.  SAPPORO_ERR_ARGUMENT: there is no tree, or a rank gives another number of
- * particles than in the last build.  After this error and SAPPORO_ERR_NOT_FINITE the tree is as it was; after other
- * errors there is no tree until a build succeeds.  With one rank forces have the bits of sapporo_tree_refresh.
+ * order, with masses (which may be others) and, if given, columns a and h.  Each rank walks the particles that it
+ * walked, and each cell keeps its particles; moments, boxes and what travels between ranks are renewed.  It takes less
+ * time than a build.  Forces keep their accuracy wherever particles move, but take more and more interactions, and
+ * ranks need more of each other's cells: build again then.  SAPPORO_ERR_ARGUMENT: there is no tree, or a rank gives
+ * another number of particles than in the last build.  After this error and SAPPORO_ERR_NOT_FINITE the tree is as it
+ * was; after other errors there is no tree until a build succeeds.  With one rank forces have the bits of
+ * sapporo_tree_refresh.
  */
 SAPPORO_API int sapporo_mpi_tree_refresh(sapporo_mpi_tree *tree, const sapporo_tree_particles *particles);
 
@@ -337,11 +339,12 @@ SAPPORO_API int sapporo_mpi_tree_force_active(sapporo_mpi_tree *tree, int ni, co
  * `bytes` bytes (1 to 1 MiB, the same on all ranks) for each particle of this rank, in the order of the last build:
  * what the caller keeps of a particle.  The records of the particles that this rank walks are written to `to`, which
  * has room for `room` of them and does not overlap `from`.  From then on the particle of record i is particle i of this
- * rank, in refreshes and in forces.  What is known of its interactions and of its acceleration goes with it: the tree
- * is still built, the next force has the bits that it would have had, and the next build sends the few particles that
- * have come to another rank's region.  *n, unless n is NULL: the particles that this rank walks; 0 if there is no tree.
- * SAPPORO_ERR_ARGUMENT: there is no tree, a record has no bytes or too many, records are missing, or `room` is below
- * *n.  After this error, SAPPORO_MPI_ERR_DIFFERENT (of `bytes`) and SAPPORO_ERR_MEMORY nothing has changed.
+ * rank, in refreshes and in forces.  What is known of its interactions and acceleration, and its softening length,
+ * go with it: the tree is still built, the next force has the bits that it would have had, and the next build sends the
+ * few particles that have come to another rank's region.  *n, unless n is NULL: the particles that this rank walks; 0
+ * if there is no tree. SAPPORO_ERR_ARGUMENT: there is no tree, a record has no bytes or too many, records are missing,
+ * or `room` is below *n.  After this error, SAPPORO_MPI_ERR_DIFFERENT (of `bytes`) and SAPPORO_ERR_MEMORY nothing has
+ * changed.
  */
 SAPPORO_API int sapporo_mpi_tree_exchange(sapporo_mpi_tree *tree, size_t bytes, const void *from, int room, void *to,
                                           int *n);

@@ -93,12 +93,12 @@ int sap_part_select(sapporo_tree *tree, const struct sap_halo_wish *wish, int (*
     return sap_call_end(&call, status);
 }
 
-int sap_part_selected(sapporo_tree *tree, struct sap_halo_node *node, double (*x)[4])
+int sap_part_selected(sapporo_tree *tree, const struct sap_halo_room *to)
 {
     struct sap_public_call call;
     sapporo_tree *const t = sap_call_begin(&call, SAP_HANDLE_TREE, tree);
     int status = t ? check_selection(t) : SAPPORO_ERR_CLOSED;
-    if (!status) status = done(t, t->tree->ops->part->selected(t->tree, node, x), "nodes for other parts");
+    if (!status) status = done(t, t->tree->ops->part->selected(t->tree, to), "nodes for other parts");
     return sap_call_end(&call, status);
 }
 

@@ -38,7 +38,7 @@ int sap_part_regions(sapporo_tree *tree, int room, const struct sap_halo_targets
 int sap_part_select(sapporo_tree *tree, const struct sap_halo_wish *wish, int (*count)[2]);
 
 /* Copies the nodes and particles that were selected, part by part. */
-int sap_part_selected(sapporo_tree *tree, struct sap_halo_node *node, double (*x)[4]);
+int sap_part_selected(sapporo_tree *tree, const struct sap_halo_room *to);
 
 /*
  * Computes forces on all particles of a tree, or on active ones, from the tree itself or from the nodes that it was

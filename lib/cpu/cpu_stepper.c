@@ -36,10 +36,10 @@ struct cpu_stepper {
     double *next_mass;   /* the same, masses */
     double *next_a;      /* the same, sizes of accelerations by the particles; NULL: without a tree */
     const struct sap_step_lengths *lengths; /* by address; NULL: particles have none */
-    double *next_h;                         /* by slot, lengths for a source; NULL: none were needed yet */
+    double *next_h;                         /* by slot, lengths that forces read; NULL: none were needed yet */
     double *sizes;   /* these at the particles' own times, by address, with fields; NULL: not needed */
     int knows_sizes; /* `sizes` belongs to x and a */
-    double (*own_x)[3], *own_mass;
+    double (*own_x)[3], *own_mass, *own_h;
     int *active; /* slots of the active particles; all are active if their number is n */
     double (*row_a)[3], *row_pot;
     int *row_level;
@@ -82,7 +82,7 @@ static void destroy(struct sap_stepper *stepper)
     struct cpu_stepper *const s = of(stepper);
     void *const all[] = {s->x,       s->v,         s->a,          s->pot,        s->mass,       s->sizes,
                          s->built,   s->level,     s->own_x,      s->own_mass,   s->active,     s->row_a,
-                         s->row_pot, s->row_level, s->massless_x, s->massless_a, s->massless_h, s->next_h};
+                         s->row_pot, s->row_level, s->massless_x, s->massless_a, s->massless_h, s->own_h};
     for (size_t k = 0; k < sizeof all / sizeof all[0]; k++) free(all[k]);
     sap_step_order_free(&s->order);
     free(s);
@@ -173,8 +173,9 @@ static int take_lengths(struct cpu_stepper *s, const struct sap_step_lengths *le
     const size_t massless = (size_t)(s->order.n - s->order.massive);
     if (s->tree && massless > 0) s->massless_h = malloc(massless * sizeof *s->massless_h);
     if (s->tree && massless > 0 && !s->massless_h) return SAPPORO_ERR_MEMORY;
-    if (!s->tree && !s->next_h) s->next_h = malloc((size_t)s->room * sizeof *s->next_h);
-    double *const to = s->tree ? s->tree->given.h : s->next_h;
+    if (!s->tree && !s->source.h && !s->own_h) s->own_h = malloc((size_t)s->room * sizeof *s->own_h);
+    s->next_h = s->tree ? s->tree->given.h : s->source.h ? s->source.h : s->own_h;
+    double *const to = s->next_h;
     if (!to) return SAPPORO_ERR_MEMORY;
     for (int i = 0; i < s->order.n; i++) to[sap_step_slot(&s->order, i)] = lengths->h[i];
     return SAPPORO_OK;

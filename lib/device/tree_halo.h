@@ -69,12 +69,12 @@ struct region_look {
 
 /*
  * Adds the bound of the group of a particle at x to a region, and what is close to the bound; of a bound wider than
- * `widest`, only the part that is within that distance of x along each axis.
+ * `widest`, only the part that is within that distance of x along each axis.  length: the particle's, or 0.
  */
-SAP_INLINE void widen_region(struct region_look *to, const struct sap_bound *bound, const D *x, D widest)
+SAP_INLINE void widen_region(struct region_look *to, const struct sap_bound *bound, const D *x, D widest, D length)
 {
     const int is_whole = dm_any(d_ge(widest, sap_bound_size(bound)));
-    const D close = sap_bound_close(bound, d_set1(SAP_ONE)), near = d_max(widest, close);
+    const D close = d_add(sap_bound_close(bound, d_set1(SAP_ONE)), length), near = d_max(d_add(widest, length), close);
     for (int c = 0; c < 3; c++) {
         const D width = d_add(d_add(bound->extent[c], bound->radius), close);
         D low = d_sub(bound->centre[c], width), high = d_add(bound->centre[c], width);
@@ -113,14 +113,14 @@ SAP_INLINE void join_looks(LOCAL D *room, LOCAL int *any, struct region_look *mi
 }
 
 /*
- * Fills the regions of nodes from[0 ...], a group of threads each.  active, a: by address; a bound wider than `widest`
- * counts near its particles alone.
+ * Fills the regions of nodes from[0 ...], a group of threads each.  active, a, length: by address; a bound wider than
+ * `widest` counts near its particles alone.
  */
 KERNEL(SAP_HALO_TELLERS)
 tree_halo_tell(const GLOBAL int *from, const GLOBAL struct sap_tree_link *node, const GLOBAL wide *sorted,
                const GLOBAL int *address, const GLOBAL int *group_of, const GLOBAL D *bounds,
                const GLOBAL unsigned char *active, const int has_active, const GLOBAL D *a, const int has_a,
-               const D widest, const D accuracy, GLOBAL D *region)
+               const GLOBAL D *length, const int has_length, const D widest, const D accuracy, GLOBAL D *region)
 {
     SHARED D room[SAP_HALO_REGION * SAP_HALO_TELLERS];
     SHARED int any[SAP_HALO_TELLERS];
@@ -134,7 +134,7 @@ tree_halo_tell(const GLOBAL int *from, const GLOBAL struct sap_tree_link *node, 
         D x[3], mass;
         if (has_active && !active[address[k]]) continue;
         load_particle(sorted, k, x, &mass);
-        widen_region(&look, &bound, x, widest);
+        widen_region(&look, &bound, x, widest, has_length ? length[address[k]] : d_set1(SAP_ZERO));
         if (has_a) look.least = d_min(look.least, a[address[k]]);
     }
     join_looks(room, any, &look);

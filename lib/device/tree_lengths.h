@@ -1,7 +1,9 @@
 /*
  * tree_lengths.h - kernels for softening lengths: of sorted particles; of splines the greatest of each node and of each
- * group; of Plummer lengths the squares of each node.  Lengths are in units.
+ * group, and of what other parts of a whole need; of Plummer lengths the squares of each node.  Lengths are in units,
+ * but for those of other parts.
  */
+#include "device/tree_halo_layout.h"
 #include "device/tree_units.h"
 #include "physics/tree_soft.h"
 
@@ -21,9 +23,22 @@ tree_length_gather(const GLOBAL D *given, const GLOBAL int *address, GLOBAL D *l
     if (k < n) length[k] = scaled_length(given[address[k]], unit);
 }
 
+/* Enters the greatest length of node k into its words, which tree_words has made. */
+SAP_INLINE void enter_length(const GLOBAL struct sap_cell *cell, GLOBAL float4 *word, int k, D most,
+                             const struct sap_gpu_tree *t)
+{
+    const struct sap_cell c = cell[k];
+    D x[3];
+    const D size = in_units(c.centre, t, x), far = d_mul(sap_cell_far(&c), t->unit);
+    const float guard = (float)padded(sap_accept_length(d_set1(SAP_ZERO), far, most), size);
+    float4 a = word[2 * (size_t)k];
+    a.w = a.w > guard ? a.w : guard;
+    word[2 * (size_t)k] = a;
+}
+
 /*
  * Computes the greatest length of the nodes from .. to - 1, of whose children those are known, and enters it into the
- * words of the nodes, which tree_words has made.
+ * words of the nodes.
  */
 KERNEL(SAP_TREE_THREADS)
 tree_length_nodes(const GLOBAL struct sap_tree_link *node, const GLOBAL struct sap_cell *cell, const GLOBAL D *length,
@@ -32,17 +47,12 @@ tree_length_nodes(const GLOBAL struct sap_tree_link *node, const GLOBAL struct s
     const int k = from + (int)global_id();
     if (k >= to) return;
     const struct sap_tree_link here = node[k];
-    const struct sap_cell c = cell[k];
     const int leaf = here.children == 0, first = leaf ? here.first : here.child,
               end = first + (leaf ? here.count : here.children);
-    D most = d_set1(SAP_ZERO), x[3];
+    D most = d_set1(SAP_ZERO);
     for (int e = first; e < end; e++) most = d_max(most, leaf ? length[e] : of_node[e]);
     of_node[k] = most;
-    const D size = in_units(c.centre, &t, x), far = d_mul(sap_cell_far(&c), t.unit);
-    const float guard = (float)padded(sap_accept_length(d_set1(SAP_ZERO), far, most), size);
-    float4 a = word[2 * (size_t)k];
-    a.w = a.w > guard ? a.w : guard;
-    word[2 * (size_t)k] = a;
+    enter_length(cell, word, k, most, &t);
 }
 
 /* The squares of the Plummer lengths of node k: its mean, least and most in an array. */
@@ -116,4 +126,43 @@ tree_length_groups(const GLOBAL D *length, const GLOBAL int *group_first, GLOBAL
     }
     longest[g] = (float)padded(most, d_set1(SAP_ZERO));
     if (is_short) heavy[g] = 1;
+}
+
+/* ---- other parts of a whole (tree_halo.h) ---- */
+
+/* Enters the greatest lengths of imported nodes into their words. */
+KERNEL(SAP_TREE_THREADS)
+tree_length_words(const GLOBAL struct sap_cell *cell, const GLOBAL D *of_node, GLOBAL float4 *word, const int nodes,
+                  const struct sap_gpu_tree t)
+{
+    const int k = (int)global_id();
+    if (k < nodes) enter_length(cell, word, k, of_node[k], &t);
+}
+
+/* Makes nodes accepted only from beyond their greatest lengths on; unit: of these. */
+KERNEL(SAP_TREE_THREADS)
+tree_length_reach(const GLOBAL struct sap_cell *cell, const GLOBAL D *of_node, GLOBAL wide *reach, const D unit,
+                  const int nodes)
+{
+    const int k = (int)global_id();
+    if (k >= nodes) return;
+    const struct sap_cell c = cell[k];
+    wide w = reach[k];
+    w.x = sap_accept_length(w.x, sap_cell_far(&c), d_div(of_node[k], unit));
+    reach[k] = w;
+}
+
+/*
+ * Writes the lengths of the nodes of a level and of their particles, 32 threads per entry: the arguments are those of
+ * tree_halo_fill.  given: lengths by address, of which unit * length are those of nodes.
+ */
+KERNEL(32)
+tree_length_fill(const GLOBAL struct sap_halo_entry *entry, const GLOBAL int *shift, const int shift_at,
+                 const GLOBAL int *before, const GLOBAL struct sap_tree_link *node, const GLOBAL D *of_node,
+                 const GLOBAL D *given, const GLOBAL int *address, GLOBAL D *made, GLOBAL D *made_h, const D unit)
+{
+    const struct sap_halo_entry here = entry[group_id(0)];
+    const int q = (int)group_id(0) + shift[shift_at + here.part], at = before[q], first = node[here.node].first;
+    if (local_id() == 0) made[q] = d_div(of_node[here.node], unit);
+    for (int i = (int)local_id(); i < here.held; i += 32) made_h[at + i] = given[address[first + i]];
 }

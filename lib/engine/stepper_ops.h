@@ -52,6 +52,7 @@ struct sap_step_source {
      * not kept.
      */
     double (*x)[3], *mass, *a;
+    double *h; /* likewise, softening lengths; NULL: the stepper's own */
 };
 
 /* Particles for a stepper; lengths NULL: they have none. */

@@ -15,7 +15,7 @@ struct sap_tree_halo;
 struct sap_halo_region; /* tree_regions.h */
 struct sap_halo_targets;
 struct sap_halo_wish;
-struct sap_halo_node;
+struct sap_halo_room;
 struct sap_tree_pass;
 
 /* The settings of a tree.  No member is 0 for a default: sap_tree_options_read fills all of them. */
@@ -101,7 +101,7 @@ struct sap_tree_part_ops {
     int (*regions)(struct sap_tree *tree, int room, const struct sap_halo_targets *targets,
                    struct sap_halo_region *region, int *n);
     int (*select)(struct sap_tree *tree, const struct sap_halo_wish *wish, int (*count)[2]);
-    int (*selected)(struct sap_tree *tree, struct sap_halo_node *node, double (*x)[4]);
+    int (*selected)(struct sap_tree *tree, const struct sap_halo_room *to);
     /* Copies the nodes and particles of other parts; halo->nodes > 0, and the tree has particles. */
     int (*import)(struct sap_tree *tree, const struct sap_tree_halo *halo);
     /* Computes forces on particles of the tree, at least one; work: the interactions of each row, NULL: not wanted. */

@@ -17,6 +17,8 @@ struct sap_tree_whole {
     double weight;          /* sum of their masses without signs */
     long long before;       /* particles of the parts that come before this one along the curve (cpu_groups.c) */
     double pull;            /* unit of MULTIPOLE's tolerance (engine/pull.h), > 0; of other criteria 1 */
+    /* of softening lengths, the greatest and the least above 0, or INFINITY; not read unless particles have lengths */
+    double longest, shortest;
 };
 
 /*
@@ -29,6 +31,8 @@ struct sap_tree_halo {
     const struct sap_tree_node *node; /* first, count, child, children; the others are not read */
     const struct sap_cell *cell;      /* [nodes] */
     const double (*x)[4];             /* [n] position, mass */
+    /* softening lengths: [nodes] the greatest of each node's particles, [n]; NULL: particles have none */
+    const double *longest, *h;
 };
 
 /* A walk of particles of a part. */

@@ -91,7 +91,7 @@
 #define SAP_K_tree_halo_top(M, V)    M(node), M(cell), M(list), M(child), M(children), M(size), V(int, n)
 #define SAP_K_tree_halo_tell(M, V)                                                                                     \
     M(from), M(node), M(sorted), M(address), M(group_of), M(bounds), M(active), V(int, has_active), M(a),              \
-        V(int, has_a), V(double, widest), V(double, accuracy), M(region)
+        V(int, has_a), M(length), V(int, has_length), V(double, widest), V(double, accuracy), M(region)
 #define SAP_K_tree_halo_reach(M, V) M(node), M(cell), M(reach), M(parent), V(struct sap_gpu_tree, t)
 #define SAP_K_tree_halo_test(M, V)                                                                                     \
     M(entry), M(more), M(node), M(node_level), M(cell), M(reach), M(parent), M(region), M(block), M(region_first),     \
@@ -207,6 +207,11 @@
 #define SAP_K_tree_length_nodes(M, V)                                                                                  \
     M(node), M(cell), M(length), M(of_node), M(word), V(int, from), V(int, to), V(struct sap_gpu_tree, t)
 #define SAP_K_tree_length_groups(M, V) M(length), M(group_first), M(longest), M(heavy), V(int, groups)
+#define SAP_K_tree_length_words(M, V)  M(cell), M(of_node), M(word), V(int, nodes), V(struct sap_gpu_tree, t)
+#define SAP_K_tree_length_reach(M, V)  M(cell), M(of_node), M(reach), V(double, unit), V(int, nodes)
+#define SAP_K_tree_length_fill(M, V)                                                                                   \
+    M(entry), M(shift), V(int, shift_at), M(before), M(node), M(of_node), M(given), M(address), M(made), M(made_h),    \
+        V(double, unit)
 #define SAP_K_tree_soft_nodes(M, V)                                                                                    \
     M(node), M(cell), M(top), M(particle), M(length), M(of_node), M(word), V(int, from), V(int, to),                   \
         V(struct sap_gpu_tree, t)
@@ -214,7 +219,9 @@
 /* clang-format off */
 #define SAP_KERNELS_TREE_LENGTHS(EACH, GROUPS, F)                                                                      \
     EACH(F, tree_length_gather, SAP_TREE_THREADS) EACH(F, tree_length_nodes, SAP_TREE_THREADS)                         \
-    EACH(F, tree_length_groups, SAP_TREE_THREADS) EACH(F, tree_soft_nodes, SAP_TREE_THREADS)
+    EACH(F, tree_length_groups, SAP_TREE_THREADS) EACH(F, tree_length_words, SAP_TREE_THREADS)                         \
+    EACH(F, tree_length_reach, SAP_TREE_THREADS) GROUPS(F, tree_length_fill, 32)                                       \
+    EACH(F, tree_soft_nodes, SAP_TREE_THREADS)
 /* clang-format on */
 
 /* ---- tree_spline_sp, tree_spline_dp: walks with spline softening ---- */

@@ -112,7 +112,11 @@ static int reserve(sapporo_mpi_stepper *h, int n)
     h->a = malloc(room * sizeof *h->a);
     h->all_sums = malloc((size_t)h->link.size * sizeof h->sum);
     if (!h->x || !h->mass || !h->a || !h->all_sums) return SAPPORO_ERR_MEMORY;
-    if (h->options.method != SAPPORO_STEP_DIRECT) return SAPPORO_OK;
+    if (h->options.method != SAPPORO_STEP_DIRECT) {
+        const int has_lengths = h->tree_options.softening != SAPPORO_SOFTENING_PLUMMER;
+        if (has_lengths) h->length = malloc(room * sizeof *h->length);
+        return has_lengths && !h->length ? SAPPORO_ERR_MEMORY : SAPPORO_OK;
+    }
     h->target = malloc(room * sizeof *h->target);
     h->address = malloc(room * sizeof *h->address);
     h->index = malloc(room * sizeof *h->index);
@@ -211,6 +215,7 @@ static void destroy(sapporo_mpi_stepper *h)
     free(h->x);
     free(h->mass);
     free(h->a);
+    free(h->length);
     free(h->target);
     free(h->address);
     free(h->index);

@@ -87,8 +87,12 @@ static sapporo_mpi_stepper *of_tree(const struct sap_tree *tree) { return ((cons
 
 static sapporo_tree_particles particles_of(const sapporo_mpi_stepper *h)
 {
-    return (sapporo_tree_particles){
-        .size = sizeof(sapporo_tree_particles), .n = h->n, .x = {h->x, 0}, .mass = {h->mass, 0}, .a = {h->a, 0}};
+    return (sapporo_tree_particles){.size = sizeof(sapporo_tree_particles),
+                                    .n = h->n,
+                                    .x = {h->x, 0},
+                                    .mass = {h->mass, 0},
+                                    .a = {h->a, 0},
+                                    .h = {h->length, 0}};
 }
 
 static int build(struct sap_tree *tree)
@@ -227,6 +231,7 @@ struct sap_stepper_whole sap_mpi_stepper_whole(sapporo_mpi_stepper *h)
                                                  .shared = 1,
                                                  .x = h->x,
                                                  .mass = h->mass,
-                                                 .a = h->tree ? h->a : NULL},
+                                                 .a = h->tree ? h->a : NULL,
+                                                 .h = h->length},
                                       .kind = h->kind};
 }

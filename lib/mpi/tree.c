@@ -7,6 +7,7 @@
 
 #include "base/structs.h"
 #include "context/internals.h"
+#include "engine/softening.h"
 #include "engine/units.h"
 #include "mpi/node.h"
 
@@ -62,8 +63,6 @@ static int read_options(sapporo_mpi_tree *h, const sapporo_mpi_tree_options *giv
     if (!(own.timeout >= 0)) return bad_option(h, SAPPORO_ERR_ARGUMENT, "timeout must be >= 0");
     if (h->options.experiments)
         return bad_option(h, SAPPORO_ERR_UNSUPPORTED, "experiments must be 0 for trees over ranks");
-    if (h->options.softening)
-        return bad_option(h, SAPPORO_ERR_UNSUPPORTED, "softening must be Plummer's (0) for trees over ranks");
     if (!sap_gravity(h->options.gravitational_constant, &h->gravity))
         return bad_option(h, SAPPORO_ERR_ARGUMENT, "gravitational_constant: " SAP_GRAVITY_RANGE);
     if (!sap_mpi_tree_is_alone(h)) h->options.gravitational_constant = 1; /* it gets masses that have been multiplied */
@@ -93,7 +92,9 @@ static int prepare(sapporo_mpi_tree *h, const sapporo_mpi_tree_options *given)
     status = sapporo_tree_create(&h->options, 0, &h->tree);
     if (status) return sap_link_note(&h->link, status, sapporo_last_error(NULL));
     h->selects = sapporo_internals()->part_selects(h->tree);
-    return sapporo_internals()->part_settings(h->tree, &h->settings);
+    status = sapporo_internals()->part_settings(h->tree, &h->settings);
+    h->lengths = sap_softening_lengths(&h->settings);
+    return status;
 }
 
 /* Fails if the ranks have different options. */
@@ -104,13 +105,14 @@ static int compare_options(sapporo_mpi_tree *h)
                                        "eps2",         "leaf_size",
                                        "group_size",   "precision",
                                        "timeout",      "sapporo_arith_version",
-                                       "group_extent", "gravitational_constant"};
+                                       "group_extent", "gravitational_constant",
+                                       "softening"};
     enum { FIELDS = sizeof name / sizeof *name };
     const struct sap_tree_settings *const s = &h->settings;
     const double field[FIELDS] = {
         s->kind,         s->mac,        s->accuracy,  s->order,        s->eps2,
         s->leaf_size,    s->group_size, s->precision, h->link.timeout, sapporo_arith_version(),
-        s->group_extent, h->gravity};
+        s->group_extent, h->gravity,    s->softening};
     return sap_link_compare(&h->link, SAPPORO_OK, FIELDS, field, name);
 }
 
@@ -147,6 +149,7 @@ static void destroy(sapporo_mpi_tree *h)
     if (!keeps) free_shared(h);
     free(h->size);
     free(h->work);
+    free(h->length);
     free(h->past_x[0]);
     free(h->past_x[1]);
     sap_link_close(&h->link);

@@ -20,7 +20,7 @@ enum { SAP_BODY_MASS = 3, SAP_BODY_A = 4, SAP_BODY = 5 };
 /* Particles of this rank's caller.  A build and a refresh read them where the caller has them. */
 struct sap_bodies {
     int n;
-    sapporo_column x, mass, a;
+    sapporo_column x, mass, a, h;
     double gravity;     /* masses count times the gravitational constant */
     const double *size; /* [n] sizes of accelerations where column a is absent */
 };
@@ -62,23 +62,29 @@ struct sap_active {
  * and writes them.
  */
 struct sap_tree_rooms {
-    struct sap_room mine, a;                           /* of the particles that this rank walks */
+    struct sap_room mine, a, mine_h;                   /* of the particles that this rank walks */
     struct sap_room given, out, in;                    /* answers to active particles; records sent, and received */
+    struct sap_room out_h;                             /* softening lengths sent */
     struct sap_room look;                              /* at all particles */
     struct sap_room key, to, boundary, bucket, member; /* of a division */
     struct sap_room rows[3], more[3];                  /* of walks: own tree, nodes of other ranks */
     struct sap_room flag, list, wanted;                /* of active particles */
     struct sap_room regions, count, node, x;           /* of a halo */
+    struct sap_room longest, h;                        /* the same, with softening lengths */
 };
+
+/* What travels of a halo: its nodes, its particles, and the softening lengths of both. */
+enum { SAP_TRAVEL_ROUTES = 2, SAP_TRAVEL_WIRES = 4 };
 
 /* A halo on its way (tree_travel.c).  Its memory is kept for the next one. */
 struct sap_travel {
-    struct sap_halo out;             /* for all other ranks, one after the other */
-    struct sap_halo in;              /* from all other ranks */
-    struct sap_halo_region *regions; /* of all ranks */
-    int (*sent)[2], (*got)[2];       /* nodes and particles for each rank, and from each rank */
-    struct sap_route route[2];       /* of nodes, and of particles */
-    struct sap_wire wire[2];
+    struct sap_halo out;                       /* for all other ranks, one after the other */
+    struct sap_halo in;                        /* from all other ranks */
+    struct sap_halo_region *regions;           /* of all ranks */
+    int (*sent)[2], (*got)[2];                 /* nodes and particles for each rank, and from each rank */
+    struct sap_route route[SAP_TRAVEL_ROUTES]; /* of nodes, and of particles */
+    struct sap_wire wire[SAP_TRAVEL_WIRES];    /* nodes, particles, and the lengths of both */
+    int wires;                                 /* that are under way */
     struct sap_halo_memory memory;
 };
 
@@ -89,6 +95,7 @@ struct sapporo_mpi_tree {
     int selects;                  /* its engine selects what travels; otherwise this library does, from `nodes` */
     int room;                     /* particles for which it has room */
     sapporo_tree_options options; /* of the own tree: the caller's, with copies of what they point to */
+    int lengths;                  /* softening lengths of each particle, on all ranks: 1, or 0 */
     double gravity;               /* the gravitational constant, by which masses are multiplied before they travel */
     int device[64];
     char isa[32];
@@ -99,6 +106,8 @@ struct sapporo_mpi_tree {
     int given;
     double *size;      /* [given] size of the acceleration of the last force; < 0: unknown */
     int64_t *work;     /* [given] interactions in all forces since the build before the last force; < 0: unknown */
+    double *length;    /* [given] softening lengths; NULL: there are none, or one rank, whose tree has them */
+    int has_lengths;   /* 1: the caller has given them */
     int worked;        /* 1: there was a force since the last build */
     const int *walker; /* [given] ranks that walk the particles of the next build; NULL: it divides them */
 
@@ -109,6 +118,7 @@ struct sapporo_mpi_tree {
     struct sap_route some;    /* of those that are active in the last force on some */
     double (*mine)[SAP_BODY]; /* [route.arrived]; NULL with one rank, whose tree has the caller's particles */
     double *a;                /* [route.arrived] sizes of their accelerations; < 0: unknown */
+    double *mine_h;           /* [route.arrived] their softening lengths; NULL as `length` */
     struct sap_tree_rooms rooms;
     struct sap_halo_nodes nodes;
     struct sap_travel travel;

@@ -21,6 +21,8 @@ static int is_place(const double *x)
     return fabs(x[0]) <= SAP_TREE_LIMIT && fabs(x[1]) <= SAP_TREE_LIMIT && fabs(x[2]) <= SAP_TREE_LIMIT;
 }
 
+static int is_length(double h) { return h >= 0 && h <= SAP_TREE_LIMIT; }
+
 /* What of particle i is not finite; NULL: nothing. */
 static const char *what_is_wrong(const struct sap_bodies *p, int i)
 {
@@ -28,6 +30,7 @@ static const char *what_is_wrong(const struct sap_bodies *p, int i)
     sap_bodies_position(p, i, x);
     if (!is_place(x)) return "position";
     if (!isfinite(sap_bodies_mass(p, i))) return "mass";
+    if (p->h.base && !is_length(sap_column_double(&p->h, i))) return "h";
     return isfinite(sap_bodies_size(p, i)) ? NULL : "acceleration";
 }
 
@@ -61,14 +64,16 @@ static int check_bodies(sapporo_mpi_tree *h, const struct sap_bodies *bodies)
     if (bad == bodies->n) return SAPPORO_OK;
     const char *const what = what_is_wrong(bodies, bad);
     return sap_link_fail(&h->link, SAPPORO_ERR_NOT_FINITE, "%s: %s of particle %d is not finite%s", h->call, what, bad,
-                         strcmp(what, "position") != 0 ? "" : ", or beyond 1e100");
+                         what[0] == 'p'   ? ", or beyond 1e100"
+                         : what[0] == 'h' ? ", negative, or beyond 1e100"
+                                          : "");
 }
 
 /* The particles of the caller, of which reserve_given has made room for what is known. */
 static struct sap_bodies bodies_of(const sapporo_mpi_tree *h, const sapporo_tree_particles *p)
 {
     return (struct sap_bodies){
-        .n = p->n, .x = p->x, .mass = p->mass, .a = p->a, .gravity = h->gravity, .size = h->size};
+        .n = p->n, .x = p->x, .mass = p->mass, .a = p->a, .h = p->h, .gravity = h->gravity, .size = h->size};
 }
 
 int sap_mpi_tree_check(sapporo_mpi_tree *h, const sapporo_tree_particles *given, sapporo_tree_particles *p)
@@ -81,28 +86,64 @@ int sap_mpi_tree_check(sapporo_mpi_tree *h, const sapporo_tree_particles *given,
                              h->call, p->n);
     if (p->memory != SAPPORO_MEMORY_HOST)
         return sap_link_fail(link, SAPPORO_ERR_UNSUPPORTED, "%s: particles come from host memory only", h->call);
+    if (p->h.base && !h->lengths)
+        return sap_link_fail(link, SAPPORO_ERR_ARGUMENT,
+                             "%s: particles with h, and the tree was created without spline softening", h->call);
+    if (!p->h.base && h->has_lengths && p->n != h->given)
+        return sap_link_fail(link, SAPPORO_ERR_ARGUMENT, "%s: %d particles without h, and the last were %d", h->call,
+                             p->n, h->given);
     return SAPPORO_OK;
+}
+
+static void drop_given(sapporo_mpi_tree *h)
+{
+    free(h->size);
+    free(h->work);
+    free(h->length);
+    h->size = h->length = NULL;
+    h->work = NULL;
+    h->given = h->has_lengths = 0;
 }
 
 /* Makes room for what is known of the caller's particles: nothing, if their number is another one. */
 static int reserve_given(sapporo_mpi_tree *h, int n)
 {
+    const size_t room = (size_t)n + 1;
+    const int has_length = h->lengths && !sap_mpi_tree_is_alone(h);
     if (n == h->given && h->size) return SAPPORO_OK;
-    free(h->size);
-    free(h->work);
-    h->given = 0;
-    h->size = malloc(((size_t)n + 1) * sizeof *h->size);
-    h->work = malloc(((size_t)n + 1) * sizeof *h->work);
-    if (!h->size || !h->work) {
-        free(h->size);
-        free(h->work);
-        h->size = NULL;
-        h->work = NULL;
+    drop_given(h);
+    h->size = malloc(room * sizeof *h->size);
+    h->work = malloc(room * sizeof *h->work);
+    h->length = has_length ? malloc(room * sizeof *h->length) : NULL;
+    if (!h->size || !h->work || (has_length && !h->length)) {
+        drop_given(h);
         return sap_mpi_tree_no_memory(h, n);
     }
     h->given = n;
     for (int i = 0; i < n; i++) h->size[i] = -1, h->work[i] = -1;
+    for (int i = 0; i < n && h->length; i++) h->length[i] = sqrt(h->settings.eps2);
     return SAPPORO_OK;
+}
+
+/* Softening lengths that threads copy. */
+struct length_rows {
+    const sapporo_column *from;
+    double *to;
+};
+
+static void take_some_lengths(void *argument, ptrdiff_t from, ptrdiff_t to)
+{
+    const struct length_rows *const r = argument;
+    for (ptrdiff_t i = from; i < to; i++) r->to[i] = sap_column_double(r->from, (int)i);
+}
+
+/* Takes the softening lengths of the caller's particles, if it gives them; else they are as before. */
+static void take_lengths(sapporo_mpi_tree *h, const sapporo_tree_particles *p)
+{
+    struct length_rows r = {&p->h, h->length};
+    if (!p->h.base) return;
+    h->has_lengths = 1;
+    if (h->length) sapporo_internals()->partial_loop(h->options.threads, p->n, take_some_lengths, &r);
 }
 
 int sap_mpi_tree_take_work(sapporo_mpi_tree *h, int n, const int64_t *work)
@@ -140,6 +181,7 @@ static int build_over_ranks(sapporo_mpi_tree *h, const sapporo_tree_particles *p
     const double start = sap_clock_seconds();
     const struct sap_bodies bodies = bodies_of(h, p);
     status = sap_link_agree(&h->link, status ? status : check_bodies(h, &bodies));
+    if (!status) take_lengths(h, p);
     if (!status) status = distribute(h, &bodies);
     const double sent = sap_clock_seconds();
     if (status) return status;
@@ -264,6 +306,7 @@ static int refresh_over_ranks(sapporo_mpi_tree *h, const sapporo_tree_particles 
     const double start = sap_clock_seconds();
     const struct sap_bodies bodies = bodies_of(h, p);
     status = sap_link_agree(&h->link, status ? status : check_bodies(h, &bodies));
+    if (!status) take_lengths(h, p);
     if (!status) status = sap_mpi_tree_find_range(h, &bodies);
     return status ? status : renew(h, &bodies, start);
 }

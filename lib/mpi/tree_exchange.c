@@ -11,7 +11,9 @@ static int reserve_mine(sapporo_mpi_tree *h)
     const int alone = sap_mpi_tree_is_alone(h);
     h->a = sap_room_array(&h->rooms.a, room, sizeof *h->a);
     h->mine = alone ? NULL : sap_room_array(&h->rooms.mine, room, sizeof *h->mine);
-    return h->a && (h->mine || alone) ? SAPPORO_OK : sap_mpi_tree_no_memory(h, h->route.arrived);
+    h->mine_h = h->length ? sap_room_array(&h->rooms.mine_h, room, sizeof *h->mine_h) : NULL;
+    return h->a && (h->mine || alone) && (h->mine_h || !h->length) ? SAPPORO_OK
+                                                                   : sap_mpi_tree_no_memory(h, h->route.arrived);
 }
 
 int sap_mpi_tree_stay(sapporo_mpi_tree *h, int n)
@@ -34,26 +36,37 @@ struct body_packing {
     const int *order;
     const struct sap_bodies *bodies;
     double (*out)[SAP_BODY], (*mine)[SAP_BODY];
-    int first, end, at; /* records that stay, and where the first one belongs */
+    const double *length;   /* softening lengths; NULL: there are none */
+    double *out_h, *mine_h; /* likewise */
+    int first, end, at;     /* records that stay, and where the first one belongs */
 };
 
 static void pack_some(void *argument, ptrdiff_t from, ptrdiff_t to)
 {
     const struct body_packing *const p = argument;
     for (ptrdiff_t k = from; k < to; k++) {
-        double *const record = k >= p->first && k < p->end ? p->mine[p->at + k - p->first] : p->out[k];
+        const int stays = k >= p->first && k < p->end;
+        double *const record = stays ? p->mine[p->at + k - p->first] : p->out[k];
         const int i = p->order ? p->order[k] : (int)k;
         sap_bodies_position(p->bodies, i, record);
         record[SAP_BODY_MASS] = sap_bodies_mass(p->bodies, i);
         record[SAP_BODY_A] = sap_bodies_size(p->bodies, i);
+        if (p->length) *(stays ? &p->mine_h[p->at + k - p->first] : &p->out_h[k]) = p->length[i];
     }
 }
 
-static void pack(const sapporo_mpi_tree *h, const struct sap_bodies *bodies, double (*out)[SAP_BODY])
+static void pack(const sapporo_mpi_tree *h, const struct sap_bodies *bodies)
 {
     const struct sap_route *const r = &h->route;
     const int me = h->link.rank;
-    struct body_packing p = {.order = r->order, .bodies = bodies, .out = out, .mine = h->mine, .first = r->sent_at[me]};
+    struct body_packing p = {.order = r->order,
+                             .bodies = bodies,
+                             .out = h->rooms.out.at,
+                             .mine = h->mine,
+                             .length = h->length,
+                             .out_h = h->rooms.out_h.at,
+                             .mine_h = h->mine_h,
+                             .first = r->sent_at[me]};
     p.end = p.first + r->sent[me], p.at = r->got_at[me];
     sapporo_internals()->partial_loop(h->options.threads, r->n, pack_some, &p);
 }
@@ -78,18 +91,22 @@ static int announce(sapporo_mpi_tree *h)
     return status;
 }
 
-/* Room for the particles that are sent; NULL: out of memory. */
-static void *reserve_out(sapporo_mpi_tree *h)
+/* Makes room for the particles that are sent; 0: out of memory. */
+static int reserve_out(sapporo_mpi_tree *h)
 {
-    return sap_room_array(&h->rooms.out, (size_t)h->route.n + 1, sizeof(double[SAP_BODY]));
+    const size_t room = (size_t)h->route.n + 1;
+    const int has_lengths = !h->length || sap_room_array(&h->rooms.out_h, room, sizeof(double));
+    return sap_room_array(&h->rooms.out, room, sizeof(double[SAP_BODY])) && has_lengths;
 }
 
-/* Collective.  Sends particles by the route to h->mine of all ranks. */
+/* Collective.  Sends particles by the route to h->mine and h->mine_h of all ranks. */
 static int send(sapporo_mpi_tree *h, const struct sap_bodies *bodies)
 {
     struct sap_wire wire = {.out = h->rooms.out.at, .in = h->mine, .each = sizeof(double[SAP_BODY]), .own_stays = 1};
-    pack(h, bodies, h->rooms.out.at);
-    return sap_exchange(&h->link, &h->route, &wire);
+    struct sap_wire lengths = {.out = h->rooms.out_h.at, .in = h->mine_h, .each = sizeof(double), .own_stays = 1};
+    pack(h, bodies);
+    const int status = sap_exchange(&h->link, &h->route, &wire);
+    return status || !h->length ? status : sap_exchange(&h->link, &h->route, &lengths);
 }
 
 static void take_some_sizes(void *argument, ptrdiff_t from, ptrdiff_t to)

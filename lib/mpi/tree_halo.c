@@ -47,6 +47,18 @@ static int cut_below(const struct sap_halo_nodes *s, int k, double size, int roo
     return cut;
 }
 
+void sap_halo_find_longest(struct sap_halo_nodes *s, const double *h)
+{
+    for (int k = s->nodes - 1; k >= 0; k--) {
+        const struct sap_tree_node *const node = &s->node[k];
+        const int n = node->children ? node->children : node->count;
+        double most = 0;
+        for (int i = 0; i < n; i++)
+            most = fmax(most, node->children ? s->longest[node->child + i] : h[s->address[node->first + i]]);
+        s->longest[k] = most;
+    }
+}
+
 static int count_below(const void *nodes, double size, int room) { return cut_below(nodes, 0, size, room, NULL); }
 
 /* Sums the logarithms of the sizes of bounds that have one. */
@@ -77,13 +89,14 @@ void sap_halo_choose_regions(struct sap_halo_nodes *s, int room)
 
 /*
  * Adds a bound to the box of a region, which it begins if the region has no particles yet; with x, only the part of the
- * bound that is within `reach` of x along each axis.  The box holds what is close to the bound: no cell there is
- * accepted.
+ * bound that is within `reach` of x along each axis.  The box holds what is close to the bound, or within the softening
+ * length of a particle: no cell there is accepted.
  */
-static void widen(struct sap_halo_region *region, const struct sap_bound *bound, const double *x, double reach)
+static void widen(struct sap_halo_region *region, const struct sap_bound *bound, const double *x, double reach,
+                  double length)
 {
     const int first = region->strictness < 0;
-    const double close = sap_bound_close(bound, 1), near = fmax(reach, close);
+    const double close = sap_bound_close(bound, 1) + length, near = fmax(reach + length, close);
     for (int c = 0; c < 3; c++) {
         const double width = bound->extent[c] + bound->radius + close;
         const double low = fmax(bound->centre[c] - width, x ? x[c] - near : -INFINITY);
@@ -107,10 +120,11 @@ static void tell_region(const struct sap_halo_nodes *s, int q, double accuracy, 
         const struct sap_bound *const bound = &s->bound[group];
         if (targets->active && !targets->active[address]) continue;
         if (group != widened) is_wide = !(sap_bound_size(bound) <= s->widest);
+        const double length = targets->h ? targets->h[address] : 0;
         if (is_wide)
-            widen(region, bound, targets->x + (size_t)address * (size_t)targets->stride, s->widest);
-        else if (group != widened)
-            widen(region, bound, NULL, 0);
+            widen(region, bound, targets->x + (size_t)address * (size_t)targets->stride, s->widest, length);
+        else if (group != widened || targets->h)
+            widen(region, bound, NULL, 0, length);
         widened = group;
         if (targets->a) least = fmin(least, targets->a[address]);
     }
@@ -203,16 +217,27 @@ static void mark(const struct selection *s, int k, int n)
     for (int c = 0; c < node->children; c++) mark(s, node->child + c, refusing);
 }
 
+/* Makes room for `room` elements, of which n are kept; NULL: out of memory, and nothing has changed. */
+static void *grow(void *at, int n, int room, size_t each)
+{
+    void *const made = malloc((size_t)room * each);
+    if (!made) return NULL;
+    if (n > 0) memcpy(made, at, (size_t)n * each);
+    free(at);
+    return made;
+}
+
 static int reserve_nodes(struct sap_halo *h, int more)
 {
     if (more <= h->node_room - h->nodes) return SAPPORO_OK;
     if (more > INT_MAX / 2 - h->nodes) return SAPPORO_ERR_MEMORY;
     const int room = h->nodes + more + h->nodes / 2;
-    struct sap_halo_node *const node = malloc((size_t)room * sizeof *node);
+    struct sap_halo_node *const node = grow(h->node, h->nodes, room, sizeof *node);
     if (!node) return SAPPORO_ERR_MEMORY;
-    if (h->nodes > 0) memcpy(node, h->node, (size_t)h->nodes * sizeof *node);
-    free(h->node);
     h->node = node;
+    double *const longest = h->lengths ? grow(h->longest, h->nodes, room, sizeof *longest) : NULL;
+    if (h->lengths && !longest) return SAPPORO_ERR_MEMORY;
+    h->longest = longest;
     h->node_room = room;
     return SAPPORO_OK;
 }
@@ -222,11 +247,12 @@ static int reserve_particles(struct sap_halo *h, int more)
     if (more <= h->room - h->n) return SAPPORO_OK;
     if (more > INT_MAX / 2 - h->n) return SAPPORO_ERR_MEMORY;
     const int room = h->n + more + h->n / 2;
-    double(*const x)[4] = malloc((size_t)room * sizeof *x);
+    double(*const x)[4] = grow(h->x, h->n, room, sizeof *x);
     if (!x) return SAPPORO_ERR_MEMORY;
-    if (h->n > 0) memcpy(x, h->x, (size_t)h->n * sizeof *x);
-    free(h->x);
     h->x = x;
+    double *const lengths = h->lengths ? grow(h->h, h->n, room, sizeof *lengths) : NULL;
+    if (h->lengths && !lengths) return SAPPORO_ERR_MEMORY;
+    h->h = lengths;
     h->room = room;
     return SAPPORO_OK;
 }
@@ -241,8 +267,11 @@ int sap_halo_reserve(struct sap_halo *h, int nodes, int n)
 static int add_particles(struct sap_halo *h, const struct sap_halo_source *s, const struct sap_tree_node *node)
 {
     if (reserve_particles(h, node->count)) return SAPPORO_ERR_MEMORY;
-    for (int k = node->first; k < node->first + node->count; k++)
-        memcpy(h->x[h->n++], s->x + (size_t)s->nodes->address[k] * (size_t)s->stride, sizeof *h->x);
+    for (int k = node->first; k < node->first + node->count; k++) {
+        const int address = s->nodes->address[k];
+        if (h->lengths) h->h[h->n] = s->h[address];
+        memcpy(h->x[h->n++], s->x + (size_t)address * (size_t)s->stride, sizeof *h->x);
+    }
     return SAPPORO_OK;
 }
 
@@ -264,6 +293,7 @@ static int fill_node(struct sap_halo *h, const struct selection *s, int q, int b
     made.first = listed ? h->n - x_base : 0;
     made.count = listed ? node->count : 0;
     h->node[base + q] = made;
+    if (h->lengths) h->longest[base + q] = t->longest[k];
     return listed ? add_particles(h, s->source, node) : SAPPORO_OK;
 }
 
@@ -316,11 +346,13 @@ static int nodes_above(int halos)
 struct halo_joining {
     struct sap_tree_node *node;
     struct sap_cell *cell;
+    double *longest; /* NULL: particles have no softening lengths */
 };
 
 /* A halo that threads copy: its root to `root`, its other nodes from `rest` on. */
 struct halo_copying {
     const struct sap_halo_node *from;
+    const double *longest;
     int root, rest, x_base;
     const struct halo_joining *to;
 };
@@ -332,6 +364,7 @@ static void copy_some_nodes(void *argument, ptrdiff_t from, ptrdiff_t to)
         const struct sap_halo_node *const node = &c->from[k];
         const int at = k == 0 ? c->root : c->rest + k - 1;
         c->to->cell[at] = node->cell;
+        if (c->longest) c->to->longest[at] = c->longest[k];
         c->to->node[at] = (struct sap_tree_node){.first = node->first + c->x_base,
                                                  .count = node->count,
                                                  .child = node->children ? c->rest + node->child - 1 : 0,
@@ -343,11 +376,16 @@ static void copy_some_nodes(void *argument, ptrdiff_t from, ptrdiff_t to)
 static void copy_halos(const struct sap_halo *from, int ranks, const int (*count)[2], int roots, int halos, int threads,
                        const struct halo_joining *to)
 {
-    struct halo_copying c = {.from = from->node, .root = roots, .rest = roots + halos, .to = to};
+    struct halo_copying c = {.from = from->node,
+                             .longest = to->longest ? from->longest : NULL,
+                             .root = roots,
+                             .rest = roots + halos,
+                             .to = to};
     for (int r = 0; r < ranks; r++) {
         if (count[r][0] == 0) continue;
         sapporo_internals()->partial_loop(threads, count[r][0], copy_some_nodes, &c);
         c.from += count[r][0];
+        if (c.longest) c.longest += count[r][0];
         c.root++;
         c.rest += count[r][0] - 1;
         c.x_base += count[r][1];
@@ -363,6 +401,9 @@ static void make_above(const struct halo_joining *to, int at, int child, int chi
     sap_cell_centre(cell);
     for (int k = 0; k < children; k++) sap_cell_shape_child(cell, c[k].mass, c[k].centre, c[k].q);
     to->node[at] = (struct sap_tree_node){.child = child, .children = children};
+    if (!to->longest) return;
+    to->longest[at] = 0;
+    for (int k = child; k < child + children; k++) to->longest[at] = fmax(to->longest[at], to->longest[k]);
 }
 
 int sap_halo_join(const struct sap_halo *halo, int ranks, const int (*count)[2], int threads,
@@ -371,11 +412,16 @@ int sap_halo_join(const struct sap_halo *halo, int ranks, const int (*count)[2],
     int halos = 0;
     for (int r = 0; r < ranks; r++) halos += count[r][0] > 0;
     const int roots = nodes_above(halos), nodes = roots + halo->nodes;
-    const struct halo_joining to = {sap_room_array(&memory->node, (size_t)nodes + 1, sizeof *to.node),
-                                    sap_room_array(&memory->cell, (size_t)nodes + 1, sizeof *to.cell)};
+    const size_t room = (size_t)nodes + 1;
+    const struct halo_joining to = {
+        .node = sap_room_array(&memory->node, room, sizeof *to.node),
+        .cell = sap_room_array(&memory->cell, room, sizeof *to.cell),
+        .longest = halo->lengths ? sap_room_array(&memory->longest, room, sizeof *to.longest) : NULL};
     *joined = (struct sap_tree_halo){.nodes = nodes, .n = halo->n, .node = to.node, .cell = to.cell};
     joined->x = (const double(*)[4])halo->x;
-    if (!to.node || !to.cell) return SAPPORO_ERR_MEMORY;
+    joined->longest = to.longest;
+    joined->h = halo->h;
+    if (!to.node || !to.cell || (halo->lengths && !to.longest)) return SAPPORO_ERR_MEMORY;
     copy_halos(halo, ranks, count, roots, halos, threads, &to);
     for (int n = halos, first = roots; n > 1; n = above(n)) { /* from the roots upwards */
         const int parents = above(n);

@@ -8,6 +8,9 @@
  * alone, a leaf that some region refuses with its particles.  A walk through the halo therefore finds the cells and
  * particles that a walk through the whole tree would find.
  *
+ * With softening lengths no pair of an accepted cell may be within a length (physics/tree_accept.h).  Regions are wider
+ * by the lengths of their particles, and cells are refused within theirs.
+ *
  * But groups of sparse surroundings have bounds that reach through the whole system.  Of a bound that is far wider than
  * most, a region has the parts near its particles alone.  A walk may then refuse a cell that each particle accepts; it
  * acts as a cell (engine/tree_part.h).  So the criterion holds for each particle, and the widest bounds do not make all
@@ -33,7 +36,7 @@ int sap_halo_room(double n, int ranks);
 
 /* The nodes of this rank's tree, and its regions.  The arrays are those of the rooms, in their order. */
 struct sap_halo_nodes {
-    struct sap_room room[7];
+    struct sap_room room[8];
     int nodes, n;
     struct sap_tree_node *node; /* [nodes] */
     struct sap_cell *cell;      /* [nodes] */
@@ -45,19 +48,22 @@ struct sap_halo_nodes {
     double sizes, log_size;  /* bounds of this rank that have a size, and the sum of their sizes' logarithms */
     double widest;           /* size (sap_bound_size) of a bound that counts as a whole, at most */
     int regions;
-    int *region; /* [regions] their nodes, which together have all particles */
+    int *region;     /* [regions] their nodes, which together have all particles */
+    double *longest; /* [nodes] the greatest softening length of their particles; NULL: particles have none */
 };
 
 /* Nodes and particles, of one tree or of several after each other. */
 struct sap_halo {
     int nodes, n, node_room, room;
     struct sap_halo_node *node;
-    double (*x)[4]; /* position, mass */
+    double (*x)[4];      /* position, mass */
+    int lengths;         /* 1: particles have softening lengths */
+    double *longest, *h; /* likewise, [nodes] the greatest of their particles, and [n] */
 };
 
 /* Memory that selections and joins keep. */
 struct sap_halo_memory {
-    struct sap_room who, opened, from, node, cell;
+    struct sap_room who, opened, from, node, cell, longest;
 };
 
 /*
@@ -65,6 +71,9 @@ struct sap_halo_memory {
  * is as small as the room allows.  The size is the number of particles times the diagonal of their box.
  */
 void sap_halo_choose_regions(struct sap_halo_nodes *nodes, int room);
+
+/* Finds the greatest softening length of each node; h: lengths of particles, by address. */
+void sap_halo_find_longest(struct sap_halo_nodes *nodes, const double *h);
 
 /*
  * Limits the size of a bound that counts as a whole to four times what the bounds of all ranks give: the number of
@@ -84,6 +93,7 @@ int sap_halo_has_targets(const struct sap_halo_region *region, int room);
 struct sap_halo_source {
     const struct sap_halo_nodes *nodes;
     const double *x;               /* by address: position and mass, `stride` doubles apart */
+    const double *h;               /* by address: softening lengths; NULL: there are none */
     int stride, order, level_most; /* order of multipoles; nodes of this level are not divided */
 };
 
@@ -98,8 +108,8 @@ int sap_halo_add(struct sap_halo *halo, const struct sap_halo_source *source, co
 int sap_halo_levels_above(int halos);
 
 /*
- * Joins halos to one tree on some threads.  count[r][0], [1]: nodes and particles of each rank's.  *joined: node and
- * cell of the memory, with x of the halo; 0 or SAPPORO_ERR_MEMORY.
+ * Joins halos to one tree on some threads.  count[r][0], [1]: nodes and particles of each rank's.  *joined: node, cell
+ * and longest of the memory, with x and h of the halo; 0 or SAPPORO_ERR_MEMORY.
  */
 int sap_halo_join(const struct sap_halo *halo, int ranks, const int (*count)[2], int threads,
                   struct sap_halo_memory *memory, struct sap_tree_halo *joined);

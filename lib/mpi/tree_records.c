@@ -25,6 +25,7 @@ struct records {
     char *to, *out, *in;
     double *size; /* [arrived] room for the numbers of the handle */
     int64_t *work;
+    double *length; /* the same; NULL: particles have no softening lengths */
 };
 
 /* Copies records of this rank's caller: those that stay to their new places, the others to what is sent. */
@@ -85,7 +86,10 @@ static int reserve(sapporo_mpi_tree *h, struct records *r)
     r->in = sap_room_array(&h->rooms.in, arrived, r->stride);
     r->size = malloc(arrived * sizeof *r->size);
     r->work = malloc(arrived * sizeof *r->work);
-    return r->out && r->in && r->size && r->work ? SAPPORO_OK : sap_mpi_tree_no_memory(h, h->route.arrived);
+    if (h->length) r->length = malloc(arrived * sizeof *r->length);
+    return r->out && r->in && r->size && r->work && (r->length || !h->length)
+               ? SAPPORO_OK
+               : sap_mpi_tree_no_memory(h, h->route.arrived);
 }
 
 /* Collective.  Sends the records, and makes the particles that this rank walks those of its caller. */
@@ -103,6 +107,10 @@ static int exchange(sapporo_mpi_tree *h, struct records *r)
     h->size = r->size, h->work = r->work;
     r->size = size, r->work = work; /* to be freed */
     h->given = p->arrived;
+    if (h->length) memcpy(r->length, h->mine_h, (size_t)p->arrived * sizeof *r->length);
+    double *const length = h->length;
+    h->length = r->length;
+    r->length = length;
     sap_route_stay(&h->route, &h->link, p->arrived);
     return SAPPORO_OK;
 }
@@ -125,5 +133,6 @@ int sapporo_mpi_tree_exchange(sapporo_mpi_tree *tree, size_t bytes, const void *
     if (!status) status = exchange(h, &r);
     free(r.size);
     free(r.work);
+    free(r.length);
     return status;
 }

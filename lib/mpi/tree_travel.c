@@ -13,12 +13,15 @@ void sap_travel_free(struct sap_travel *t)
     struct sap_halo_memory *const m = &t->memory;
     free(t->out.node);
     free(t->out.x);
-    for (int what = 0; what < 2; what++) sap_route_free(&t->route[what]);
+    free(t->out.longest);
+    free(t->out.h);
+    for (int what = 0; what < SAP_TRAVEL_ROUTES; what++) sap_route_free(&t->route[what]);
     sap_room_free(&m->who);
     sap_room_free(&m->opened);
     sap_room_free(&m->from);
     sap_room_free(&m->node);
     sap_room_free(&m->cell);
+    sap_room_free(&m->longest);
 }
 
 int sap_travel_room(const sapporo_mpi_tree *h) { return sap_halo_room((double)h->done.total, h->link.size); }
@@ -30,10 +33,11 @@ static int reserve(sapporo_mpi_tree *h, struct sap_travel *t, int room)
     t->regions = sap_room_reserve(&h->rooms.regions, (many + 1) * (size_t)room * sizeof *t->regions);
     int *const count = sap_room_reserve(&h->rooms.count, 4 * many * sizeof *count);
     if (!t->regions || !count) return 0;
-    for (int what = 0; what < 2; what++)
+    for (int what = 0; what < SAP_TRAVEL_ROUTES; what++)
         if (sap_route_reserve(&t->route[what], h->link.size)) return 0;
     memset(count, 0, 4 * many * sizeof *count);
     t->out.nodes = t->out.n = 0;
+    t->out.lengths = t->in.lengths = h->lengths;
     t->sent = (int(*)[2])count;
     t->got = t->sent + many;
     return 1;
@@ -90,7 +94,8 @@ static int select_by_engine(sapporo_mpi_tree *h, struct sap_travel *t, int level
     if (nodes > INT_MAX || n > INT_MAX || sap_halo_reserve(&t->out, (int)nodes + 1, (int)n + 1))
         return sap_mpi_tree_no_memory(h, h->route.arrived);
     t->out.nodes = (int)nodes, t->out.n = (int)n;
-    return failed(h, sapporo_internals()->part_selected(h->tree, t->out.node, t->out.x));
+    const struct sap_halo_room to = {t->out.node, t->out.x, t->out.longest, t->out.h};
+    return failed(h, sapporo_internals()->part_selected(h->tree, &to));
 }
 
 /* Selects the halos for all other ranks. */
@@ -98,6 +103,7 @@ static int select_halos(sapporo_mpi_tree *h, struct sap_travel *t)
 {
     const struct sap_halo_source source = {.nodes = &h->nodes,
                                            .x = (const double *)h->mine,
+                                           .h = h->mine_h,
                                            .stride = SAP_BODY,
                                            .order = h->settings.order,
                                            .level_most = SAP_KEY_LEVELS - sap_halo_levels_above(h->link.size - 1)};
@@ -119,7 +125,7 @@ static int select_halos(sapporo_mpi_tree *h, struct sap_travel *t)
 static int make_room(sapporo_mpi_tree *h, struct sap_travel *t)
 {
     int64_t in[2];
-    for (int what = 0; what < 2; what++) {
+    for (int what = 0; what < SAP_TRAVEL_ROUTES; what++) {
         struct sap_route *const p = &t->route[what];
         for (int r = 0; r < h->link.size; r++) p->sent[r] = t->sent[r][what], p->got[r] = t->got[r][what];
         in[what] = sap_route_settle(p, &h->link);
@@ -128,16 +134,24 @@ static int make_room(sapporo_mpi_tree *h, struct sap_travel *t)
     t->in.nodes = (int)in[0], t->in.n = (int)in[1];
     t->in.node = sap_room_array(&h->rooms.node, (size_t)in[0] + 1, sizeof *t->in.node);
     t->in.x = sap_room_array(&h->rooms.x, (size_t)in[1] + 1, sizeof *t->in.x);
-    return t->in.node && t->in.x ? SAPPORO_OK : sap_mpi_tree_no_memory(h, h->route.arrived);
+    t->in.longest = h->lengths ? sap_room_array(&h->rooms.longest, (size_t)in[0] + 1, sizeof *t->in.longest) : NULL;
+    t->in.h = h->lengths ? sap_room_array(&h->rooms.h, (size_t)in[1] + 1, sizeof *t->in.h) : NULL;
+    const int has_lengths = !h->lengths || (t->in.longest && t->in.h);
+    return t->in.node && t->in.x && has_lengths ? SAPPORO_OK : sap_mpi_tree_no_memory(h, h->route.arrived);
 }
 
-/* Collective.  Begins to send nodes and particles. */
+/* Collective.  Begins to send nodes and particles, and the lengths of both. */
 static int send(sapporo_mpi_tree *h, struct sap_travel *t)
 {
+    int status = SAPPORO_OK;
     t->wire[0] = (struct sap_wire){.out = t->out.node, .in = t->in.node, .each = sizeof *t->in.node};
     t->wire[1] = (struct sap_wire){.out = t->out.x, .in = t->in.x, .each = sizeof *t->in.x};
-    const int status = sap_exchange_begin(&h->link, &t->route[0], &t->wire[0]);
-    return status ? status : sap_exchange_begin(&h->link, &t->route[1], &t->wire[1]);
+    t->wire[2] = (struct sap_wire){.out = t->out.longest, .in = t->in.longest, .each = sizeof *t->in.longest};
+    t->wire[3] = (struct sap_wire){.out = t->out.h, .in = t->in.h, .each = sizeof *t->in.h};
+    t->wires = h->lengths ? SAP_TRAVEL_WIRES : SAP_TRAVEL_ROUTES;
+    for (int k = 0; k < t->wires && !status; k++)
+        status = sap_exchange_begin(&h->link, &t->route[k % SAP_TRAVEL_ROUTES], &t->wire[k]);
+    return status;
 }
 
 int sap_travel_start(sapporo_mpi_tree *h, struct sap_travel *t, const struct sap_halo_targets *targets)
@@ -158,6 +172,7 @@ int sap_travel_start(sapporo_mpi_tree *h, struct sap_travel *t, const struct sap
 
 int sap_travel_finish(sapporo_mpi_tree *h, struct sap_travel *t)
 {
-    const int status = sap_exchange_end(&h->link, &t->wire[0]);
-    return status ? status : sap_exchange_end(&h->link, &t->wire[1]);
+    int status = SAPPORO_OK;
+    for (int k = 0; k < t->wires && !status; k++) status = sap_exchange_end(&h->link, &t->wire[k]);
+    return status;
 }

@@ -9,8 +9,9 @@
 
 /* What each rank says of its particles, in doubles only. */
 struct report {
-    double n;           /* particles */
-    double known, work; /* particles whose interactions are known, and their sum */
+    double n;                 /* particles */
+    double known, work;       /* particles whose interactions are known, and their sum */
+    double longest, shortest; /* softening lengths: the greatest, and the least above 0 */
     struct sap_cell cell;
 };
 enum { REPORT = sizeof(struct report) / sizeof(double) };
@@ -24,7 +25,7 @@ struct body_looking {
     struct sap_cell sums;
     struct {
         struct sap_cell box;
-        double known, work;
+        double known, work, longest, shortest;
     } of[PARTS];
 };
 
@@ -33,6 +34,19 @@ static void add_masses(struct body_looking *l)
 {
     sap_cell_start(&l->sums);
     for (int i = 0; i < l->bodies->n; i++) l->sums.weight += fabs(sap_bodies_mass(l->bodies, i));
+}
+
+/* Finds the extremes of the softening lengths of particles from first to end - 1, for part k. */
+static void look_at_lengths(struct body_looking *l, int k, int first, int end)
+{
+    double longest = 0, shortest = INFINITY;
+    for (int i = first; i < end && l->h->length; i++) {
+        const double h = l->h->length[i];
+        longest = d_max(longest, h);
+        if (h > 0) shortest = d_min(shortest, h);
+    }
+    l->of[k].longest = longest;
+    l->of[k].shortest = shortest;
 }
 
 static void look_at_part(void *argument, int part, int from, int to)
@@ -65,12 +79,13 @@ static void look_at_part(void *argument, int part, int from, int to)
     l->of[part - 1].box = box;
     l->of[part - 1].known = known;
     l->of[part - 1].work = sum;
+    look_at_lengths(l, part - 1, first, end);
 }
 
 /* Joins the parts.  Interactions are integers, whose sums are exact. */
 static struct report report_of(struct body_looking *l)
 {
-    struct report mine = {.n = l->bodies->n};
+    struct report mine = {.n = l->bodies->n, .shortest = INFINITY};
     sapporo_internals()->partial_parts(l->h->options.threads, l->bodies->n, PARTS + 1, look_at_part, l);
     mine.cell = l->sums;
     for (int part = 0; part < PARTS; part++) {
@@ -80,6 +95,8 @@ static struct report report_of(struct body_looking *l)
         }
         mine.known += l->of[part].known;
         mine.work += l->of[part].work;
+        mine.longest = d_max(mine.longest, l->of[part].longest);
+        mine.shortest = d_min(mine.shortest, l->of[part].shortest);
     }
     return mine;
 }
@@ -87,11 +104,13 @@ static struct report report_of(struct body_looking *l)
 /* Joins the reports of all ranks, in their order. */
 static struct report join_reports(const struct report *from, int ranks)
 {
-    struct report all = {.n = 0};
+    struct report all = {.n = 0, .shortest = INFINITY};
     sap_cell_start(&all.cell);
     for (int r = 0; r < ranks; r++) {
         const struct sap_cell *const c = &from[r].cell;
         all.n += from[r].n, all.known += from[r].known, all.work += from[r].work;
+        all.longest = d_max(all.longest, from[r].longest);
+        all.shortest = d_min(all.shortest, from[r].shortest);
         if (from[r].n > 0) sap_cell_add(&all.cell, c->mass, c->weight, c->centre, c->low, c->high);
     }
     return all;
@@ -193,6 +212,8 @@ static void take_report(sapporo_mpi_tree *h, const struct report *all, const str
     memcpy(h->whole.low, all->cell.low, sizeof h->whole.low);
     memcpy(h->whole.high, all->cell.high, sizeof h->whole.high);
     h->whole.weight = all->cell.weight;
+    h->whole.longest = all->longest;
+    h->whole.shortest = all->shortest;
     h->whole.pull = needs_pull(h) ? sapporo_internals()->part_pull(axis, s->members, all->cell.weight) : 1;
     h->done.total = (long long)all->n;
 }

@@ -35,17 +35,6 @@ static void on_each(void (*test)(const struct engine *e))
 
 /* ---- the reference ---- */
 
-/* A pair by the kind of softening; a point gives nothing at zero distance. */
-static void pair_of(int kind, real r, real hi, real hj, real *pot, real *acc)
-{
-    real other_pot, other_acc;
-    reference_spline(r, kind == LARGER && hj > hi ? hj : hi, pot, acc);
-    if (kind == LARGER) return;
-    reference_spline(r, hj, &other_pot, &other_acc);
-    *pot = (*pot + other_pot) / 2;
-    *acc = (*acc + other_acc) / 2;
-}
-
 struct want {
     real pot, acc[3], size; /* size: sum of the sizes of the accelerations */
 };
@@ -59,7 +48,8 @@ static struct want solve(const struct problem *p, int kind, int i)
         real d[3], r2 = 0, pot, acc;
         if (b->address >= p->nj || (!p->no_index && b->index == t->index)) continue;
         for (int c = 0; c < 3; c++) d[c] = (real)b->derivative[0][c] - t->x[c], r2 += d[c] * d[c];
-        pair_of(kind, sqrtl(r2), sqrtl((real)p->eps2 + t->eps2), sqrtl((real)p->eps2 + b->eps2), &pot, &acc);
+        reference_spline_pair(kind == MEAN, sqrtl(r2), sqrtl((real)p->eps2 + t->eps2), sqrtl((real)p->eps2 + b->eps2),
+                              &pot, &acc);
         w.pot += b->mass * pot;
         for (int c = 0; c < 3; c++) w.acc[c] += b->mass * acc * d[c];
         w.size += fabsl(b->mass * acc) * sqrtl(r2);

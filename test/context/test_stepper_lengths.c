@@ -104,18 +104,13 @@ static void each_law(const struct place *p, void (*test)(const struct place *p, 
 /* Potential and acceleration over distance of a pair of unit mass. */
 static void pair(int softening, real r, double hi, double hj, real *pot, real *acc)
 {
-    real other_pot, other_acc;
     if (softening == PLUMMER) {
         const real r2 = r * r + (real)EPS2 + (real)hi * hi + (real)hj * hj;
         *pot = -1 / sqrtl(r2);
         *acc = 1 / (r2 * sqrtl(r2));
         return;
     }
-    reference_spline(r, softening == LARGER && hj > hi ? hj : hi, pot, acc);
-    if (softening == LARGER) return;
-    reference_spline(r, hj, &other_pot, &other_acc);
-    *pot = (*pot + other_pot) / 2;
-    *acc = (*acc + other_acc) / 2;
+    reference_spline_pair(softening == MEAN, r, hi, hj, pot, acc);
 }
 
 /* The largest error of a row, over the sums of the sizes of the terms; *exact: the potential. */

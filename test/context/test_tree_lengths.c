@@ -13,7 +13,7 @@
 
 #include <cmocka.h>
 
-#include "reference.h"
+#include "reference_spline.h"
 #include "runs.h"
 #include "sapporo_experiments.h"
 #include "tree_cases.h"
@@ -39,17 +39,13 @@ struct problem_of_tree {
 /* Potential and acceleration over distance of a pair of unit mass at a distance; 0 of Plummer's at no distance. */
 static void pair(const struct problem_of_tree *p, real r, double hi, double hj, real *pot, real *acc)
 {
-    real other_pot, other_acc;
     if (p->softening == PLUMMER) {
         const real r2 = r * r + (real)p->eps2 + (real)hi * hi + (real)hj * hj;
         *pot = r2 > 0 ? -1 / sqrtl(r2) : 0;
         *acc = r2 > 0 ? 1 / (r2 * sqrtl(r2)) : 0;
         return;
     }
-    reference_spline(r, p->softening == LARGER && hj > hi ? hj : hi, pot, acc);
-    if (p->softening == LARGER) return;
-    reference_spline(r, hj, &other_pot, &other_acc);
-    *pot = (*pot + other_pot) / 2, *acc = (*acc + other_acc) / 2;
+    reference_spline_pair(p->softening == MEAN, r, hi, hj, pot, acc);
 }
 
 /* The force at a place with length hi; own: the particle that does not count, or -1. */

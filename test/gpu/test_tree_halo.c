@@ -53,6 +53,7 @@ struct planted {
     sapporo_tree_options how;
     struct sap_tree_settings settings;
     struct sap_halo_nodes nodes;
+    double *h; /* softening lengths; NULL: none */
 };
 
 static void *memory(size_t n, size_t each)
@@ -89,13 +90,18 @@ static void copy_nodes(struct planted *p, const struct tree_particles *m, int ro
     assert_int_equal(sap_part_structure(p->tree, &s), SAPPORO_OK);
     const struct sap_tree_settings *const o = &p->settings;
     const struct sap_criterion how = sap_criterion_of((int)o->mac, o->order, o->accuracy, pull_of(m));
-    for (int k = 0; k < t->nodes; k++) t->reach[k] = sap_accept_reach(&t->cell[k], &how);
+    if (p->h) t->longest = memory((size_t)s.nodes, sizeof *t->longest);
+    if (p->h) sap_halo_find_longest(t, p->h);
+    for (int k = 0; k < t->nodes; k++) {
+        t->reach[k] = sap_accept_reach(&t->cell[k], &how);
+        if (p->h) t->reach[k].guard = sap_accept_length(t->reach[k].guard, sap_cell_far(&t->cell[k]), t->longest[k]);
+    }
     sap_halo_choose_regions(t, room);
 }
 
 static void drop_nodes(struct sap_halo_nodes *t)
 {
-    void *const all[] = {t->node, t->cell, t->address, t->group, t->bound, t->reach, t->region};
+    void *const all[] = {t->node, t->cell, t->address, t->group, t->bound, t->reach, t->region, t->longest};
     for (size_t k = 0; k < sizeof all / sizeof *all; k++) free(all[k]);
 }
 
@@ -109,8 +115,9 @@ static void same_regions(const struct sap_halo_region *a, const struct sap_halo_
     }
 }
 
-static void same_nodes(const struct sap_halo *a, const struct sap_halo_node *node, const double (*x)[4])
+static void same_nodes(const struct sap_halo *a, const struct sap_halo_room *b)
 {
+    const struct sap_halo_node *const node = b->node;
     for (int k = 0; k < a->nodes; k++) {
         const struct sap_halo_node *const n = &a->node[k];
         if (n->first != node[k].first || n->count != node[k].count || n->child != node[k].child ||
@@ -119,7 +126,10 @@ static void same_nodes(const struct sap_halo *a, const struct sap_halo_node *nod
                      node[k].first, node[k].count, node[k].child, node[k].children);
         assert_memory_equal(&n->cell, &node[k].cell, sizeof n->cell);
     }
-    assert_memory_equal(a->x, x, (size_t)a->n * sizeof *x);
+    assert_memory_equal(a->x, b->x, (size_t)a->n * sizeof *b->x);
+    if (!a->lengths) return;
+    assert_memory_equal(a->longest, b->longest, (size_t)a->nodes * sizeof *b->longest);
+    assert_memory_equal(a->h, b->h, (size_t)a->n * sizeof *b->h);
 }
 
 /* What acts on the regions of the same tree elsewhere, and on none. */
@@ -130,9 +140,9 @@ static void same_selection(const struct planted *p, const struct tree_particles 
     struct sap_halo_region *const regions = memory(PARTS * (size_t)room, sizeof *regions);
     double(*const body)[4] = memory((size_t)m->n, sizeof *body);
     const struct sap_halo_source source = {
-        .nodes = &p->nodes, .x = body[0], .stride = 4, .order = p->settings.order, .level_most = level_most};
+        .nodes = &p->nodes, .x = body[0], .h = p->h, .stride = 4, .order = p->settings.order, .level_most = level_most};
     struct sap_halo_memory kept = {.who = {NULL, 0}};
-    struct sap_halo halo = {.nodes = 0};
+    struct sap_halo halo = {.lengths = p->h != NULL};
     int count[PARTS][2], wanted[PARTS][2] = {{0, 0}};
     for (int i = 0; i < m->n; i++) memcpy(body[i], m->x[i], sizeof m->x[i]), body[i][3] = m->mass[i];
     for (int part = 0; part < PARTS; part++)
@@ -151,11 +161,13 @@ static void same_selection(const struct planted *p, const struct tree_particles 
     const struct sap_halo_wish wish = {.parts = PARTS, .room = room, .level_most = level_most, .region = regions};
     assert_int_equal(sap_part_select(p->tree, &wish, count), SAPPORO_OK);
     assert_memory_equal(count, wanted, sizeof count);
-    struct sap_halo_node *const node = memory((size_t)halo.nodes, sizeof *node);
-    double(*const x)[4] = memory((size_t)halo.n, sizeof *x);
-    assert_int_equal(sap_part_selected(p->tree, node, x), SAPPORO_OK);
-    same_nodes(&halo, node, (const double(*)[4])x);
-    void *const all[] = {regions, body, node, x, halo.node, halo.x, kept.who.at, kept.opened.at, kept.from.at};
+    struct sap_halo_room to = {.node = memory((size_t)halo.nodes, sizeof *to.node),
+                               .x = memory((size_t)halo.n, sizeof *to.x)};
+    if (p->h) to.longest = memory((size_t)halo.nodes, sizeof *to.longest), to.h = memory((size_t)halo.n, sizeof *to.h);
+    assert_int_equal(sap_part_selected(p->tree, &to), SAPPORO_OK);
+    same_nodes(&halo, &to);
+    void *const all[] = {regions, body,         to.node, to.x,        to.longest,     to.h,        halo.node,
+                         halo.x,  halo.longest, halo.h,  kept.who.at, kept.opened.at, kept.from.at};
     for (size_t k = 0; k < sizeof all / sizeof *all; k++) free(all[k]);
 }
 
@@ -172,6 +184,7 @@ static void same_halo(const struct planted *p, const struct tree_particles *m, i
         const struct sap_halo_targets targets = {.x = m->x[0],
                                                  .stride = 3,
                                                  .active = step ? active : NULL,
+                                                 .h = p->h,
                                                  .a = p->settings.mac == SAPPORO_MAC_ACCELERATION ? a : NULL};
         for (int i = 0; i < m->n; i++) active[i] = step == 1 && m->x[i][0] > 0.1 && i % 3 == 0;
         sap_halo_tell_regions(&p->nodes, sap_group_accuracy((int)p->settings.ball, p->settings.accuracy), &targets,
@@ -204,7 +217,10 @@ static void check(const struct tree_particles *m, sapporo_tree_options how, int 
     struct planted p = {.tree = NULL};
     how.size = sizeof how;
     how.backend = backend;
-    const sapporo_tree_particles set = {.size = sizeof set, .n = m->n, .x = {m->x, 0}, .mass = {m->mass, 0}};
+    if (how.softening) p.h = memory((size_t)m->n, sizeof *p.h);
+    for (int i = 0; i < m->n && p.h; i++) p.h[i] = i % 5 ? 0.01 * (i % 5) : i % 75 ? 0 : 0.7;
+    const sapporo_tree_particles set = {
+        .size = sizeof set, .n = m->n, .x = {m->x, 0}, .mass = {m->mass, 0}, .h = {p.h, 0}};
     assert_int_equal(sapporo_tree_create(&how, m->n, &p.tree), SAPPORO_OK);
     assert_int_equal(sap_part_settings(p.tree, &p.settings), SAPPORO_OK);
     assert_true(sap_part_selects(p.tree));
@@ -220,6 +236,7 @@ static void check(const struct tree_particles *m, sapporo_tree_options how, int 
         assert_int_equal(sapporo_tree_refresh(p.tree), SAPPORO_OK);
     }
     sapporo_tree_destroy(p.tree);
+    free(p.h);
 }
 
 static void models(void **state)
@@ -233,6 +250,7 @@ static void models(void **state)
                   (sapporo_tree_options){.kind = k ? SAPPORO_TREE_KDTREE : SAPPORO_TREE_OCTREE,
                                          .mac = (sapporo_tree_mac)(1 + (model + k) % 3),
                                          .order = 1 + model % 2,
+                                         .softening = (sapporo_softening)((model + 2 * k) % 3),
                                          .leaf_size = model % 2 ? 1 : 0},
                   model == TREE_CLUSTER ? 700 : 64);
             tree_particles_free(&m);
@@ -289,7 +307,8 @@ static int select_beside(sapporo_tree *t, struct selected *s)
     s->node = memory((size_t)s->nodes, sizeof *s->node);
     s->cell = memory((size_t)s->nodes, sizeof *s->cell);
     s->x = memory((size_t)s->n, sizeof *s->x);
-    status = sap_part_selected(t, made, s->x);
+    const struct sap_halo_room to = {.node = made, .x = s->x};
+    status = sap_part_selected(t, &to);
     for (int k = 0; k < s->nodes; k++) {
         s->cell[k] = made[k].cell;
         s->node[k] = (struct sap_tree_node){
@@ -326,7 +345,8 @@ static int do_all(sapporo_tree *t, int keeps, struct forces *f)
 {
     struct selected s = {.nodes = 0};
     int status = select_beside(t, &s);
-    const struct sap_tree_halo halo = {s.nodes, s.n, s.node, s.cell, (const double(*)[4])s.x};
+    const struct sap_tree_halo halo = {
+        .nodes = s.nodes, .n = s.n, .node = s.node, .cell = s.cell, .x = (const double(*)[4])s.x};
     if (!status) assert_true(s.nodes > 4 && s.n > 0);
     if (!status) status = sap_part_import(t, &halo);
     for (int which = 0; which < 2 && !status; which++) status = walk_both(t, which, keeps, f);

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../support/reference_spline.h"
 #include "tree_problem.h"
 
 #define EPS2 0x1p-6
@@ -319,16 +320,25 @@ static void leapfrog(const struct bodies *b, double dt, double (*x)[3], double (
     free(a);
 }
 
+/* The potential of a pair of unit mass at a squared distance. */
+static long double potential_of(const struct way *w, long double r2, double hi, double hj)
+{
+    long double pot, acc;
+    if (!w->softening) return -1 / sqrtl(r2 + EPS2);
+    reference_spline_pair(w->softening == SAPPORO_SOFTENING_SPLINE_MEAN, sqrtl(r2), hi, hj, &pot, &acc);
+    return pot;
+}
+
 /* The total energy of a state, in long double. */
-static double energy_of(const struct bodies *b, const struct state *s)
+static double energy_of(const struct bodies *b, const struct way *w, const struct state *s)
 {
     long double sum = 0;
     for (int i = 0; i < b->n; i++) {
         for (int c = 0; c < 3; c++) sum += (long double)b->mass[i] * s->v[i][c] * s->v[i][c] / 2;
         for (int j = 0; j < i; j++) {
-            long double r2 = EPS2;
+            long double r2 = 0;
             for (int c = 0; c < 3; c++) r2 += ((long double)s->x[j][c] - s->x[i][c]) * (s->x[j][c] - s->x[i][c]);
-            sum -= (long double)b->mass[i] * b->mass[j] / sqrtl(r2);
+            sum += (long double)b->mass[i] * b->mass[j] * potential_of(w, r2, b->h[i], b->h[j]);
         }
     }
     return (double)sum;
@@ -362,20 +372,27 @@ static const struct way ways[] = {
     {"tree by multipoles, block steps by change, dp", TREE, BLOCK, CHANGE, SAPPORO_MAC_MULTIPOLE, SAPPORO_DP, 3, 0, 0,
      0, 0, 0},
     {"tree by acceleration, block steps, dp", TREE, BLOCK, BY_A, SAPPORO_MAC_ACCELERATION, SAPPORO_DP, 1, 1e-4, 0, 0, 0,
-     0}};
+     0},
+    {"tree with lengths, block steps, sp", TREE, BLOCK, BY_A, SAPPORO_MAC_ACCELERATION, SAPPORO_SP, 0, 0, 0, 0,
+     SAPPORO_SOFTENING_SPLINE_MEAN, 1},
+    {"tree with lengths, block steps by change, dp", TREE, BLOCK, CHANGE, SAPPORO_MAC_OPENING, SAPPORO_DP, 3, 0, 0, 0,
+     SAPPORO_SOFTENING_SPLINE_LARGER, 1}};
 enum { WAYS = sizeof ways / sizeof *ways };
+
+/* The step of a way: particles with lengths of their own have the shortest ones. */
+static double dt_of(const struct way *w) { return w->scheme == SHARED || w->lengths ? 1.0 / 64 : 1.0 / 32; }
 
 /* Orbits, their bits where they are promised, and energies. */
 static void test_way(const struct way *w, enum split how, int light)
 {
     enum { N = 500 };
-    const double dt = w->scheme == SAPPORO_STEPS_BLOCK ? 1.0 / 32 : 1.0 / 64;
+    const double dt = dt_of(w);
     struct bodies b = cluster(N, how, light);
     struct state found = state_new(N), alone = state_new(N);
     struct told ours = {.s = {.n = 0}}, theirs = {.s = {.n = 0}};
     const int bad = run_alone(&b, w, dt, &alone, &theirs) || run_ranks(&b, w, dt, &found, &ours);
     const double apart = distance((const double(*)[3])found.x, (const double(*)[3])alone.x, N);
-    const double exact = energy_of(&b, &found), told = ours.end.kinetic + ours.end.potential;
+    const double exact = energy_of(&b, w, &found), told = ours.end.kinetic + ours.end.potential;
     const int bits = (ranks == 1 && light == 0) || w->method == DIRECT;
     report(!bad && (bits ? same_states(&found, &alone) : apart < 1e-4), "%s, %s: %.1e from one stepper's orbits",
            w->name, bits ? "the same bits" : "near orbits", apart);
@@ -543,7 +560,7 @@ static int run_restored(const struct bodies *b, const struct way *w, double dt, 
 static void test_file(const struct way *w, enum split how, int light)
 {
     enum { N = 500 };
-    const double dt = w->scheme == SAPPORO_STEPS_BLOCK ? 1.0 / 32 : 1.0 / 64;
+    const double dt = dt_of(w);
     struct bodies b = cluster(N, how, light);
     struct state whole = state_new(N);
     struct told told = {.s = {.n = 0}};
@@ -650,11 +667,12 @@ int main(int argc, char **argv)
     if (has_device()) {
         const int few = are_few();
         for (int k = 0; k < WAYS; k++)
-            if (!few || k == 1 || k == 4) test_way(&ways[k], (enum split)((k + ranks) % SPLITS), 0);
+            if (!few || k == 1 || k == 4 || k == 7) test_way(&ways[k], (enum split)((k + ranks) % SPLITS), 0);
         if (!few) test_way(&ways[1], IN_TURN, 5);
         test_way(&ways[4], PIECES, 5);
         test_file(&ways[1], PIECES, 5);
         test_file(&ways[4], IN_TURN, 5);
+        test_file(&ways[7], PIECES, 5);
         if (!few) test_file(&ways[5], ALL_ON_LAST, 0);
         if (!few) test_file(&ways[6], PIECES, 0);
         test_lengths(SAPPORO_SOFTENING_PLUMMER, IN_TURN);

@@ -61,7 +61,8 @@ static void test_differences(void)
                {"eps2", {.eps2 = 2}},
                {"leaf_size", {.leaf_size = 5}},
                {"group_size", {.group_size = 5}},
-               {"precision", {.precision = SAPPORO_DP}}};
+               {"precision", {.precision = SAPPORO_DP}},
+               {"softening", {.softening = SAPPORO_SOFTENING_SPLINE_MEAN}}};
     for (size_t k = 0; k < sizeof all / sizeof *all; k++) {
         sapporo_tree_options other = all[k].tree;
         other.size = sizeof other;
@@ -179,6 +180,9 @@ static void test_builds(sapporo_mpi_tree *t)
     wrong.a = (sapporo_column){a, 0};
     a[last] = INFINITY;
     test_build(t, "an infinite acceleration", SAPPORO_ERR_NOT_FINITE, "acceleration", wrong);
+    wrong = mine;
+    wrong.h = (sapporo_column){a, 0};
+    test_build(t, "lengths without a spline", SAPPORO_ERR_ARGUMENT, "spline", wrong);
     wrong = columns();
     wrong.mass.base = NULL;
     test_build(t, "no masses", SAPPORO_ERR_ARGUMENT, "masses", wrong);
@@ -242,6 +246,28 @@ static void test_refreshes(sapporo_mpi_tree *t)
     status = sapporo_mpi_tree_refresh_or_build(t, &good, is_guilty() ? 2 : 0, &built);
     report(status == (ranks > 1 ? SAPPORO_MPI_ERR_DIFFERENT : SAPPORO_OK), "refresh or build, another factor: %d",
            status);
+}
+
+/* Softening lengths that are wrong on one rank; the next build works. */
+static void test_lengths(void)
+{
+    static double h[N];
+    const double bad[] = {-1, NAN, 1e101};
+    sapporo_tree_options o = plain();
+    o.softening = SAPPORO_SOFTENING_SPLINE_LARGER;
+    const sapporo_mpi_tree_options options = {.size = sizeof options, .tree = &o, .timeout = 60};
+    sapporo_mpi_tree *t;
+    int wrong = sapporo_mpi_tree_create(MPI_COMM_WORLD, &options, &t);
+    sapporo_tree_particles p = columns();
+    p.h = (sapporo_column){h, 0};
+    for (size_t k = 0; k < sizeof bad / sizeof *bad; k++) {
+        h[p.n - 1] = is_guilty() ? bad[k] : 0.1;
+        wrong |= sapporo_mpi_tree_build(t, &p) != SAPPORO_ERR_NOT_FINITE ||
+                 !strstr(sapporo_mpi_tree_last_error(t), "h of particle");
+        wrong |= !names_rank(t) || !works(t);
+    }
+    report(!wrong, "softening lengths that are none: %s", sapporo_mpi_tree_last_error(t));
+    sapporo_mpi_tree_destroy(t);
 }
 
 /* Forces on active particles that are wrong on one rank; the next force works. */
@@ -376,6 +402,7 @@ int main(int argc, char **argv)
     source = points_new(N);
     test_creation();
     test_before();
+    test_lengths();
     if (ranks > 1) test_timeout();
     free(source);
     return ranks_end();

@@ -1,5 +1,6 @@
 /* tree_problem.c - models, exact forces and errors (tree_problem.h). */
 #include "tree_problem.h"
+#include "../support/reference_spline.h"
 #include "../support/worst.h"
 
 #include <math.h>
@@ -10,7 +11,8 @@
 
 struct model model_new(int n)
 {
-    const struct model m = {n, calloc((size_t)n + 1, sizeof *m.x), calloc((size_t)n + 1, sizeof *m.mass)};
+    const struct model m = {
+        .n = n, .x = calloc((size_t)n + 1, sizeof *m.x), .mass = calloc((size_t)n + 1, sizeof *m.mass)};
     if (!m.x || !m.mass) exit(3);
     return m;
 }
@@ -31,6 +33,15 @@ void model_free(struct model *m)
 {
     free(m->x);
     free(m->mass);
+    free(m->h);
+}
+
+void model_soften(struct model *m, int softening, int n, const double *lengths)
+{
+    m->softening = softening;
+    m->h = calloc((size_t)m->n + 1, sizeof *m->h);
+    if (!m->h) exit(3);
+    for (int i = 0; i < m->n && n > 0; i++) m->h[i] = lengths[i % n];
 }
 
 struct rows rows_new(int n)
@@ -59,12 +70,16 @@ static void exact_row(const struct model *m, double eps2, int i, double *acc, do
 {
     long double sum[4] = {0};
     for (int j = 0; j < m->n; j++) {
-        long double d[3], r2 = eps2;
+        long double d[3], r2 = m->h ? 0 : eps2, by_mass = 0, by_place = 0;
         for (int c = 0; c < 3; c++) d[c] = (long double)m->x[j][c] - m->x[i][c], r2 += d[c] * d[c];
-        if (j == i || r2 == 0) continue;
-        const long double r1 = 1 / sqrtl(r2), pull = m->mass[j] * r1 * r1 * r1;
-        for (int c = 0; c < 3; c++) sum[c] += pull * d[c];
-        sum[3] -= m->mass[j] * r1;
+        if (j == i) continue;
+        if (m->h)
+            reference_spline_pair(m->softening == SAPPORO_SOFTENING_SPLINE_MEAN, sqrtl(r2), m->h[i], m->h[j], &by_mass,
+                                  &by_place);
+        else if (r2 > 0)
+            by_mass = -1 / sqrtl(r2), by_place = -by_mass / r2;
+        for (int c = 0; c < 3; c++) sum[c] += m->mass[j] * by_place * d[c];
+        sum[3] += m->mass[j] * by_mass;
     }
     for (int c = 0; c < 3; c++) acc[c] = (double)sum[c];
     *pot = (double)sum[3];
@@ -157,8 +172,10 @@ static int giver(enum split how, int k, int n)
 struct particles_of_rank model_pick(const struct model *all, enum split how)
 {
     struct particles_of_rank m = {.number = calloc((size_t)all->n + 1, sizeof *m.number), .model = model_new(all->n)};
+    if (all->h) model_soften(&m.model, all->softening, 0, NULL);
     for (int k = 0; k < all->n; k++) {
         if (giver(how, k, all->n) != rank) continue;
+        if (all->h) m.model.h[m.n] = all->h[k];
         memcpy(m.model.x[m.n], all->x[k], sizeof *m.model.x);
         m.model.mass[m.n] = all->mass[k];
         m.number[m.n++] = k;
@@ -175,7 +192,7 @@ void model_drop(struct particles_of_rank *m)
 sapporo_tree_particles columns_of(const struct model *m, int n)
 {
     return (sapporo_tree_particles){
-        .size = sizeof(sapporo_tree_particles), .n = n, .x = {m->x, 0}, .mass = {m->mass, 0}};
+        .size = sizeof(sapporo_tree_particles), .n = n, .x = {m->x, 0}, .mass = {m->mass, 0}, .h = {m->h, 0}};
 }
 
 /* Gives all ranks the rows that each has, by particle. */

@@ -15,11 +15,16 @@
 struct model {
     int n;
     double (*x)[3], *mass;
+    double *h;     /* softening lengths; NULL: particles have none */
+    int softening; /* sapporo_softening */
 };
 
 struct model model_new(int n);
 struct model clusters(int n);
 void model_free(struct model *m);
+
+/* Gives the particles of a model softening lengths: the n of an array in turn. */
+void model_soften(struct model *m, int softening, int n, const double *lengths);
 
 /* Accelerations and potentials. */
 struct rows {

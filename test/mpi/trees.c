@@ -52,13 +52,15 @@ static int compute_alone(const struct model *all, const sapporo_tree_options *op
 /* ------------------------------------------------------------------ errors */
 
 /* Checks the numbers of particles, and the bound of memory. */
-static void check_statistics(sapporo_mpi_tree *t, int n, const char *what)
+static void check_statistics(sapporo_mpi_tree *t, int n, int has_lengths, const char *what)
 {
     sapporo_mpi_tree_statistics s = {.size = sizeof s};
     const int status = sapporo_mpi_tree_get_statistics(t, &s);
     const double regions = ranks > 256 ? 64 : 256; /* of fewer than 4,096 particles on each rank */
-    const double bound = 56 * (regions + 1) * (ranks + 1) + 1.5 * (152.0 * s.sent_cells + 32.0 * s.sent_particles) +
-                         312.0 * s.got_cells + 32.0 * s.got_particles + 4096;
+    const double length = has_lengths ? 8 : 0;     /* of each cell twice, where they are joined */
+    const double bound = 56 * (regions + 1) * (ranks + 1) +
+                         1.5 * ((152 + length) * s.sent_cells + (32 + length) * s.sent_particles) +
+                         (312 + 2 * length) * s.got_cells + (32 + length) * s.got_particles + 4096;
     report(!status && total(s.n) == n && s.total == n && s.n <= 3.0 * n / ranks + 1 && total(s.given) == n &&
                total(s.sent_cells) == total(s.got_cells) && total(s.sent_particles) == total(s.got_particles),
            "%s: %d of %lld particles on this rank", what, s.n, s.total);
@@ -113,6 +115,7 @@ static int compute_reflections(const struct model *m, const struct rows *exact, 
     const int n = to->looked_at;
     int bad = 0;
     memcpy(r.mass, m->mass, (size_t)m->n * sizeof *r.mass);
+    if (m->h) model_soften(&r, m->softening, m->n, m->h);
     for (int k = 0; k < REFLECTIONS && !bad; k++) {
         struct rows right = part_of(&to->exact, k, n);
         reflect(k, m->n, m->x, r.x);
@@ -176,7 +179,7 @@ static void test_bits(const struct model *m, const sapporo_tree_options *o, cons
     struct rows alone = rows_new(m->n), first = rows_new(m->n), second = rows_new(m->n), again = rows_new(m->n);
     sapporo_mpi_tree *t = open_tree(o);
     int bad = compute_alone(m, o, &alone) || compute(t, m, PIECES, &first) || compute(t, m, PIECES, &second);
-    check_statistics(t, m->n, what);
+    check_statistics(t, m->n, m->h != NULL, what);
     sapporo_mpi_tree_destroy(t);
     t = open_tree(o);
     bad = bad || compute(t, m, PIECES, &again) || !same_rows(&first, &again, m->n) || compute(t, m, PIECES, &again) ||
@@ -240,10 +243,43 @@ static void test_errors(const struct model *m, const struct rows *exact)
 
 /* ------------------------------------------------------------- other models */
 
-enum odd { ONE_POINT, TWO_POINTS, LINE, SIGNS, MASSLESS, ESCAPER, TINY, ONE, TWO, NONE, ODDS };
-static const char *const odd_names[ODDS] = {
-    "all at one point", "at two points", "on a line",    "masses of both signs", "massless",
-    "with an escaper",  "1e-30 small",   "one particle", "two particles",        "no particle"};
+enum odd {
+    ONE_POINT,
+    TWO_POINTS,
+    LINE,
+    SIGNS,
+    MASSLESS,
+    ESCAPER,
+    TINY,
+    ONE,
+    TWO,
+    NONE,
+    WIDE,
+    SHORT,
+    HUGE_ONES,
+    LONG_ONES,
+    ODDS
+};
+static const char *const odd_names[ODDS] = {"all at one point", "at two points",
+                                            "on a line",        "masses of both signs",
+                                            "massless",         "with an escaper",
+                                            "1e-30 small",      "one particle",
+                                            "two particles",    "no particle",
+                                            "lengths of cells", "lengths beyond float",
+                                            "huge lengths",     "one cluster of long lengths"};
+
+/* Lengths of odd models: as cells, too short for float, longer than the model, of one cluster to the other one. */
+static void soften_odd(struct model *m, enum odd what)
+{
+    static const double wide[] = {0.4, 0, 2, 0.03, 20, 0.2, 0.1}, tiny[] = {1e-13, 0, 1e-9, 0.02, 1e-150},
+                        one[] = {50, 0.01, 0.02};
+    if (what == WIDE) model_soften(m, SAPPORO_SOFTENING_SPLINE_MEAN, 7, wide);
+    if (what == SHORT) model_soften(m, SAPPORO_SOFTENING_SPLINE_MEAN, 5, tiny);
+    if (what == LONG_ONES) model_soften(m, SAPPORO_SOFTENING_SPLINE_MEAN, 3, one);
+    if (what != HUGE_ONES) return;
+    model_soften(m, SAPPORO_SOFTENING_SPLINE_LARGER, 7, wide);
+    for (int i = 0; i < m->n; i += 50) m->h[i] = 1e6;
+}
 
 static struct model odd_model(enum odd what)
 {
@@ -260,6 +296,7 @@ static struct model odd_model(enum odd what)
         if (what == MASSLESS) m.mass[i] = 0;
         if (what == ESCAPER && i == 17) m.x[i][0] = 1e20;
     }
+    soften_odd(&m, what);
     return m;
 }
 
@@ -275,6 +312,7 @@ static void test_odd_models(int fewer)
             sapporo_tree_options o = options_of(way & 1 ? SAPPORO_TREE_KDTREE : SAPPORO_TREE_OCTREE,
                                                 (sapporo_tree_mac)(1 + way % 3), SAPPORO_DP);
             o.accuracy = way % 3 == 0 ? 0.3 : 1e-3;
+            o.softening = (sapporo_softening)m.softening;
             sapporo_mpi_tree *const t = open_tree(&o);
             bad |= compute_alone(&m, &o, &alone) || compute(t, &m, (enum split)(way / 2), &found);
             const int absolute = o.mac == SAPPORO_MAC_MULTIPOLE || what == SIGNS;
@@ -291,6 +329,97 @@ static void test_odd_models(int fewer)
         rows_free(&found);
         model_free(&m);
     }
+}
+
+/* ------------------------------------------------------- softening lengths */
+
+/* Disc and halo: every third particle has five times the length of the others, and some have none. */
+static void soften(struct model *m, int softening)
+{
+    static const double lengths[] = {0.05, 0.05, 0.25, 0.05, 0, 0.25};
+    model_soften(m, softening, 6, lengths);
+}
+
+/* Errors and bits with lengths, by both laws; 1, 2 and 3 ranks have both kinds of trees and all criteria. */
+static void test_lengths(const struct model *given)
+{
+    for (int law = SAPPORO_SOFTENING_SPLINE_LARGER; law <= SAPPORO_SOFTENING_SPLINE_MEAN; law++) {
+        struct model m = model_new(given->n);
+        char what[64];
+        memcpy(m.x, given->x, (size_t)m.n * sizeof *m.x);
+        memcpy(m.mass, given->mass, (size_t)m.n * sizeof *m.mass);
+        soften(&m, law);
+        struct rows exact = exact_first(&m, 0, N);
+        sapporo_tree_options o = options_of((sapporo_tree_kind)(1 + (law + ranks) % 2),
+                                            (sapporo_tree_mac)(1 + (law + ranks) % 3), SAPPORO_SP);
+        o.softening = (sapporo_softening)law;
+        (void)snprintf(what, sizeof what, "lengths, law %d, %s, %s", law, kind_names[o.kind], mac_names[o.mac]);
+        test_percentiles(&m, &exact, &o, what);
+        test_bits(&m, &o, what);
+        rows_free(&exact);
+        model_free(&m);
+    }
+}
+
+/* Forces after a build, or after a refresh that gives no lengths. */
+static int force_again(sapporo_mpi_tree *t, const sapporo_tree_particles *p, int builds, struct rows *to)
+{
+    const int bad = builds ? sapporo_mpi_tree_build(t, p) : sapporo_mpi_tree_refresh(t, p);
+    return bad || sapporo_mpi_tree_force(t, to->acc, to->pot);
+}
+
+/*
+ * Lengths stay those of the particles where a call gives none: in a refresh, and after an exchange.  Particles without
+ * any have the usual one.
+ */
+static void test_kept_lengths(void)
+{
+    enum { FEW = 900 };
+    struct model all = clusters(FEW);
+    soften(&all, SAPPORO_SOFTENING_SPLINE_MEAN);
+    for (int i = 0; i < FEW; i += ranks) all.h[i] = 0x1p-6; /* those of the first rank: the root of eps2 */
+    struct particles_of_rank m = model_pick(&all, IN_TURN);
+    sapporo_tree_options o = options_of(SAPPORO_TREE_OCTREE, SAPPORO_MAC_OPENING, SAPPORO_SP);
+    o.softening = SAPPORO_SOFTENING_SPLINE_MEAN;
+    sapporo_mpi_tree *const t = open_tree(&o);
+    struct rows first = rows_new(m.n), next = rows_new(m.n), moved = rows_new(FEW), exact = exact_rows(&all, 0);
+    sapporo_tree_particles p = columns_of(&m.model, m.n);
+    if (rank == 0) p.h.base = NULL;
+    int *const number = calloc(FEW, sizeof *number), n = 0;
+    int bad = force_again(t, &p, 1, &first);
+    p.h.base = NULL;
+    bad |= force_again(t, &p, 0, &next) || !same_rows(&first, &next, m.n);
+    report(!bad, "a refresh without lengths: the bits of the lengths before, %s", sapporo_mpi_tree_last_error(t));
+    bad |= sapporo_mpi_tree_exchange(t, sizeof *number, m.number, FEW, number, &n);
+    struct particles_of_rank mine = {.n = n, .number = number, .model = model_new(n)};
+    for (int k = 0; k < n; k++) {
+        memcpy(mine.model.x[k], all.x[number[k]], sizeof *mine.model.x);
+        mine.model.mass[k] = all.mass[number[k]];
+    }
+    p = columns_of(&mine.model, n);
+    struct rows here = rows_new(n);
+    bad |= force_again(t, &p, 0, &here);
+    gather(&mine, &here, FEW, &moved);
+    for (int k = 0; k < m.n; k++) memcpy(next.acc[k], moved.acc[m.number[k]], sizeof *next.acc);
+    for (int k = 0; k < m.n; k++) next.pot[k] = moved.pot[m.number[k]];
+    report(!bad && same_rows(&first, &next, m.n), "a refresh after an exchange: the bits of the lengths before");
+    bad |= force_again(t, &p, 1, &here);
+    gather(&mine, &here, FEW, &moved);
+    const double error = error_of(&moved, &exact, FEW);
+    report(!bad && error < 0.03, "a build after an exchange: error %.2e", error);
+    p = columns_of(&mine.model, n > 0 ? n - 1 : 0);
+    const int few = largest(n == 0), status = sapporo_mpi_tree_build(t, &p);
+    report(few || ranks == 1 || status == SAPPORO_ERR_ARGUMENT, "fewer particles without lengths: %s",
+           sapporo_mpi_tree_last_error(t));
+    sapporo_mpi_tree_destroy(t);
+    rows_free(&first);
+    rows_free(&next);
+    rows_free(&moved);
+    rows_free(&here);
+    rows_free(&exact);
+    model_drop(&mine);
+    model_drop(&m);
+    model_free(&all);
 }
 
 /* Particles that were given by other ranks have the same trees, so errors too; sizes of accelerations may be given. */
@@ -453,6 +582,8 @@ int main(int argc, char **argv)
         test_errors(&m, &exact);
         test_gravity(&m);
         test_odd_models(fewer);
+        if (ranks < 4) test_lengths(&m);
+        if (ranks < 4) test_kept_lengths();
         test_given(&m, &exact);
         rows_free(&exact);
         model_free(&m);

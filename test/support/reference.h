@@ -9,8 +9,7 @@
 #define TEST_REFERENCE_H
 
 #include "model.h"
-
-typedef long double real;
+#include "reference_spline.h"
 
 enum { POT, ACC, JERK, SNAP, CRACKLE, QUANTITIES };
 
@@ -45,11 +44,5 @@ void reference_free(struct reference *r);
 
 /* Computes the exact results of target i; the caller frees exact->list. */
 void reference_solve(const struct reference *r, int i, struct exact *exact);
-
-/*
- * Computes potential and acceleration over distance of a mass 1 with the spline of Springel, Yoshida & White 2001, New
- * Astronomy 6, 79, appendix A.
- */
-void reference_spline(real r, real h, real *pot, real *acc);
 
 #endif

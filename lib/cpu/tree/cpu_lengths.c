@@ -96,15 +96,21 @@ static double length_of(const struct sap_cpu_nodes *t, const struct sap_tree_nod
     return most;
 }
 
-/* Computes the length of a node of a spline, and enters it into the words. */
-static void take_length(struct sap_cpu_nodes *t, const struct sap_cpu_frame *f, int k)
+/* Enters the greatest length of node k into its words. */
+static void enter_length(const struct sap_cpu_nodes *t, const struct sap_cpu_frame *f, int k)
 {
+    float *const guard = &t->words_of.guard[k];
     double x[3];
     const double size = sap_tree_in_units(t->cell[k].centre, &f->cube.gaps, f->middle, f->unit, x);
     const double far = sap_cell_far(&t->cell[k]) * f->unit;
-    float *const guard = &t->words_of.guard[k];
-    t->length[k] = length_of(t, &t->node[k]);
     *guard = fmaxf(*guard, (float)sap_tree_padded(sap_accept_length(0, far, t->length[k]), size));
+}
+
+/* Computes the length of a node of a spline, and enters it into the words. */
+static void take_length(struct sap_cpu_nodes *t, const struct sap_cpu_frame *f, int k)
+{
+    t->length[k] = length_of(t, &t->node[k]);
+    enter_length(t, f, k);
 }
 
 /* Returns the squares of the lengths of a node, of whose children those are known. */
@@ -151,5 +157,17 @@ void sap_cpu_tree_lengths(struct sap_cpu_tree *tree)
             take_length(t, f, k);
         else
             take_soft(t, f, k, &how);
+    if (t->lengths && tree->is_part) f->far |= is_short(tree->whole.shortest * f->unit);
     for (int k = 0; k < t->lengths * t->n && !f->far; k++) f->far = is_short(t->h[k]);
+}
+
+void sap_cpu_tree_import_lengths(struct sap_cpu_tree *tree, const struct sap_tree_halo *halo)
+{
+    const struct sap_cpu_nodes *const t = &tree->halo;
+    const double unit = tree->frame.unit;
+    for (int k = 0; k < t->lengths * t->n; k++) t->h[k] = sap_cube_scaled_length(halo->h[k], unit);
+    for (int k = 0; k < t->lengths * t->nodes; k++) {
+        t->length[k] = sap_cube_scaled_length(halo->longest[k], unit);
+        enter_length(t, &tree->frame, k);
+    }
 }

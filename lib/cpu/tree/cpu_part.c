@@ -17,13 +17,15 @@ void sap_cpu_tree_join(struct sap_tree *opaque_tree, const struct sap_tree_whole
 /* ---- nodes of other parts ---------------------------------------------------------- */
 
 /* Makes room for the nodes of other parts; 0 or SAPPORO_ERR_MEMORY. */
-static int reserve_halo(struct sap_cpu_nodes *h, const struct sap_tree_halo *halo)
+static int reserve_halo(struct sap_cpu_nodes *h, const struct sap_tree_halo *halo, int lengths)
 {
+    h->lengths = h->is_spline = lengths;
     h->n = halo->n;
     h->nodes = h->room = halo->nodes;
     h->x = malloc(((size_t)halo->n + 1) * sizeof *h->x);
+    h->h = malloc(((size_t)lengths * (size_t)halo->n + 1) * sizeof *h->h);
     h->node = malloc((size_t)halo->nodes * sizeof *h->node);
-    return h->x && h->node ? sap_cpu_reserve_cells(h, halo->nodes) : SAPPORO_ERR_MEMORY;
+    return h->x && h->h && h->node ? sap_cpu_reserve_cells(h, halo->nodes) : SAPPORO_ERR_MEMORY;
 }
 
 static void copy_halo(struct sap_cpu_nodes *h, const struct sap_tree_halo *halo, double mass_unit)
@@ -41,13 +43,14 @@ int sap_cpu_tree_import(struct sap_tree *opaque_tree, const struct sap_tree_halo
     struct sap_cpu_tree *const t = (void *)opaque_tree;
     t->words[0] = '\0';
     sap_cpu_free_nodes(&t->halo);
-    if (reserve_halo(&t->halo, halo)) {
+    if (reserve_halo(&t->halo, halo, t->own.lengths)) {
         sap_cpu_free_nodes(&t->halo);
         return SAPPORO_ERR_MEMORY;
     }
     const sap_fpenv callers = sap_fp_enter();
     copy_halo(&t->halo, halo, t->frame.mass_unit);
     sap_cpu_tree_make_words(&t->halo, &t->frame, &t->own.cell[0], sap_threads_now(t->threads));
+    sap_cpu_tree_import_lengths(t, halo);
     sap_fp_leave(callers);
     return SAPPORO_OK;
 }

@@ -146,6 +146,9 @@ void sap_cpu_tree_gather_lengths(struct sap_cpu_tree *tree);
 /* Computes the lengths of nodes, and enters them into the words of nodes. */
 void sap_cpu_tree_lengths(struct sap_cpu_tree *tree);
 
+/* Takes the lengths of the halo, whose words have been made. */
+void sap_cpu_tree_import_lengths(struct sap_cpu_tree *tree, const struct sap_tree_halo *halo);
+
 /*
  * Makes the lengths of n positions, in units, in sorted order; bad positions get 0.  Makes groups wide that need double
  * for them.  *made belongs to the caller; 0 or SAPPORO_ERR_MEMORY.

@@ -59,11 +59,14 @@ int sap_gpu_halo_import(struct sap_gpu_halo *h, const struct sap_gpu_built *of, 
     TRY(sap_session_upload(s, &h->nodes.cell, sizeof *halo->cell, halo->nodes, fill_cells, &from));
     TRY(sap_session_upload(s, &h->sorted, sizeof *halo->x, halo->n, fill_particles, &from));
     h->nodes.n = halo->nodes;
-    return sap_gpu_nodes_words(s, of->f, &h->nodes, &of->nodes->cell, of->frame);
+    TRY(sap_gpu_nodes_words(s, of->f, &h->nodes, &of->nodes->cell, of->frame));
+    return of->lengths->law->import(s, of->lengths, &h->lengths, &h->nodes, halo, of->frame);
 }
 
 void sap_gpu_halo_free(const struct sap_driver *driver, struct sap_gpu_halo *h)
 {
     sap_gpu_nodes_free(driver, &h->nodes);
     sap_gpu_free(driver, &h->sorted);
+    sap_gpu_free(driver, &h->lengths.of_particle);
+    sap_gpu_free(driver, &h->lengths.of_node);
 }

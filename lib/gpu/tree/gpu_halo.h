@@ -10,6 +10,7 @@
 struct sap_gpu_halo {
     struct sap_gpu_nodes nodes; /* nodes.n is 0: none were imported */
     struct sap_gpu_buffer sorted;
+    struct sap_gpu_halo_lengths lengths;
 };
 
 /* Uploads nodes and particles that act on the targets of a tree; a driver status. */

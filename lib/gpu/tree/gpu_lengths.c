@@ -9,6 +9,7 @@
 #include "engine/cube.h"
 #include "engine/tree_limits.h"
 #include "engine/tree_ops.h"
+#include "engine/tree_part.h"
 #include "gpu/tree/gpu_nodes.h"
 #include "gpu/tree/gpu_targets.h"
 
@@ -176,6 +177,46 @@ static int groups_lengths(const struct sap_gpu_session *s, const struct sap_gpu_
                                          to->heavy.mem, to->groups);
 }
 
+/* Lengths of another part on their way to the device. */
+struct scaling {
+    const double *h;
+    double unit;
+};
+
+static void fill_scaled(void *argument, void *to, int first, int n)
+{
+    const struct scaling *const from = argument;
+    double *const chunk = to;
+    for (int k = 0; k < n; k++) chunk[k] = sap_cube_scaled_length(from->h[first + k], from->unit);
+}
+
+static int import_spline(struct sap_gpu_session *s, const struct sap_gpu_lengths *l, struct sap_gpu_halo_lengths *to,
+                         const struct sap_gpu_nodes *nodes, const struct sap_tree_halo *halo,
+                         const struct sap_gpu_tree *frame)
+{
+    struct scaling of_nodes = {halo->longest, frame->unit}, of_particles = {halo->h, frame->unit};
+    TRY(sap_session_reserve(s, &to->of_node, (size_t)halo->nodes * sizeof(double)));
+    TRY(sap_session_reserve(s, &to->of_particle, ((size_t)halo->n + 1) * sizeof(double)));
+    TRY(sap_session_upload(s, &to->of_node, sizeof(double), halo->nodes, fill_scaled, &of_nodes));
+    TRY(sap_session_upload(s, &to->of_particle, sizeof(double), halo->n, fill_scaled, &of_particles));
+    return sap_launch_tree_length_words(s, l->f, nodes->n, nodes->cell.mem, to->of_node.mem, nodes->word.mem, nodes->n,
+                                        *frame);
+}
+
+static int reach_spline(const struct sap_gpu_session *s, const struct sap_gpu_lengths *l,
+                        const struct sap_gpu_nodes *nodes, const struct sap_gpu_buffer *reach, double unit)
+{
+    return sap_launch_tree_length_reach(s, l->f, nodes->n, nodes->cell.mem, l->of_node.mem, reach->mem, unit, nodes->n);
+}
+
+static int fill_spline(const struct sap_gpu_session *s, const struct sap_gpu_lengths *l,
+                       const struct sap_gpu_length_fill *of, double unit)
+{
+    return sap_launch_tree_length_fill(s, l->f, of->entries, of->entry->mem, of->shift->mem, of->shift_at,
+                                       of->before->mem, of->nodes->link.mem, l->of_node.mem, l->given.mem,
+                                       of->address->mem, of->made->mem, of->made_h->mem, unit);
+}
+
 /* ---- one length for all ---------------------------------------------------------- */
 
 static int nodes_plain(const struct sap_gpu_session *s, const struct sap_gpu_lengths *l,
@@ -196,6 +237,40 @@ static int groups_plain(const struct sap_gpu_session *s, const struct sap_gpu_le
     (void)s;
     (void)l;
     (void)to;
+    return SAP_DRIVER_OK;
+}
+
+static int import_plain(struct sap_gpu_session *s, const struct sap_gpu_lengths *l, struct sap_gpu_halo_lengths *to,
+                        const struct sap_gpu_nodes *nodes, const struct sap_tree_halo *halo,
+                        const struct sap_gpu_tree *frame)
+{
+    (void)s;
+    (void)l;
+    (void)to;
+    (void)nodes;
+    (void)halo;
+    (void)frame;
+    return SAP_DRIVER_OK;
+}
+
+static int reach_plain(const struct sap_gpu_session *s, const struct sap_gpu_lengths *l,
+                       const struct sap_gpu_nodes *nodes, const struct sap_gpu_buffer *reach, double unit)
+{
+    (void)s;
+    (void)l;
+    (void)nodes;
+    (void)reach;
+    (void)unit;
+    return SAP_DRIVER_OK;
+}
+
+static int fill_plain(const struct sap_gpu_session *s, const struct sap_gpu_lengths *l,
+                      const struct sap_gpu_length_fill *of, double unit)
+{
+    (void)s;
+    (void)l;
+    (void)of;
+    (void)unit;
     return SAP_DRIVER_OK;
 }
 
@@ -225,10 +300,14 @@ static int positions_plain(struct sap_gpu_session *s, struct sap_gpu_lengths *l,
 /* Returns the law of the next build or refresh; lengths: particles have some, though they need none. */
 static const struct sap_gpu_law *next_of(const struct sap_gpu_lengths *l, int lengths)
 {
+    /* trees over ranks refuse Plummer lengths, so these need none of import, reach and fill */
     static const struct sap_gpu_law law[SAP_GPU_LAWS] = {{.number = SAP_GPU_PLAIN,
                                                           .open = open_plain,
                                                           .nodes = nodes_plain,
                                                           .groups = groups_plain,
+                                                          .import = import_plain,
+                                                          .reach = reach_plain,
+                                                          .fill = fill_plain,
                                                           .sort = sort_plain,
                                                           .positions = positions_plain},
                                                          {.number = SAP_GPU_SOFT,
@@ -245,6 +324,9 @@ static const struct sap_gpu_law *next_of(const struct sap_gpu_lengths *l, int le
                                                           .open = open_spline,
                                                           .nodes = nodes_spline,
                                                           .groups = groups_lengths,
+                                                          .import = import_spline,
+                                                          .reach = reach_spline,
+                                                          .fill = fill_spline,
                                                           .sort = sort_lengths,
                                                           .positions = positions_lengths}};
     return &law[sap_softening_lengths(l->settings) ? SAP_GPU_SPLINE : lengths ? SAP_GPU_SOFT : SAP_GPU_PLAIN];

@@ -13,6 +13,7 @@
 struct sap_gpu_nodes;
 struct sap_gpu_targets;
 struct sap_gpu_lengths;
+struct sap_tree_halo;
 
 /* Kernels for softening lengths of a device. */
 struct sap_gpu_length_kernels {
@@ -40,6 +41,18 @@ SAP_KERNELS_TREE_SPLINE_DP(SAP_LAUNCH_EACH, SAP_LAUNCH_GROUPS, struct sap_gpu_sp
 SAP_KERNELS_TREE_SOFT_SP(SAP_LAUNCH_EACH, SAP_LAUNCH_GROUPS, struct sap_gpu_soft_kernels)
 SAP_KERNELS_TREE_SOFT_DP(SAP_LAUNCH_EACH, SAP_LAUNCH_GROUPS, struct sap_gpu_soft_kernels)
 
+/* Lengths of a halo, in units: of its particles, and the greatest of each node. */
+struct sap_gpu_halo_lengths {
+    struct sap_gpu_buffer of_particle, of_node;
+};
+
+/* A level of a selection for other parts, of so many entries; the arguments of tree_length_fill. */
+struct sap_gpu_length_fill {
+    int entries, shift_at;
+    const struct sap_gpu_buffer *entry, *shift, *before, *address, *made, *made_h;
+    const struct sap_gpu_nodes *nodes;
+};
+
 /* Return the kernels of a device, loaded by the first call (gpu_length_kernels.c); driver statuses. */
 int sap_gpu_length_kernels(const struct sap_gpu_session *s, const struct sap_gpu_length_kernels **f);
 int sap_gpu_spline_kernels(const struct sap_gpu_session *s, const struct sap_gpu_spline_kernels **f);
@@ -63,6 +76,18 @@ struct sap_gpu_law {
 
     /* Computes the greatest length of each group of targets. */
     int (*groups)(const struct sap_gpu_session *s, const struct sap_gpu_lengths *l, const struct sap_gpu_targets *to);
+
+    /*
+     * Of a part of a whole: upload the lengths of a halo, and enter them into the words of its nodes; make nodes
+     * accepted only from beyond their lengths on; copy those of a level of a selection.
+     */
+    int (*import)(struct sap_gpu_session *s, const struct sap_gpu_lengths *l, struct sap_gpu_halo_lengths *to,
+                  const struct sap_gpu_nodes *nodes, const struct sap_tree_halo *halo,
+                  const struct sap_gpu_tree *frame);
+    int (*reach)(const struct sap_gpu_session *s, const struct sap_gpu_lengths *l, const struct sap_gpu_nodes *nodes,
+                 const struct sap_gpu_buffer *reach, double unit);
+    int (*fill)(const struct sap_gpu_session *s, const struct sap_gpu_lengths *l, const struct sap_gpu_length_fill *of,
+                double unit);
 
     /* Sorts the lengths of positions, which are in of_positions, for coordinates in units. */
     int (*sort)(const struct sap_gpu_session *s, const struct sap_gpu_lengths *l, struct sap_gpu_targets *to,

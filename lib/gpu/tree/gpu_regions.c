@@ -228,9 +228,11 @@ int sap_gpu_regions_report(struct sap_gpu_regions *h, const struct sap_gpu_built
     TRY(upload_targets(h, of, targets));
     TRY(sap_session_reserve(s, &h->region, (size_t)room * sizeof *region));
     const struct sap_gpu_buffer *const flags = has_active ? &h->active : &own->address;
+    const int has_length = of->lengths->law->lengths;
     TRY(sap_launch_tree_halo_tell(s, of->f, h->n, h->node.mem, of->nodes->link.mem, own->sorted.mem, own->address.mem,
                                   own->group_of.mem, own->bound.mem, flags->mem, has_active, of->given->a.mem, has_a,
-                                  h->widest, accuracy, h->region.mem));
+                                  has_length ? of->lengths->given.mem : own->sorted.mem, has_length, h->widest,
+                                  accuracy, h->region.mem));
     TRY(sap_session_download(s, region, &h->region, 0, (size_t)h->n * sizeof *region));
     for (int r = h->n; r < room; r++) region[r] = (struct sap_halo_region){.strictness = -1};
     return SAP_DRIVER_OK;

@@ -123,8 +123,9 @@ static int find_reach(const struct selecting *s)
     const struct sap_gpu_nodes *const nodes = s->of->nodes;
     TRY(sap_session_reserve(session, &h->reach, (size_t)nodes->n * 2 * sizeof(double)));
     TRY(sap_session_reserve(session, &h->parent, (size_t)nodes->n * sizeof(int)));
-    return sap_launch_tree_halo_reach(session, s->of->f, nodes->n, nodes->link.mem, nodes->cell.mem, h->reach.mem,
-                                      h->parent.mem, *s->of->frame);
+    TRY(sap_launch_tree_halo_reach(session, s->of->f, nodes->n, nodes->link.mem, nodes->cell.mem, h->reach.mem,
+                                   h->parent.mem, *s->of->frame));
+    return s->of->lengths->law->reach(session, s->of->lengths, nodes, &h->reach, s->of->frame->unit);
 }
 
 /* Begins the first level with the root, for each part that has regions. */
@@ -238,20 +239,48 @@ static int place_particles(const struct selecting *s, int (*count)[2])
     return SAP_DRIVER_OK;
 }
 
+static int reserve_made(const struct selecting *s)
+{
+    struct sap_gpu_selection *const h = s->h;
+    struct sap_gpu_session *const session = s->of->session;
+    const size_t nodes = (size_t)h->sent, n = (size_t)h->sent_x;
+    TRY(sap_session_reserve(session, &h->made, nodes * sizeof(struct sap_halo_node)));
+    TRY(sap_session_reserve(session, &h->made_x, (n + 1) * 4 * sizeof(double)));
+    if (!s->of->lengths->law->lengths) return SAP_DRIVER_OK;
+    TRY(sap_session_reserve(session, &h->made_longest, nodes * sizeof(double)));
+    return sap_session_reserve(session, &h->made_h, (n + 1) * sizeof(double));
+}
+
+/* Writes the softening lengths of the entries of a level. */
+static int fill_lengths(const struct selecting *s, int level)
+{
+    const struct sap_gpu_selection *const h = s->h;
+    const struct sap_gpu_length_fill all = {.entries = s->n[level],
+                                            .shift_at = level * s->wish->parts,
+                                            .entry = &h->entry[level],
+                                            .shift = &h->shift,
+                                            .before = &h->before,
+                                            .address = &s->of->own->address,
+                                            .made = &h->made_longest,
+                                            .made_h = &h->made_h,
+                                            .nodes = s->of->nodes};
+    return s->of->lengths->law->fill(s->of->session, s->of->lengths, &all, s->of->frame->unit);
+}
+
 static int fill(const struct selecting *s)
 {
     struct sap_gpu_selection *const h = s->h;
     struct sap_gpu_session *const session = s->of->session;
     const struct sap_gpu_nodes *const nodes = s->of->nodes;
     const int parts = s->wish->parts;
-    TRY(sap_session_reserve(session, &h->made, (size_t)h->sent * sizeof(struct sap_halo_node)));
-    TRY(sap_session_reserve(session, &h->made_x, ((size_t)h->sent_x + 1) * 4 * sizeof(double)));
+    TRY(reserve_made(s));
     for (int level = 0; level < s->levels; level++) {
         const int shift_at = level * parts;
         TRY(sap_launch_tree_halo_fill(session, s->of->f, s->n[level], h->entry[level].mem, h->shift.mem, shift_at,
                                       parts, h->base.mem, h->x_base.mem, h->before.mem, nodes->link.mem,
                                       nodes->cell.mem, s->of->given->particle.mem, s->of->own->address.mem, h->made.mem,
                                       h->made_x.mem));
+        TRY(fill_lengths(s, level));
     }
     return sap_session_wait(session);
 }
@@ -280,18 +309,22 @@ int sap_gpu_selection_make(struct sap_gpu_selection *h, const struct sap_gpu_bui
     return status;
 }
 
-int sap_gpu_selection_fetch(const struct sap_gpu_selection *h, struct sap_gpu_session *s, struct sap_halo_node *node,
-                            double (*x)[4])
+int sap_gpu_selection_fetch(const struct sap_gpu_selection *h, struct sap_gpu_session *s,
+                            const struct sap_halo_room *to)
 {
-    TRY(sap_session_download(s, node, &h->made, 0, (size_t)h->sent * sizeof *node));
-    return sap_session_download(s, x, &h->made_x, 0, (size_t)h->sent_x * sizeof *x);
+    const size_t nodes = (size_t)h->sent, n = (size_t)h->sent_x;
+    TRY(sap_session_download(s, to->node, &h->made, 0, nodes * sizeof *to->node));
+    TRY(sap_session_download(s, to->x, &h->made_x, 0, n * sizeof *to->x));
+    if (!to->h) return SAP_DRIVER_OK;
+    TRY(sap_session_download(s, to->longest, &h->made_longest, 0, nodes * sizeof *to->longest));
+    return sap_session_download(s, to->h, &h->made_h, 0, n * sizeof *to->h);
 }
 
 void sap_gpu_selection_free(const struct sap_driver *driver, struct sap_gpu_selection *h)
 {
-    struct sap_gpu_buffer *const all[] = {&h->region,      &h->block, &h->region_first, &h->reach, &h->parent,
-                                          &h->level_first, &h->more,  &h->before,       &h->shift, &h->base,
-                                          &h->x_base,      &h->made,  &h->made_x};
+    struct sap_gpu_buffer *const all[] = {&h->region,      &h->block, &h->region_first, &h->reach,        &h->parent,
+                                          &h->level_first, &h->more,  &h->before,       &h->shift,        &h->base,
+                                          &h->x_base,      &h->made,  &h->made_x,       &h->made_longest, &h->made_h};
     for (int k = 0; k < COUNT(all); k++) sap_gpu_free(driver, all[k]);
     for (int k = 0; k < COUNT(h->entry); k++) sap_gpu_free(driver, &h->entry[k]);
 }

@@ -16,14 +16,15 @@ struct sap_gpu_selection {
     struct sap_gpu_buffer reach, parent;               /* of nodes */
     struct sap_gpu_buffer entry[SAP_TREE_LEVELS + 1], level_first, more, before;
     struct sap_gpu_buffer shift, base, x_base, made, made_x;
-    int sent, sent_x; /* nodes and particles in made and made_x */
+    struct sap_gpu_buffer made_longest, made_h; /* softening lengths of these nodes and particles, if they have any */
+    int sent, sent_x;                           /* nodes and particles in made and made_x */
 };
 
 /* Implement `select` and `selected` of the table. */
 int sap_gpu_selection_make(struct sap_gpu_selection *h, const struct sap_gpu_built *of,
                            const struct sap_halo_wish *wish, int (*count)[2]);
-int sap_gpu_selection_fetch(const struct sap_gpu_selection *h, struct sap_gpu_session *s, struct sap_halo_node *node,
-                            double (*x)[4]);
+int sap_gpu_selection_fetch(const struct sap_gpu_selection *h, struct sap_gpu_session *s,
+                            const struct sap_halo_room *to);
 
 void sap_gpu_selection_free(const struct sap_driver *driver, struct sap_gpu_selection *h);
 

@@ -291,11 +291,11 @@ static int select_for(struct sap_tree *tree, const struct sap_halo_wish *wish, i
     return status ? status : sap_session_end(&t->session, sap_gpu_selection_make(&t->selection, &built, wish, count));
 }
 
-static int selected(struct sap_tree *tree, struct sap_halo_node *node, double (*x)[4])
+static int selected(struct sap_tree *tree, const struct sap_halo_room *to)
 {
     struct sap_gpu_host_tree *const t = of(tree);
     const int status = sap_session_begin(&t->session);
-    return status ? status : sap_session_end(&t->session, sap_gpu_selection_fetch(&t->selection, &t->session, node, x));
+    return status ? status : sap_session_end(&t->session, sap_gpu_selection_fetch(&t->selection, &t->session, to));
 }
 
 static int force(struct sap_tree *tree, const sapporo_tree_request *request, double (*acc)[3], double *pot)

@@ -75,7 +75,7 @@ static int launch_spline(const struct sap_gpu_walking *walk, const struct sap_gp
     return kernel.spline(tree->session, tree->lengths->spline, groups, walk->sorted->mem, of->sorted.mem,
                          from->word.mem, from->source.mem, from->moments.mem, from->cell.mem, of->group_first.mem,
                          of->group_of.mem, of->bound.mem, of->heavy.mem, to->strict->mem, to->slot->mem, to->row->mem,
-                         r->acc.mem, r->pot.mem, walk->lists->left.mem, tree->own->length.mem, of->length.mem,
+                         r->acc.mem, r->pot.mem, walk->lists->left.mem, walk->length->mem, of->length.mem,
                          of->longest.mem, tree->lengths->soft.law, how, *tree->frame);
 }
 
@@ -88,7 +88,7 @@ static int alone_spline(const struct sap_gpu_walking *walk, const struct sap_gpu
     return sap_launch_tree_alone_spline(tree->session, tree->lengths->spline, to->w.slots, of->sorted.mem,
                                         walk->stops->stop.mem, tree->nodes->cell.mem, sizes->mem, of->address.mem,
                                         to->slot->mem, to->row->mem, r->acc.mem, r->pot.mem, walk->lists->left.mem,
-                                        walk->stops->n, tree->nodes->word.mem, tree->own->length.mem, of->length.mem,
+                                        walk->stops->n, tree->nodes->word.mem, walk->length->mem, of->length.mem,
                                         tree->lengths->soft.law, to->w, *tree->frame);
 }
 

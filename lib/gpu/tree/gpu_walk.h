@@ -28,10 +28,10 @@ struct sap_gpu_subset {
 /* What walks, and where to. */
 struct sap_gpu_walking {
     struct sap_gpu_built tree;
-    const struct sap_gpu_nodes *nodes; /* that act: the tree's, or imported ones, with their particles */
-    const struct sap_gpu_buffer *sorted;
-    struct sap_gpu_stops *stops; /* target particles walk one by one; NULL: in groups and bunches */
-    int *cells;                  /* pinned memory of sap_gpu_stops_make */
+    const struct sap_gpu_nodes *nodes;            /* that act: the tree's, or imported ones, with their particles */
+    const struct sap_gpu_buffer *sorted, *length; /* length: with spline softening */
+    struct sap_gpu_stops *stops;                  /* target particles walk one by one; NULL: in groups and bunches */
+    int *cells;                                   /* pinned memory of sap_gpu_stops_make */
     struct sap_gpu_walk_lists *lists;
     struct sap_gpu_results *results;
 };

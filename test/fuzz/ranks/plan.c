@@ -80,6 +80,16 @@ static void draw_stepper(struct plan *p, rng *r)
     o->rebuild = one_in(r, 2) ? 0 : 1 + draw(r, 3);
 }
 
+/* Splines in a third of the plans.  Numbers of their own leave those of the other draws. */
+static void draw_softening(struct plan *p)
+{
+    rng random;
+    rng_seed(&random, p->seed, 53);
+    if (one_in(&random, 3)) p->tree.softening = (sapporo_softening)(1 + draw(&random, 2));
+    const int may = p->tree.softening || p->stepper.method == SAPPORO_STEP_DIRECT;
+    p->lengths = may && !one_in(&random, 3);
+}
+
 /* ---- calls ------------------------------------------------------------------------------------ */
 
 /* How often each call of an object is drawn: the first is that which opens it. */
@@ -130,6 +140,7 @@ void plan_draw(struct plan *p, uint64_t seed)
     draw_sums(p, r);
     draw_tree(p, r);
     draw_stepper(p, r);
+    draw_softening(p);
     for (int k = 0; k < OBJECTS; k++) all += weight[k] = one_in(r, 2) ? 0 : 1 + draw(r, 4);
     if (all < 1) all = weight[seed % OBJECTS] = 1;
     p->n = 6 + draw(r, PLAN_CALLS - 5);
@@ -169,9 +180,12 @@ void plan_print(FILE *to, const struct plan *p)
     const sapporo_tree_options *const t = &p->tree;
     fprintf(to, "    sums: order %d, precision %d, way %d, rows %d, sources %d\n", p->order, (int)p->precision,
             (int)p->way, p->rows, p->sources);
-    fprintf(to, "    tree: kind %d, mac %d, accuracy %g, order %d, eps2 %g, leaf %d, group %d, precision %d\n",
-            (int)t->kind, (int)t->mac, t->accuracy, t->order, t->eps2, t->leaf_size, t->group_size, (int)t->precision);
-    fprintf(to, "    stepper: method %d, scheme %d, dt %g, levels %d, rebuild %d\n", (int)p->stepper.method,
-            (int)p->stepper.scheme, p->stepper.dt, p->stepper.levels, p->stepper.rebuild);
+    fprintf(
+        to,
+        "    tree: softening %d, kind %d, mac %d, accuracy %g, order %d, eps2 %g, leaf %d, group %d, precision %d\n",
+        (int)t->softening, (int)t->kind, (int)t->mac, t->accuracy, t->order, t->eps2, t->leaf_size, t->group_size,
+        (int)t->precision);
+    fprintf(to, "    stepper: method %d, scheme %d, dt %g, levels %d, rebuild %d, lengths %d\n", (int)p->stepper.method,
+            (int)p->stepper.scheme, p->stepper.dt, p->stepper.levels, p->stepper.rebuild, p->lengths);
     for (int k = 0; k < p->n; k++) print_call(to, &p->call[k], k);
 }

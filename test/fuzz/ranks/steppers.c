@@ -15,7 +15,7 @@ enum { N = PLAN_PARTICLES, ROWS = N + 10, PATH_MOST = 300 };
 
 /* Particles of a stepper. */
 struct rows {
-    double x[ROWS][3], v[ROWS][3], acc[ROWS][3], pot[ROWS], mass[ROWS], own_time[ROWS];
+    double x[ROWS][3], v[ROWS][3], acc[ROWS][3], pot[ROWS], mass[ROWS], own_time[ROWS], h[ROWS];
     int level[ROWS];
     long long label[ROWS];
 };
@@ -25,6 +25,7 @@ static struct {
     sapporo_stepper *whole;
     int n;            /* particles of all ranks; 0: none were set */
     int saved;        /* particles of the files; 0: there are none */
+    int lengths;      /* particles have softening lengths */
     int is_exact;     /* forces are direct sums: same bits */
     double tolerance; /* of other forces, and of what follows from them */
 } stepper;
@@ -75,6 +76,7 @@ static void open_stepper(const struct plan *p)
     const int expected = sapporo_stepper_create(&how, N, &stepper.whole);
     const int status = sapporo_mpi_stepper_create(MPI_COMM_WORLD, &o, N, &stepper.over);
     check_status("create a stepper", status, expected, sapporo_mpi_stepper_last_error(NULL), NULL);
+    stepper.lengths = p->lengths;
     stepper.is_exact = how.method == SAPPORO_STEP_DIRECT;
     stepper.tolerance = !p->strict ? 0.05 : tree.precision == SAPPORO_SP ? 1e-3 : 1e-9;
 }
@@ -96,7 +98,8 @@ static sapporo_stepper_output outputs_of(struct rows *to, int n)
                                     .mass = to->mass,
                                     .own_time = to->own_time,
                                     .level = to->level,
-                                    .label = to->label};
+                                    .label = to->label,
+                                    .h = to->h};
 }
 
 static double distance(const double *a, const double *b)
@@ -110,7 +113,7 @@ static double distance(const double *a, const double *b)
 static void check_particle(int i, int k)
 {
     const struct rows *const a = &over_rows, *const b = &whole_rows;
-    int same = is_same(a->mass[i], b->mass[k]);
+    int same = is_same(a->mass[i], b->mass[k]) && is_same(a->h[i], b->h[k]);
     if (stepper.is_exact) {
         same &= are_same(a->x[i], b->x[k], 3) && are_same(a->v[i], b->v[k], 3) && are_same(a->acc[i], b->acc[k], 3);
         same &= is_same(a->pot[i], b->pot[k]) && is_same(a->own_time[i], b->own_time[k]) && a->level[i] == b->level[k];
@@ -161,17 +164,18 @@ static void check_particles(void)
 /* ---- particles ----------------------------------------------------------------------------------------- */
 
 static struct {
-    double x[ROWS][3], v[ROWS][3], mass[ROWS];
+    double x[ROWS][3], v[ROWS][3], mass[ROWS], h[ROWS];
     long long label[ROWS];
     int n;
 } given[2]; /* by this rank, and by all of them in the order of ranks */
 
-static void add(int to, const double *x, const double *v, double mass, int label)
+static void add(int to, const double *x, const double *v, double mass, double h, int label)
 {
     const int k = given[to].n++;
     memcpy(given[to].x[k], x, sizeof given[to].x[k]);
     memcpy(given[to].v[k], v, sizeof given[to].v[k]);
     given[to].mass[k] = mass;
+    given[to].h[k] = h;
     given[to].label[k] = label;
 }
 
@@ -179,7 +183,7 @@ static void draw_stepper_particles(const struct call *c)
 {
     rng random, *const r = &random;
     int owner[N];
-    double x[N][3], v[N][3], mass[N];
+    double x[N][3], v[N][3], mass[N], h[N];
     call_random(r, c, 6);
     const int is_lattice = one_in(r, 4), massless = one_in(r, 3) ? 2 + draw(r, 5) : 0;
     draw_owners(r, c->n, owner);
@@ -189,12 +193,14 @@ static void draw_stepper_particles(const struct call *c)
         rng_direction(r, 0.5 * rng_uniform(r), v[k]);
         mass[k] = massless && one_in(r, massless) ? 0 : (0.5 + rng_uniform(r)) / c->n;
     }
+    call_random(r, c, 9);
+    for (int k = 0; k < c->n; k++) h[k] = 0.1 + (one_in(r, 4) ? 1 : 0.2) * rng_uniform(r);
     given[0].n = given[1].n = 0;
     for (int owned = 0; owned < ranks; owned++)
         for (int k = 0; k < c->n; k++) {
             if (owner[k] != owned) continue;
-            if (owned == rank) add(0, x[k], v[k], mass[k], given[1].n);
-            add(1, x[k], v[k], mass[k], given[1].n);
+            if (owned == rank) add(0, x[k], v[k], mass[k], h[k], given[1].n);
+            add(1, x[k], v[k], mass[k], h[k], given[1].n);
         }
 }
 
@@ -206,7 +212,8 @@ static sapporo_stepper_particles columns_of(int of, double time)
                                        .v = {given[of].v, 0},
                                        .mass = {given[of].mass, 0},
                                        .label = {given[of].label, 0},
-                                       .time = time};
+                                       .time = time,
+                                       .h = {stepper.lengths ? given[of].h : NULL, 0}};
 }
 
 static void set(const struct call *c)

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "check.h"
+#include "reference_spline.h"
 
 enum { N = PLAN_PARTICLES, ROWS = N + 10 };
 enum has { NONE, HAS, MAYBE }; /* a tree: MAYBE after calls that may have forgotten it */
@@ -12,14 +13,15 @@ enum has { NONE, HAS, MAYBE }; /* a tree: MAYBE after calls that may have forgot
 static struct {
     sapporo_mpi_tree *over; /* NULL: not open */
     enum has has;
-    int n;                /* particles of all ranks */
-    double x[N][3], m[N]; /* of the tree */
-    int mine, own[N];     /* this rank's, in its order */
-    double eps2, bound;   /* of errors, in units of the sum of the sizes of all terms */
+    int n;                      /* particles of all ranks */
+    double x[N][3], m[N], h[N]; /* of the tree; h: softening lengths, with splines */
+    int softening;              /* sapporo_softening */
+    int mine, own[N];           /* this rank's, in its order */
+    double eps2, bound;         /* of errors, in units of the sum of the sizes of all terms */
 } tree;
 
 /* Columns that this rank gives, and outputs. */
-static double give_x[ROWS][3], give_m[ROWS], acc[ROWS][3], pot[ROWS];
+static double give_x[ROWS][3], give_m[ROWS], give_h[ROWS], acc[ROWS][3], pot[ROWS];
 
 static const char *text(void) { return sapporo_mpi_tree_last_error(tree.over); }
 
@@ -38,6 +40,7 @@ static void open_tree(const struct plan *p)
     const int status = sapporo_mpi_tree_create(MPI_COMM_WORLD, &o, &tree.over);
     check_status("create a tree", status, SAPPORO_OK, sapporo_mpi_tree_last_error(NULL), NULL);
     tree.eps2 = p->tree.eps2;
+    tree.softening = (int)p->tree.softening;
     /* An opening angle of 0.3 gives a few 1e-3; single precision adds 1e-4 of the largest pair. */
     tree.bound = !p->strict ? 0.03 : p->tree.precision == SAPPORO_SP ? 2e-4 : 1e-12;
 }
@@ -50,20 +53,32 @@ static void poison_rows(void)
     poison(pot, ROWS);
 }
 
+/* Potential, and acceleration over distance, of two particles of unit mass at a squared distance. */
+static void pair(long double r2, int k, int j, long double *by_mass, long double *by_place)
+{
+    if (tree.softening) {
+        reference_spline_pair(tree.softening == SAPPORO_SOFTENING_SPLINE_MEAN, sqrtl(r2), tree.h[k], tree.h[j], by_mass,
+                              by_place);
+        return;
+    }
+    *by_mass = -1 / sqrtl(r2 + tree.eps2);
+    *by_place = -*by_mass / (r2 + tree.eps2);
+}
+
 /* Error of a row, the force on particle k, in units of the sum of the sizes of its terms. */
 static void check_row(int row, int k)
 {
     long double sum[4] = {0}, size = 0, depth = 0;
     for (int j = 0; j < tree.n; j++) {
-        long double d[3], r2 = tree.eps2;
+        long double d[3], r2 = 0, by_mass, by_place;
         if (j == k) continue;
         for (int c = 0; c < 3; c++) d[c] = (long double)tree.x[j][c] - tree.x[k][c];
         for (int c = 0; c < 3; c++) r2 += d[c] * d[c];
-        const long double pull = tree.m[j] / (r2 * sqrtl(r2));
-        for (int c = 0; c < 3; c++) sum[c] += pull * d[c];
-        sum[3] -= pull * r2;
-        size += pull * sqrtl(r2);
-        depth += pull * r2;
+        pair(r2, k, j, &by_mass, &by_place);
+        for (int c = 0; c < 3; c++) sum[c] += tree.m[j] * by_place * d[c];
+        sum[3] += tree.m[j] * by_mass;
+        size += tree.m[j] * by_place * sqrtl(tree.softening ? r2 : r2 + tree.eps2);
+        depth -= tree.m[j] * by_mass;
     }
     for (int c = 0; c < 4; c++) {
         const double got = c < 3 ? acc[row][c] : pot[row];
@@ -95,19 +110,25 @@ static int needed(int status, int expected)
 
 /* ---- particles ---------------------------------------------------------------------------------------- */
 
-/* Columns of this rank's particles. */
-static sapporo_tree_particles columns_of(const struct call *c, double (*x)[3], const double *m)
+/* Columns of this rank's particles; h NULL: they have the lengths that they had. */
+static sapporo_tree_particles columns_of(const struct call *c, double (*x)[3], const double *m, const double *h)
 {
     for (int i = 0; i < tree.mine; i++) {
         memcpy(give_x[i], x[tree.own[i]], sizeof give_x[i]);
         give_m[i] = m[tree.own[i]];
+        if (h) give_h[i] = h[tree.own[i]];
     }
     if (rank == c->odd && c->mistake == 2) give_x[0][1] = NAN;
+    if (rank == c->odd && c->mistake == 5) give_h[0] = -1;
     return (sapporo_tree_particles){.size = sizeof(sapporo_tree_particles),
                                     .n = rank == c->odd && c->mistake == 3 ? -1 : tree.mine,
                                     .x = {give_x, 0},
-                                    .mass = {give_m, 0}};
+                                    .mass = {give_m, 0},
+                                    .h = {tree.softening && h ? give_h : NULL, 0}};
 }
+
+/* A softening length: 0, or shorter or longer than cells. */
+static double draw_length(rng *r) { return one_in(r, 5) ? 0 : 0.05 + (one_in(r, 6) ? 2 : 0.4) * rng_uniform(r); }
 
 static void draw_tree_particles(const struct call *c)
 {
@@ -124,23 +145,29 @@ static void draw_tree_particles(const struct call *c)
         tree.m[k] = massless && one_in(r, 3) ? 0 : (0.5 + rng_uniform(r)) / c->n;
         if (owner[k] == rank) tree.own[tree.mine++] = k;
     }
+    call_random(r, c, 7);
+    for (int k = 0; k < c->n; k++) tree.h[k] = draw_length(r);
 }
 
 static void build(const struct call *c)
 {
     draw_tree_particles(c);
-    const sapporo_tree_particles p = columns_of(c, tree.x, tree.m);
-    const int is_wrong = c->mistake == 2 || c->mistake == 3;
+    const sapporo_tree_particles p = columns_of(c, tree.x, tree.m, tree.h);
+    const int no_number = c->mistake == 2 || (c->mistake == 5 && tree.softening);
+    const int is_wrong = no_number || c->mistake == 3;
     check_status("build", sapporo_mpi_tree_build(tree.over, &p),
-                 c->mistake == 2 ? SAPPORO_ERR_NOT_FINITE
-                 : is_wrong      ? SAPPORO_ERR_ARGUMENT
-                                 : SAPPORO_OK,
+                 no_number  ? SAPPORO_ERR_NOT_FINITE
+                 : is_wrong ? SAPPORO_ERR_ARGUMENT
+                            : SAPPORO_OK,
                  text(), "rank ");
     tree.has = is_wrong ? NONE : HAS;
 }
 
-/* New positions and masses of the particles that there are. */
-static void draw_moves(const struct call *c, double (*x)[3], double *m)
+/*
+ * New positions, masses and lengths of the particles that there are; returns whether lengths are given: where they are
+ * not, or where the library may not know them, they must be those before.
+ */
+static int draw_moves(const struct call *c, double (*x)[3], double *m, double *h)
 {
     rng random, *const r = &random;
     call_random(r, c, 4);
@@ -151,14 +178,19 @@ static void draw_moves(const struct call *c, double (*x)[3], double *m)
         for (int axis = 0; axis < 3; axis++) x[k][axis] = tree.x[k][axis] + step[axis];
         m[k] = tree.m[k] * (one_in(r, 8) ? 2 : 1);
     }
+    call_random(r, c, 8);
+    const int others = one_in(r, 3);
+    for (int k = 0; k < tree.n; k++) h[k] = others ? draw_length(r) : tree.h[k];
+    return others || tree.has != HAS || one_in(r, 2);
 }
 
 /* Takes new positions if a call succeeded. */
-static void take_moves(int status, double (*x)[3], const double *m)
+static void take_moves(int status, double (*x)[3], const double *m, const double *h)
 {
     if (status) return;
     memcpy(tree.x, x, sizeof tree.x);
     memcpy(tree.m, m, sizeof tree.m);
+    memcpy(tree.h, h, sizeof tree.h);
     tree.has = HAS;
 }
 
@@ -167,27 +199,28 @@ static int odd_has(const struct call *c) { return most_of(rank == c->odd ? tree.
 
 static void refresh(const struct call *c)
 {
-    static double x[N][3], m[N];
-    draw_moves(c, x, m);
-    sapporo_tree_particles p = columns_of(c, x, m);
-    const int odd = odd_has(c), fewer = c->mistake == 1 && odd > 0, spoilt = c->mistake == 2 && odd > 0;
+    static double x[N][3], m[N], h[N];
+    const int gives = draw_moves(c, x, m, h);
+    sapporo_tree_particles p = columns_of(c, x, m, gives ? h : NULL);
+    const int odd = odd_has(c), fewer = c->mistake == 1 && odd > 0;
+    const int spoilt = odd > 0 && (c->mistake == 2 || (c->mistake == 5 && tree.softening && gives));
     if (fewer && rank == c->odd) p.n--;
     const int status = sapporo_mpi_tree_refresh(tree.over, &p);
     const int expected = fewer || c->mistake == 3 ? SAPPORO_ERR_ARGUMENT : spoilt ? SAPPORO_ERR_NOT_FINITE : SAPPORO_OK;
     /* without a tree a position that is not finite may be found first */
     const int found = needed(status, expected), other = spoilt && tree.has != HAS && status == SAPPORO_ERR_NOT_FINITE;
     check_status("refresh", status, other ? status : found, text(), NULL);
-    take_moves(status, x, m);
+    take_moves(status, x, m, h);
 }
 
 static void renew(const struct call *c)
 {
-    static double x[N][3], m[N];
+    static double x[N][3], m[N], h[N];
     int built = -1;
     if (tree.n == 0) draw_tree_particles(c);
-    draw_moves(c, x, m);
-    const sapporo_tree_particles p = columns_of(c, x, m);
-    const int spoilt = c->mistake == 2 && odd_has(c) > 0;
+    const int gives = draw_moves(c, x, m, h);
+    const sapporo_tree_particles p = columns_of(c, x, m, gives ? h : NULL);
+    const int spoilt = odd_has(c) > 0 && (c->mistake == 2 || (c->mistake == 5 && tree.softening && gives));
     const double factor = c->mistake == 1 ? 0.5 : c->mistake == 4 && rank == c->odd ? 2 : 0;
     const int expected = c->mistake == 1 || c->mistake == 3 ? SAPPORO_ERR_ARGUMENT
                          : c->mistake == 4                  ? SAPPORO_MPI_ERR_DIFFERENT
@@ -197,7 +230,7 @@ static void renew(const struct call *c)
     check_status("refresh_or_build", status, expected, text(), NULL);
     if (!is_common(built) || built < 0 || built > 1 || (status && built)) wrong("refresh_or_build: built is %d", built);
     if (status && tree.has == HAS) tree.has = MAYBE;
-    take_moves(status, x, m);
+    take_moves(status, x, m, h);
 }
 
 /* ---- outputs ------------------------------------------------------------------------------------------- */
@@ -305,7 +338,7 @@ static int make_one(int which)
 {
     static struct record from[ROWS], to[ROWS];
     const struct call plain = {.odd = -1};
-    const sapporo_tree_particles p = columns_of(&plain, tree.x, tree.m);
+    const sapporo_tree_particles p = columns_of(&plain, tree.x, tree.m, tree.h);
     switch (which) {
     case BUILD:
         return sapporo_mpi_tree_build(tree.over, &p);
