@@ -174,8 +174,10 @@ SAP_INLINE void take_words(const LOCAL part *from, int parts, W *w)
 SAP_INLINE void near_words(const struct walk_frame *f, const struct walk_sources *s, int k, W *w)
 {
     relative(f, s->particle, k, w);
-    if (HAS_LENGTHS) w[4] = w_of_d(d_mul(s->length[k], s->length[k]));
-    for (int p = 5; p < NEAR_WORDS; p++) w[p] = v_set1(0.0);
+#if defined(SAP_TREE_SPLINE) || defined(SAP_TREE_SOFT)
+    w[5] = w[NEAR_WORDS - 2] = w[NEAR_WORDS - 1] = v_set1(0.0); /* no loop: PoCL would make it one of all threads */
+    w[4] = w_of_d(d_mul(s->length[k], s->length[k]));
+#endif
 }
 
 /* Loads particle k into a list. */
