@@ -374,6 +374,8 @@ static void tree_cells(const struct sap_tree_frame *f, const void *words, int n,
 #include "tree_distant.h"
 #include "tree_spline.h"
 
+#include "tree_soft.h"
+
 #define SAP_DEFINE_TREE_KERNEL(name)                                                                                   \
     extern const struct sap_tree_kernel name;                                                                          \
     const struct sap_tree_kernel name = {.word = sizeof(W),                                                            \
@@ -389,6 +391,9 @@ static void tree_cells(const struct sap_tree_frame *f, const void *words, int n,
                                          .open_spline = tree_open_spline,                                              \
                                          .take_spline = tree_take_spline,                                              \
                                          .start_spline = tree_start_spline,                                            \
-                                         .particles_spline = tree_particles_spline}
+                                         .particles_spline = tree_particles_spline,                                    \
+                                         .take_cells_soft = tree_take_cells_soft,                                      \
+                                         .particles_soft = tree_particles_soft,                                        \
+                                         .cells_soft = tree_cells_soft}
 
 #endif

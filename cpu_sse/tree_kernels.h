@@ -38,9 +38,12 @@ struct sap_tree_bound {
     float length; /* with spline softening: the greatest of its particles */
 };
 
-/* A cell as a source: its centre in original coordinates; mass, 3 Q and 3/2 tr Q in units. */
+/*
+ * A cell as a source: its centre in original coordinates; mass, 3 Q and 3/2 tr Q in units.  soft: with Plummer lengths
+ * of particles, the mean of their squares.
+ */
 struct sap_tree_source {
-    double x[3], mass, s[6], t;
+    double x[3], mass, s[6], t, soft;
 };
 
 /* Particles of a group, one per lane; x, y, z and number hold words. */
@@ -50,7 +53,7 @@ struct sap_tree_lanes {
     _Alignas(
         64) double sum[4][SAP_TREE_LANES];  /* potential without sign, acceleration; scaled by `scale` of the table */
     int n;                                  /* lanes in use */
-    _Alignas(64) double h2[SAP_TREE_LANES]; /* words; with spline softening: squared lengths */
+    _Alignas(64) double h2[SAP_TREE_LANES]; /* words; if particles have lengths: their squares */
 };
 
 /* The coordinates of particles and cells as seen from a group. */
@@ -112,6 +115,17 @@ struct sap_tree_kernel {
     void (*start_spline)(const double *h, const int *which, struct sap_tree_lanes *lanes);
     void (*particles_spline)(const struct sap_tree_frame *frame, const void *words, int n, int sources,
                              struct sap_tree_lanes *lanes);
+
+    /*
+     * The same with Plummer lengths of particles, whose words and lanes are those of splines; soft: of nodes.  Cells of
+     * order 1 have SAP_TREE_SPLINE_WORDS words, and are added as outer particles.  Cells of order 1 and 2 are never
+     * distant.
+     */
+    void (*take_cells_soft)(const struct sap_tree_frame *frame, const struct sap_tree_source *source, const int *cells,
+                            int n, int order, void *words);
+    void (*particles_soft)(const struct sap_tree_frame *frame, const void *words, int n, int sources,
+                           struct sap_tree_lanes *lanes);
+    void (*cells_soft)(const struct sap_tree_frame *frame, const void *words, int n, struct sap_tree_lanes *lanes);
 };
 
 #endif

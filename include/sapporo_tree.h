@@ -10,9 +10,12 @@
  * moments (formulas and sources: lib/physics/tree_pair.h, tree_accept.h of the source).  A particle does not act on
  * itself.
  *
- * With spline softening (`softening` of the options) each particle has a length h, as in sapporo_request: pairs within
- * the larger of both lengths are summed pair by pair, and a cell is accepted only if no pair of it and the target
- * particles that walk together is within a length.  So all forces of cells are Newton's without softening.
+ * Particles may have softening lengths h.  With Plummer's softening R2 = |r|^2 + eps2 + h_i^2 + h_j^2, and a cell has
+ * the mean of h_j^2, weighted by mass.  Criteria take a cell whose particles differ for a larger one, so errors are as
+ * without lengths (lib/physics/tree_soft.h).  With spline softening (`softening` of the options) lengths are as in
+ * sapporo_request: pairs within the larger of both lengths are summed pair by pair, and a cell is accepted only if no
+ * pair of it and the target particles that walk together is within a length.  So all forces of cells are Newton's
+ * without softening.
  *
  * Errors are as for contexts.  After one, forces of the call are NaN, its lists of neighbours are empty, its statistics
  * are 0, with seconds of NaN, and the particles and the tree are as before.  On accelerators there are three
@@ -80,7 +83,8 @@ typedef struct sapporo_tree_options {
     unsigned unused;      /* 0 */
     double group_extent;  /* longest diagonal of a group's box; longer groups are halved, down to 8 particles.  0 or
                              INFINITY: no limit.  In a timed stepper 0 means: measure the best limit */
-    sapporo_softening softening;   /* SAPPORO_SOFTENING_PLUMMER (0), or a spline: each particle has a length h */
+    sapporo_softening softening;   /* SAPPORO_SOFTENING_PLUMMER (0), or a spline.  Particles may have lengths; with
+                                      Plummer's, not over ranks */
     double gravitational_constant; /* G, as in sapporo_options.  Masses are multiplied by it as they are set; their
                                       products must be finite */
 } sapporo_tree_options;
@@ -133,8 +137,9 @@ typedef struct sapporo_tree_particles {
                             of both signs forces take twice the time, and errors are those of the criterion in units of
                             the sum of the sizes of all terms */
     sapporo_column a;    /* double: size of the acceleration, for SAPPORO_MAC_ACCELERATION; absent: of the last force */
-    sapporo_column h;    /* double, 0 to 1e100: length of the spline; absent: as before (then n must be, too), at first
-                            the root of eps2.  Of other trees it must be absent */
+    sapporo_column h;    /* double, 0 to 1e100: softening lengths; absent: as before (then n must be, too), at first
+                            with a spline the root of eps2, else 0.  Plummer lengths need 8 bytes per particle and 32
+                            per cell more, which sapporo_tree_memory_needed does not count */
 } sapporo_tree_particles;
 
 /*
@@ -181,8 +186,9 @@ typedef struct sapporo_tree_request {
     int ni;            /* number of rows >= 0 */
     const int *active; /* [ni] addresses of particles of the tree, in any order, repeated at will; NULL: 0 .. ni-1 */
     sapporo_column x;  /* double[3]: instead, any ni positions, on which every particle acts that is not at R2 = 0 */
-    sapporo_column h; /* double: spline lengths of the positions x; absent: the root of eps2 for all.  Without x it must
-                         be absent, because particles have their own */
+    sapporo_column h;  /* double: softening lengths of the positions x; absent: with a spline the root of eps2 for all,
+                          else 0.  Without x it must be absent, because particles have their own; also of a tree whose
+                          particles have none */
 } sapporo_tree_request;
 
 /*

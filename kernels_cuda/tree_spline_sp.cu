@@ -1,4 +1,4 @@
-/* tree_spline_sp.cu - tree walks with spline softening in the precision sp, and lengths of nodes. */
+/* tree_spline_sp.cu - tree walks with spline softening in the precision sp. */
 #define SAP_KERNEL_SP
 #define SAP_TREE_SPLINE
 #define WALK_GROUPS 16 /* as for other softening, with a squared length more per target particle */
@@ -7,7 +7,6 @@
 #else
 #define WHOLE_GROUPS 0
 #endif
-#include "device/tree_lengths.h"
 #include "device/tree_walk.h"
 
 #include "device/tree_few.h"

@@ -157,7 +157,7 @@ ON_ANY="primitives tree tree_edges tree_gpu tree_faults tree_no_retry tree_alloc
     bits environment accum predictor jstore jstore_contexts jstore_alloc native_jobs native_threads g6 g6_results g5
     g5_input g5_threads batch batch_jobs batch_more batch_single outside extremes not_finite sparse neighbour_devices gpu_lists closed
     outputs lost_stores races stepper stepper_direct stepper_hermite stepper_lengths stepper_device stepper_faults stepper_massless stepper_pairs leapfrog_direct
-    spline tree_spline few tree_bounds tree_halo batch_addresses stepper_errors stepper_own neighbour_force orders
+    spline tree_lengths few tree_bounds tree_halo batch_addresses stepper_errors stepper_own neighbour_force orders
     tree_criteria tree_life tree_pace stepper_landing"
 ON_GPU="$ON_ANY driver faults"
 ON_OPENCL="$ON_ANY opencl"
@@ -381,7 +381,7 @@ SANITIZED="fuzz primitives tree tree_counts tree_edges partial tree_gpu tree_fau
     stepper:refused_particles stepper:out_of_range stepper_errors stepper_lengths stepper_direct:bits stepper_hermite stepper_pairs stepper_device stepper_own
     stepper_landing:divisions stepper_massless:alone stepper_massless:forces stepper_massless:places stepper_massless:division
     stepper_massless:in_turns stepper_massless:far_away spline:errors spline:pairs spline:centres spline:not_finite
-    tree_spline:pairs* tree_spline:active_particles* tree_spline:places* tree_spline:refresh* tree_spline:short_lengths*
+    tree_lengths:pairs* tree_lengths:active_particles* tree_lengths:places* tree_lengths:refresh* tree_lengths:short_lengths*
     few:first_of_all few:lives few:errors few:neighbour_forces neighbour_force orders tree_bounds tree_groups units
     units_more gravitational"
 # shellcheck disable=SC2034 # test/lint.sh reads the next two lists

@@ -31,8 +31,8 @@ int sap_stepper_check_lengths(sapporo_stepper *s, int n, const sapporo_column *h
         s->settings.rule.levels > 1 && s->settings.rule.criterion == (int)SAP_STEP_BY_ACCELERATION;
     if (h->base && s->settings.order)
         return fail(s, SAPPORO_ERR_UNSUPPORTED, "particles with h, but Hermite schemes have one softening for all");
-    if (h->base && !is_spline(s) && s->signature.method != SAPPORO_STEP_DIRECT)
-        return fail(s, SAPPORO_ERR_ARGUMENT, "particles with h, and the tree has no spline softening");
+    if (h->base && s->is_part && !is_spline(s) && s->signature.method != SAPPORO_STEP_DIRECT)
+        return fail(s, SAPPORO_ERR_ARGUMENT, "particles with h, and the tree over ranks has no spline softening");
     for (int i = 0; i < n; i++) {
         const double length = h->base ? sap_column_double(h, i) : usual_length(s);
         if (!(length >= 0 && length <= SAP_TREE_LIMIT))

@@ -158,9 +158,6 @@ static int take_rule(sapporo_stepper *s, const sapporo_stepper_options *o)
     rule->levels = !block ? 1 : o->levels ? o->levels : (int)USUAL_LEVELS;
     rule->eta = o->eta > 0 ? o->eta : USUAL_ETA;
     rule->reach = 2 * rule->eta * sqrt(s->tree_settings.eps2);
-    const int is_common = o->method != SAPPORO_STEP_DIRECT && !s->tree_settings.softening;
-    if (block && is_common && rule->criterion == SAP_STEP_BY_ACCELERATION && !(rule->reach > 0))
-        return fail(s, SAPPORO_ERR_ARGUMENT, "block steps by acceleration need a softening length > 0");
     return SAPPORO_OK;
 }
 

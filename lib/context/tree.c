@@ -191,12 +191,6 @@ static int check_numbers(sapporo_tree *t, const sapporo_tree_particles *p)
                                  : "");
 }
 
-/* Sets the error of lengths for a tree that has Plummer's softening. */
-static int no_lengths(sapporo_tree *t, const char *of)
-{
-    return fail(t, SAPPORO_ERR_ARGUMENT, "%s with h, and the tree was created without spline softening", of);
-}
-
 static int check_particles(sapporo_tree *t, const sapporo_tree_particles *given, sapporo_tree_particles *p)
 {
     const int known = given ? sap_struct_copy(p, sizeof *p, given, sizeof given->size) : (int)SAPPORO_ERR_ARGUMENT;
@@ -208,7 +202,6 @@ static int check_particles(sapporo_tree *t, const sapporo_tree_particles *given,
         return fail(t, SAPPORO_ERR_ARGUMENT, "%d particles without masses, and the last were %d", p->n, t->given);
     if (p->memory != SAPPORO_MEMORY_HOST && p->memory != SAPPORO_MEMORY_DEVICE)
         return fail(t, SAPPORO_ERR_ARGUMENT, "memory is %d; it may be 0 or 1", (int)p->memory);
-    if (p->h.base && !t->settings.softening) return no_lengths(t, "particles");
     if (!p->h.base && t->has_lengths && p->n != t->given)
         return fail(t, SAPPORO_ERR_ARGUMENT, "%d particles without h, and the last were %d", p->n, t->given);
     return p->memory == SAPPORO_MEMORY_HOST ? check_numbers(t, p) : SAPPORO_OK;
@@ -247,6 +240,7 @@ static int build(sapporo_tree *t, double lead)
                                                  : KEPT);
     else
         sap_pace_begin(&t->pace, lead);
+    if (!status) t->soft = t->has_lengths || t->settings.softening;
     return status;
 }
 
@@ -274,6 +268,7 @@ static int refresh(sapporo_tree *t)
                                           lost ? ", and forces need a refresh or a build" : KEPT);
         else
             t->pace.age++;
+        if (!status) t->soft = t->has_lengths || t->settings.softening;
     }
     return status;
 }
@@ -347,7 +342,8 @@ static int check_request(sapporo_tree *t, const sapporo_tree_request *r)
     if (r->memory != SAPPORO_MEMORY_HOST && r->memory != SAPPORO_MEMORY_DEVICE)
         return fail(t, SAPPORO_ERR_ARGUMENT, "memory is %d; it may be 0 or 1", (int)r->memory);
     if (r->x.base && r->active) return fail(t, SAPPORO_ERR_ARGUMENT, "both places and active particles");
-    if (r->h.base && !t->settings.softening) return no_lengths(t, "places");
+    if (r->h.base && !t->soft)
+        return fail(t, SAPPORO_ERR_ARGUMENT, "places with h, and particles of the tree have none");
     if (r->h.base && !r->x.base) return fail(t, SAPPORO_ERR_ARGUMENT, "h without places: particles have their own");
     if (!r->x.base && !r->active && r->ni > n)
         return fail(t, SAPPORO_ERR_ARGUMENT, "ni is %d; the tree has %d particles", r->ni, n);

@@ -13,7 +13,8 @@ struct sapporo_tree {
     struct sap_tree_settings settings;
     struct sap_tree *tree;
     int room, given; /* largest number of particles; number of particles last set */
-    int has_lengths; /* these came with lengths of spline softening */
+    int has_lengths; /* these came with softening lengths */
+    int soft;        /* the particles of the tree have softening lengths */
     int has_masses;  /* some particles were set with masses */
     struct sap_tree_pace pace;
     int past; /* so many positions of the last call of sapporo_tree_refresh_or_build are known */

@@ -168,6 +168,7 @@ static int take_order(struct cpu_stepper *s, int n, const sapporo_column *mass)
 static int take_lengths(struct cpu_stepper *s, const struct sap_step_lengths *lengths)
 {
     s->lengths = lengths;
+    if (s->tree && sap_cpu_want_lengths(s->tree, lengths != NULL)) return SAPPORO_ERR_MEMORY;
     if (!lengths) return SAPPORO_OK;
     const size_t massless = (size_t)(s->order.n - s->order.massive);
     if (s->tree && massless > 0) s->massless_h = malloc(massless * sizeof *s->massless_h);

@@ -36,7 +36,7 @@ struct few_room {
 
 /* The target particle of a thread. */
 struct few_walker {
-    V x[3], h2; /* h2: with spline softening, its squared length */
+    V x[3], h2; /* h2: its squared length, if particles have lengths */
     int number; /* index among the tree's sorted particles, -1: it is none of them */
     D sum[SAP_SUMS2];
 };
@@ -86,9 +86,9 @@ SAP_INLINE void few_cells(const struct walk_frame *f, const LOCAL part *words, s
     for (int e = sharer; e < n; e += share) {
         take_words(words + e * CELL_PARTS, f->order > 1 ? (int)CELL_PARTS : (int)NEAR_PARTS, w);
         if (f->order > 1)
-            add_cell(f, i->x, w, sum);
+            add_cell(f, i->x, i->h2, w, sum);
         else
-            add_outer(f, i->x, w, sum);
+            add_outer(f, i->x, i->h2, w, sum);
     }
     for (int q = 0; q < SAP_SUMS2; q++) i->sum[q] = d_add(i->sum[q], d_of_w(sum[q]));
 }
@@ -178,7 +178,7 @@ SAP_INLINE void few_start(const struct few_room *m, const struct walk_force *o, 
     start_frame(t, bound.centre, f);
     for (int c = 0; c < 3; c++) i->x[c] = w_of_d(d_mul(d_sub(m->who->x[p->mine][c], f->centre[c]), f->unit));
     i->number = w->own ? number : -1;
-    i->h2 = SPLINE ? w_of_d(d_mul(o->length[number], o->length[number])) : v_set1(0.0);
+    i->h2 = HAS_LENGTHS ? w_of_d(d_mul(o->length[number], o->length[number])) : v_set1(0.0);
     for (int term = 0; term < SAP_SUMS2; term++) i->sum[term] = d_set1(SAP_ZERO);
     group_barrier();
     if (me == 0) m->stack[0] = 0; /* the root */
@@ -371,7 +371,7 @@ SAP_INLINE void few_walk(const int threads, const struct few_room *m, const stru
     }
 }
 
-#if !defined(SAP_TREE_SPLINE)
+#if !defined(SAP_TREE_SPLINE) && !defined(SAP_TREE_SOFT)
 #if defined(SAP_KERNEL_DP)
 #define BUNCHES_NAME tree_bunches_dp
 #else

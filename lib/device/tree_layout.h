@@ -33,6 +33,7 @@ enum {
     SAP_FEW_MOST = 32,       /* target particles per bunch at most */
     SAP_FEW_LEFT = 8,        /* slots per bunch of a group that is split; divides SAP_WALK_THREADS */
     SAP_FEW_CROWD = 256,     /* leaves in a bunch's bound per particle of the bunch; above, they walk one by one */
+    SAP_SOFT_WORDS = 3,      /* doubles per node: struct sap_softs */
     SAP_GROUP_WORDS = 8,     /* doubles per group: struct sap_bound, squared distance of its nearest particles */
     SAP_GPU_CELL = 17 * 8    /* bytes of a struct sap_cell */
 };

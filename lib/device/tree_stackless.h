@@ -14,8 +14,8 @@ struct alone {
     int own;    /* what its own stop is, or no stop is */
     int onward; /* the stop from which on it walks */
     float strictness;
-    D h2;         /* with spline softening: its squared length */
-    float length; /* the same, not squared */
+    D h2;         /* its squared length, if particles have lengths */
+    float length; /* with spline softening: the same, not squared */
     D sum[SAP_SUMS2];
     int nears, cells;
 };
@@ -46,6 +46,18 @@ SAP_INLINE float alone_guard(const struct alone_path *p, int what, float guard, 
 #endif
 }
 
+/* Returns what is added to the squared distance of a stop. */
+SAP_INLINE D alone_softening2(const struct walk_frame *f, const struct alone_path *p, int what, const struct alone *o)
+{
+#if defined(SAP_TREE_SOFT)
+    const D h = what < 0 ? p->sources.length[~what] : d_set1(SAP_ZERO);
+    return softening2_of(f, o->h2, what < 0 ? d_mul(h, h) : p->sources.soft[SAP_SOFT_WORDS * (size_t)what]);
+#else
+    (void)p, (void)what, (void)o;
+    return f->eps2;
+#endif
+}
+
 /*
  * Goes to stop k; returns the stop to which the threads go next.  order: a constant.  A cell that is accepted is at
  * some distance, and is no target.
@@ -57,7 +69,7 @@ SAP_INLINE int alone_visit(const int order, const struct walk_frame *f, const st
     const wide a = stop[0], b = stop[1], rule = stop[2];
     const int behind = low_word(rule.y), what = high_word(rule.y), here = o->onward <= k;
     const D dx = d_sub(a.x, o->x[0]), dy = d_sub(a.y, o->x[1]), dz = d_sub(b.x, o->x[2]);
-    const D d2 = sap_distance2(dx, dy, dz), r2 = d_add(d2, f->eps2);
+    const D d2 = sap_distance2(dx, dy, dz), r2 = d_add(d2, alone_softening2(f, p, what, o));
     if (what < 0) { /* a particle */
         const int another = here && what != o->own;
         const D u = v_root_kept(another && r2 >= WALK_COINCIDENT, r2);
@@ -108,7 +120,7 @@ SAP_INLINE void alone_start(const GLOBAL wide *walker, const struct sap_gpu_walk
 
 /*
  * Computes acc (three per row) and pot.  a: sizes of accelerations by address, with w.strict.  The instances are of
- * trees with masses alone, and with second moments; with spline softening one is of both.
+ * trees with masses alone, and with second moments; if particles have lengths one is of both.
  */
 #if defined(SAP_TREE_SPLINE)
 #define ALONE_ARGUMENTS const GLOBAL float4 *word, const GLOBAL D *length, const GLOBAL D *walker_length, const int law,
@@ -117,6 +129,10 @@ SAP_INLINE void alone_start(const GLOBAL wide *walker, const struct sap_gpu_walk
     (o).length = (float)padded(walker_length[own], d_set1(SAP_ZERO));                                                  \
     (o).h2 = d_mul(walker_length[own], walker_length[own]);                                                            \
     (f).law = law;
+#elif defined(SAP_TREE_SOFT)
+#define ALONE_ARGUMENTS          const GLOBAL D *length, const GLOBAL D *walker_length, const GLOBAL D *soft,
+#define ALONE_WORDS              0
+#define ALONE_LENGTHS(f, o, own) (o).h2 = d_mul(walker_length[own], walker_length[own]);
 #else
 #define ALONE_ARGUMENTS
 #define ALONE_WORDS 0
@@ -152,6 +168,8 @@ SAP_INLINE void alone_start(const GLOBAL wide *walker, const struct sap_gpu_walk
 
 #if defined(SAP_TREE_SPLINE)
 ALONE_KERNEL(tree_alone_spline, t.order)
+#elif defined(SAP_TREE_SOFT)
+ALONE_KERNEL(tree_alone_soft, t.order)
 #else
 ALONE_KERNEL(tree_alone_masses, 1)
 ALONE_KERNEL(tree_alone_moments, 2)

@@ -52,7 +52,7 @@ struct walk_part {
 /* Target particles of a thread, with their sums. */
 struct walkers {
     V x[IPT][3];
-    V h2[IPT];       /* with spline softening: squared lengths */
+    V h2[IPT];       /* squared lengths, if particles have lengths */
     int number[IPT]; /* index among the tree's sorted particles, -1: it is none of them */
     int many;        /* that some thread of the group has */
     D sum[IPT][SAP_SUMS2];
@@ -248,9 +248,9 @@ SAP_INLINE void sum_outer(const struct walk_frame *f, const struct walk_room *m,
         for (int k = 0; k < IPT; k++) {
             if (k >= many) continue;
             if (kind == CELLS)
-                add_cell(f, i->x[k], w, sum[k]);
+                add_cell(f, i->x[k], i->h2[k], w, sum[k]);
             else
-                add_outer(f, i->x[k], w, sum[k]);
+                add_outer(f, i->x[k], i->h2[k], w, sum[k]);
         }
     }
 }
@@ -317,12 +317,12 @@ SAP_INLINE int bring_particles(const struct walk_frame *f, const struct walk_roo
     enum { EACH = NEAR_LIST / WALK_THREADS };
     const int me = (int)local_id();
     int j[EACH], inner = 0;
-    W w[EACH][4];
+    W w[EACH][NEAR_WORDS];
     UNROLL
     for (int q = 0; q < EACH; q++) {
         const int e = q * WALK_THREADS + me;
         j[q] = m->near[min(e, n - 1)];
-        relative(f, m->sources->particle, j[q], w[q]);
+        near_words(f, m->sources, j[q], w[q]);
     }
     group_barrier();
     UNROLL

@@ -7,6 +7,7 @@
  * and added to all target particles.  Sums over a list are in the working type, sums of lists in double.
  *
  * SAP_TREE_SPLINE: spline softening (physics/spline.h).  Particles have lengths, in units; cells act without softening.
+ * SAP_TREE_SOFT: Plummer lengths per particle (physics/tree_soft.h), whose squares are added to that of each distance.
  */
 #ifndef SAP_DEVICE_TREE_TERMS_H
 #define SAP_DEVICE_TREE_TERMS_H
@@ -49,10 +50,16 @@ enum {
 #else
     SPLINE = 0,
 #endif
+#if defined(SAP_TREE_SOFT)
+    SOFT = 1,
+#else
+    SOFT = 0,
+#endif
+    HAS_LENGTHS = SPLINE || SOFT,
     SPLINE_RUN = 4,  /* particles of a list that are beyond all lengths together or not */
-    CELL_WORDS = 12, /* x, y, z, mass, six moments, half their trace, nothing */
+    CELL_WORDS = 12, /* x, y, z, mass, six moments, half their trace; of SOFT the mean squared length, else nothing */
     IN_PART = sizeof(part) / sizeof(W),
-    NEAR_WORDS = SPLINE ? 4 + IN_PART : 4, /* x, y, z, mass; with spline softening the squared length, nothing */
+    NEAR_WORDS = HAS_LENGTHS ? 4 + IN_PART : 4, /* x, y, z, mass; with lengths the squared one, nothing */
     CELL_PARTS = CELL_WORDS / IN_PART,
     NEAR_PARTS = NEAR_WORDS / IN_PART,
     LIST_PARTS = CELL_PARTS > 2 * NEAR_PARTS ? CELL_PARTS : 2 * NEAR_PARTS /* of a cell, or of two particles */
@@ -63,7 +70,8 @@ struct walk_sources {
     const GLOBAL wide *particle, *centre;
     const GLOBAL float4 *moments;
     const GLOBAL struct sap_cell *cell;
-    const GLOBAL D *length; /* with spline softening: of the particles */
+    const GLOBAL D *length; /* of the particles, if they have lengths */
+    const GLOBAL D *soft;   /* of SOFT: SAP_SOFT_WORDS per node, the mean first */
 };
 
 /* Arguments of the kernels that walk, except sources. */
@@ -75,20 +83,25 @@ struct walk_force {
     const GLOBAL int *group_first, *group_of, *heavy, *slot, *row;
     GLOBAL D *acc, *pot;
     GLOBAL int *left;
-    const GLOBAL D *length;      /* with spline softening: of the target particles */
-    const GLOBAL float *longest; /* the greatest of each group */
+    const GLOBAL D *length;      /* of the target particles, if they have lengths */
+    const GLOBAL float *longest; /* with spline softening: the greatest of each group */
 };
 
 #if defined(SAP_TREE_SPLINE)
 /* Further arguments; law: SAP_SPLINE_... */
-#define SPLINE_ARGUMENTS                                                                                               \
+#define LENGTH_ARGUMENTS                                                                                               \
     const GLOBAL D *length, const GLOBAL D *walker_length, const GLOBAL float *longest, const int law,
-#define SOURCE_LENGTHS length
+#define SOURCE_LENGTHS length, 0
 #define WALKER_LENGTHS walker_length, longest
 #define LAW            law
+#elif defined(SAP_TREE_SOFT)
+#define LENGTH_ARGUMENTS const GLOBAL D *length, const GLOBAL D *walker_length, const GLOBAL D *soft,
+#define SOURCE_LENGTHS   length, soft
+#define WALKER_LENGTHS   walker_length, 0
+#define LAW              0
 #else
-#define SPLINE_ARGUMENTS
-#define SOURCE_LENGTHS 0
+#define LENGTH_ARGUMENTS
+#define SOURCE_LENGTHS 0, 0
 #define WALKER_LENGTHS 0, 0
 #define LAW            0
 #endif
@@ -99,7 +112,7 @@ struct walk_force {
         const GLOBAL float4 *moments, const GLOBAL struct sap_cell *cell, const GLOBAL int *group_first,               \
         const GLOBAL int *group_of, const GLOBAL D *bound, const GLOBAL int *heavy, const GLOBAL float *strict,        \
         const GLOBAL int *slot, const GLOBAL int *row, GLOBAL D *acc, GLOBAL D *pot, GLOBAL int *left,                 \
-        SPLINE_ARGUMENTS const struct sap_gpu_walk w, const struct sap_gpu_tree t
+        LENGTH_ARGUMENTS const struct sap_gpu_walk w, const struct sap_gpu_tree t
 #define WALK_SOURCES                                                                                                   \
     {                                                                                                                  \
         particle, centre, moments, cell, SOURCE_LENGTHS                                                                \
@@ -126,7 +139,7 @@ struct walk_bound {
     V size;     /* the greatest distance of a target particle from the middle */
     V close;    /* sap_bound_close */
     V reach[3]; /* extents, radius and `close` */
-    V near2;    /* the squared softened distance up to which pairs may be as near as that */
+    V near2;    /* nearness_of up to which pairs may be as near as that */
     V length;   /* with spline softening: the greatest of the target particles */
 };
 
@@ -157,15 +170,21 @@ SAP_INLINE void take_words(const LOCAL part *from, int parts, W *w)
     for (int p = 0; p < parts; p++) words_of(from[p], w + p * IN_PART);
 }
 
+/* Computes the words of particle k in a list. */
+SAP_INLINE void near_words(const struct walk_frame *f, const struct walk_sources *s, int k, W *w)
+{
+    relative(f, s->particle, k, w);
+#if defined(SAP_TREE_SPLINE) || defined(SAP_TREE_SOFT)
+    w[5] = w[NEAR_WORDS - 2] = w[NEAR_WORDS - 1] = v_set1(0.0); /* no loop: PoCL would make it one of all threads */
+    w[4] = w_of_d(d_mul(s->length[k], s->length[k]));
+#endif
+}
+
 /* Loads particle k into a list. */
 SAP_INLINE void bring_particle(const struct walk_frame *f, const struct walk_sources *s, int k, LOCAL part *to)
 {
     W w[NEAR_WORDS];
-    relative(f, s->particle, k, w);
-#if defined(SAP_TREE_SPLINE)
-    w[4] = w_of_d(d_mul(s->length[k], s->length[k]));
-    for (int p = 5; p < NEAR_WORDS; p++) w[p] = v_set1(0.0);
-#endif
+    near_words(f, s, k, w);
     for (int p = 0; p < NEAR_PARTS; p++) to[p] = part_of(w + p * IN_PART);
 }
 
@@ -207,14 +226,23 @@ SAP_INLINE void bring_cell(const struct walk_frame *f, const struct walk_sources
     W w[CELL_WORDS];
     relative(f, s->centre, k, w);
     if (f->order > 1) moments_of(f, s, k, w + 4);
+    if (SOFT && f->order > 1) w[CELL_WORDS - 1] = w_of_d(s->soft[SAP_SOFT_WORDS * (size_t)k]);
+    if (SOFT && f->order < 2) w[4] = w_of_d(s->soft[SAP_SOFT_WORDS * (size_t)k]);
     for (int p = 0; p < CELL_PARTS; p++) to[p] = part_of(w + p * IN_PART);
 }
 
-/* Adds one particle, or a cell of order 1, to the sums of a target particle at x. */
-SAP_INLINE void add_outer(const struct walk_frame *f, const V *x, const W *w, V *sum)
+/* Returns what is added to the squared distance of a pair with these squared lengths. */
+SAP_INLINE V softening2_of(const struct walk_frame *f, V hi2, V hj2)
+{
+    return SOFT ? v_add(f->eps2, v_add(hi2, hj2)) : f->eps2;
+}
+
+/* Adds one particle, or a cell of order 1, to the sums of a target particle at x with squared length h2. */
+SAP_INLINE void add_outer(const struct walk_frame *f, const V *x, V h2, const W *w, V *sum)
 {
     const V dx = v_sub(w[0], x[0]), dy = v_sub(w[1], x[1]), dz = v_sub(w[2], x[2]);
-    const V r2 = v_fma(dx, dx, v_fma(dy, dy, v_fma(dz, dz, f->eps2)));
+    const V soft2 = softening2_of(f, h2, SOFT ? w[4] : v_set1(0.0));
+    const V r2 = v_fma(dx, dx, v_fma(dy, dy, v_fma(dz, dz, soft2)));
     sap_pair2(sum, dx, dy, dz, w[3], v_root_kept(1, r2));
 }
 
@@ -259,55 +287,59 @@ SAP_INLINE void add_pair(const struct walk_frame *f, const V *d, V d2, const W *
 #endif
 }
 
-/* Returns the square of a difference, with Plummer softening the softened one. */
-SAP_INLINE V softened2_of(const struct walk_frame *f, const V *d)
+/* Returns the square of a difference, with Plummer softening the softened one; h2, w[4]: squared lengths. */
+SAP_INLINE V softened2_of(const struct walk_frame *f, const V *d, V h2, const W *w)
 {
 #if defined(SAP_TREE_SPLINE)
-    (void)f;
+    (void)f, (void)h2, (void)w;
     return sap_distance2(d[0], d[1], d[2]);
 #else
-    return v_fma(d[0], d[0], v_fma(d[1], d[1], v_fma(d[2], d[2], f->eps2)));
+    const V soft2 = softening2_of(f, h2, SOFT ? w[4] : v_set1(0.0));
+    return v_fma(d[0], d[0], v_fma(d[1], d[1], v_fma(d[2], d[2], soft2)));
 #endif
 }
+
+/* Returns what is compared with near2 of a bound: the square of a difference, softened by eps2 if that is common. */
+SAP_INLINE V nearness_of(const V *d, V softened2) { return SOFT ? sap_distance2(d[0], d[1], d[2]) : softened2; }
 
 #if !defined(SAP_KERNEL_DP)
 /*
  * Adds one particle that may be in the bound, if it is `another` one, to the sums of a target particle at x with
- * squared length h2; returns their squared distance as of softened2_of, or infinity.  Words must resolve it
+ * squared length h2; returns their squared distance as of nearness_of, or infinity.  Words must resolve it
  * (add_exact).
  */
 SAP_INLINE V add_resolved(const struct walk_frame *f, const V *x, V h2, const W *w, int another, V *sum)
 {
     const V d[3] = {v_sub(w[0], x[0]), v_sub(w[1], x[1]), v_sub(w[2], x[2])};
-    const V d2 = softened2_of(f, d), kept = another ? d2 : W_INFINITY;
+    const V d2 = softened2_of(f, d, h2, w), kept = another ? d2 : W_INFINITY;
 #if defined(SAP_TREE_SPLINE)
     add_pair(f, d, d2, w, another, another && d2 >= WALK_COINCIDENT, h2, sum);
 #else
     add_pair(f, d, kept, w, another, 1, h2, sum);
 #endif
-    return kept;
+    return SOFT && another ? nearness_of(d, d2) : kept;
 }
 #endif
 
 /*
  * Adds one particle that may be in the bound; it is skipped if it is not `another` one, or at zero distance without
- * softening.  If the softened squared distance is at most near2, words of float do not resolve it.  If its square is 0
+ * softening.  If nearness_of is at most near2, words of float do not resolve it.  If its square is 0
  * in float, the sums are not finite.
  */
 SAP_INLINE void add_exact(const struct walk_frame *f, const V *x, V h2, const W *w, int another, V near2,
                           const struct walk_pair *p, V *sum)
 {
     V d[3] = {v_sub(w[0], x[0]), v_sub(w[1], x[1]), v_sub(w[2], x[2])};
-    V d2 = softened2_of(f, d);
+    V d2 = softened2_of(f, d, h2, w);
 #if defined(SAP_KERNEL_DP)
     const int keep = another && d2 >= WALK_COINCIDENT;
     (void)near2, (void)p;
 #else
     int keep = another && (!SPLINE || d2 >= WALK_COINCIDENT);
-    if (another && d2 <= near2) {
+    if (another && nearness_of(d, d2) <= near2) {
         const struct walk_difference exact = exact_difference(p->target, p->i, p->source, p->j, f->unit);
         for (int c = 0; c < 3; c++) d[c] = exact.d[c];
-        d2 = softened2_of(f, d);
+        d2 = softened2_of(f, d, h2, w);
         keep = f->softened || d2 > 0 || d[0] != 0 || d[1] != 0 || d[2] != 0;
     }
 #endif
@@ -325,10 +357,11 @@ SAP_INLINE void add_newton(const V *x, const W *w, V *sum)
 #endif
 
 /* Adds a cell with second moments. */
-SAP_INLINE void add_cell(const struct walk_frame *f, const V *x, const W *w, V *sum)
+SAP_INLINE void add_cell(const struct walk_frame *f, const V *x, V h2, const W *w, V *sum)
 {
     const V dx = v_sub(w[0], x[0]), dy = v_sub(w[1], x[1]), dz = v_sub(w[2], x[2]);
-    const V r2 = v_fma(dx, dx, v_fma(dy, dy, v_fma(dz, dz, f->eps2)));
+    const V soft2 = softening2_of(f, h2, w[CELL_WORDS - 1]);
+    const V r2 = v_fma(dx, dx, v_fma(dy, dy, v_fma(dz, dz, soft2)));
     sap_pair_cell(sum, dx, dy, dz, w[3], w + 4, w[10], v_root_kept(WALK_CELL(r2), r2));
 }
 
@@ -476,7 +509,8 @@ SAP_INLINE struct walk_bound words_of_bound(const struct sap_gpu_tree *t, const 
     b.size = padded(d_mul(sap_bound_size(from), t->unit), d_set1(SAP_ZERO));
     b.close = padded(sap_bound_close(from, t->unit), d_set1(SAP_ZERO));
     for (int c = 0; c < 3; c++) b.reach[c] = reach_of(v_add(v_add(b.extent[c], b.radius), b.close));
-    b.near2 = near2_of(sap_bound_close(from, t->unit), d_mul(t->eps2, d_mul(t->unit, t->unit)));
+    b.near2 =
+        near2_of(sap_bound_close(from, t->unit), SOFT ? d_set1(SAP_ZERO) : d_mul(t->eps2, d_mul(t->unit, t->unit)));
     b.strictness = strictness;
     b.length = length;
     return b;

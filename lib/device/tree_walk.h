@@ -17,7 +17,8 @@
  * target particles at a time.  A group that needs double from the start, that has many lists with clumps (SAP_CLUMP),
  * or whose sums are not finite in float, is left to the kernel in double.
  *
- * With spline softening (SAP_TREE_SPLINE) there are no kernels for selected particles: these walk in bunches alone.
+ * If particles have lengths (SAP_TREE_SPLINE, SAP_TREE_SOFT) there are no kernels for selected particles: these walk in
+ * bunches alone.  With SAP_TREE_SOFT no cell is distant, since target particles differ in softening.
  */
 #include "device/tree_sums.h"
 
@@ -112,7 +113,7 @@ SAP_INLINE void start_walkers(const struct walk_frame *f, const struct sap_gpu_w
         relative(f, o->walker, walker, words);
         for (int c = 0; c < 3; c++) i->x[k][c] = words[c];
         i->number[k] = w->own ? walker : -1;
-        i->h2[k] = SPLINE ? w_of_d(d_mul(o->length[walker], o->length[walker])) : v_set1(0.0);
+        i->h2[k] = HAS_LENGTHS ? w_of_d(d_mul(o->length[walker], o->length[walker])) : v_set1(0.0);
         for (int q = 0; q < SAP_SUMS2; q++) i->sum[k][q] = d_set1(SAP_ZERO);
     }
 }
@@ -241,7 +242,7 @@ SAP_INLINE void examine(const struct walk_room *m, const struct sap_gpu_tree *t,
     const V distance2 = distance2_of(&n, &b);
     const int acts = here && accepted(&n, distance2, &b), leaf = n.many >= 0;
     const int as_cell = acts_as_cell(&n, here, acts, t->order), opens = here && !acts && !leaf;
-    const int far = as_cell && acts && sap_is_distant(b.size, (V)n.far, centre2_of(&n, &b));
+    const int far = !SOFT && as_cell && acts && sap_is_distant(b.size, (V)n.far, centre2_of(&n, &b));
     const struct lanes_marks marks =
         lanes_mark(m->scan, as_cell && !far, opens, far, here && leaf && inside(distance2, &b));
     h->spare -= marks.fourth;
@@ -271,7 +272,7 @@ SAP_INLINE void sum_listed_cells(const int most, const struct walk_frame *f, con
         sum_cells(most, f, m, m->sources, i, h->cells);
         h->cells = 0;
     }
-    while (h->distant >= WALK_THREADS || (h->distant > 0 && h->top == 0)) {
+    while (!SOFT && (h->distant >= WALK_THREADS || (h->distant > 0 && h->top == 0))) {
         const int n = min(h->distant, (int)WALK_THREADS);
         sum_distant(f, m, m->sources, h->distant, n);
         h->distant -= n;
@@ -395,6 +396,11 @@ SAP_INLINE void walk_parts(const int selected, const int most, const struct walk
 
 #if defined(SAP_TREE_SPLINE) && defined(SAP_KERNEL_DP)
 WALK_KERNEL(tree_walk_spline_dp, 0, SAP_WALK_IPT, WALK_GROUPS)
+#elif defined(SAP_TREE_SOFT) && defined(SAP_KERNEL_DP)
+WALK_KERNEL(tree_walk_soft_dp, 0, SAP_WALK_IPT, WALK_GROUPS)
+#elif defined(SAP_TREE_SOFT)
+WALK_KERNEL(tree_walk_soft_sp, 0, SAP_WALK_RUN_IPT, WALK_GROUPS)
+WALK_KERNEL(tree_walk_whole_soft_sp, 0, SAP_WALK_IPT, WHOLE_GROUPS)
 #elif defined(SAP_TREE_SPLINE)
 WALK_KERNEL(tree_walk_spline_sp, 0, SAP_WALK_RUN_IPT, WALK_GROUPS)
 WALK_KERNEL(tree_walk_whole_spline_sp, 0, SAP_WALK_IPT, WHOLE_GROUPS)

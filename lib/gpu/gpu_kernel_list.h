@@ -201,7 +201,7 @@
     EACH(F, tree_alone_masses, SAP_ALONE_THREADS) EACH(F, tree_alone_moments, SAP_ALONE_THREADS)
 /* clang-format on */
 
-/* ---- tree_spline_sp, tree_spline_dp: tree_lengths.h, and walks with spline softening ---- */
+/* ---- tree_lengths: tree_lengths.h ---- */
 
 #define SAP_K_tree_length_gather(M, V) M(given), M(address), M(length), V(double, unit), V(int, n)
 #define SAP_K_tree_length_nodes(M, V)                                                                                  \
@@ -212,6 +212,20 @@
 #define SAP_K_tree_length_fill(M, V)                                                                                   \
     M(entry), M(shift), V(int, shift_at), M(before), M(node), M(of_node), M(given), M(address), M(made), M(made_h),    \
         V(double, unit)
+#define SAP_K_tree_soft_nodes(M, V)                                                                                    \
+    M(node), M(cell), M(top), M(particle), M(length), M(of_node), M(word), V(int, from), V(int, to),                   \
+        V(struct sap_gpu_tree, t)
+
+/* clang-format off */
+#define SAP_KERNELS_TREE_LENGTHS(EACH, GROUPS, F)                                                                      \
+    EACH(F, tree_length_gather, SAP_TREE_THREADS) EACH(F, tree_length_nodes, SAP_TREE_THREADS)                         \
+    EACH(F, tree_length_groups, SAP_TREE_THREADS) EACH(F, tree_length_words, SAP_TREE_THREADS)                         \
+    EACH(F, tree_length_reach, SAP_TREE_THREADS) GROUPS(F, tree_length_fill, 32)                                       \
+    EACH(F, tree_soft_nodes, SAP_TREE_THREADS)
+/* clang-format on */
+
+/* ---- tree_spline_sp, tree_spline_dp: walks with spline softening ---- */
+
 #define SAP_K_tree_walk_spline_sp(M, V)                                                                                \
     SAP_K_OF_WALKS(M), M(length), M(walker_length), M(longest), V(int, law), V(struct sap_gpu_walk, w),                \
         V(struct sap_gpu_tree, t)
@@ -220,11 +234,8 @@
 
 /* clang-format off */
 #define SAP_KERNELS_TREE_SPLINE_SP(EACH, GROUPS, F)                                                                    \
-    EACH(F, tree_length_gather, SAP_TREE_THREADS) EACH(F, tree_length_nodes, SAP_TREE_THREADS)                         \
-    EACH(F, tree_length_groups, SAP_TREE_THREADS) EACH(F, tree_length_words, SAP_TREE_THREADS)                         \
-    EACH(F, tree_length_reach, SAP_TREE_THREADS) GROUPS(F, tree_length_fill, 32)                                       \
-    GROUPS(F, tree_walk_spline_sp, SAP_WALK_THREADS)                                                                   \
-    GROUPS(F, tree_walk_whole_spline_sp, SAP_WALK_THREADS) GROUPS(F, tree_few_spline_sp, SAP_FEW_THREADS)
+    GROUPS(F, tree_walk_spline_sp, SAP_WALK_THREADS) GROUPS(F, tree_walk_whole_spline_sp, SAP_WALK_THREADS)            \
+    GROUPS(F, tree_few_spline_sp, SAP_FEW_THREADS)
 /* clang-format on */
 
 #define SAP_K_tree_walk_spline_dp SAP_K_tree_walk_spline_sp
@@ -237,6 +248,30 @@
 #define SAP_KERNELS_TREE_SPLINE_DP(EACH, GROUPS, F)                                                                    \
     GROUPS(F, tree_walk_spline_dp, SAP_WALK_THREADS) GROUPS(F, tree_few_spline_dp, SAP_FEW_THREADS)                    \
     EACH(F, tree_alone_spline, SAP_ALONE_THREADS)
+/* clang-format on */
+
+/* ---- tree_soft_sp, tree_soft_dp: walks with Plummer lengths per particle ---- */
+
+#define SAP_K_tree_walk_soft_sp(M, V)                                                                                  \
+    SAP_K_OF_WALKS(M), M(length), M(walker_length), M(soft), V(struct sap_gpu_walk, w), V(struct sap_gpu_tree, t)
+#define SAP_K_tree_walk_whole_soft_sp SAP_K_tree_walk_soft_sp
+#define SAP_K_tree_few_soft_sp        SAP_K_tree_walk_soft_sp
+
+/* clang-format off */
+#define SAP_KERNELS_TREE_SOFT_SP(EACH, GROUPS, F)                                                                      \
+    GROUPS(F, tree_walk_soft_sp, SAP_WALK_THREADS) GROUPS(F, tree_walk_whole_soft_sp, SAP_WALK_THREADS)                \
+    GROUPS(F, tree_few_soft_sp, SAP_FEW_THREADS)
+/* clang-format on */
+
+#define SAP_K_tree_walk_soft_dp SAP_K_tree_walk_soft_sp
+#define SAP_K_tree_few_soft_dp  SAP_K_tree_walk_soft_sp
+#define SAP_K_tree_alone_soft(M, V)                                                                                    \
+    SAP_K_OF_ALONE(M, V), M(length), M(walker_length), M(soft), V(struct sap_gpu_walk, w), V(struct sap_gpu_tree, t)
+
+/* clang-format off */
+#define SAP_KERNELS_TREE_SOFT_DP(EACH, GROUPS, F)                                                                      \
+    GROUPS(F, tree_walk_soft_dp, SAP_WALK_THREADS) GROUPS(F, tree_few_soft_dp, SAP_FEW_THREADS)                        \
+    EACH(F, tree_alone_soft, SAP_ALONE_THREADS)
 /* clang-format on */
 
 /* ---- kdtree: kd_large.h, kd_small.h, kd_link.h, kd_groups.h ---- */

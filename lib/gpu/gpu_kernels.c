@@ -23,7 +23,8 @@
 
 enum {
     KEPT = 2,   /* pinned buffers per device and precision */
-    OBJECTS = 5 /* of sap_gpu_keep, the same: kernels of trees, kd-trees, spline softening, steppers, Hermite schemes */
+    OBJECTS = 7 /* of sap_gpu_keep, the same: kernels of trees, kd-trees, lengths, walks with splines and with Plummer
+                   lengths, steppers, Hermite schemes */
 };
 
 struct sap_gpu_loaded {

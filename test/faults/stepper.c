@@ -11,7 +11,7 @@
 enum { N = CLIENT_N, ROWS = 100, STEPS = 2, TRIES = 3 };
 
 static const double eps2 = 0.01, dt = 0.015625;
-static double h[N]; /* softening lengths of direct sums, with which eps2 is that of all pairs */
+static double h[N]; /* softening lengths, with which eps2 is that of all pairs */
 static double x[N][3], v[N][3], acc[N][3], jerk[N][3], pot[N], got_x[N][3], got_v[N][3];
 
 /* Every tenth particle is massless: steppers keep such particles out of their trees. */
@@ -106,7 +106,7 @@ static void restore(sapporo_stepper *s)
 
 static void session_of(sapporo_step_method method, int rebuild)
 {
-    const int has_lengths = method == SAPPORO_STEP_DIRECT;
+    const int has_lengths = method == SAPPORO_STEP_DIRECT || rebuild > 1;
     const sapporo_tree_options tree = {.size = sizeof tree, .eps2 = has_lengths ? eps2 / 2 : eps2, .accuracy = 0.3};
     const sapporo_stepper_options o = {.size = sizeof o, .method = method, .tree = &tree, .dt = dt, .rebuild = rebuild};
     sapporo_stepper *s = NULL;

@@ -11,6 +11,7 @@ enum { N = 1500, ROWS = 100, PLACES = 30, ROOM = 20000 };
 static double eps2;       /* of the session: Plummer's */
 static double lengths[N]; /* of the session with a spline, all short: its forces are those of points */
 static sapporo_softening softening;
+static int soft; /* half of eps2 is in Plummer lengths of the particles */
 static double acc[N][3], pot[N], acc2[ROWS][3], jerk2[ROWS][3], pot2[ROWS];
 static int active[ROWS];
 
@@ -22,8 +23,8 @@ static void clear(void) { memset(acc, 0x41, sizeof acc), memset(pot, 0x41, sizeo
 static int set(sapporo_tree *t)
 {
     sapporo_tree_particles all = {.size = sizeof all, .n = N, .x = {client_x, 0}, .mass = {client_m, 0}};
-    for (int k = 0; k < N; k++) lengths[k] = 1e-5 * (k % 3);
-    if (softening) all.h.base = lengths;
+    for (int k = 0; k < N; k++) lengths[k] = soft ? sqrt(eps2 / 4) : 1e-5 * (k % 3);
+    if (softening || soft) all.h.base = lengths;
     return client_told("sapporo_tree_set", sapporo_tree_set(t, &all));
 }
 
@@ -46,7 +47,7 @@ static void force(sapporo_tree *t, int of_active)
 static void force_at_places(sapporo_tree *t)
 {
     double at[PLACES][3];
-    const sapporo_tree_request r = {.size = sizeof r, .ni = PLACES, .x = {at, 0}};
+    const sapporo_tree_request r = {.size = sizeof r, .ni = PLACES, .x = {at, 0}, .h = {soft ? lengths : NULL, 0}};
     for (int i = 0; i < PLACES; i++)
         for (int c = 0; c < 3; c++) at[i][c] = client_x[i][c] + 0.125;
     client_direct(N, PLACES, CLIENT_READ(at), CLIENT_READ(client_v), NULL, eps2, acc2, jerk2, pot2, NULL);
@@ -179,15 +180,20 @@ static const struct {
     sapporo_tree_kind kind;
     sapporo_tree_mac mac;
     sapporo_softening softening;
-} trees[] = {{SAPPORO_TREE_OCTREE, SAPPORO_MAC_OPENING, SAPPORO_SOFTENING_PLUMMER},
-             {SAPPORO_TREE_KDTREE, SAPPORO_MAC_ACCELERATION, SAPPORO_SOFTENING_PLUMMER},
-             {SAPPORO_TREE_KDTREE, SAPPORO_MAC_OPENING, SAPPORO_SOFTENING_SPLINE_MEAN}};
+    int soft;
+} trees[] = {{SAPPORO_TREE_OCTREE, SAPPORO_MAC_OPENING, SAPPORO_SOFTENING_PLUMMER, 0},
+             {SAPPORO_TREE_KDTREE, SAPPORO_MAC_ACCELERATION, SAPPORO_SOFTENING_PLUMMER, 1},
+             {SAPPORO_TREE_KDTREE, SAPPORO_MAC_OPENING, SAPPORO_SOFTENING_SPLINE_MEAN, 0}};
 
 static void session_of(sapporo_tree_kind kind, sapporo_tree_mac mac)
 {
     eps2 = softening ? 0 : 0.01;
-    const sapporo_tree_options options = {
-        .size = sizeof options, .kind = kind, .mac = mac, .eps2 = eps2, .accuracy = 0, .softening = softening};
+    const sapporo_tree_options options = {.size = sizeof options,
+                                          .kind = kind,
+                                          .mac = mac,
+                                          .eps2 = soft ? eps2 / 2 : eps2,
+                                          .accuracy = 0,
+                                          .softening = softening};
     sapporo_tree *t = NULL;
     const int status = client_told("sapporo_tree_create", sapporo_tree_create(&options, N, &t));
     client_require(status < 0 ? t == NULL : t != NULL, "sapporo_tree_create: status and handle differ");
@@ -198,7 +204,7 @@ static void session_of(sapporo_tree_kind kind, sapporo_tree_mac mac)
 static void session(void)
 {
     for (size_t k = 0; k < sizeof trees / sizeof trees[0]; k++)
-        softening = trees[k].softening, session_of(trees[k].kind, trees[k].mac);
+        softening = trees[k].softening, soft = trees[k].soft, session_of(trees[k].kind, trees[k].mac);
 }
 
 int main(int argc, char **argv)

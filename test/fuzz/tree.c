@@ -4,7 +4,7 @@
  * At an accuracy at which no cell is accepted, forces are the direct sums, within the errors of coordinates that are
  * relative to a group.  Forces of other accuracies are compared with themselves: the same call again, and some of the
  * particles alone, must give the same bits.  Forces with spline softening have these bounds of bits alone: their values
- * are those of test_tree_spline.c.
+ * are those of test_tree_lengths.c.
  */
 #include <stddef.h>
 
@@ -18,7 +18,7 @@ enum { PARTICLES_MOST = 2304 };
 struct set {
     int n; /* -1: none */
     vec3 x[PARTICLES_MOST];
-    double mass[PARTICLES_MOST], h[PARTICLES_MOST]; /* h: lengths of splines */
+    double mass[PARTICLES_MOST], h[PARTICLES_MOST]; /* h: softening lengths */
 };
 
 struct model_tree {
@@ -76,7 +76,7 @@ static int expected_of_set(const struct model_tree *t, const struct op *op)
     if (!t->is_open) return SAPPORO_ERR_CLOSED;
     if (n < 0 || n > t->room || (n > 0 && !x)) return SAPPORO_ERR_ARGUMENT;
     if (!mass && t->given.n > 0 && t->given.n != n) return SAPPORO_ERR_ARGUMENT;
-    if (h ? !t->softening : t->has_lengths && t->given.n != n) return SAPPORO_ERR_ARGUMENT;
+    if (!h && t->has_lengths && t->given.n != n) return SAPPORO_ERR_ARGUMENT;
     for (int k = 0; k < 3 * n; k++)
         if (!(fabs(x[k]) <= 1e100)) return SAPPORO_ERR_NOT_FINITE;
     for (int k = 0; k < n; k++)
@@ -99,7 +99,7 @@ static void run_set(const struct op *op)
     t->has_lengths = op->column[3].data || (t->has_lengths && t->given.n == n);
     for (int k = 0; k < n; k++)
         if (op->column[3].data || !t->has_lengths)
-            t->given.h[k] = op->column[3].data ? ((double *)op->column[3].data)[k] : sqrt(t->eps2);
+            t->given.h[k] = op->column[3].data ? ((double *)op->column[3].data)[k] : t->softening ? sqrt(t->eps2) : 0;
     t->given.n = n;
     t->has_last &= t->mac != SAPPORO_MAC_ACCELERATION;
 }
@@ -149,8 +149,9 @@ static int direct(const struct model_tree *t, const double *x, int own, double e
     if (t->softening) return 0;
     if (t->eps2 > 0 && !(t->eps2 > 1e-30 && t->eps2 < 1e30)) return 0;
     for (int k = 0; k < s->n; k++) {
-        real d[3], R2 = t->eps2;
-        const double m = fabs(s->mass[k]);
+        const double m = fabs(s->mass[k]), hi = own < 0 ? 0 : s->h[own], hj = s->h[k];
+        real d[3], R2 = t->eps2 + (real)hi * hi + (real)hj * hj;
+        if (hj > 0 && !(hj > 1e-15 && hj < 1e15)) return 0;
         if (!(m < 1e15) || (m > 0 && m < 1e-15)) return 0;
         if (k == own) continue;
         for (int c = 0; c < 3; c++) d[c] = (real)s->x[k][c] - x[c], R2 += d[c] * d[c];
@@ -232,7 +233,7 @@ static int may_overflow(const struct model_tree *t)
     double heavy = 0, near = 1;
     for (int k = 0; k < s->n; k++) {
         heavy = larger_of(heavy, fabs(s->mass[k]));
-        if (t->softening && s->h[k] > 0 && s->h[k] < near) near = s->h[k];
+        if (s->h[k] > 0 && s->h[k] < near) near = s->h[k];
         for (int j = 0; j < k; j++)
             for (int c = 0; c < 3; c++) {
                 const double apart = fabs(s->x[j][c] - s->x[k][c]);
@@ -401,7 +402,7 @@ static void add_set(struct plan *p, int n)
         if (heap && k > 0) memcpy(x + 3 * (ptrdiff_t)k, x, 3 * sizeof *x);
         if (mass) mass[k] = scene_mass(&p->scene);
     }
-    double *const h = one_in(r, p->softening ? 2 : 60) ? op_reals(op, 3, 1) : NULL;
+    double *const h = one_in(r, p->softening ? 2 : 4) ? op_reals(op, 3, 1) : NULL;
     for (int k = 0; k < n && h; k++)
         h[k] = one_in(r, 4) ? 0 : one_in(r, 900) ? odd_number(r) : sqrt(scene_eps2(&p->scene));
     p->n = n;

@@ -54,7 +54,8 @@ kernels() {
         }' | sort
 }
 
-for module in primitives tree tree_walk_sp tree_walk_dp tree_spline_sp tree_spline_dp kdtree stepper hermite; do
+for module in primitives tree tree_walk_sp tree_walk_dp tree_lengths tree_spline_sp \
+    tree_spline_dp tree_soft_sp tree_soft_dp kdtree stepper hermite; do
     rows "$module" >"$work/rows"
     for language in ocl:cl cuda:cu; do
         folder=kernels_${language%:*}

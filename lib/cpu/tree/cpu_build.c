@@ -58,12 +58,15 @@ static void take_units(struct sap_cpu_tree *t, const struct sap_cpu_box *box)
 {
     const double *const low = t->is_part ? t->whole.low : box->low, *const high =
                                                                         t->is_part ? t->whole.high : box->high;
-    t->frame.soft = sap_softening_of(&t->settings, t->given.h, t->own.n);
+    t->own.lengths = t->given.lengths;
+    t->frame.pairs = sap_cpu_pairs_of(&t->settings, t->own.lengths);
+    t->self.h = t->own.h;
+    t->frame.soft = sap_softening_of(&t->settings, t->own.lengths ? t->given.h : NULL, t->own.n);
     if (t->is_part && t->own.lengths) t->frame.soft.longest_2 = t->whole.longest * t->whole.longest;
     const struct sap_tree_units units = sap_cube_units(&t->frame.cube, low, high, t->frame.soft.longest_2);
     memcpy(t->frame.middle, units.middle, sizeof t->frame.middle);
     t->frame.unit = units.unit;
-    t->frame.soft.eps2 = fmin(t->frame.soft.eps2, units.eps2); /* 0 where it is too small */
+    t->frame.soft.eps2 = sap_softening_eps2(&t->frame.soft, &units);
     t->frame.is_point = units.is_point;
 }
 

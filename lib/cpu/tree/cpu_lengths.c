@@ -1,4 +1,4 @@
-/* cpu_lengths.c - lengths of spline softening: of particles, positions and nodes. */
+/* cpu_lengths.c - softening lengths of particles, positions and nodes. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -13,18 +13,38 @@ size_t sap_cpu_bytes_of_lengths(const struct sap_tree_settings *settings, int n,
     return (size_t)sap_softening_lengths(settings) * (2 * (size_t)n + (size_t)nodes) * sizeof(double);
 }
 
-int sap_cpu_new_lengths(struct sap_cpu_tree *t, size_t room)
+/* Allocates lengths of particles, and of the nodes that there is room for. */
+static int allocate(struct sap_cpu_tree *t, int spline)
 {
-    t->own.lengths = sap_softening_lengths(&t->settings);
-    const size_t some = room * (size_t)t->own.lengths + 1;
-    t->given.h = malloc(some * sizeof *t->given.h);
-    t->own.h = malloc(some * sizeof *t->own.h);
-    return t->given.h && t->own.h ? SAPPORO_OK : SAPPORO_ERR_MEMORY;
+    const size_t room = (size_t)t->room + 1, nodes = (size_t)t->own.cell_room + 1;
+    double *const h = malloc(room * sizeof *h), *const sorted = malloc(room * sizeof *sorted);
+    struct sap_softs *const soft = malloc(nodes * sizeof *soft);
+    if (!h || !sorted || !soft) {
+        free(h);
+        free(sorted);
+        free(soft);
+        return SAPPORO_ERR_MEMORY;
+    }
+    free(t->own.soft);
+    t->given.h = h;
+    t->own.h = sorted;
+    t->own.soft = soft;
+    t->own.is_spline = spline;
+    t->own.is_soft = !spline;
+    return SAPPORO_OK;
+}
+
+int sap_cpu_want_lengths(struct sap_cpu_tree *t, int wanted)
+{
+    const int spline = sap_softening_lengths(&t->settings), lengths = wanted || spline;
+    if (lengths && !t->given.h && allocate(t, spline)) return SAPPORO_ERR_MEMORY;
+    t->given.lengths = lengths;
+    return SAPPORO_OK;
 }
 
 void sap_cpu_take_lengths(struct sap_cpu_tree *t, const sapporo_tree_particles *p, int from, int to, int is_new)
 {
-    const int n = p->h.base || is_new ? t->own.lengths * (to - from) : 0;
+    const int n = p->h.base || is_new ? t->given.lengths * (to - from) : 0;
     for (int i = from; i < from + n; i++)
         t->given.h[i] = p->h.base ? sap_column_double(&p->h, i) : sqrt(t->settings.eps2);
 }
@@ -55,7 +75,7 @@ int sap_cpu_lengths_of(const struct sap_cpu_tree *t, const sapporo_column *h, co
     if (!*made) return SAPPORO_ERR_MEMORY;
     for (int k = 0; k < n; k++) {
         const int i = address[k];
-        const double length = h->base ? sap_column_double(h, i) : sqrt(t->settings.eps2);
+        const double length = h->base ? sap_column_double(h, i) : t->frame.soft.usual;
         (*made)[k] = bad[i] ? 0 : sap_cube_scaled_length(length, t->frame.unit);
     }
     for (int g = 0; g < groups; g++)
@@ -86,14 +106,57 @@ static void enter_length(const struct sap_cpu_nodes *t, const struct sap_cpu_fra
     *guard = fmaxf(*guard, (float)sap_tree_padded(sap_accept_length(0, far, t->length[k]), size));
 }
 
+/* Computes the length of a node of a spline, and enters it into the words. */
+static void take_length(struct sap_cpu_nodes *t, const struct sap_cpu_frame *f, int k)
+{
+    t->length[k] = length_of(t, &t->node[k]);
+    enter_length(t, f, k);
+}
+
+/* Returns the squares of the lengths of a node, of whose children those are known. */
+static struct sap_softs soft_of(const struct sap_cpu_nodes *t, const struct sap_cpu_frame *f, int k)
+{
+    const struct sap_tree_node *const node = &t->node[k];
+    struct sap_softs soft;
+    sap_soft_start(&soft);
+    for (int c = node->child; c < node->child + node->children; c++)
+        sap_soft_add(&soft, t->cell[c].mass, t->soft[c].mean, t->soft[c].least, t->soft[c].most);
+    for (int j = node->first; j < node->first + node->count && !node->children; j++) {
+        const double h2 = t->h[j] * t->h[j];
+        sap_soft_add(&soft, t->x[j][3] / f->mass_unit, h2, h2, h2);
+    }
+    sap_soft_end(&soft, t->cell[k].mass);
+    return soft;
+}
+
+/* Computes the squares of the Plummer lengths of a node, and enters them into its source and the words. */
+static void take_soft(struct sap_cpu_nodes *t, const struct sap_cpu_frame *f, int k, const struct sap_criterion *how)
+{
+    struct sap_tree_words *const w = &t->words_of;
+    struct sap_cell cell = t->cell[k];
+    double x[3];
+    t->soft[k] = soft_of(t, f, k);
+    t->source[k].soft = t->soft[k].mean;
+    const double spread = sap_soft_spread(&t->soft[k]) / f->unit / f->unit;
+    if (!(spread > 0)) return;
+    const double size = sap_tree_in_units(cell.centre, &f->cube.gaps, f->middle, f->unit, x);
+    sap_soft_widen(&cell, spread);
+    const struct sap_reach reach = sap_accept_reach(&cell, how);
+    w->guard[k] = fmaxf(w->guard[k], (float)sap_tree_padded(reach.guard * f->unit, size));
+    w->turn[k] = fmaxf(w->turn[k], (float)fmin(reach.turn * t->turn_unit, SAP_TREE_NEVER));
+}
+
 void sap_cpu_tree_lengths(struct sap_cpu_tree *tree)
 {
     struct sap_cpu_nodes *const t = &tree->own;
     struct sap_cpu_frame *const f = &tree->frame;
-    for (int k = t->lengths * t->nodes - 1; k >= 0; k--) {
-        t->length[k] = length_of(t, &t->node[k]);
-        enter_length(t, f, k);
-    }
+    const struct sap_tree_settings *const s = &tree->settings;
+    const struct sap_criterion how = sap_criterion_of((int)s->mac, s->order, s->accuracy, f->pull);
+    for (int k = t->lengths * t->nodes - 1; k >= 0; k--)
+        if (t->is_spline)
+            take_length(t, f, k);
+        else
+            take_soft(t, f, k, &how);
     if (t->lengths && tree->is_part) f->far |= is_short(tree->whole.shortest * f->unit);
     for (int k = 0; k < t->lengths * t->n && !f->far; k++) f->far = is_short(t->h[k]);
 }

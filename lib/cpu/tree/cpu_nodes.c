@@ -21,6 +21,7 @@ void sap_cpu_free_nodes(struct sap_cpu_nodes *t)
     free(t->word);
     free(t->source);
     free(t->length);
+    free(t->soft);
     memset(t, 0, sizeof *t);
 }
 
@@ -31,19 +32,23 @@ int sap_cpu_reserve_cells(struct sap_cpu_nodes *t, int nodes)
     struct sap_cell *const cell = malloc(room * sizeof *cell);
     struct sap_tree_source *const source = malloc(room * sizeof *source);
     float *const word = aligned_alloc(64, WORD_COLUMNS * column * sizeof *word);
-    double *const length = malloc((room * (size_t)t->lengths + 1) * sizeof *length);
-    if (!cell || !source || !word || !length) {
+    double *const length = malloc((room * (size_t)t->is_spline + 1) * sizeof *length);
+    struct sap_softs *const soft = malloc((room * (size_t)t->is_soft + 1) * sizeof *soft);
+    if (!cell || !source || !word || !length || !soft) {
         free(cell);
         free(source);
         free(word);
         free(length);
+        free(soft);
         return SAPPORO_ERR_MEMORY;
     }
     free(t->cell);
     free(t->source);
     free(t->word);
     free(t->length);
+    free(t->soft);
     t->length = length;
+    t->soft = soft;
     t->cell = cell;
     t->source = source;
     t->word = word;

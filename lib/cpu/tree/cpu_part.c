@@ -19,7 +19,7 @@ void sap_cpu_tree_join(struct sap_tree *opaque_tree, const struct sap_tree_whole
 /* Makes room for the nodes of other parts; 0 or SAPPORO_ERR_MEMORY. */
 static int reserve_halo(struct sap_cpu_nodes *h, const struct sap_tree_halo *halo, int lengths)
 {
-    h->lengths = lengths;
+    h->lengths = h->is_spline = lengths;
     h->n = halo->n;
     h->nodes = h->room = halo->nodes;
     h->x = malloc(((size_t)halo->n + 1) * sizeof *h->x);

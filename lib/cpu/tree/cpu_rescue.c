@@ -20,17 +20,24 @@ static double unit_vector(const double *d, double eps, double *n)
     return size * root;
 }
 
-struct sap_cpu_rescue sap_cpu_rescue_of(const struct sap_cpu_field *t, const double *x)
+/* Returns a softening length with number k of some in units of the tree, if lengths add to distances. */
+static double softened(const struct sap_cpu_field *t, double eps, const double *length, int k)
 {
-    return (struct sap_cpu_rescue){
-        .x = {x[0], x[1], x[2]}, .eps = sqrt(t->frame->soft.eps2), .pot = t->frame->pairs->lost};
+    return t->frame->pairs->adds ? hypot(eps, length[k] / t->frame->unit) : eps;
 }
 
-static void add_pair(struct sap_cpu_rescue *r, const double *x, double mass)
+struct sap_cpu_rescue sap_cpu_rescue_of(const struct sap_cpu_field *t, const struct sap_cpu_walkers *of, int walker)
+{
+    const double *const x = of->x[walker], eps = sqrt(t->frame->soft.eps2);
+    return (struct sap_cpu_rescue){
+        .x = {x[0], x[1], x[2]}, .eps = softened(t, eps, of->h, walker), .pot = t->frame->pairs->lost};
+}
+
+static void add_pair(struct sap_cpu_rescue *r, const double *x, double mass, double eps)
 {
     const double d[3] = {x[0] - r->x[0], x[1] - r->x[1], x[2] - r->x[2]};
     double n[3] = {0, 0, 0};
-    const double length = unit_vector(d, r->eps, n);
+    const double length = unit_vector(d, eps, n);
     if (!(length > 0)) return;
     r->pot += mass / length;
     for (int c = 0; c < 3; c++) r->acc[c] += mass / length / length * n[c];
@@ -39,7 +46,7 @@ static void add_pair(struct sap_cpu_rescue *r, const double *x, double mass)
 void sap_cpu_tree_rescue_particles(const struct sap_cpu_field *t, int from, int to, int self, struct sap_cpu_rescue *r)
 {
     for (int k = from; k < to; k++)
-        if (k != self) add_pair(r, t->from->x[k], t->from->x[k][3]);
+        if (k != self) add_pair(r, t->from->x[k], t->from->x[k][3], softened(t, r->eps, t->from->h, k));
 }
 
 /* The terms of physics/tree_pair.h; moments are in units of the tree. */
@@ -47,10 +54,11 @@ void sap_cpu_tree_rescue_cell(const struct sap_cpu_field *t, int cell, struct sa
 {
     const struct sap_tree_source *const s = &t->from->source[cell];
     const double d[3] = {s->x[0] - r->x[0], s->x[1] - r->x[1], s->x[2] - r->x[2]}, *const q = s->s;
+    const double mean = t->frame->pairs->adds ? sqrt(s->soft) : 0, eps = softened(t, r->eps, &mean, 0);
     double n[3] = {0, 0, 0};
-    const double length = unit_vector(d, r->eps, n), units = length * t->frame->unit;
+    const double length = unit_vector(d, eps, n), units = length * t->frame->unit;
     if (t->frame->settings->order < 2 || !(length > 0)) {
-        add_pair(r, s->x, s->mass);
+        add_pair(r, s->x, s->mass, eps);
         return;
     }
     const double w[3] = {q[SAP_XX] * n[0] + q[SAP_XY] * n[1] + q[SAP_XZ] * n[2],

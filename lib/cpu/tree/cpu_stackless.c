@@ -24,8 +24,9 @@ SAP_INLINE V sap_inverse_length(V h2) { return h2 > 0 ? v_root_wide(h2) : 0; }
 
 struct one {
     double x[3], eps2;
-    const double *h; /* its length, if it has one */
-    int self;        /* index of the sorted particle, -1: a position */
+    int at;   /* number of the target particle */
+    int self; /* index of the sorted particle, -1: a position */
+    double h; /* its length, or 0 */
     struct sap_tree_bound bound;
     double sum[SAP_SUMS2];
     long long particle, cell;
@@ -34,7 +35,7 @@ struct one {
 static void add_cell(const struct sap_cpu_field *t, struct one *o, int k)
 {
     const struct sap_tree_source *const s = &t->from->source[k];
-    double d[3], r2 = o->eps2;
+    double d[3], r2 = t->frame->pairs->adds ? o->eps2 + o->h * o->h + s->soft : o->eps2;
     for (int c = 0; c < 3; c++) {
         d[c] = (s->x[c] - o->x[c]) * t->frame->unit;
         r2 += d[c] * d[c];
@@ -50,16 +51,16 @@ static void add_cell(const struct sap_cpu_field *t, struct one *o, int k)
 static void add_leaf(const struct sap_cpu_field *t, struct one *o, const struct sap_tree_node *leaf)
 {
     for (int j = leaf->first; j < leaf->first + leaf->count; j++) {
-        double d[3], r2 = o->eps2;
+        const double h = t->from->lengths ? t->from->h[j] : 0;
+        double d[3], r2 = t->frame->pairs->adds ? o->eps2 + o->h * o->h + h * h : o->eps2;
         if (j == o->self) continue;
         for (int c = 0; c < 3; c++) {
             d[c] = (t->from->x[j][c] - o->x[c]) * t->frame->unit;
             r2 += d[c] * d[c];
         }
         const double u = r2 > 0 ? v_root_wide(r2) : 0;
-        if (t->from->lengths)
-            sap_pair2_spline(o->sum, d, t->from->x[j][3], u, v_nlt(r2, 0), o->h[0] * o->h[0],
-                             t->from->h[j] * t->from->h[j], t->frame->soft.law);
+        if (t->frame->soft.law)
+            sap_pair2_spline(o->sum, d, t->from->x[j][3], u, v_nlt(r2, 0), o->h * o->h, h * h, t->frame->soft.law);
         else
             sap_pair2(o->sum, d[0], d[1], d[2], t->from->x[j][3], u);
         o->particle++;
@@ -90,7 +91,8 @@ static void start_one(const struct sap_cpu_field *t, const struct sap_cpu_run *r
     double b[3];
     const double size = sap_tree_in_units(x, &t->frame->cube.gaps, t->frame->middle, t->frame->unit, b);
     *o = (struct one){.eps2 = t->frame->soft.eps2 * t->frame->unit * t->frame->unit,
-                      .h = run->walkers->h + (ptrdiff_t)walker * t->from->lengths,
+                      .at = walker,
+                      .h = t->from->lengths ? run->walkers->h[walker] : 0,
                       .self = run->walkers->own ? walker : -1};
     for (int c = 0; c < 3; c++) {
         o->x[c] = x[c];
@@ -105,9 +107,10 @@ static void start_one(const struct sap_cpu_field *t, const struct sap_cpu_run *r
 }
 
 /* Computes a force whose sums left the range of double from all particles, by quotients; returns 0 if that fails. */
-static int rescue(const struct sap_cpu_field *t, const struct one *o, double *acc, double *pot)
+static int rescue(const struct sap_cpu_field *t, const struct sap_cpu_run *run, const struct one *o, double *acc,
+                  double *pot)
 {
-    struct sap_cpu_rescue r = sap_cpu_rescue_of(t, o->x);
+    struct sap_cpu_rescue r = sap_cpu_rescue_of(t, run->walkers, o->at);
     sap_cpu_tree_rescue_particles(t, 0, t->from->n, o->self, &r);
     return sap_cpu_rescued(t->frame, &r, acc, pot);
 }
@@ -132,7 +135,7 @@ static void walk_some(void *argument, ptrdiff_t from, ptrdiff_t to)
         start_one(t, run, run->slots->walker[k], &o);
         walk_one(t, &o);
         double a[3], phi;
-        if (!sap_cpu_results(t->frame, o.sum, a, &phi) && !rescue(t, &o, a, &phi)) atomic_fetch_add(&w->beyond, 1);
+        if (!sap_cpu_results(t->frame, o.sum, a, &phi) && !rescue(t, run, &o, a, &phi)) atomic_fetch_add(&w->beyond, 1);
         sap_cpu_write_row(run, a, phi, row);
         particle += o.particle;
         cell += o.cell;

@@ -83,7 +83,7 @@ static int reserve_particles(struct sap_cpu_tree *t)
     if (!t->given.x || !t->given.mass || !t->given.a || !t->place || !t->own.x || !t->group || !t->group_of ||
         !t->own.node || !t->builder.spare_node)
         return SAPPORO_ERR_MEMORY;
-    if (sap_cpu_new_lengths(t, room)) return SAPPORO_ERR_MEMORY;
+    if (sap_cpu_want_lengths(t, 0)) return SAPPORO_ERR_MEMORY;
     if (t->settings.kind == SAPPORO_TREE_KDTREE && sap_kd_reserve(&t->builder.kd, t->room)) return SAPPORO_ERR_MEMORY;
     return sap_cpu_tree_new_order(t->room, &t->order) || sap_cpu_reserve_cells(&t->own, t->own.room)
                ? SAPPORO_ERR_MEMORY
@@ -100,7 +100,7 @@ static int create(struct sap_device_set *opaque_set, const struct sap_tree_setti
     t->base.ops = &sap_cpu_tree_ops;
     t->settings = *settings;
     t->frame.settings = &t->settings;
-    t->frame.pairs = sap_cpu_pairs_of(settings);
+    t->frame.pairs = sap_cpu_pairs_of(settings, 0);
     t->frame.narrow = sap_isa_tree_kernel(devices->isa, SAPPORO_SP);
     t->frame.wide = sap_isa_tree_kernel(devices->isa, SAPPORO_DP);
     t->threads = devices->threads;
@@ -157,7 +157,9 @@ static int set(struct sap_tree *opaque_tree, const sapporo_tree_particles *p)
     t->words[0] = '\0';
     if (p->memory != SAPPORO_MEMORY_HOST)
         return sap_cpu_tree_failed(t, SAPPORO_ERR_UNSUPPORTED, "the CPU engine works on host memory only");
-    const int threads = sap_cpu_tree_threads(t, p->n);
+    const int threads = sap_cpu_tree_threads(t, p->n), keeps = t->given.lengths && p->n == t->given.n;
+    if (sap_cpu_want_lengths(t, p->h.base || keeps))
+        return sap_cpu_tree_failed(t, SAPPORO_ERR_MEMORY, "for softening lengths");
     struct taking taking = {t, p};
     sap_team_for(threads, p->n, sap_team_chunk(p->n, threads, AT_ONCE), take_some, &taking);
     t->given.n = p->n;

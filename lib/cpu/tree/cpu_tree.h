@@ -36,7 +36,7 @@ struct sap_cpu_walkers {
     const double (*x)[4];
     const struct sap_cpu_group *group; /* [groups], in the order of their particles */
     int own;                           /* 1: the tree's own particles */
-    const double *h;                   /* with spline softening: their lengths, in units */
+    const double *h;                   /* their lengths, in units, if the particles of the tree have some */
 };
 
 /* Sorted addresses and keys of n positions; the `spare` arrays have the same length. */
@@ -68,13 +68,15 @@ struct sap_cpu_nodes {
     double *h;                                                 /* lengths in units */
     int nodes, room, levels, level_first[SAP_TREE_LEVELS + 1]; /* room: of `node` */
     struct sap_tree_node *node;
-    int lengths;   /* of each particle in `h`, and of each node in `length`: 1, or 0 */
-    int cell_room; /* nodes, of the arrays below */
+    int lengths;            /* of each particle in `h`: 1, or 0 */
+    int is_spline, is_soft; /* nodes have `length`; they have `soft` */
+    int cell_room;          /* nodes, of the arrays below */
     struct sap_cell *cell;
     struct sap_tree_words words_of; /* words of the nodes for the walk; their memory is `word` */
     float *word;
     struct sap_tree_source *source;
-    double *length; /* the greatest of each node's particles, in units */
+    double *length;         /* of splines: the greatest of each node's particles, in units */
+    struct sap_softs *soft; /* of Plummer lengths, in units */
     double turn_unit;
 };
 
@@ -83,7 +85,8 @@ struct sap_cpu_given {
     int n;
     double (*x)[3], *mass;
     double *a;              /* size of the acceleration; < 0: unknown */
-    double *h;              /* lengths, if particles have them */
+    double *h;              /* lengths; NULL: particles never had some */
+    int lengths;            /* of each particle: 1, or 0 */
     double (*past_x[2])[3]; /* positions of the last call and the one before (cpu_ahead.c); NULL: none were kept */
     int past[2];            /* so many */
 };
@@ -129,10 +132,10 @@ struct sap_cpu_draft {
     struct sap_tree_nodes *made;
 };
 
-/* Lengths of softening splines (cpu_lengths.c); of trees without, these functions find no length to work on. */
+/* Softening lengths (cpu_lengths.c); of trees without, these functions find no length to work on. */
 
-/* Allocates the lengths of `room` particles of a tree; 0 or SAPPORO_ERR_MEMORY. */
-int sap_cpu_new_lengths(struct sap_cpu_tree *tree, size_t room);
+/* Gives the particles of the next build or refresh lengths, if `wanted` or of a spline; 0 or SAPPORO_ERR_MEMORY. */
+int sap_cpu_want_lengths(struct sap_cpu_tree *tree, int wanted);
 
 /* Takes the lengths of particles from ... to - 1 of a set; is_new: earlier lengths are not those of these particles. */
 void sap_cpu_take_lengths(struct sap_cpu_tree *tree, const sapporo_tree_particles *p, int from, int to, int is_new);
@@ -140,7 +143,7 @@ void sap_cpu_take_lengths(struct sap_cpu_tree *tree, const sapporo_tree_particle
 /* Copies the lengths of the given particles in sorted order, in units. */
 void sap_cpu_tree_gather_lengths(struct sap_cpu_tree *tree);
 
-/* Computes the greatest length of each node, and enters it into the words of nodes. */
+/* Computes the lengths of nodes, and enters them into the words of nodes. */
 void sap_cpu_tree_lengths(struct sap_cpu_tree *tree);
 
 /* Takes the lengths of the halo, whose words have been made. */
@@ -267,9 +270,10 @@ struct sap_cpu_field {
     const struct sap_cpu_frame *frame;
 };
 
-/* What a walk does by its softening: there is one of Plummer's, and one of splines. */
+/* What a walk does by its softening: there is one of each law (engine/softening.h). */
 struct sap_cpu_pairs {
     double lost;  /* where a potential that left the range of double starts anew; NAN: lengths keep pairs in range */
+    int adds;     /* squares of lengths are added to those of distances */
     size_t words; /* per particle */
     void (*open)(const struct sap_cpu_field *field, int from, int to, const struct sap_tree_bound *bound, int *accepted,
                  int *naccepted, int *opened, int *nopened);
@@ -279,11 +283,15 @@ struct sap_cpu_pairs {
                  const struct sap_tree_frame *frame, int first, int n, void *words);
     void (*sum)(const struct sap_tree_kernel *kernel, const struct sap_tree_frame *frame, const void *words, int n,
                 int sources, struct sap_tree_lanes *lanes);
+    /* Takes the words of near cells, SAP_TREE_CELL_WORDS each at most, and adds them. */
+    void (*cells)(const struct sap_cpu_field *field, const struct sap_tree_kernel *kernel,
+                  const struct sap_tree_frame *frame, const int *cells, int n, void *words,
+                  struct sap_tree_lanes *lanes);
     double (*length)(const struct sap_cpu_run *run, int first, int n); /* of bounds: the greatest of targets; or 0 */
 };
 
 /* Returns the operations of the softening of a tree: the place that picks them (cpu_walk.c). */
-const struct sap_cpu_pairs *sap_cpu_pairs_of(const struct sap_tree_settings *settings);
+const struct sap_cpu_pairs *sap_cpu_pairs_of(const struct sap_tree_settings *settings, int lengths);
 
 /* Computes forces on slots, by groups (cpu_walk.c). Without `a`, ACCELERATION means an opening angle of 1. */
 int sap_cpu_walk(const struct sap_cpu_nodes *from, const struct sap_cpu_frame *frame, struct sap_cpu_run *run,
@@ -294,8 +302,9 @@ struct sap_cpu_rescue {
     double x[3], eps, acc[3], pot;
 };
 
-/* Returns the empty sums at a position (cpu_rescue.c). */
-struct sap_cpu_rescue sap_cpu_rescue_of(const struct sap_cpu_field *field, const double *x);
+/* Returns the empty sums at the position of a target particle (cpu_rescue.c). */
+struct sap_cpu_rescue sap_cpu_rescue_of(const struct sap_cpu_field *field, const struct sap_cpu_walkers *of,
+                                        int walker);
 
 /* Add sorted particles from ... to - 1, but `self`, or a cell. */
 void sap_cpu_tree_rescue_particles(const struct sap_cpu_field *field, int from, int to, int self,

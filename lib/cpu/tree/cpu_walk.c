@@ -119,6 +119,36 @@ static void sum_spline(const struct sap_tree_kernel *kernel, const struct sap_tr
     kernel->particles_spline(frame, words, n, sources, lanes);
 }
 
+static void sum_soft(const struct sap_tree_kernel *kernel, const struct sap_tree_frame *frame, const void *words, int n,
+                     int sources, struct sap_tree_lanes *lanes)
+{
+    kernel->particles_soft(frame, words, n, sources, lanes);
+}
+
+static void cells_plain(const struct sap_cpu_field *f, const struct sap_tree_kernel *kernel,
+                        const struct sap_tree_frame *frame, const int *cells, int n, void *words,
+                        struct sap_tree_lanes *lanes)
+{
+    const int order = f->frame->settings->order;
+    kernel->take_cells(frame, f->from->source, cells, n, order, words);
+    if (order > 1)
+        kernel->cells(frame, words, n, lanes);
+    else
+        kernel->particles(frame, words, n, SAP_SOURCES_OUTER, lanes);
+}
+
+static void cells_soft(const struct sap_cpu_field *f, const struct sap_tree_kernel *kernel,
+                       const struct sap_tree_frame *frame, const int *cells, int n, void *words,
+                       struct sap_tree_lanes *lanes)
+{
+    const int order = f->frame->settings->order;
+    kernel->take_cells_soft(frame, f->from->source, cells, n, order, words);
+    if (order > 1)
+        kernel->cells_soft(frame, words, n, lanes);
+    else
+        kernel->particles_soft(frame, words, n, SAP_SOURCES_OUTER, lanes);
+}
+
 static double length_plain(const struct sap_cpu_run *run, int first, int n)
 {
     (void)run;
@@ -132,22 +162,32 @@ static double length_spline(const struct sap_cpu_run *run, int first, int n)
     return sap_cpu_tree_greatest_length(run->walkers->h + first, n);
 }
 
-const struct sap_cpu_pairs *sap_cpu_pairs_of(const struct sap_tree_settings *settings)
+const struct sap_cpu_pairs *sap_cpu_pairs_of(const struct sap_tree_settings *settings, int lengths)
 {
     static const struct sap_cpu_pairs plain = {.words = SAP_TREE_PARTICLE_WORDS,
                                                .open = open_plain,
                                                .start = start_plain,
                                                .take = take_plain,
                                                .sum = sum_plain,
+                                               .cells = cells_plain,
                                                .length = length_plain};
+    static const struct sap_cpu_pairs soft = {.adds = 1,
+                                              .words = SAP_TREE_SPLINE_WORDS,
+                                              .open = open_plain,
+                                              .start = start_spline,
+                                              .take = take_spline,
+                                              .sum = sum_soft,
+                                              .cells = cells_soft,
+                                              .length = length_plain};
     static const struct sap_cpu_pairs spline = {.lost = NAN,
                                                 .words = SAP_TREE_SPLINE_WORDS,
                                                 .open = open_spline,
                                                 .start = start_spline,
                                                 .take = take_spline,
                                                 .sum = sum_spline,
+                                                .cells = cells_plain,
                                                 .length = length_spline};
-    return sap_softening_lengths(settings) ? &spline : &plain;
+    return sap_softening_lengths(settings) ? &spline : lengths ? &soft : &plain;
 }
 
 /* ---- lists ---------------------------------------------------------------------- */
@@ -251,32 +291,27 @@ static int count_particles(const struct spans *s)
     return n;
 }
 
-/* Takes the words of cells. */
-static int take_cells(const struct sap_cpu_field *t, struct walk_memory *w, const struct sap_tree_kernel *kernel,
-                      const struct sap_tree_frame *frame, const struct cells *cells)
+static int room_for_cells(struct walk_memory *w, const struct sap_tree_kernel *kernel, const struct cells *cells)
 {
-    if (!room_for_words(w, (size_t)cells->n * SAP_TREE_CELL_WORDS * kernel->word)) return 0;
-    kernel->take_cells(frame, t->from->source, cells->at, cells->n, t->frame->settings->order, w->words);
-    return 1;
+    return room_for_words(w, (size_t)cells->n * SAP_TREE_CELL_WORDS * kernel->word);
 }
 
 static int sum_cells(const struct sap_cpu_field *t, struct walk_memory *w, const struct sap_tree_kernel *kernel,
                      const struct sap_tree_frame *frame)
 {
-    if (!take_cells(t, w, kernel, frame, &w->near)) return 0;
-    if (t->frame->settings->order > 1)
-        kernel->cells(frame, w->words, w->near.n, w->lanes);
-    else
-        kernel->particles(frame, w->words, w->near.n, SAP_SOURCES_OUTER, w->lanes);
+    if (!room_for_cells(w, kernel, &w->near)) return 0;
+    t->frame->pairs->cells(t, kernel, frame, w->near.at, w->near.n, w->words, w->lanes);
     return 1;
 }
 
 static int sum_distant(const struct sap_cpu_field *t, struct walk_memory *w, const struct sap_tree_kernel *kernel,
                        const struct sap_tree_frame *frame)
 {
+    const int order = t->frame->settings->order;
     if (w->distant.n == 0) return 1;
-    if (!take_cells(t, w, kernel, frame, &w->distant)) return 0;
-    kernel->distant(frame, w->words, t->frame->settings->order, w->distant.n, w->lanes);
+    if (!room_for_cells(w, kernel, &w->distant)) return 0;
+    kernel->take_cells(frame, t->from->source, w->distant.at, w->distant.n, order, w->words);
+    kernel->distant(frame, w->words, order, w->distant.n, w->lanes);
     return 1;
 }
 
@@ -326,7 +361,7 @@ static void rescue(const struct sap_cpu_field *t, const struct sap_cpu_run *run,
                    int k)
 {
     const int walker = w->which[k], row = w->row[k];
-    struct sap_cpu_rescue r = sap_cpu_rescue_of(t, run->walkers->x[walker]);
+    struct sap_cpu_rescue r = sap_cpu_rescue_of(t, run->walkers, walker);
     for (int c = 0; c < w->near.n; c++) sap_cpu_tree_rescue_cell(t, w->near.at[c], &r);
     for (int c = 0; c < w->distant.n; c++) sap_cpu_tree_rescue_cell(t, w->distant.at[c], &r);
     rescue_spans(t, &w->outer, &r);
@@ -455,6 +490,7 @@ static struct sap_tree_bound bound_of(const struct sap_cpu_field *t, const struc
                                    .strictness = (float)sap_cpu_tree_strictness(t, run, group->first, group->count)};
     for (int c = 0; c < 3; c++) words.extent[c] = (float)sap_tree_padded(b->extent[c] * t->frame->unit, 0);
     words.length = (float)t->frame->pairs->length(run, group->first, group->count);
+    if (t->frame->pairs->adds) words.size = (float)SAP_TREE_NEVER; /* one polynomial would have one length */
     return words;
 }
 

@@ -78,6 +78,7 @@ static int take_order(struct sap_gpu_stepper *s)
 /* Copies softening lengths to the device, if particles have them. */
 static int take_lengths(struct sap_gpu_stepper *s)
 {
+    if (s->t && !s->lengths) sap_gpu_lengths_drop(&s->t->lengths);
     const int status = s->lengths ? sap_session_begin(s->session) : (int)SAPPORO_OK;
     return status || !s->lengths ? status : sap_session_end(s->session, sap_stepper_send_lengths(s));
 }

@@ -50,11 +50,21 @@ static int enlarge(const struct sap_gpu_host_tree *t, const struct need *need, i
     return status;
 }
 
+/* Reserves memory for the lengths of a tree, by the law of the last set. */
+static int reserve_lengths(struct sap_gpu_host_tree *t, size_t n, size_t nodes, size_t groups)
+{
+    const struct sap_gpu_law *const law = t->lengths.next;
+    const size_t lengths = (size_t)law->lengths;
+    const struct need all[] = {{&t->own.length, lengths * n * sizeof(double)},
+                               {&t->own.longest, lengths * groups * sizeof(float)},
+                               {&t->lengths.of_node, (size_t)law->of_node * nodes * sizeof(double)}};
+    return enlarge(t, all, COUNT(all));
+}
+
 /* Reserves memory for the tree, whose nodes have been counted. */
 static int reserve_tree(struct sap_gpu_host_tree *t, const struct draft *d)
 {
     const size_t n = (size_t)d->frame.n, nodes = (size_t)d->frame.nodes, groups = (size_t)d->cut.groups;
-    const size_t lengths = (size_t)t->lengths.law->lengths;
     const struct need all[] = {{&t->own.sorted_at, n * sizeof(int)},
                                {&t->own.sorted, n * 4 * sizeof(double)},
                                {&t->own.group_of, n * sizeof(int)},
@@ -67,11 +77,9 @@ static int reserve_tree(struct sap_gpu_host_tree *t, const struct draft *d)
                                {&t->nodes.cell, nodes * SAP_GPU_CELL},
                                {&t->nodes.word, nodes * 8 * sizeof(float)},
                                {&t->nodes.source, nodes * 4 * sizeof(double)},
-                               {&t->nodes.moments, nodes * 8 * sizeof(float)},
-                               {&t->own.length, lengths * n * sizeof(double)},
-                               {&t->own.longest, lengths * groups * sizeof(float)},
-                               {&t->lengths.of_node, lengths * nodes * sizeof(double)}};
+                               {&t->nodes.moments, nodes * 8 * sizeof(float)}};
     _Static_assert(sizeof all / sizeof all[0] <= 16, "enlarge has room for them");
+    TRY(reserve_lengths(t, n, nodes, groups));
     return enlarge(t, all, COUNT(all));
 }
 
@@ -167,6 +175,7 @@ static void forget(struct sap_gpu_host_tree *t)
 static void take_draft(struct sap_gpu_host_tree *t, const struct draft *d)
 {
     forget(t);
+    t->lengths.law = t->lengths.next;
     t->frame = d->frame;
     t->cube = d->cube;
     t->nodes.n = d->frame.nodes;
@@ -233,7 +242,9 @@ int sap_gpu_tree_refresh(struct sap_gpu_host_tree *t)
                            sap_gpu_frame_finds_pull(&rules) ? sap_cube_sample(t->frame.n) : 1, &bounds));
     for (int phase = SAPPORO_PHASE_SORT; phase <= SAPPORO_PHASE_MOMENTS; phase++)
         TRY(sap_session_mark(&t->session, phase));
+    TRY(reserve_lengths(t, (size_t)t->frame.n, (size_t)t->nodes.n, (size_t)t->own.groups));
     t->built = t->stops.n = t->regions.room = 0; /* particles and moments match only after the last step */
+    t->lengths.law = t->lengths.next;
     sap_gpu_frame_units(&t->frame, &t->cube, &rules, &bounds);
     TRY(sap_gpu_targets_gather(&t->session, t->f, &t->own, &t->given.particle, 0,
                                t->frame.mass_unit)); /* order stays */

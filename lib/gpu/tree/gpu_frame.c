@@ -80,7 +80,7 @@ void sap_gpu_frame_choose(struct sap_gpu_tree *frame, struct sap_cube *cube, con
 static int reaches_far(const struct sap_tree_whole *whole, const struct sap_gpu_lengths *lengths,
                        const struct sap_tree_units *units)
 {
-    if (lengths->law->lengths && whole->shortest * units->unit < SAP_TREE_SHORT) return 1;
+    if (lengths->next->lengths && whole->shortest * units->unit < SAP_TREE_SHORT) return 1;
     return sap_cube_reach(&whole->cube, units->middle, whole->low, whole->high) * units->unit > SAP_TREE_NEAR;
 }
 
@@ -100,10 +100,10 @@ void sap_gpu_frame_units(struct sap_gpu_tree *frame, const struct sap_cube *cube
     const struct sap_gpu_lengths *const lengths = rules->lengths;
     const struct sap_tree_units units =
         sap_cube_units(cube, whole ? whole->low : bounds->low, whole ? whole->high : bounds->high,
-                       whole && lengths->law->lengths ? whole->longest * whole->longest : lengths->soft.longest_2);
+                       whole && lengths->next->lengths ? whole->longest * whole->longest : lengths->soft.longest_2);
     for (int k = 0; k < 3; k++) frame->middle[k] = units.middle[k];
     frame->unit = units.unit;
-    frame->eps2 = fmin(lengths->soft.eps2, units.eps2); /* 0 where it is too small */
+    frame->eps2 = sap_softening_eps2(&lengths->soft, &units);
     frame->flat = units.is_point || (whole && reaches_far(whole, lengths, &units)) ||
                   sap_gpu_lengths_short(lengths, rules->n, units.unit);
     frame->mass_unit = sap_cube_mass_unit(whole ? whole->weight : bounds->weight);

@@ -1,7 +1,4 @@
-/*
- * gpu_lengths.c - the softening of a tree on an accelerator: the laws, and the lengths of splines with their kernels
- * and uploads.
- */
+/* gpu_lengths.c - the softening of a tree on an accelerator: the laws, and lengths with their uploads. */
 #include "gpu/tree/gpu_lengths.h"
 
 #include <math.h>
@@ -13,60 +10,38 @@
 #include "engine/tree_limits.h"
 #include "engine/tree_ops.h"
 #include "engine/tree_part.h"
-#include "gpu/gpu_kernels.h"
-#include "gpu/tree/gpu_kernels.h"
 #include "gpu/tree/gpu_nodes.h"
 #include "gpu/tree/gpu_targets.h"
 
-/* ---- kernels ------------------------------------------------------------------------------ */
+/* ---- kernels and memory ---------------------------------------------------------------------- */
 
-static void drop(const struct sap_driver *driver, void *kept)
+/* Makes memory and kernels for the lengths of the next law, if it has lengths. */
+static int reserve(const struct sap_gpu_session *s, struct sap_gpu_lengths *l)
 {
-    struct sap_gpu_spline_kernels *const f = kept;
-    for (int k = 0; k < COUNT(f->module); k++)
-        if (f->module[k]) driver->module_unload(f->module[k]);
-    free(f);
+    const size_t room = (size_t)l->room + 1;
+    if (!l->next->lengths) return SAP_DRIVER_OK;
+    if (!l->h) l->h = calloc(room, sizeof *l->h);
+    if (!l->h) return SAP_DRIVER_MEMORY;
+    if (!l->f) TRY(sap_gpu_length_kernels(s, &l->f));
+    TRY(l->next->open(s, l));
+    return sap_session_reserve(s, &l->given, room * sizeof(double));
 }
 
-static int load(const struct sap_driver *driver, struct sap_dev *dev, struct sap_gpu_spline_kernels *f)
-{
-    const struct sap_embedded *const e = sap_gpu_embedded(driver);
-    const struct sap_wanted_kernel sp[] = {SAP_KERNELS_TREE_SPLINE_SP(SAP_KERNEL_WANTED, SAP_KERNEL_WANTED, f)};
-    const struct sap_wanted_kernel dp[] = {SAP_KERNELS_TREE_SPLINE_DP(SAP_KERNEL_WANTED, SAP_KERNEL_WANTED, f)};
-    TRY(sap_gpu_load_module(driver, dev, e, "tree_spline_sp", sp, COUNT(sp), &f->module[0]));
-    return sap_gpu_load_module(driver, dev, e, "tree_spline_dp", dp, COUNT(dp), &f->module[1]);
-}
-
-static int make(const struct sap_driver *driver, struct sap_dev *dev, int number, void **kept)
-{
-    struct sap_gpu_spline_kernels *const f = calloc(1, sizeof *f);
-    (void)number;
-    *kept = NULL;
-    if (!f) return SAP_DRIVER_MEMORY;
-    const int status = load(driver, dev, f);
-    if (status)
-        drop(driver, f);
-    else
-        *kept = f;
-    return status;
-}
-
-/* ---- memory --------------------------------------------------------------------------------- */
-
-static int open_spline(const struct sap_gpu_session *s, struct sap_gpu_lengths *l, int room)
-{
-    void *kept;
-    TRY(sap_gpu_keep(s->set, s->device, make, drop, &kept));
-    l->f = kept;
-    return sap_session_reserve(s, &l->given, ((size_t)room + 1) * sizeof(double));
-}
-
-static int open_plain(const struct sap_gpu_session *s, struct sap_gpu_lengths *l, int room)
+static int open_plain(const struct sap_gpu_session *s, struct sap_gpu_lengths *l)
 {
     (void)s;
     (void)l;
-    (void)room;
     return SAP_DRIVER_OK;
+}
+
+static int open_spline(const struct sap_gpu_session *s, struct sap_gpu_lengths *l)
+{
+    return l->spline ? (int)SAP_DRIVER_OK : sap_gpu_spline_kernels(s, &l->spline);
+}
+
+static int open_soft(const struct sap_gpu_session *s, struct sap_gpu_lengths *l)
+{
+    return l->walks ? (int)SAP_DRIVER_OK : sap_gpu_soft_kernels(s, &l->walks);
 }
 
 void sap_gpu_lengths_free(const struct sap_driver *driver, struct sap_gpu_lengths *l)
@@ -117,25 +92,6 @@ static int upload(struct sap_gpu_session *s, const struct sap_gpu_buffer *to, co
     return SAP_DRIVER_OK;
 }
 
-int sap_gpu_lengths_take(struct sap_gpu_session *s, struct sap_gpu_lengths *l, const sapporo_column *of, int n,
-                         int keeps)
-{
-    const sapporo_column all = {l->h, 0};
-    const int lengths = l->law->lengths * n;
-    if (of || !keeps) {
-        l->uploaded = 0;
-        l->least = INFINITY;
-        for (int i = 0; i < lengths; i++) {
-            l->h[i] = of ? sap_column_double(of, i) : l->soft.usual;
-            if (l->h[i] > 0) l->least = fmin(l->least, l->h[i]);
-        }
-        l->soft = sap_softening_of(l->settings, l->h, n);
-    }
-    if (!l->uploaded) TRY(upload(s, &l->given, &all, lengths));
-    l->uploaded = 1;
-    return SAP_DRIVER_OK;
-}
-
 int sap_gpu_lengths_short(const struct sap_gpu_lengths *l, int n, double unit)
 {
     int is_short = 0;
@@ -147,7 +103,7 @@ int sap_gpu_lengths_short(const struct sap_gpu_lengths *l, int n, double unit)
     return is_short;
 }
 
-/* ---- the law of splines ------------------------------------------------------------------------- */
+/* ---- laws with lengths ------------------------------------------------------------------------- */
 
 /* Computes the lengths of sorted targets in units from lengths by address. */
 static int gather(const struct sap_gpu_session *s, const struct sap_gpu_lengths *l, const struct sap_gpu_targets *to,
@@ -165,16 +121,16 @@ static void mend(const struct sap_gpu_lengths *l, const sapporo_column *of, int 
     }
 }
 
-static int sort_spline(const struct sap_gpu_session *s, const struct sap_gpu_lengths *l, struct sap_gpu_targets *to,
-                       double unit)
+static int sort_lengths(const struct sap_gpu_session *s, const struct sap_gpu_lengths *l, struct sap_gpu_targets *to,
+                        double unit)
 {
     TRY(sap_session_reserve(s, &to->length, (size_t)to->n * sizeof(double)));
     TRY(sap_session_reserve(s, &to->longest, (size_t)to->groups * sizeof(float)));
     return gather(s, l, to, &l->of_positions, unit);
 }
 
-static int positions_spline(struct sap_gpu_session *s, struct sap_gpu_lengths *l, struct sap_gpu_targets *to,
-                            const sapporo_column *of, double unit)
+static int positions_lengths(struct sap_gpu_session *s, struct sap_gpu_lengths *l, struct sap_gpu_targets *to,
+                             const sapporo_column *of, double unit)
 {
     const int n = to->n;
     double *const h = sap_session_host_memory(s, (size_t)n, sizeof *h);
@@ -184,7 +140,7 @@ static int positions_spline(struct sap_gpu_session *s, struct sap_gpu_lengths *l
     int status = sap_session_reserve(s, &l->of_positions, (size_t)n * sizeof *h);
     if (!status) status = upload(s, &l->of_positions, &all, n);
     free(h);
-    return status ? status : sort_spline(s, l, to, unit);
+    return status ? status : sort_lengths(s, l, to, unit);
 }
 
 static int nodes_spline(const struct sap_gpu_session *s, const struct sap_gpu_lengths *l,
@@ -200,8 +156,22 @@ static int nodes_spline(const struct sap_gpu_session *s, const struct sap_gpu_le
     return SAP_DRIVER_OK;
 }
 
-static int groups_spline(const struct sap_gpu_session *s, const struct sap_gpu_lengths *l,
-                         const struct sap_gpu_targets *to)
+static int nodes_soft(const struct sap_gpu_session *s, const struct sap_gpu_lengths *l,
+                      const struct sap_gpu_nodes *nodes, const struct sap_gpu_targets *own,
+                      const struct sap_gpu_tree *frame)
+{
+    TRY(gather(s, l, own, &l->given, frame->unit));
+    for (int level = nodes->levels - 1; level >= 0; level--) {
+        const int from = nodes->level_first[level], to = nodes->level_first[level + 1];
+        TRY(sap_launch_tree_soft_nodes(s, l->f, to - from, nodes->link.mem, nodes->cell.mem, nodes->cell.mem,
+                                       own->sorted.mem, own->length.mem, l->of_node.mem, nodes->word.mem, from, to,
+                                       *frame));
+    }
+    return SAP_DRIVER_OK;
+}
+
+static int groups_lengths(const struct sap_gpu_session *s, const struct sap_gpu_lengths *l,
+                          const struct sap_gpu_targets *to)
 {
     return sap_launch_tree_length_groups(s, l->f, to->groups, to->length.mem, to->group_first.mem, to->longest.mem,
                                          to->heavy.mem, to->groups);
@@ -247,7 +217,7 @@ static int fill_spline(const struct sap_gpu_session *s, const struct sap_gpu_len
                                        of->address->mem, of->made->mem, of->made_h->mem, unit);
 }
 
-/* ---- Plummer's law: there are no lengths ---------------------------------------------------------- */
+/* ---- one length for all ---------------------------------------------------------- */
 
 static int nodes_plain(const struct sap_gpu_session *s, const struct sap_gpu_lengths *l,
                        const struct sap_gpu_nodes *nodes, const struct sap_gpu_targets *own,
@@ -327,29 +297,77 @@ static int positions_plain(struct sap_gpu_session *s, struct sap_gpu_lengths *l,
 
 /* ---- which law --------------------------------------------------------------------------------------- */
 
-int sap_gpu_lengths_new(struct sap_gpu_lengths *l, const struct sap_tree_settings *settings, int room)
+/* Returns the law of the next build or refresh; lengths: particles have some, though they need none. */
+static const struct sap_gpu_law *next_of(const struct sap_gpu_lengths *l, int lengths)
 {
-    static const struct sap_gpu_law plain = {.open = open_plain,
-                                             .nodes = nodes_plain,
-                                             .groups = groups_plain,
-                                             .import = import_plain,
-                                             .reach = reach_plain,
-                                             .fill = fill_plain,
-                                             .sort = sort_plain,
-                                             .positions = positions_plain};
-    static const struct sap_gpu_law spline = {.lengths = 1,
-                                              .open = open_spline,
-                                              .nodes = nodes_spline,
-                                              .groups = groups_spline,
-                                              .import = import_spline,
-                                              .reach = reach_spline,
-                                              .fill = fill_spline,
-                                              .sort = sort_spline,
-                                              .positions = positions_spline};
-    l->law = sap_softening_lengths(settings) ? &spline : &plain;
-    l->settings = settings;
-    l->soft = sap_softening_of(settings, NULL, 0);
-    l->h = calloc((size_t)(l->law->lengths * room) + 1, sizeof *l->h);
-    l->least = INFINITY;
-    return l->h ? SAP_DRIVER_OK : SAP_DRIVER_MEMORY;
+    /* trees over ranks refuse Plummer lengths, so these need none of import, reach and fill */
+    static const struct sap_gpu_law law[SAP_GPU_LAWS] = {{.number = SAP_GPU_PLAIN,
+                                                          .open = open_plain,
+                                                          .nodes = nodes_plain,
+                                                          .groups = groups_plain,
+                                                          .import = import_plain,
+                                                          .reach = reach_plain,
+                                                          .fill = fill_plain,
+                                                          .sort = sort_plain,
+                                                          .positions = positions_plain},
+                                                         {.number = SAP_GPU_SOFT,
+                                                          .lengths = 1,
+                                                          .of_node = SAP_SOFT_WORDS,
+                                                          .open = open_soft,
+                                                          .nodes = nodes_soft,
+                                                          .groups = groups_lengths,
+                                                          .sort = sort_lengths,
+                                                          .positions = positions_lengths},
+                                                         {.number = SAP_GPU_SPLINE,
+                                                          .lengths = 1,
+                                                          .of_node = 1,
+                                                          .open = open_spline,
+                                                          .nodes = nodes_spline,
+                                                          .groups = groups_lengths,
+                                                          .import = import_spline,
+                                                          .reach = reach_spline,
+                                                          .fill = fill_spline,
+                                                          .sort = sort_lengths,
+                                                          .positions = positions_lengths}};
+    return &law[sap_softening_lengths(l->settings) ? SAP_GPU_SPLINE : lengths ? SAP_GPU_SOFT : SAP_GPU_PLAIN];
 }
+
+int sap_gpu_lengths_take(struct sap_gpu_session *s, struct sap_gpu_lengths *l, const sapporo_column *of, int n,
+                         int keeps)
+{
+    l->next = next_of(l, of || (keeps && l->next->lengths));
+    TRY(reserve(s, l));
+    const sapporo_column all = {l->h, 0};
+    const int lengths = l->next->lengths * n;
+    if (of || !keeps) {
+        l->uploaded = 0;
+        l->least = INFINITY;
+        for (int i = 0; i < lengths; i++) {
+            l->h[i] = of ? sap_column_double(of, i) : l->soft.usual;
+            if (l->h[i] > 0) l->least = fmin(l->least, l->h[i]);
+        }
+        l->soft = sap_softening_of(l->settings, l->h, lengths);
+    }
+    if (!l->uploaded) TRY(upload(s, &l->given, &all, lengths));
+    l->uploaded = 1;
+    return SAP_DRIVER_OK;
+}
+
+void sap_gpu_lengths_drop(struct sap_gpu_lengths *l)
+{
+    l->next = next_of(l, 0);
+    if (l->next->lengths) return;
+    l->soft = sap_softening_of(l->settings, NULL, 0);
+    l->least = INFINITY;
+}
+
+void sap_gpu_lengths_new(struct sap_gpu_lengths *l, const struct sap_tree_settings *settings, int room)
+{
+    l->settings = settings;
+    l->room = room;
+    l->law = l->next = next_of(l, 0);
+    l->soft = sap_softening_of(settings, NULL, 0);
+    l->least = INFINITY;
+}
+
+int sap_gpu_lengths_open(const struct sap_gpu_session *s, struct sap_gpu_lengths *l) { return reserve(s, l); }

@@ -15,15 +15,31 @@ struct sap_gpu_targets;
 struct sap_gpu_lengths;
 struct sap_tree_halo;
 
-/* Kernels for spline softening of a device. */
+/* Kernels for softening lengths of a device. */
+struct sap_gpu_length_kernels {
+    struct sap_module *module[1];
+    SAP_KERNELS_TREE_LENGTHS(SAP_KERNEL_MEMBER, SAP_KERNEL_MEMBER, )
+};
+
+/* Walks with spline softening. */
 struct sap_gpu_spline_kernels {
     struct sap_module *module[2];
     SAP_KERNELS_TREE_SPLINE_SP(SAP_KERNEL_MEMBER, SAP_KERNEL_MEMBER, )
     SAP_KERNELS_TREE_SPLINE_DP(SAP_KERNEL_MEMBER, SAP_KERNEL_MEMBER, )
 };
 
+/* Walks with Plummer lengths per particle. */
+struct sap_gpu_soft_kernels {
+    struct sap_module *module[2];
+    SAP_KERNELS_TREE_SOFT_SP(SAP_KERNEL_MEMBER, SAP_KERNEL_MEMBER, )
+    SAP_KERNELS_TREE_SOFT_DP(SAP_KERNEL_MEMBER, SAP_KERNEL_MEMBER, )
+};
+
+SAP_KERNELS_TREE_LENGTHS(SAP_LAUNCH_EACH, SAP_LAUNCH_GROUPS, struct sap_gpu_length_kernels)
 SAP_KERNELS_TREE_SPLINE_SP(SAP_LAUNCH_EACH, SAP_LAUNCH_GROUPS, struct sap_gpu_spline_kernels)
 SAP_KERNELS_TREE_SPLINE_DP(SAP_LAUNCH_EACH, SAP_LAUNCH_GROUPS, struct sap_gpu_spline_kernels)
+SAP_KERNELS_TREE_SOFT_SP(SAP_LAUNCH_EACH, SAP_LAUNCH_GROUPS, struct sap_gpu_soft_kernels)
+SAP_KERNELS_TREE_SOFT_DP(SAP_LAUNCH_EACH, SAP_LAUNCH_GROUPS, struct sap_gpu_soft_kernels)
 
 /* Lengths of a halo, in units: of its particles, and the greatest of each node. */
 struct sap_gpu_halo_lengths {
@@ -37,17 +53,24 @@ struct sap_gpu_length_fill {
     const struct sap_gpu_nodes *nodes;
 };
 
-/*
- * What a tree does by its softening; there is one law of Plummer's softening and one of splines.  Functions return
- * driver statuses.
- */
+/* Return the kernels of a device, loaded by the first call (gpu_length_kernels.c); driver statuses. */
+int sap_gpu_length_kernels(const struct sap_gpu_session *s, const struct sap_gpu_length_kernels **f);
+int sap_gpu_spline_kernels(const struct sap_gpu_session *s, const struct sap_gpu_spline_kernels **f);
+int sap_gpu_soft_kernels(const struct sap_gpu_session *s, const struct sap_gpu_soft_kernels **f);
+
+/* The laws of softening (engine/softening.h), by which tables of them are sorted. */
+enum sap_gpu_law_number { SAP_GPU_PLAIN, SAP_GPU_SOFT, SAP_GPU_SPLINE, SAP_GPU_LAWS };
+
+/* What a tree does by its softening.  Functions return driver statuses. */
 struct sap_gpu_law {
-    int lengths; /* of each particle, group and node: 1, or 0 */
+    enum sap_gpu_law_number number;
+    int lengths; /* of each particle and group: 1, or 0 */
+    int of_node; /* doubles per node */
 
-    /* Loads kernels and reserves memory for the lengths of `room` particles, within a call. */
-    int (*open)(const struct sap_gpu_session *s, struct sap_gpu_lengths *l, int room);
+    /* Loads the kernels of walks, within a call. */
+    int (*open)(const struct sap_gpu_session *s, struct sap_gpu_lengths *l);
 
-    /* Computes the lengths of the particles of a tree, in units, and the greatest of each of its nodes. */
+    /* Computes the lengths of the particles of a tree, in units, and what nodes have of them. */
     int (*nodes)(const struct sap_gpu_session *s, const struct sap_gpu_lengths *l, const struct sap_gpu_nodes *nodes,
                  const struct sap_gpu_targets *own, const struct sap_gpu_tree *frame);
 
@@ -78,20 +101,26 @@ struct sap_gpu_law {
 
 /* The softening of a tree, and the lengths of its particles, if they have lengths. */
 struct sap_gpu_lengths {
-    const struct sap_gpu_law *law;
-    const struct sap_gpu_spline_kernels *f; /* if there are lengths */
+    const struct sap_gpu_law *law, *next;        /* of the tree; of the last set, for the next build or refresh */
+    const struct sap_gpu_length_kernels *f;      /* these three: NULL until there are such lengths */
+    const struct sap_gpu_spline_kernels *spline; /* or NULL */
+    const struct sap_gpu_soft_kernels *walks;    /* of Plummer lengths, or NULL */
     const struct sap_tree_settings *settings;
-    struct sap_softening soft;          /* of the last set */
-    double *h;                          /* [room] of the last set */
-    double least;                       /* of the last set, the least length > 0; INFINITY: there is none */
-    int uploaded;                       /* these are in `given` */
-    struct sap_gpu_buffer given;        /* by address */
-    struct sap_gpu_buffer of_node;      /* the greatest of each node, in units */
+    int room;
+    struct sap_softening soft;     /* of the last set */
+    double *h;                     /* [room] of the last set; NULL: there were no lengths yet */
+    double least;                  /* of the last set, the least length > 0; INFINITY: there is none */
+    int uploaded;                  /* these are in `given` */
+    struct sap_gpu_buffer given;   /* by address */
+    struct sap_gpu_buffer of_node; /* of splines the greatest of each node, else SAP_SOFT_WORDS per node; in units */
     struct sap_gpu_buffer of_positions; /* of positions, in the order of the caller */
 };
 
-/* Picks the law of a tree, whose settings remain, and allocates host memory for `room` particles; a driver status. */
-int sap_gpu_lengths_new(struct sap_gpu_lengths *l, const struct sap_tree_settings *settings, int room);
+/* Prepares the lengths of a tree of `room` particles, whose settings remain. */
+void sap_gpu_lengths_new(struct sap_gpu_lengths *l, const struct sap_tree_settings *settings, int room);
+
+/* Makes memory and kernels for lengths that every set has: those of splines; a driver status. */
+int sap_gpu_lengths_open(const struct sap_gpu_session *s, struct sap_gpu_lengths *l);
 void sap_gpu_lengths_free(const struct sap_driver *driver, struct sap_gpu_lengths *l);
 
 /* Bytes of host memory, and of device memory, that n particles of a tree need for their lengths. */
@@ -104,11 +133,14 @@ size_t sap_gpu_lengths_bytes(const struct sap_tree_settings *settings, int n, si
 int sap_gpu_lengths_fetch(struct sap_gpu_session *s, const sapporo_column *of, int n, double **h, int *bad);
 
 /*
- * Takes and uploads the lengths of a set of n particles; NULL: as before, or, unless `keeps`, the usual one.  A driver
- * status.
+ * Takes and uploads the lengths of a set of n particles; NULL: as before, or, unless `keeps`, the usual one of splines,
+ * or none.  A driver status.
  */
 int sap_gpu_lengths_take(struct sap_gpu_session *s, struct sap_gpu_lengths *l, const sapporo_column *of, int n,
                          int keeps);
+
+/* Says that the particles of the last set have no lengths, unless those of splines. */
+void sap_gpu_lengths_drop(struct sap_gpu_lengths *l);
 
 /* Whether some length of n particles needs pair terms in double, in these units. */
 int sap_gpu_lengths_short(const struct sap_gpu_lengths *l, int n, double unit);

@@ -75,7 +75,7 @@ static int open_device(struct sap_gpu_host_tree *t)
     TRY(sap_session_open_times(s));
     TRY(sap_gpu_given_open(s, &t->given));
     t->f = t->given.f;
-    TRY(t->lengths.law->open(s, &t->lengths, t->given.room));
+    TRY(sap_gpu_lengths_open(s, &t->lengths));
     return sap_gpu_builder_open(s, &t->builder);
 }
 
@@ -98,7 +98,7 @@ static int open_host(struct sap_gpu_host_tree *t, int room)
 {
     TRY(sap_gpu_given_new(&t->given, room, t->settings.gravity));
     t->given.lengths = &t->lengths;
-    TRY(sap_gpu_lengths_new(&t->lengths, &t->settings, room));
+    sap_gpu_lengths_new(&t->lengths, &t->settings, room);
     return t->settings.kind == SAPPORO_TREE_KDTREE ? sap_gpu_kd_new(&t->builder.kd) : (int)SAP_DRIVER_OK;
 }
 

@@ -14,10 +14,12 @@ _Static_assert((int)IDLE_GROUPS *(int)SAP_WALK_THREADS < 65535, "PoCL compiles w
 enum { LEFT_BUNCHES = 16384 }; /* of a launch that may find all bunches of selected particles */
 enum { PARTS_ORDERED = 1024 }; /* fewer parts are all under way at once */
 
-/* A kernel that walks: with Plummer's softening, or with splines. */
+/* A kernel that walks: with one softening length for all, with Plummer lengths per particle, or with splines. */
 union walk_kernel {
     int (*plain)(const struct sap_gpu_session *s, const struct sap_gpu_tree_kernels *f, int groups,
                  SAP_K_tree_walk_sp(SAP_PARAMETER_M, SAP_PARAMETER_V));
+    int (*soft)(const struct sap_gpu_session *s, const struct sap_gpu_soft_kernels *f, int groups,
+                SAP_K_tree_walk_soft_sp(SAP_PARAMETER_M, SAP_PARAMETER_V));
     int (*spline)(const struct sap_gpu_session *s, const struct sap_gpu_spline_kernels *f, int groups,
                   SAP_K_tree_walk_spline_sp(SAP_PARAMETER_M, SAP_PARAMETER_V));
 };
@@ -34,7 +36,7 @@ struct walk_law {
                  const struct sap_gpu_buffer *sizes);
 };
 
-/* ---- Plummer's law ---- */
+/* ---- one length for all ---- */
 
 static int launch_plain(const struct sap_gpu_walking *walk, const struct sap_gpu_subset *to, union walk_kernel kernel,
                         int groups, struct sap_gpu_walk how)
@@ -70,11 +72,11 @@ static int launch_spline(const struct sap_gpu_walking *walk, const struct sap_gp
     const struct sap_gpu_nodes *const from = walk->nodes;
     const struct sap_gpu_targets *const of = to->of;
     const struct sap_gpu_results *const r = walk->results;
-    return kernel.spline(tree->session, tree->lengths->f, groups, walk->sorted->mem, of->sorted.mem, from->word.mem,
-                         from->source.mem, from->moments.mem, from->cell.mem, of->group_first.mem, of->group_of.mem,
-                         of->bound.mem, of->heavy.mem, to->strict->mem, to->slot->mem, to->row->mem, r->acc.mem,
-                         r->pot.mem, walk->lists->left.mem, walk->length->mem, of->length.mem, of->longest.mem,
-                         tree->lengths->soft.law, how, *tree->frame);
+    return kernel.spline(tree->session, tree->lengths->spline, groups, walk->sorted->mem, of->sorted.mem,
+                         from->word.mem, from->source.mem, from->moments.mem, from->cell.mem, of->group_first.mem,
+                         of->group_of.mem, of->bound.mem, of->heavy.mem, to->strict->mem, to->slot->mem, to->row->mem,
+                         r->acc.mem, r->pot.mem, walk->lists->left.mem, walk->length->mem, of->length.mem,
+                         of->longest.mem, tree->lengths->soft.law, how, *tree->frame);
 }
 
 static int alone_spline(const struct sap_gpu_walking *walk, const struct sap_gpu_subset *to,
@@ -83,37 +85,73 @@ static int alone_spline(const struct sap_gpu_walking *walk, const struct sap_gpu
     const struct sap_gpu_built *const tree = &walk->tree;
     const struct sap_gpu_targets *const of = to->of;
     const struct sap_gpu_results *const r = walk->results;
-    return sap_launch_tree_alone_spline(tree->session, tree->lengths->f, to->w.slots, of->sorted.mem,
+    return sap_launch_tree_alone_spline(tree->session, tree->lengths->spline, to->w.slots, of->sorted.mem,
                                         walk->stops->stop.mem, tree->nodes->cell.mem, sizes->mem, of->address.mem,
                                         to->slot->mem, to->row->mem, r->acc.mem, r->pot.mem, walk->lists->left.mem,
                                         walk->stops->n, tree->nodes->word.mem, walk->length->mem, of->length.mem,
                                         tree->lengths->soft.law, to->w, *tree->frame);
 }
 
+/* ---- the law of Plummer lengths ---- */
+
+static int launch_soft(const struct sap_gpu_walking *walk, const struct sap_gpu_subset *to, union walk_kernel kernel,
+                       int groups, struct sap_gpu_walk how)
+{
+    const struct sap_gpu_built *const tree = &walk->tree;
+    const struct sap_gpu_nodes *const from = walk->nodes;
+    const struct sap_gpu_targets *const of = to->of;
+    const struct sap_gpu_results *const r = walk->results;
+    return kernel.soft(tree->session, tree->lengths->walks, groups, walk->sorted->mem, of->sorted.mem, from->word.mem,
+                       from->source.mem, from->moments.mem, from->cell.mem, of->group_first.mem, of->group_of.mem,
+                       of->bound.mem, of->heavy.mem, to->strict->mem, to->slot->mem, to->row->mem, r->acc.mem,
+                       r->pot.mem, walk->lists->left.mem, tree->own->length.mem, of->length.mem,
+                       tree->lengths->of_node.mem, how, *tree->frame);
+}
+
+static int alone_soft(const struct sap_gpu_walking *walk, const struct sap_gpu_subset *to,
+                      const struct sap_gpu_buffer *sizes)
+{
+    const struct sap_gpu_built *const tree = &walk->tree;
+    const struct sap_gpu_targets *const of = to->of;
+    const struct sap_gpu_results *const r = walk->results;
+    return sap_launch_tree_alone_soft(
+        tree->session, tree->lengths->walks, to->w.slots, of->sorted.mem, walk->stops->stop.mem, tree->nodes->cell.mem,
+        sizes->mem, of->address.mem, to->slot->mem, to->row->mem, r->acc.mem, r->pot.mem, walk->lists->left.mem,
+        walk->stops->n, tree->own->length.mem, of->length.mem, tree->lengths->of_node.mem, to->w, *tree->frame);
+}
+
 /* ---- which law ---- */
 
 static const struct walk_law *law_of(const struct sap_gpu_lengths *lengths)
 {
-    static const struct walk_law law[] = {{.walk.plain = sap_launch_tree_walk_sp,
-                                           .whole.plain = sap_launch_tree_walk_whole_sp,
-                                           .wide.plain = sap_launch_tree_walk_dp,
-                                           .selected.plain = sap_launch_tree_selected_sp,
-                                           .selected_wide.plain = sap_launch_tree_selected_dp,
-                                           .few.plain = sap_launch_tree_few_sp,
-                                           .large.plain = sap_launch_tree_large_sp,
-                                           .few_wide.plain = sap_launch_tree_few_dp,
-                                           .selects = 1,
-                                           .launch = launch_plain,
-                                           .alone = alone_plain},
-                                          {.walk.spline = sap_launch_tree_walk_spline_sp,
-                                           .whole.spline = sap_launch_tree_walk_whole_spline_sp,
-                                           .wide.spline = sap_launch_tree_walk_spline_dp,
-                                           .few.spline = sap_launch_tree_few_spline_sp,
-                                           .large.spline = sap_launch_tree_few_spline_sp,
-                                           .few_wide.spline = sap_launch_tree_few_spline_dp,
-                                           .launch = launch_spline,
-                                           .alone = alone_spline}};
-    return &law[lengths->law->lengths];
+    static const struct walk_law law[SAP_GPU_LAWS] = {{.walk.plain = sap_launch_tree_walk_sp,
+                                                       .whole.plain = sap_launch_tree_walk_whole_sp,
+                                                       .wide.plain = sap_launch_tree_walk_dp,
+                                                       .selected.plain = sap_launch_tree_selected_sp,
+                                                       .selected_wide.plain = sap_launch_tree_selected_dp,
+                                                       .few.plain = sap_launch_tree_few_sp,
+                                                       .large.plain = sap_launch_tree_large_sp,
+                                                       .few_wide.plain = sap_launch_tree_few_dp,
+                                                       .selects = 1,
+                                                       .launch = launch_plain,
+                                                       .alone = alone_plain},
+                                                      {.walk.soft = sap_launch_tree_walk_soft_sp,
+                                                       .whole.soft = sap_launch_tree_walk_whole_soft_sp,
+                                                       .wide.soft = sap_launch_tree_walk_soft_dp,
+                                                       .few.soft = sap_launch_tree_few_soft_sp,
+                                                       .large.soft = sap_launch_tree_few_soft_sp,
+                                                       .few_wide.soft = sap_launch_tree_few_soft_dp,
+                                                       .launch = launch_soft,
+                                                       .alone = alone_soft},
+                                                      {.walk.spline = sap_launch_tree_walk_spline_sp,
+                                                       .whole.spline = sap_launch_tree_walk_whole_spline_sp,
+                                                       .wide.spline = sap_launch_tree_walk_spline_dp,
+                                                       .few.spline = sap_launch_tree_few_spline_sp,
+                                                       .large.spline = sap_launch_tree_few_spline_sp,
+                                                       .few_wide.spline = sap_launch_tree_few_spline_dp,
+                                                       .launch = launch_spline,
+                                                       .alone = alone_spline}};
+    return &law[lengths->law->number];
 }
 
 int sap_gpu_walk_selects(const struct sap_gpu_lengths *lengths) { return law_of(lengths)->selects; }

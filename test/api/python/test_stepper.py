@@ -93,10 +93,11 @@ def test_errors(tmp_path):
         s.energy()
 
 
-def test_particles_have_softening_lengths_of_their_own(tmp_path):
+@pytest.mark.parametrize("softening", ["plummer", "spline"])
+def test_particles_have_softening_lengths_of_their_own(tmp_path, softening):
     x, v, mass = sphere()
     h = np.where(np.arange(200) % 2, 0.05, 0.4)
-    with stepper(softening="spline") as s, sapporo.Tree(200, softening="spline", backend="cpu") as tree:
+    with stepper(softening=softening) as s, sapporo.Tree(200, eps=0.1, softening=softening, backend="cpu") as tree:
         s.set(x, v, mass, eps=h)
         tree.set(x, mass, eps=h)
         tree.build()
@@ -104,11 +105,9 @@ def test_particles_have_softening_lengths_of_their_own(tmp_path):
         assert np.array_equal(s.get().eps, h)
         s.save(tmp_path / "file")
         s.set(x, v, mass)
-        assert np.all(s.get().eps == 0.1)
+        assert np.all(s.get().eps == (0.1 if softening == "spline" else 0))
         s.restore(tmp_path / "file")
         assert np.array_equal(s.get().eps, h)
-    with stepper() as s, pytest.raises(sapporo.ArgumentError, match="spline"):
-        s.set(x, v, mass, eps=h)
 
 
 def test_hermite_schemes_keep_neighbours_and_stop_at_close_pairs():

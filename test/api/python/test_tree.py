@@ -178,8 +178,8 @@ def spline(r, h):
     return pot / h, (64 / 3 + u * (-48 + u * (38.4 - 32 * u / 3)) - 1 / (15 * u**3)) / h**3
 
 
-@pytest.mark.parametrize("softening", ["spline", "spline-mean"])
-def test_spline_softening(softening):
+@pytest.mark.parametrize("softening", ["plummer", "spline", "spline-mean"])
+def test_softening_lengths_of_particles(softening):
     x, h = np.array([[0.0, 0, 0], [0.75, 0, 0], [2.0, 0, 0]]), np.array([0.5, 1.25, 0.25])
     at = np.array([[0.25, 0, 0]])
     with sapporo.Tree(3, softening=softening, precision="dp", accuracy=1e-9) as tree:
@@ -197,8 +197,14 @@ def test_spline_softening(softening):
             d = x[j, 0] - place
             with_both = [spline(abs(d), length), spline(abs(d), h[j])]
             terms = np.mean(with_both, axis=0) if softening == "spline-mean" else spline(abs(d), max(length, h[j]))
+            if softening == "plummer":
+                r = np.sqrt(d**2 + length**2 + h[j] ** 2)
+                terms = -1 / r, r**-3
             pot, acc = pot + terms[0], acc + terms[1] * d
         assert found_pot == pytest.approx(pot, rel=1e-13)
         assert found_acc == pytest.approx(acc, rel=1e-13)
-    with sapporo.Tree(3) as tree, pytest.raises(sapporo.ArgumentError, match="without spline softening"):
-        tree.set(x, mass=1.0, eps=h)
+    with sapporo.Tree(3) as tree:
+        tree.set(x, mass=1.0)
+        tree.build()
+        with pytest.raises(sapporo.ArgumentError, match="particles of the tree have none"):
+            tree.force(targets=at, eps=0.75)

@@ -83,8 +83,7 @@ static void draw_hermite(struct plan *p)
 
 int plan_has_lengths(const struct plan *p)
 {
-    if (p->options.scheme >= SAPPORO_STEPS_HERMITE4) return 0;
-    return p->options.method == SAPPORO_STEP_DIRECT || p->tree.softening != SAPPORO_SOFTENING_PLUMMER;
+    return p->options.scheme < SAPPORO_STEPS_HERMITE4;
 }
 
 /* ---- calls ------------------------------------------------------------------------------------ */

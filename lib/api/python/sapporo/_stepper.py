@@ -376,8 +376,8 @@ class Stepper(Owner):
             label: (n,) of whole numbers of 64 bits with a sign, in host memory, which get returns; absent: the
                 addresses.
             time: the time of the particles.
-            eps: (n,) or one number, in host memory: softening lengths, of splines or of direct sums; absent: of
-                splines that of the stepper, of others none beside it.
+            eps: (n,) or one number, in host memory: softening lengths; absent: of splines that of the stepper, of
+                others none beside it.
 
         Raises:
             NotFiniteError: names the first particle that is NaN or infinite.

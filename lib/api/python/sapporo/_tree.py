@@ -156,7 +156,7 @@ class Tree(Owner):
         multipoles: 1 (masses) or 2 (default; second moments, too).
         eps: softening length; with a spline, of particles and targets that have no length of their own.
         softening: "plummer", or "spline": cubic spline of the larger of both lengths, or "spline-mean": mean of the
-            forces with each; particles then may have lengths.
+            forces with each.
         leaf_size, group_size: most particles of a leaf, of a group; 0: the default.
         group_extent: groups whose box has a longer diagonal at the build are halved; 0: no limit.
         precision: "sp" (pair terms in float, sums in double) or "dp"; None: sp.
@@ -254,8 +254,8 @@ class Tree(Owner):
             x: (n, 3): positions.
             mass: (n,), in host memory also one number; absent: as before.  Forces need masses, neighbours do not.
             acc_size: (n,): size of the acceleration, for mac="acceleration"; absent: of the last force.
-            eps: (n,), in host memory also one number: lengths of the spline; absent: as before, at first that of the
-                tree.
+            eps: (n,), in host memory also one number: softening lengths; absent: as before, at first of a spline that
+                of the tree, else none beside it.
 
         Raises:
             NotFiniteError: names the first particle that is NaN or infinite; then nothing was taken.
@@ -347,7 +347,8 @@ class Tree(Owner):
             active: (ni,) of whole numbers: addresses of particles, in any order; absent: all.  A particle does not act
                 on itself.
             targets: (ni, 3): instead, any positions; every particle acts on them that is not at zero softened distance.
-            eps: (ni,) or one number: lengths of these positions in a tree with a spline; absent: that of the tree.
+            eps: (ni,) or one number: lengths of these positions, if particles have lengths; absent: with a spline that
+                of the tree, else none beside it.
             want: "acc", "pot" or both.
             out: arrays for the results by name, as of Context.force.  If `active` or `out` is in device memory, all
                 arrays must be, and `out` must hold every result that is wanted.

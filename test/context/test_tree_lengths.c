@@ -1,7 +1,7 @@
 /*
- * test_tree_spline.c - spline softening in trees, on every engine: pairs and potentials against sums in long double of
- * the formulas as the papers have them, errors of cells, active particles, places, refreshes, single walks, and what is
- * refused.
+ * test_tree_lengths.c - trees whose particles have softening lengths, of splines and of Plummer's law, on every engine:
+ * pairs and potentials against sums in long double of the formulas as the papers have them, errors of cells, active
+ * particles, places, refreshes, single walks, and what is refused.
  */
 #include <math.h>
 #include <setjmp.h>
@@ -13,13 +13,14 @@
 
 #include <cmocka.h>
 
-#include "reference.h"
+#include "reference_spline.h"
 #include "runs.h"
 #include "sapporo_experiments.h"
 #include "tree_cases.h"
 #include "worst.h"
 
-enum { N = 400, PLACES = 90, LARGER = SAPPORO_SOFTENING_SPLINE_LARGER, MEAN = SAPPORO_SOFTENING_SPLINE_MEAN };
+enum { N = 400, PLACES = 90, PLUMMER = SAPPORO_SOFTENING_PLUMMER, LARGER = SAPPORO_SOFTENING_SPLINE_LARGER };
+enum { MEAN = SAPPORO_SOFTENING_SPLINE_MEAN, LAWS };
 
 /* ---- the reference ---- */
 
@@ -27,16 +28,37 @@ struct want {
     real pot, acc[3], size, depth; /* size, depth: sums of the sizes of the terms */
 };
 
-/* The force at a place with length hi; own: the particle that does not count, or -1. */
-static struct want solve(const bodies *b, const double *h, int softening, const double *x, double hi, int own)
+/* What the tests compute: all that decides about a force, and the exact rows. */
+struct problem_of_tree {
+    bodies b;
+    double h[N], eps2;
+    int softening;
+    struct want want[N];
+};
+
+/* Potential and acceleration over distance of a pair of unit mass at a distance; 0 of Plummer's at no distance. */
+static void pair(const struct problem_of_tree *p, real r, double hi, double hj, real *pot, real *acc)
 {
+    if (p->softening == PLUMMER) {
+        const real r2 = r * r + (real)p->eps2 + (real)hi * hi + (real)hj * hj;
+        *pot = r2 > 0 ? -1 / sqrtl(r2) : 0;
+        *acc = r2 > 0 ? 1 / (r2 * sqrtl(r2)) : 0;
+        return;
+    }
+    reference_spline_pair(p->softening == MEAN, r, hi, hj, pot, acc);
+}
+
+/* The force at a place with length hi; own: the particle that does not count, or -1. */
+static struct want solve(const struct problem_of_tree *p, const double *x, double hi, int own)
+{
+    const bodies *const b = &p->b;
     struct want w = {0};
     for (int j = 0; j < b->n; j++) {
         real d[3], r2 = 0, pot, acc;
         if (j == own) continue;
         for (int c = 0; c < 3; c++) d[c] = (real)b->x[j][c] - x[c], r2 += d[c] * d[c];
         const real r = sqrtl(r2);
-        reference_spline_pair(softening == MEAN, r, hi, h[j], &pot, &acc);
+        pair(p, r, hi, p->h[j], &pot, &acc);
         w.pot += b->mass[j] * pot;
         w.depth += fabsl(b->mass[j] * pot);
         w.size += fabsl(b->mass[j] * acc) * r;
@@ -68,14 +90,6 @@ static double length_of(enum lengths what, int i)
     }
 }
 
-/* What the tests compute: all that decides about a force, and the exact rows. */
-struct problem_of_tree {
-    bodies b;
-    double h[N];
-    int softening;
-    struct want want[N];
-};
-
 static const struct {
     const char *name;
     int input; /* a cluster_kind, or INPUT + a tree_input */
@@ -92,20 +106,19 @@ static const struct {
 enum { NCASES = sizeof CASES / sizeof CASES[0], INPUT = 100 };
 
 /* The exact rows of each case, which all engines share. */
-static struct want known[NCASES][2][N];
-static int is_known[NCASES][2];
+static struct want known[NCASES][LAWS][N];
+static int is_known[NCASES][LAWS];
 
 static struct problem_of_tree *problem_make(int k, int softening)
 {
     struct problem_of_tree *const p = zeroed(1, sizeof *p);
-    struct want *const rows = known[k][softening == MEAN];
+    struct want *const rows = known[k][softening];
     p->b = CASES[k].input >= INPUT ? tree_input((enum tree_input)(CASES[k].input - INPUT), N)
                                    : tree_model((cluster_kind)CASES[k].input, N);
     p->softening = softening;
     for (int i = 0; i < N; i++) p->h[i] = length_of(CASES[k].lengths, i);
-    for (int i = 0; i < N && !is_known[k][softening == MEAN]; i++)
-        rows[i] = solve(&p->b, p->h, softening, p->b.x[i], p->h[i], i);
-    is_known[k][softening == MEAN] = 1;
+    for (int i = 0; i < N && !is_known[k][softening]; i++) rows[i] = solve(p, p->b.x[i], p->h[i], i);
+    is_known[k][softening] = 1;
     memcpy(p->want, rows, sizeof p->want);
     return p;
 }
@@ -185,7 +198,7 @@ static void check_pairs(const struct engine *e, int k, int softening, sapporo_tr
 static void pairs_on(const struct engine *e)
 {
     for (int k = 0; k < NCASES; k++)
-        for (int softening = LARGER; softening <= MEAN; softening++) {
+        for (int softening = 0; softening < LAWS; softening++) {
             check_pairs(e, k, softening, SAPPORO_WALK_GROUPS);
             if (k < 2) check_pairs(e, k, softening, SAPPORO_WALK_STACKLESS);
         }
@@ -198,6 +211,9 @@ RUNS(pairs, on_each(pairs_on))
 /* Accepted cells: the bounds of test_tree.c; groups of 8 have larger errors than groups of 64.  A particle that walks
  * alone has no group's ball around it. */
 static const double of_alone = 2.5e-2;
+/* Forces within a Plummer length beyond the model grow with the distance, as errors do; a common length has the same:
+ * measured 1.0e-2 in order 1, 5.0e-3 and 2.3e-4 in order 2. */
+static const double of_smooth = 2e-2;
 static const struct {
     double accuracy;
     int order;
@@ -208,7 +224,9 @@ enum { NBOUNDS = sizeof BOUNDS / sizeof BOUNDS[0] };
 static void cells_on(const struct engine *e)
 {
     for (int k = 0; k < 6; k++)
-        for (int softening = LARGER + k % 2; softening <= MEAN; softening += 1 + k % 2) {
+        for (int softening = 0; softening < LAWS; softening++) {
+            if (softening == LARGER && k % 2) continue;
+            const int is_smooth = softening == PLUMMER && CASES[k].lengths == WIDE;
             struct problem_of_tree *const p = problem_make(k, softening);
             for (int m = 0; m < NBOUNDS; m++)
                 for (int alone = 0; alone <= (m == 1 ? 1 : 0); alone++) {
@@ -222,7 +240,7 @@ static void cells_on(const struct engine *e)
                     double worst = 0;
                     for (int i = 0; i < N; i++)
                         worst = worst_of(worst, error_of(&p->want[i], rows.acc[i], rows.pot[i]));
-                    if (!(worst <= (alone ? of_alone : BOUNDS[m].most)))
+                    if (!(worst <= (alone ? of_alone : is_smooth ? of_smooth : BOUNDS[m].most)))
                         fail_msg("%s, %s, softening %d, angle %g, order %d, walk %d: error %.1e", e->name,
                                  CASES[k].name, softening, BOUNDS[m].accuracy, BOUNDS[m].order, alone, worst);
                     tree_rows_free(&rows);
@@ -257,9 +275,9 @@ RUNS(points, on_each(points_on))
 
 /* ---- active particles, and every criterion ---- */
 
-static void active_on(const struct engine *e)
+static void active_with(const struct engine *e, int softening)
 {
-    struct problem_of_tree *const p = problem_make(1, MEAN);
+    struct problem_of_tree *const p = problem_make(1, softening);
     int active[N];
     for (sapporo_tree_mac mac = SAPPORO_MAC_OPENING; mac <= SAPPORO_MAC_ACCELERATION; mac++) {
         sapporo_tree_options o = tree_on(e);
@@ -286,18 +304,25 @@ static void active_on(const struct engine *e)
     problem_drop(p);
 }
 
+static void active_on(const struct engine *e)
+{
+    active_with(e, PLUMMER);
+    active_with(e, MEAN);
+}
+
 RUNS(active_particles, on_each(active_on))
 
 /* ---- places ---- */
 
 static void places_on(const struct engine *e)
 {
-    for (int softening = LARGER; softening <= MEAN; softening++) {
+    for (int softening = 0; softening < LAWS; softening++) {
         struct problem_of_tree *const p = problem_make(1, softening);
         double at[PLACES][3], h[PLACES], acc[PLACES][3], pot[PLACES];
+        const double usual = softening == PLUMMER ? 0 : 0.2;
         sapporo_tree_options o = tree_on(e);
         o.accuracy = 1e-9;
-        o.eps2 = 0.04;
+        o.eps2 = p->eps2 = 0.04;
         sapporo_tree *t = plant(p, o);
         for (int i = 0; i < PLACES; i++) {
             h[i] = i % 9 == 0 ? 1e-12 : length_of(i % 2 ? MIXED : WIDE, i);
@@ -307,7 +332,7 @@ static void places_on(const struct engine *e)
             const sapporo_tree_request r = {.size = sizeof r, .ni = PLACES, .x = {at, 0}, .h = {given ? h : NULL, 0}};
             assert_int_equal(sapporo_tree_force(t, &r, acc, pot), SAPPORO_OK);
             for (int i = 0; i < PLACES; i++) {
-                const struct want w = solve(&p->b, p->h, softening, at[i], given ? h[i] : 0.2, -1);
+                const struct want w = solve(p, at[i], given ? h[i] : usual, -1);
                 const double error = error_of(&w, acc[i], pot[i]);
                 if (!(error <= bound_of(e))) fail_msg("%s, place %d, h %g: error %.1e", e->name, i, h[i], error);
             }
@@ -335,7 +360,7 @@ static double worst_of_places(sapporo_tree *t, const struct problem_of_tree *p, 
         const sapporo_tree_request r = {.size = sizeof r, .ni = rows, .x = {at + from, 0}, .h = {h + from, 0}};
         if (sapporo_tree_force(t, &r, acc, pot)) fail_msg("%s", sapporo_tree_last_error(t));
         for (int i = 0; i < rows; i++) {
-            const struct want w = solve(&p->b, p->h, p->softening, at[from + i], h[from + i], -1);
+            const struct want w = solve(p, at[from + i], h[from + i], -1);
             worst = worst_of(worst, error_of(&w, acc[i], pot[i]));
         }
     }
@@ -348,7 +373,7 @@ static double worst_of_places(sapporo_tree *t, const struct problem_of_tree *p, 
  */
 static void long_places_on(const struct engine *e)
 {
-    for (int softening = LARGER; softening <= MEAN; softening++) {
+    for (int softening = 0; softening < LAWS; softening++) {
         struct problem_of_tree *const p = problem_make(3, softening);
         double at[PLACES][3], h[PLACES];
         sapporo_tree_options o = tree_on(e);
@@ -375,7 +400,7 @@ static void short_lengths_on(const struct engine *e)
 {
     static const double near[] = {0, 1e-30, 1e-20, 1e-14, 1e-13, 5e-13},
                         lengths[] = {1e-16, 1e-14, 1e-13, 3e-13, 8e-13, 2e-12};
-    for (int softening = LARGER; softening <= MEAN; softening++) {
+    for (int softening = 0; softening < LAWS; softening++) {
         struct problem_of_tree *const p = problem_make(5, softening);
         double at[36][3], h[36];
         sapporo_tree_options o = tree_on(e);
@@ -405,15 +430,15 @@ RUNS(short_lengths, on_each(short_lengths_on))
 static void longest_on(const struct engine *e)
 {
     static const double lengths[] = {0x1p40, 0x1p60, 0x1p100, 0x1p140, 0x1p180, 0x1p254};
-    for (int k = 0; k < 6; k++) {
-        struct problem_of_tree *const p = problem_make(5, MEAN);
+    for (int k = 0; k < 12; k++) {
+        struct problem_of_tree *const p = problem_make(5, k < 6 ? MEAN : PLUMMER);
         double worst = 0;
-        p->h[17] = lengths[k];
-        for (int i = 0; i < N; i++) p->want[i] = solve(&p->b, p->h, MEAN, p->b.x[i], p->h[i], i);
+        p->h[17] = lengths[k % 6];
+        for (int i = 0; i < N; i++) p->want[i] = solve(p, p->b.x[i], p->h[i], i);
         sapporo_tree *t = plant(p, tree_on(e));
         struct tree_rows rows = tree_rows_of(t, NULL, N);
         for (int i = 0; i < N; i++) worst = worst_of(worst, error_of(&p->want[i], rows.acc[i], rows.pot[i]));
-        if (!(worst < 3e-3)) fail_msg("%s, length %g: error %.1e", e->name, lengths[k], worst);
+        if (!(worst < 3e-3)) fail_msg("%s, length %g: error %.1e", e->name, lengths[k % 6], worst);
         tree_rows_free(&rows);
         sapporo_tree_destroy(t);
         problem_drop(p);
@@ -428,19 +453,20 @@ static void check_exact(const struct engine *e, sapporo_tree *t, const struct pr
 {
     struct tree_rows rows = tree_rows_of(t, NULL, N);
     for (int i = 0; i < N; i += 3) {
-        const struct want w = solve(&p->b, p->h, p->softening, p->b.x[i], p->h[i], i);
+        const struct want w = solve(p, p->b.x[i], p->h[i], i);
         const double error = error_of(&w, rows.acc[i], rows.pot[i]);
-        if (!(error <= 4e-4)) fail_msg("%s, %s: error %.1e of row %d", e->name, what, error, i); /* measured: 6e-5 */
+        const double most = p->softening == PLUMMER ? 1.5e-3 : 4e-4; /* measured: 4.7e-4, 6e-5 */
+        if (!(error <= most)) fail_msg("%s, %s: error %.1e of row %d", e->name, what, error, i);
     }
     tree_rows_free(&rows);
 }
 
 /* Positions alone, lengths alone, and the default length. */
-static void refresh_on(const struct engine *e)
+static void refresh_with(const struct engine *e, int softening)
 {
-    struct problem_of_tree *const p = problem_make(2, LARGER);
+    struct problem_of_tree *const p = problem_make(2, softening);
     sapporo_tree_options o = tree_on(e);
-    o.eps2 = 0.09;
+    o.eps2 = p->eps2 = 0.09;
     sapporo_tree *t = plant(p, o);
     sapporo_tree_particles moved = {.size = sizeof moved, .n = N, .x = {p->b.x, 0}};
     for (int i = 0; i < N; i++)
@@ -456,15 +482,43 @@ static void refresh_on(const struct engine *e)
     assert_int_equal(sapporo_tree_build(t), SAPPORO_OK);
     check_exact(e, t, p, "built again");
     sapporo_tree_destroy(t);
-    o.softening = SAPPORO_SOFTENING_SPLINE_LARGER;
+    o.softening = (sapporo_softening)softening;
     t = tree_of(&p->b, &o);
-    for (int i = 0; i < N; i++) p->h[i] = 0.3;
+    for (int i = 0; i < N; i++) p->h[i] = softening == PLUMMER ? 0 : 0.3;
     check_exact(e, t, p, "the default length");
     sapporo_tree_destroy(t);
     problem_drop(p);
 }
 
+static void refresh_on(const struct engine *e)
+{
+    refresh_with(e, PLUMMER);
+    refresh_with(e, LARGER);
+}
+
 RUNS(refresh, on_each(refresh_on))
+
+/* A tree without lengths keeps its bits until a refresh or a build after the first lengths. */
+static void first_lengths_on(const struct engine *e)
+{
+    struct problem_of_tree *const p = problem_make(2, PLUMMER);
+    const sapporo_tree_options o = tree_on(e);
+    for (int builds = 0; builds < 2; builds++) {
+        sapporo_tree *t = tree_of(&p->b, &o);
+        struct tree_rows before = tree_rows_of(t, NULL, N);
+        give(t, p);
+        struct tree_rows after = tree_rows_of(t, NULL, N);
+        for (int i = 0; i < N; i++) assert_true(same_doubles(before.acc[i], after.acc[i], 3));
+        assert_int_equal(builds ? sapporo_tree_build(t) : sapporo_tree_refresh(t), SAPPORO_OK);
+        check_exact(e, t, p, builds ? "built with first lengths" : "refreshed with first lengths");
+        tree_rows_free(&before);
+        tree_rows_free(&after);
+        sapporo_tree_destroy(t);
+    }
+    problem_drop(p);
+}
+
+RUNS(first_lengths, on_each(first_lengths_on))
 
 /* ---- what is refused ---- */
 
@@ -502,7 +556,6 @@ static void refused_on(const struct engine *e)
         assert_non_null(strstr(sapporo_tree_last_error(t), "h of particle 17"));
         p->h[17] = was;
     }
-    refuse_set(plain, &all, SAPPORO_ERR_ARGUMENT);
     all.h = (sapporo_column){NULL, 0};
     all.n = N - 1;
     refuse_set(t, &all, SAPPORO_ERR_ARGUMENT);
@@ -523,6 +576,6 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TREE_TEST(pairs),   TREE_TEST(cells),       TREE_TEST(points),        TREE_TEST(active_particles),
         TREE_TEST(places),  TREE_TEST(long_places), TREE_TEST(short_lengths), TREE_TEST(refresh),
-        TREE_TEST(refused), TREE_TEST(longest)};
+        TREE_TEST(refused), TREE_TEST(longest),     TREE_TEST(first_lengths)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
