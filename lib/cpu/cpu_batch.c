@@ -88,10 +88,12 @@ static int reserve(struct sap_batch_worker *w, int ni, int tiles)
 static void read_column(const sapporo_column *column, int from, int n, double *to)
 {
     const ptrdiff_t size = sizeof *to, stride = column->stride ? column->stride : size;
-    const char *at = (const char *)column->base + from * stride;
-    if (!column->base)
+    if (!column->base) {
         memset(to, 0, (size_t)n * sizeof *to);
-    else if (stride == size)
+        return;
+    }
+    const char *at = (const char *)column->base + from * stride;
+    if (stride == size)
         memcpy(to, at, (size_t)n * sizeof *to);
     else
         for (int k = 0; k < n; k++, at += stride) memcpy(to + k, at, sizeof *to);

@@ -23,7 +23,9 @@
 fetch() {
     [ ! -e "$1/$3" ] || return 0
     command -v git >/dev/null 2>&1 || skip "git is missing"
-    git clone -q --no-checkout "https://github.com/$2/$3" "$1/$3" && git -C "$1/$3" checkout -q "$4" || skip "$1/$3 is missing"
+    if ! git clone -q --no-checkout "https://github.com/$2/$3" "$1/$3" || ! git -C "$1/$3" checkout -q "$4"; then
+        skip "$1/$3 is missing"
+    fi
 }
 if [ -n "${FETCH:-}" ]; then
     mkdir -p "$1" || exit 2
@@ -38,7 +40,8 @@ need "$cxx" make
 library sapporo
 copy PeTar
 export OMP_NUM_THREADS=1
-ulimit -s unlimited 2>/dev/null || : # PeTar keeps lists on the stack
+# shellcheck disable=SC3045 # PeTar keeps lists on the stack; shells without -s leave its size
+ulimit -s unlimited 2>/dev/null || :
 
 # Without MPI and OpenMP the profile of FDPS has processor times.
 configure() {
