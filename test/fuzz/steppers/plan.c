@@ -78,10 +78,7 @@ static void draw_hermite(struct plan *p)
     o->eta_start = one_in(&random, 2) ? 0 : 0.01 + 0.1 * rng_uniform(&random);
 }
 
-int plan_has_lengths(const struct plan *p)
-{
-    return p->options.scheme < SAPPORO_STEPS_HERMITE4;
-}
+int plan_has_lengths(const struct plan *p) { return p->options.scheme < SAPPORO_STEPS_HERMITE4; }
 
 /* ---- calls ------------------------------------------------------------------------------------ */
 
