@@ -79,11 +79,18 @@ static int build_ahead(sapporo_mpi_tree *h, const sapporo_tree_particles *p, dou
     return refreshed;
 }
 
-/* Decides from the costs of all ranks, and of the rank that has most to do. */
+/* What ranks tell each other; a rank that was alone in a call has another age and lead than the others. */
+enum { TELLS_FACTOR, LACKS, KNOWS, BEST, LAST, BEFORE, AGE, LEAD, TOLD };
+
+/*
+ * Decides from the costs of all ranks, and of the rank that has most to do.  The numbers are those that ranks have told
+ * each other, so all of them decide alike.
+ */
 static struct sap_pace_plan decide(const sapporo_mpi_tree *h, double factor)
 {
-    enum { LACKS = 1, KNOWS, BEST, LAST, BEFORE };
-    struct sap_tree_pace sum = {.age = h->pace.age, .lead = h->pace.lead}, most = sum;
+    struct sap_tree_pace sum = {.age = (int)sap_link_field(&h->link, 0, AGE),
+                                .lead = sap_link_field(&h->link, 0, LEAD)},
+                         most = sum;
     int lacks = 0, knows = 1;
     for (int r = 0; r < h->link.size; r++) {
         lacks |= sap_link_field(&h->link, r, LACKS) != 0;
@@ -104,16 +111,17 @@ static struct sap_pace_plan decide(const sapporo_mpi_tree *h, double factor)
 static int ask(sapporo_mpi_tree *h, const sapporo_tree_particles *given, double factor, sapporo_tree_particles *p,
                struct sap_pace_plan *plan)
 {
-    static const char *const name[] = {"factor", NULL, NULL, NULL, NULL, NULL};
-    enum { FIELDS = sizeof name / sizeof *name };
+    static const char *const name[TOLD] = {[TELLS_FACTOR] = "factor"};
     int status = sap_mpi_tree_check(h, given, p);
     if (!status && !(factor >= 1))
         status = sap_link_fail(&h->link, SAPPORO_ERR_ARGUMENT, "%s: factor is %g; it may be 0, or 1 or more", h->call,
                                factor);
     if (!status) status = reserve_past(h, p->n);
-    const double field[FIELDS] = {
-        factor, !h->built || p->n != h->given, h->past[0] == p->n, h->pace.best, h->pace.last, h->pace.before};
-    status = sap_link_compare(&h->link, status, FIELDS, field, name);
+    const double field[TOLD] = {[TELLS_FACTOR] = factor,      [LACKS] = !h->built || p->n != h->given,
+                                [KNOWS] = h->past[0] == p->n, [BEST] = h->pace.best,
+                                [LAST] = h->pace.last,        [BEFORE] = h->pace.before,
+                                [AGE] = h->pace.age,          [LEAD] = h->pace.lead};
+    status = sap_link_compare(&h->link, status, TOLD, field, name);
     if (!status) *plan = decide(h, factor);
     return status;
 }

@@ -181,7 +181,21 @@ static int sums_work(void)
     return found && !begin();
 }
 
-static int tree_works(void) { return !build() && !tree_force() && isfinite(all.pot[0]); }
+/* A new tree, with a force, and positions of a call before: the next call decides from them what it does. */
+static void prepare_tree(void)
+{
+    sapporo_mpi_tree_destroy(all.tree);
+    all.tree = NULL;
+    (void)create_tree();
+    (void)refresh_or_build();
+    (void)tree_force();
+}
+
+/* First a call that decides by itself whether it builds: all ranks decide alike, whatever each had begun. */
+static int tree_works(void)
+{
+    return !refresh_or_build() && !tree_force() && !build() && !tree_force() && isfinite(all.pot[0]);
+}
 
 static int stepper_works(void) { return !advance() && !energy() && isfinite(all.totals.potential); }
 
@@ -213,7 +227,7 @@ static const struct kind kinds[] = {
       {"sapporo_mpi_force_end", end, 1}}},
     {"trees",
      tree_error,
-     NULL,
+     prepare_tree,
      tree_works,
      {{"sapporo_mpi_tree_build", build, 0},
       {"sapporo_mpi_tree_refresh", refresh, 0},
