@@ -311,7 +311,8 @@ static void test_odd_models(int fewer)
         for (int way = 0; way < (fewer ? 2 : 2 * SPLITS); way++) {
             sapporo_tree_options o = options_of(way & 1 ? SAPPORO_TREE_KDTREE : SAPPORO_TREE_OCTREE,
                                                 (sapporo_tree_mac)(1 + way % 3), SAPPORO_DP);
-            o.accuracy = way % 3 == 0 ? 0.3 : 1e-3;
+            /* within lengths beyond the model forces nearly cancel, and an opening angle errs more */
+            o.accuracy = way % 3 > 0 ? 1e-3 : what == HUGE_ONES ? 0.2 : 0.3;
             o.softening = (sapporo_softening)m.softening;
             sapporo_mpi_tree *const t = open_tree(&o);
             bad |= compute_alone(&m, &o, &alone) || compute(t, &m, (enum split)(way / 2), &found);
