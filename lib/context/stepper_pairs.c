@@ -19,9 +19,9 @@ struct pair_columns {
 static int read_all(sapporo_stepper *s, struct pair_columns *all)
 {
     const size_t n = (size_t)s->n + 1;
-    all->nearest = malloc(n * sizeof *all->nearest);
-    all->level = malloc(n * sizeof *all->level);
-    all->r2 = malloc(n * sizeof *all->r2);
+    all->nearest = calloc(n, sizeof *all->nearest);
+    all->level = calloc(n, sizeof *all->level);
+    all->r2 = calloc(n, sizeof *all->r2);
     int status = all->nearest && all->level && all->r2 ? SAPPORO_OK : SAPPORO_ERR_MEMORY;
     if (!status) status = s->ops->read(s->particles, SAP_STEP_NEAREST, all->nearest);
     if (!status) status = s->ops->read(s->particles, SAP_STEP_LEVEL, all->level);

@@ -409,7 +409,7 @@ static void test_kept_lengths(void)
     const double error = error_of(&moved, &exact, FEW);
     report(!bad && error < 0.03, "a build after an exchange: error %.2e", error);
     p = columns_of(&mine.model, n > 0 ? n - 1 : 0);
-    const int few = largest(n == 0), status = sapporo_mpi_tree_build(t, &p);
+    const int few = largest(n == 0) > 0, status = sapporo_mpi_tree_build(t, &p);
     report(few || ranks == 1 || status == SAPPORO_ERR_ARGUMENT, "fewer particles without lengths: %s",
            sapporo_mpi_tree_last_error(t));
     sapporo_mpi_tree_destroy(t);
