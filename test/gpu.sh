@@ -205,7 +205,7 @@ step_mpi() {
     fi
     mkdir -p build/gpu-mpi
     for program in forces ways traffic speed tree_speed; do
-        parts="test/mpi/problem.c test/mpi/tree_problem.c test/mpi/ranks.c test/support/reference_spline.c"
+        parts="test/mpi/problem.c test/mpi/tree_problem.c test/mpi/ranks.c"
         case $program in *speed) parts= ;; esac
         # shellcheck disable=SC2086 # a list of files
         run "build mpi $program" env OMPI_CC=gcc MPICH_CC=gcc mpicc -std=c11 -O2 -Iinclude -Itest/mpi \

@@ -74,7 +74,7 @@ folder_of() {
 # make_ranks: the programs of test/mpi, over the copy's libraries
 make_ranks() {
     build "$B/lib/libsapporo_mpi.a" "$B/lib/libsapporo.a" || return
-    [ -f "$ranks/ranks.o" ] || for source in mpi/ranks mpi/problem mpi/tree_problem support/reference_spline; do
+    [ -f "$ranks/ranks.o" ] || for source in mpi/ranks mpi/problem mpi/tree_problem; do
         mpicc -std=c11 -O1 -I"$tree/include" -I"$tree/lib" -I"$tree/test/mpi" -c -o "$ranks/${source#*/}.o" "$tree/test/$source.c" || return
     done
     for program in $(programs lib/mpi | sed 's/:.*//' | sort -u); do
@@ -84,7 +84,7 @@ make_ranks() {
         [ -f "$ranks/$program.o" ] || mpicc -std=c11 -O1 -I"$tree/include" -I"$tree/lib" -I"$tree/test/mpi" -I"$tree/test/support" \
             -c -o "$ranks/$program.o" "$tree/test/mpi/$program.c" || return
         # shellcheck disable=SC2086 # a list of flags
-        mpicc $wrapped -o "$ranks/$program" "$ranks/$program.o" "$ranks"/ranks.o "$ranks"/problem.o "$ranks"/tree_problem.o "$ranks"/reference_spline.o \
+        mpicc $wrapped -o "$ranks/$program" "$ranks/$program.o" "$ranks"/ranks.o "$ranks"/problem.o "$ranks"/tree_problem.o \
             "$tree/$B/lib/libsapporo_mpi.a" "$tree/$B/lib/libsapporo.a" -ldl -lpthread -lm || return
     done
 }

@@ -81,24 +81,24 @@ object() {
 
 # compile_all SUFFIX: all programs, with the sources of the library
 compile_all() {
-    made='' mpi_parts='' parts='' proof_parts='' tree_problem="$work/tree_problem$1.o $work/reference_spline$1.o"
+    made='' mpi_parts='' parts='' proof_parts=''
     ! is_made "$1" || made=1
-    for source in test/mpi/ranks.c test/mpi/problem.c test/mpi/tree_problem.c test/support/reference_spline.c; do object "$1" "$source" || return; done
+    for source in test/mpi/ranks.c test/mpi/problem.c test/mpi/tree_problem.c; do object "$1" "$source" || return; done
     for source in $proof; do object "$1" "$source" && proof_parts="$proof_parts $object" || return; done
     for source in lib/mpi/*.c; do object "$1" "$source" && mpi_parts="$mpi_parts $object" || return; done
     for source in $shared; do object "$1" "$source" && parts="$parts $object" || return; done
     parts="$mpi_parts$parts"
     # shellcheck disable=SC2086 # a list of files
     compile "$1" forces "$work/problem$1.o" $parts && compile "$1" ways "$work/problem$1.o" $parts && compile "$1" errors $parts && compile "$1" grape $parts &&
-        compile "$1" memory -Wl,--wrap=malloc,--wrap=calloc $parts && compile "$1" trees $tree_problem $parts &&
-        compile "$1" tree_active $tree_problem $parts &&
-        compile "$1" tree_near $tree_problem $proof_parts $parts && compile "$1" tree_errors $parts &&
-        compile "$1" division $tree_problem $parts && compile "$1" exchanges $tree_problem $parts && compile "$1" packing $parts &&
+        compile "$1" memory -Wl,--wrap=malloc,--wrap=calloc $parts && compile "$1" trees "$work/tree_problem$1.o" $parts &&
+        compile "$1" tree_active "$work/tree_problem$1.o" $parts &&
+        compile "$1" tree_near "$work/tree_problem$1.o" $proof_parts $parts && compile "$1" tree_errors $parts &&
+        compile "$1" division "$work/tree_problem$1.o" $parts && compile "$1" exchanges "$work/tree_problem$1.o" $parts && compile "$1" packing $parts &&
         compile "$1" tree_memory -Wl,--wrap=malloc,--wrap=calloc $parts &&
-        compile "$1" steppers $tree_problem $parts && compile "$1" stepper_errors $parts && compile "$1" killed $parts &&
+        compile "$1" steppers "$work/tree_problem$1.o" $parts && compile "$1" stepper_errors $parts && compile "$1" killed $parts &&
         compile "$1" bounds -Wl,--wrap=malloc,--wrap=calloc,--wrap=free $parts &&
-        compile "$1" again $tree_problem $parts && compile "$1" calls $parts && compile "$1" far $parts && compile "$1" ended $parts &&
-        compile "$1" traffic $tree_problem $parts
+        compile "$1" again "$work/tree_problem$1.o" $parts && compile "$1" calls $parts && compile "$1" far $parts && compile "$1" ended $parts &&
+        compile "$1" traffic "$work/tree_problem$1.o" $parts
 }
 
 # walk SUFFIX: allocations of both libraries fail.  Two ranks make one session per allocation, three of them only if all
@@ -142,7 +142,7 @@ transports() {
     for program in transports forces ways traffic; do
         # shellcheck disable=SC2086 # lists of flags and files
         "mpicc$1" $flags -rdynamic -o "$work/hosted_$program$1" "test/mpi/$program.c" test/mpi/hosted.c "$work/problem$1.o" \
-            $tree_problem "$work/ranks$1.o" $mpi_parts lib/libsapporo.a -lm -ldl -lpthread >>"$work/log" 2>&1 || echo "$program does not link" >>"$work/log"
+            "$work/tree_problem$1.o" "$work/ranks$1.o" $mpi_parts lib/libsapporo.a -lm -ldl -lpthread >>"$work/log" 2>&1 || echo "$program does not link" >>"$work/log"
     done
     none "programs on device memory link with mpicc$1"
     "$work/hosted_transports$1" devices >"$work/out" 2>&1 || { skipped "transports of MPI$1" "$(head -n 1 "$work/out")"; return; }
@@ -380,7 +380,7 @@ if [ -f lib/libsapporo_mpi.so ] && [ -z "$checked" ] && command -v readelf >/dev
     ranks "" forces 2
     for program in trees tree_active exchanges steppers; do
         mpicc -std=c11 -O1 -Iinclude -Itest/mpi -o "$work/$program" "test/mpi/$program.c" test/mpi/tree_problem.c test/mpi/ranks.c \
-            test/support/reference_spline.c -Llib -lsapporo_mpi -lsapporo -lm >"$work/log" 2>&1
+            -Llib -lsapporo_mpi -lsapporo -lm >"$work/log" 2>&1
         verdict $? "a client of trees, $program, links libsapporo_mpi.so"
     done
     # Accelerators: the host flow of lib/gpu, and where ranks share a device.

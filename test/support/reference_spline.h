@@ -8,9 +8,29 @@ typedef long double real;
  * Computes potential and acceleration over distance of a mass 1 with the spline of Springel, Yoshida & White 2001, New
  * Astronomy 6, 79, appendix A.
  */
-void reference_spline(real r, real h, real *pot, real *acc);
+static inline void reference_spline(real r, real h, real *pot, real *acc)
+{
+    const real u = h > 0 ? r / h : 2;
+    if (u >= 1) {
+        *pot = r > 0 ? -1 / r : 0;
+        *acc = r > 0 ? 1 / (r * r * r) : 0;
+    } else if (u < 0.5L) {
+        *pot = (-14 / 5.0L + u * u * (16 / 3.0L + u * u * (32 * u / 5 - 48 / 5.0L))) / h;
+        *acc = (32 / 3.0L + u * u * (32 * u - 192 / 5.0L)) / (h * h * h);
+    } else {
+        *pot = (-16 / 5.0L + 1 / (15 * u) + u * u * (32 / 3.0L + u * (-16 + u * (48 / 5.0L - 32 * u / 15)))) / h;
+        *acc = (64 / 3.0L + u * (-48 + u * (192 / 5.0L - 32 * u / 3)) - 1 / (15 * u * u * u)) / (h * h * h);
+    }
+}
 
 /* The same of a pair with two lengths: the mean of both, or those of the larger length. */
-void reference_spline_pair(int is_mean, real r, real hi, real hj, real *pot, real *acc);
+static inline void reference_spline_pair(int is_mean, real r, real hi, real hj, real *pot, real *acc)
+{
+    real other_pot, other_acc;
+    reference_spline(r, !is_mean && hj > hi ? hj : hi, pot, acc);
+    if (!is_mean) return;
+    reference_spline(r, hj, &other_pot, &other_acc);
+    *pot = (*pot + other_pot) / 2, *acc = (*acc + other_acc) / 2;
+}
 
 #endif

@@ -2,7 +2,7 @@
 
 MPIRUN             ?= $(patsubst mpicc%,mpirun%,$(MPICC))
 FUZZ_RANKS         := $(if $(MPI_ID),$(B)/test/fuzz/fuzz_ranks)
-FUZZ_RANKS_SOURCES := $(sort $(wildcard test/fuzz/ranks/*.c)) test/mpi/ranks.c test/mpi/nap.c test/support/reference_spline.c
+FUZZ_RANKS_SOURCES := $(sort $(wildcard test/fuzz/ranks/*.c)) test/mpi/ranks.c test/mpi/nap.c
 FUZZ_RANKS_OBJECTS := $(call objects,$(FUZZ_RANKS_SOURCES))
 
 $(FUZZ_RANKS_OBJECTS): $(B)/mpi.id
