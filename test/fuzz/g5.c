@@ -272,14 +272,7 @@ struct plan {
     int id, nj, ni, group;
 };
 
-static struct op *add(struct plan *p, enum kind kind, int a)
-{
-    static const int odd[] = {-1, INT_MIN, 65536, INT_MAX};
-    struct op *const op = sequence_add(p->s, kind);
-    op->i[0] = one_in(p->random, 200) ? odd[draw(p->random, 4)] : p->id;
-    op->i[1] = a;
-    return op;
-}
+static struct op *add(struct plan *p, enum kind kind, int a) { return g5_add(p->s, p->random, kind, p->id, a); }
 
 /* Takes, on device 0 now and then, the name that ASURA has for a call of the other memory. */
 static void rename_some(struct plan *p, struct op *op)

@@ -52,6 +52,9 @@ void make_call(const struct op *op, int rows, int entries);
  * given columns), or anywhere in the scene. */
 void add_fill(struct sequence *s, const struct scene *scene, int to_batch, int n, int group);
 
+/* Adds a call on a device, now and then one that cannot be, and the number `a`: of GRAPE-5 and libg5c. */
+struct op *g5_add(struct sequence *s, rng *r, enum kind kind, int id, int a);
+
 /* Known defects, which sequences do not touch until they are mended; see known.c. */
 int is_known(const char *name);
 

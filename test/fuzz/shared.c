@@ -1,6 +1,7 @@
 /* shared.c - what the models of several interfaces need. */
 #define _DEFAULT_SOURCE 1
 #include <dlfcn.h>
+#include <limits.h>
 #include <stddef.h>
 #include <unistd.h>
 
@@ -59,6 +60,15 @@ static const struct op *last_load(const struct sequence *s, int *x, int *index)
         if (op->rows > 0) return op;
     }
     return NULL;
+}
+
+struct op *g5_add(struct sequence *s, rng *r, enum kind kind, int id, int a)
+{
+    static const int odd[] = {-1, INT_MIN, 65536, INT_MAX};
+    struct op *const op = sequence_add(s, kind);
+    op->i[0] = one_in(r, 200) ? odd[draw(r, 4)] : id;
+    op->i[1] = a;
+    return op;
 }
 
 void add_fill(struct sequence *s, const struct scene *scene, int to_batch, int n, int group)
