@@ -9,7 +9,6 @@
 
 #include "context/hermite_host.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -155,8 +154,6 @@ static int take(struct sap_stepper *stepper, const struct sap_step_particles *gi
         memcpy(p->d[0], sap_column_at(&given->x, i, sizeof p->d[0]), sizeof p->d[0]);
         memcpy(p->d[1], sap_column_at(&given->v, i, sizeof p->d[1]), sizeof p->d[1]);
         p->mass = sap_column_double(&given->mass, i) * given->gravity;
-        p->nearest = -1;
-        p->nearest_r2 = INFINITY;
     }
     return SAPPORO_OK;
 }

@@ -18,29 +18,6 @@
 #include "stepper_places.h"
 #include "tree_cases.h"
 
-enum { ORDERS = 3 };
-static const sapporo_step_scheme schemes[ORDERS] = {SAPPORO_STEPS_HERMITE4, SAPPORO_STEPS_HERMITE6,
-                                                    SAPPORO_STEPS_HERMITE8};
-
-/* Runs a test on every engine, with each scheme. */
-static void everywhere(void (*test)(const struct place *p, int order, sapporo_step_scheme scheme))
-{
-    int ran = 0;
-    for (int k = 0; k < STEPPER_PLACES; k++) {
-        const struct place *const p = &stepper_places[k];
-        if (p->method != SAPPORO_STEP_DIRECT || !stepper_place_usable(p)) continue;
-        for (int o = 0; o < ORDERS; o++) test(p, 4 + 2 * o, schemes[o]);
-        ran++;
-    }
-    if (!ran) skip();
-}
-
-static sapporo_stepper_options options_of(const sapporo_tree_options *tree, sapporo_step_scheme scheme)
-{
-    return (sapporo_stepper_options){
-        .size = sizeof(sapporo_stepper_options), .tree = tree, .scheme = scheme, .dt = 1.0 / 16};
-}
-
 /* A stepper with a Plummer sphere of n stars, of which every k-th is massless; k 0: none. */
 static sapporo_stepper *cluster(const sapporo_stepper_options *o, int n, int massless)
 {
@@ -63,7 +40,7 @@ static double miss(const struct place *p, sapporo_step_scheme scheme, int steps)
     double mass[2] = {0.5, 0.5};
     static struct stepper_state end;
     const sapporo_tree_options tree = {.size = sizeof tree, .backend = p->backend, .precision = SAPPORO_DP};
-    sapporo_stepper_options o = options_of(&tree, scheme);
+    sapporo_stepper_options o = stepper_hermite_options(&tree, scheme);
     o.levels = 1;
     o.dt = period / steps;
     sapporo_stepper *s = stepper_make(&o, 2);
@@ -82,7 +59,7 @@ static void converges(const struct place *p, int order, sapporo_step_scheme sche
         fail_msg("%s, order %d: errors %g, %g: order %g", p->name, order, coarse, fine, found);
 }
 
-RUNS(convergence, everywhere(converges))
+RUNS(convergence, stepper_hermite_everywhere(converges))
 
 /* ---- runs in parts --------------------------------------------------------------------------------- */
 
@@ -99,7 +76,7 @@ static void divides(const struct place *p, int order, sapporo_step_scheme scheme
     enum { N = 70 };
     char path[] = "hermite.XXXXXX";
     const sapporo_tree_options tree = stepper_tree_at(p, 0.02);
-    sapporo_stepper_options o = options_of(&tree, scheme);
+    sapporo_stepper_options o = stepper_hermite_options(&tree, scheme);
     o.iterations = order / 2 - 1;
     sapporo_stepper *const one = cluster(&o, N, 9), *const two = cluster(&o, N, 9), *const three = stepper_make(&o, N);
     stepper_advance(one, 0.75, 0);
@@ -123,7 +100,7 @@ static void divides(const struct place *p, int order, sapporo_step_scheme scheme
     sapporo_stepper_destroy(three);
 }
 
-RUNS(division, everywhere(divides))
+RUNS(division, stepper_hermite_everywhere(divides))
 
 /* ---- massless particles ---------------------------------------------------------------------------- */
 
@@ -132,7 +109,7 @@ static void ignores_massless(const struct place *p, int order, sapporo_step_sche
 {
     enum { N = 60, MORE = 90 };
     const sapporo_tree_options tree = stepper_tree_at(p, 0.02);
-    const sapporo_stepper_options o = options_of(&tree, scheme);
+    const sapporo_stepper_options o = stepper_hermite_options(&tree, scheme);
     bodies b = tree_model(CLUSTER_PLUMMER, MORE);
     for (int i = N; i < MORE; i++) b.mass[i] = 0;
     sapporo_stepper *const some = stepper_make(&o, N), *const all = stepper_make(&o, MORE);
@@ -156,7 +133,7 @@ static void ignores_massless(const struct place *p, int order, sapporo_step_sche
     (void)order;
 }
 
-RUNS(massless, everywhere(ignores_massless))
+RUNS(massless, stepper_hermite_everywhere(ignores_massless))
 
 /* ---- energy, potentials, landings ------------------------------------------------------------------ */
 
@@ -190,7 +167,7 @@ static void keeps_energy(const struct place *p, int order, sapporo_step_scheme s
     static double pot[N];
     const double eps = 0.03, bound = order == 4 ? 1e-6 : 1e-7;
     const sapporo_tree_options tree = stepper_tree_at(p, eps);
-    const sapporo_stepper_options o = options_of(&tree, scheme);
+    const sapporo_stepper_options o = stepper_hermite_options(&tree, scheme);
     sapporo_stepper *const s = cluster(&o, N, 0);
     const sapporo_stepper_totals before = stepper_totals(s);
     stepper_advance(s, 1.0, 0);
@@ -207,14 +184,14 @@ static void keeps_energy(const struct place *p, int order, sapporo_step_scheme s
     sapporo_stepper_destroy(s);
 }
 
-RUNS(energy, everywhere(keeps_energy))
+RUNS(energy, stepper_hermite_everywhere(keeps_energy))
 
 /* A stepper that lands is at the time itself, and goes on from there. */
 static void lands(const struct place *p, int order, sapporo_step_scheme scheme)
 {
     enum { N = 50 };
     const sapporo_tree_options tree = stepper_tree_at(p, 0.03);
-    sapporo_stepper_options o = options_of(&tree, scheme);
+    sapporo_stepper_options o = stepper_hermite_options(&tree, scheme);
     o.landing = 1;
     o.iterations = 2;
     sapporo_stepper *const s = cluster(&o, N, 0), *const free_of_them = cluster(&o, N, 0);
@@ -238,7 +215,7 @@ static void lands(const struct place *p, int order, sapporo_step_scheme scheme)
     sapporo_stepper_destroy(free_of_them);
 }
 
-RUNS(landings, everywhere(lands))
+RUNS(landings, stepper_hermite_everywhere(lands))
 
 /* ---- iterations ------------------------------------------------------------------------------------ */
 
@@ -298,7 +275,7 @@ static void iterates(const struct place *p, int order, sapporo_step_scheme schem
     double mass[2] = {0.5, 0.5}, change[2];
     for (int k = 0; k < 2; k++) {
         const sapporo_tree_options tree = {.size = sizeof tree, .backend = p->backend, .precision = SAPPORO_DP};
-        sapporo_stepper_options o = options_of(&tree, scheme);
+        sapporo_stepper_options o = stepper_hermite_options(&tree, scheme);
         o.levels = 1;
         o.dt = dt;
         o.iterations = k ? 4 : 0;
@@ -321,7 +298,7 @@ static void iterates(const struct place *p, int order, sapporo_step_scheme schem
         fail_msg("%s, order %d: energy changes by %g, with iterations by %g", p->name, order, change[0], change[1]);
 }
 
-RUNS(iterations, everywhere(iterates))
+RUNS(iterations, stepper_hermite_everywhere(iterates))
 
 /* ---- numbers beyond single precision --------------------------------------------------------------- */
 
@@ -335,7 +312,7 @@ static void keeps_units(const struct place *p, int order, sapporo_step_scheme sc
         const int length = k ? lengths[k - 1] : 0, mass = k ? masses[k - 1] : 0, time = (3 * length - mass) / 2;
         sapporo_tree_options tree = stepper_tree_at(p, ldexp(0.03, length));
         tree.precision = SAPPORO_DS;
-        sapporo_stepper_options o = options_of(&tree, scheme);
+        sapporo_stepper_options o = stepper_hermite_options(&tree, scheme);
         o.dt = ldexp(o.dt, time);
         bodies other = tree_model(CLUSTER_PLUMMER, N);
         for (int i = 0; i < N; i++) {
@@ -359,7 +336,7 @@ static void keeps_units(const struct place *p, int order, sapporo_step_scheme sc
     bodies_free(&b);
 }
 
-RUNS(units, everywhere(keeps_units))
+RUNS(units, stepper_hermite_everywhere(keeps_units))
 
 /* ---- fields ---------------------------------------------------------------------------------------- */
 
@@ -378,7 +355,7 @@ static void orbits_in_fields(const struct place *p, int order, sapporo_step_sche
         double change[2];
         for (int fine = 0; fine < 2; fine++) {
             const sapporo_tree_options tree = {.size = sizeof tree, .backend = p->backend, .precision = SAPPORO_DP};
-            sapporo_stepper_options o = options_of(&tree, scheme);
+            sapporo_stepper_options o = stepper_hermite_options(&tree, scheme);
             o.levels = 1;
             o.iterations = 1 + k % 3;
             o.dt = (order == 4 ? 1.0 / 64 : 1.0 / 16) / (fine ? 2 : 1);
@@ -397,7 +374,7 @@ static void orbits_in_fields(const struct place *p, int order, sapporo_step_sche
     }
 }
 
-RUNS(fields, everywhere(orbits_in_fields))
+RUNS(fields, stepper_hermite_everywhere(orbits_in_fields))
 
 /* Massless particles alone, in a field, with steps of their own: each has the orbit that it has without the others. */
 static void massless_in_field(const struct place *p, int order, sapporo_step_scheme scheme)
@@ -406,7 +383,7 @@ static void massless_in_field(const struct place *p, int order, sapporo_step_sch
     double x[N][3] = {{1, 0, 0}, {0, 0.05, 0}, {0.3, 0.3, 0}, {0, 0, 2}, {0.01, 0, 0.02}}, v[N][3] = {{0}},
            mass[N] = {0};
     const sapporo_tree_options tree = stepper_tree_at(p, 0);
-    sapporo_stepper_options o = options_of(&tree, scheme);
+    sapporo_stepper_options o = stepper_hermite_options(&tree, scheme);
     o.nfields = 1;
     o.fields = &stepper_fields[2]; /* Hernquist's */
     for (int i = 0; i < N; i++) v[i][1] = 0.3 + 0.1 * i;
@@ -427,7 +404,7 @@ static void massless_in_field(const struct place *p, int order, sapporo_step_sch
     sapporo_stepper_destroy(one);
 }
 
-RUNS(massless_alone, everywhere(massless_in_field))
+RUNS(massless_alone, stepper_hermite_everywhere(massless_in_field))
 
 /* ---- what is refused ------------------------------------------------------------------------------- */
 
@@ -442,7 +419,7 @@ static void refuse(const sapporo_stepper_options *o, int status, const char *why
 static void test_refusals(void **state)
 {
     const sapporo_tree_options tree = {.size = sizeof tree, .backend = SAPPORO_BACKEND_CPU};
-    sapporo_stepper_options o = options_of(&tree, SAPPORO_STEPS_HERMITE4);
+    sapporo_stepper_options o = stepper_hermite_options(&tree, SAPPORO_STEPS_HERMITE4);
     sapporo_stepper *s = NULL;
     (void)state;
     o.method = SAPPORO_STEP_TREE;
@@ -477,7 +454,7 @@ static void test_refusals(void **state)
 static void tells_of_nan(const struct place *p, int order, sapporo_step_scheme scheme)
 {
     const sapporo_tree_options tree = stepper_tree_at(p, 0);
-    const sapporo_stepper_options o = options_of(&tree, scheme);
+    const sapporo_stepper_options o = stepper_hermite_options(&tree, scheme);
     double x[2][3] = {{0, 0, 0}, {1e-140, 0, 0}}, v[2][3] = {{0, 0, 0}}, mass[2] = {1, 1};
     const sapporo_stepper_particles particles = {
         .size = sizeof particles, .n = 2, .x = {x, 0}, .v = {v, 0}, .mass = {mass, 0}};
@@ -493,7 +470,7 @@ static void tells_of_nan(const struct place *p, int order, sapporo_step_scheme s
     sapporo_stepper_destroy(s);
 }
 
-RUNS(extremes, everywhere(tells_of_nan))
+RUNS(extremes, stepper_hermite_everywhere(tells_of_nan))
 
 int main(void)
 {

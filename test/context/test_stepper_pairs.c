@@ -17,29 +17,9 @@
 #include "stepper_places.h"
 #include "tree_cases.h"
 
-/* Runs a test on every engine, with each scheme. */
-static void everywhere(void (*test)(const struct place *p, sapporo_step_scheme scheme))
-{
-    int ran = 0;
-    for (int k = 0; k < STEPPER_PLACES; k++) {
-        const struct place *const p = &stepper_places[k];
-        if (p->method != SAPPORO_STEP_DIRECT || !stepper_place_usable(p)) continue;
-        for (int scheme = SAPPORO_STEPS_HERMITE4; scheme <= SAPPORO_STEPS_HERMITE8; scheme++)
-            test(p, (sapporo_step_scheme)scheme);
-        ran++;
-    }
-    if (!ran) skip();
-}
-
-static sapporo_stepper_options options_of(const sapporo_tree_options *tree, sapporo_step_scheme scheme)
-{
-    return (sapporo_stepper_options){
-        .size = sizeof(sapporo_stepper_options), .tree = tree, .scheme = scheme, .dt = 1.0 / 16, .nearest = 1};
-}
-
 /* ---- nearest neighbours ---------------------------------------------------------------------------- */
 
-enum { MOST = 1100 };
+enum { MOST = 100 };
 static int nearest[MOST];
 static double nearest_r2[MOST], x[MOST][3], own[MOST];
 
@@ -89,7 +69,8 @@ static void find(const struct place *p, sapporo_step_scheme scheme, int n, int l
 {
     static struct stepper_state with, without;
     const sapporo_tree_options tree = stepper_tree_at(p, ldexp(0.02, length));
-    sapporo_stepper_options o = options_of(&tree, scheme);
+    sapporo_stepper_options o = stepper_hermite_options(&tree, scheme);
+    o.nearest = 1;
     o.dt = ldexp(o.dt, 3 * length / 2);
     bodies b = model(n, length);
     sapporo_stepper *const s = stepper_make(&o, n);
@@ -113,21 +94,23 @@ static void find(const struct place *p, sapporo_step_scheme scheme, int n, int l
     bodies_free(&b);
 }
 
-static void finds(const struct place *p, sapporo_step_scheme scheme)
+static void finds(const struct place *p, int order, sapporo_step_scheme scheme)
 {
+    (void)order;
     find(p, scheme, 70, 0);
     find(p, scheme, 70, 64);
     find(p, scheme, 70, -64);
 }
 
-RUNS(neighbours, everywhere(finds))
+RUNS(neighbours, stepper_hermite_everywhere(finds))
 
 /* Without another particle that has a mass there is no neighbour. */
-static void alone(const struct place *p, sapporo_step_scheme scheme)
+static void alone(const struct place *p, int order, sapporo_step_scheme scheme)
 {
     double at[3][3] = {{0, 0, 0}, {1, 0, 0}, {0, 1, 0}}, v[3][3] = {{0}}, mass[3] = {1, 0, 0};
     const sapporo_tree_options tree = stepper_tree_at(p, 0.1);
-    const sapporo_stepper_options o = options_of(&tree, scheme);
+    sapporo_stepper_options o = stepper_hermite_options(&tree, scheme);
+    o.nearest = 1;
     sapporo_stepper *const s = stepper_make(&o, 3);
     stepper_put(s, 3, at, v, mass, 0);
     get(s, 3);
@@ -141,16 +124,18 @@ static void alone(const struct place *p, sapporo_step_scheme scheme)
     get(s, 3);
     for (int i = 0; i < 3; i++) assert_true(nearest[i] == -1 && isinf(nearest_r2[i]));
     sapporo_stepper_destroy(s);
+    (void)order;
 }
 
-RUNS(nobody, everywhere(alone))
+RUNS(no_neighbour, stepper_hermite_everywhere(alone))
 
 /* After a restore neighbours are not known until a particle has ended a step. */
-static void forgets(const struct place *p, sapporo_step_scheme scheme)
+static void forgets(const struct place *p, int order, sapporo_step_scheme scheme)
 {
     enum { N = 30 };
     const sapporo_tree_options tree = stepper_tree_at(p, 0.05);
-    const sapporo_stepper_options o = options_of(&tree, scheme);
+    sapporo_stepper_options o = stepper_hermite_options(&tree, scheme);
+    o.nearest = 1;
     bodies b = model(N, 0);
     sapporo_stepper *const s = stepper_make(&o, N);
     stepper_put(s, N, b.x, b.v, b.mass, 0);
@@ -165,9 +150,10 @@ static void forgets(const struct place *p, sapporo_step_scheme scheme)
     for (int i = 0; i < N; i++) compare(p, b.mass, N, i, 1, 1e-2);
     sapporo_stepper_destroy(s);
     bodies_free(&b);
+    (void)order;
 }
 
-RUNS(restored, everywhere(forgets))
+RUNS(restored, stepper_hermite_everywhere(forgets))
 
 /* ---- close pairs ----------------------------------------------------------------------------------- */
 
@@ -204,13 +190,12 @@ static int look(sapporo_stepper *s, double close)
 }
 
 /* A run stops in each step in which a pair is close, and only then; what it does is what it does without stopping. */
-static void stops(const struct place *p, sapporo_step_scheme scheme)
+static void stops(const struct place *p, int order, sapporo_step_scheme scheme)
 {
     static struct stepper_state with, without;
     const double close = 0.4, end = 1.5;
     const sapporo_tree_options tree = stepper_tree_at(p, 0.01);
-    sapporo_stepper_options o = options_of(&tree, scheme);
-    o.nearest = 0;
+    sapporo_stepper_options o = stepper_hermite_options(&tree, scheme);
     sapporo_stepper *const plain = stepper_make(&o, STARS);
     o.close = close;
     sapporo_stepper *const s = stepper_make(&o, STARS);
@@ -236,15 +221,16 @@ static void stops(const struct place *p, sapporo_step_scheme scheme)
     if (memcmp(&with, &without, sizeof with) != 0) fail_msg("%s: stops change orbits", p->name);
     sapporo_stepper_destroy(s);
     sapporo_stepper_destroy(plain);
+    (void)order;
 }
 
-RUNS(close_pairs, everywhere(stops))
+RUNS(close_pairs, stepper_hermite_everywhere(stops))
 
 /* A landing that ends near the encounter stops, too. */
-static void stops_at_landing(const struct place *p, sapporo_step_scheme scheme)
+static void stops_at_landing(const struct place *p, int order, sapporo_step_scheme scheme)
 {
     const sapporo_tree_options tree = stepper_tree_at(p, 0.01);
-    sapporo_stepper_options o = options_of(&tree, scheme);
+    sapporo_stepper_options o = stepper_hermite_options(&tree, scheme);
     o.landing = 1;
     o.close = 1.7; /* all steps end before that time */
     o.levels = 1;
@@ -255,9 +241,10 @@ static void stops_at_landing(const struct place *p, sapporo_step_scheme scheme)
     assert_true(sapporo_stepper_get_time(s) == 0.153);
     assert_int_equal(look(s, o.close), 1);
     sapporo_stepper_destroy(s);
+    (void)order;
 }
 
-RUNS(landing, everywhere(stops_at_landing))
+RUNS(landing, stepper_hermite_everywhere(stops_at_landing))
 
 /* ---- what is refused ------------------------------------------------------------------------------- */
 
@@ -271,7 +258,7 @@ static void refuse(const sapporo_stepper_options *o, int status, const char *why
 static void test_refusals(void **state)
 {
     const sapporo_tree_options tree = {.size = sizeof tree, .backend = SAPPORO_BACKEND_CPU};
-    sapporo_stepper_options o = options_of(&tree, SAPPORO_STEPS_HERMITE4);
+    sapporo_stepper_options o = stepper_hermite_options(&tree, SAPPORO_STEPS_HERMITE4);
     sapporo_stepper_pairs p = {.size = sizeof p, .n = 7};
     (void)state;
     o.nearest = 2;
@@ -313,8 +300,8 @@ static void test_refusals(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(neighbours),  cmocka_unit_test(nobody),  cmocka_unit_test(restored),
-        cmocka_unit_test(close_pairs), cmocka_unit_test(landing), cmocka_unit_test(test_refusals),
+        cmocka_unit_test(neighbours),  cmocka_unit_test(no_neighbour), cmocka_unit_test(restored),
+        cmocka_unit_test(close_pairs), cmocka_unit_test(landing),      cmocka_unit_test(test_refusals),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

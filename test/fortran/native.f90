@@ -270,7 +270,7 @@ contains
         stepper_output%acc = c_null_ptr
         stepper_output%nearest = c_loc(nearest)
         if (sapporo_stepper_get(stepper, stepper_output) /= SAPPORO_OK) error stop 'nearest neighbours'
-        if (any(nearest /= [1, 0])) error stop 'who is nearest'
+        if (any(nearest /= [1, 0])) error stop 'addresses of the nearest'
         call sapporo_stepper_destroy(stepper)
     end subroutine stop_at_pairs
 

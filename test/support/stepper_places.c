@@ -53,6 +53,24 @@ void stepper_everywhere(void (*test)(const struct place *p), int octrees)
     if (!ran) skip();
 }
 
+void stepper_hermite_everywhere(void (*test)(const struct place *p, int order, sapporo_step_scheme scheme))
+{
+    int ran = 0;
+    for (int k = 0; k < STEPPER_PLACES; k++) {
+        const struct place *const p = &stepper_places[k];
+        if (p->method != SAPPORO_STEP_DIRECT || !stepper_place_usable(p)) continue;
+        for (int o = 0; o < 3; o++) test(p, 4 + 2 * o, (sapporo_step_scheme)(SAPPORO_STEPS_HERMITE4 + o));
+        ran++;
+    }
+    if (!ran) skip();
+}
+
+sapporo_stepper_options stepper_hermite_options(const sapporo_tree_options *tree, sapporo_step_scheme scheme)
+{
+    return (sapporo_stepper_options){
+        .size = sizeof(sapporo_stepper_options), .tree = tree, .scheme = scheme, .dt = 1.0 / 16};
+}
+
 sapporo_tree_options stepper_tree_at(const struct place *p, double eps)
 {
     return (sapporo_tree_options){.size = sizeof(sapporo_tree_options),

@@ -31,6 +31,12 @@ int stepper_place_usable(const struct place *p);
  */
 void stepper_everywhere(void (*test)(const struct place *p), int octrees);
 
+/* Runs a test with each Hermite scheme wherever there are direct sums.  Skips the test if no such place can be used. */
+void stepper_hermite_everywhere(void (*test)(const struct place *p, int order, sapporo_step_scheme scheme));
+
+/* Options of a Hermite scheme whose longest step is 1/16. */
+sapporo_stepper_options stepper_hermite_options(const sapporo_tree_options *tree, sapporo_step_scheme scheme);
+
 /* A tree by MAC_ACCELERATION, with a softening length, at a place. */
 sapporo_tree_options stepper_tree_at(const struct place *p, double eps);
 
