@@ -13,6 +13,7 @@
  * compiler decides).  Groups of one warp suffice when many target particles walk alone; larger groups finish one walk
  * sooner.
  */
+#include "device/tree_shares.h"
 #include "device/tree_terms.h"
 
 /* Target particles of a bunch and their bound, in memory of the group. */
@@ -386,7 +387,7 @@ KERNEL(SAP_TREE_THREADS)
 BUNCHES_NAME(const GLOBAL int *slot, GLOBAL int *left, const struct sap_gpu_walk w)
 {
     const int begin = (int)global_id() * w.width, rows = min(w.width, w.slots - begin);
-    if (rows <= 0) return;
+    if (rows <= 0 || !sap_is_shared(w.share, w.shares, (int)global_id())) return;
     if (slot[begin + rows - 1] - slot[begin] < w.span * w.width)
         leave_it(left, &w, SAP_LEFT_DENSE, begin);
     else

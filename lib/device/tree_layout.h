@@ -33,6 +33,7 @@ enum {
     SAP_FEW_MOST = 32,       /* target particles per bunch at most */
     SAP_FEW_LEFT = 8,        /* slots per bunch of a group that is split; divides SAP_WALK_THREADS */
     SAP_FEW_CROWD = 256,     /* leaves in a bunch's bound per particle of the bunch; above, they walk one by one */
+    SAP_SHARES = 64,         /* of each run of so many parts or bunches, a device computes its share */
     SAP_SOFT_WORDS = 3,      /* doubles per node: struct sap_softs */
     SAP_GROUP_WORDS = 8,     /* doubles per group: struct sap_bound, squared distance of its nearest particles */
     SAP_GPU_CELL = 17 * 8    /* bytes of a struct sap_cell */
@@ -71,7 +72,7 @@ enum {
     SAP_LEFT_WIDE = 1,               /* bunches that need double */
     SAP_LEFT_PARTS = 2,              /* parts of groups that need double */
     SAP_LEFT_DENSE = SAP_LEFT_PARTS, /* if there are no parts: bunches of selected particles that lie together */
-    SAP_LEFT_ORDER = 3,              /* all parts, those that take longest first */
+    SAP_LEFT_ORDER = 3,              /* parts, those that take longest first, or parts or bunches of a share */
     SAP_LEFT_LISTS = 4,
     SAP_LEFT_BOTH = 4, /* bunches that lie together, and smaller ones of those that do not */
     SAP_LEFT_FIRST = SAP_LEFT_COUNT + SAP_LEFT_LISTS
@@ -91,7 +92,8 @@ struct sap_gpu_walk {
     int every;      /* in double: all walk, not only those that need double */
     int from; /* the list whose items walk; -1: all items walk; SAP_LEFT_BOTH: the bunches that tree_bunches lists */
     int left_room;
-    int work; /* > 0: the interactions of row k are written to word work + k of what the force leaves */
+    int work;          /* > 0: the interactions of row k are written to word work + k of what the force leaves */
+    int share, shares; /* shares > 0: of each run of SAP_SHARES items only those from `share` on, so many */
 };
 
 #endif

@@ -2,6 +2,7 @@
  * tree_rows.h - kernels that order the rows of a force in which not all particles of a tree are targets, and that
  * compute the sizes of accelerations.
  */
+#include "device/tree_shares.h"
 #include "device/tree_units.h"
 
 /*
@@ -73,13 +74,26 @@ tree_part_keys(const GLOBAL float *strict, GLOBAL U64 *key, const int group_part
     key[p] = (U64)(127 - max(-128, min(127, halves)));
 }
 
-/* Lists all parts in this order. */
+/* Lists the items of a walk's share, in an order or without one; an item begins `step` after the one before it. */
 KERNEL(SAP_TREE_THREADS)
-tree_part_order(const GLOBAL int *order, GLOBAL int *left, const int parts, const struct sap_gpu_walk w)
+tree_list_items(const GLOBAL int *order, const int has_order, GLOBAL int *left, const int items, const int step,
+                const struct sap_gpu_walk w)
 {
     const int k = (int)global_id();
-    if (k < parts) left[SAP_LEFT_FIRST + (size_t)SAP_LEFT_ORDER * (size_t)w.left_room + (size_t)k] = order[k];
-    if (k == 0) left[SAP_LEFT_COUNT + SAP_LEFT_ORDER] = parts;
+    GLOBAL int *const list = left + SAP_LEFT_FIRST + (size_t)SAP_LEFT_ORDER * (size_t)w.left_room;
+    if (k < items && sap_is_shared(w.share, w.shares, k))
+        list[sap_shared_before(w.share, w.shares, k)] = has_order ? order[k] : k * step;
+    if (k == 0) left[SAP_LEFT_COUNT + SAP_LEFT_ORDER] = sap_shared_before(w.share, w.shares, items);
+}
+
+/* Adds rows of another device: each row is of one of the two, and all bits of the other's are 0. */
+KERNEL(SAP_TREE_THREADS)
+tree_rows_unite(GLOBAL U64 *acc, GLOBAL U64 *pot, const GLOBAL U64 *more_acc, const GLOBAL U64 *more_pot, const int n)
+{
+    const size_t i = global_id();
+    if (i >= (size_t)n) return;
+    for (int c = 0; c < 3; c++) acc[3 * i + c] |= more_acc[3 * i + c];
+    pot[i] |= more_pot[i];
 }
 
 /* Copies forces from order of address to order of rows. */

@@ -128,7 +128,9 @@
 #define SAP_K_tree_row_places(M, V) M(place), M(active), V(int, has_active), M(slot), M(row), V(int, n)
 #define SAP_K_tree_row_strict(M, V) M(cell), M(slot), M(a), M(address), M(strict), V(int, n), V(struct sap_gpu_tree, t)
 #define SAP_K_tree_part_keys(M, V)  M(strict), M(key), V(int, group_parts), V(int, parts)
-#define SAP_K_tree_part_order(M, V) M(order), M(left), V(int, parts), V(struct sap_gpu_walk, w)
+#define SAP_K_tree_list_items(M, V)                                                                                    \
+    M(order), V(int, has_order), M(left), V(int, items), V(int, step), V(struct sap_gpu_walk, w)
+#define SAP_K_tree_rows_unite(M, V) M(acc), M(pot), M(more_acc), M(more_pot), V(int, n)
 #define SAP_K_tree_pick(M, V)       M(acc), M(pot), M(active), V(int, has_active), M(picked_acc), M(picked_pot), V(int, n)
 #define SAP_K_tree_rows_add(M, V)                                                                                      \
     M(acc), M(pot), M(left), M(more_acc), M(more_pot), M(more_work), V(int, work_at), V(int, n)
@@ -157,9 +159,9 @@
     EACH(F, tree_row_keys, SAP_TREE_THREADS) EACH(F, tree_row_order, SAP_TREE_THREADS)                                 \
     EACH(F, tree_row_slots, SAP_TREE_THREADS) EACH(F, tree_row_places, SAP_TREE_THREADS)                               \
     EACH(F, tree_row_strict, SAP_TREE_THREADS) EACH(F, tree_part_keys, SAP_TREE_THREADS)                               \
-    EACH(F, tree_part_order, SAP_TREE_THREADS) EACH(F, tree_pick, SAP_TREE_THREADS)                                    \
-    EACH(F, tree_rows_add, SAP_TREE_THREADS) EACH(F, tree_sizes, SAP_TREE_THREADS)                                     \
-    EACH(F, tree_next, SAP_TREE_THREADS) EACH(F, tree_search, SAP_TREE_THREADS)                                        \
+    EACH(F, tree_list_items, SAP_TREE_THREADS) EACH(F, tree_rows_unite, SAP_TREE_THREADS)                              \
+    EACH(F, tree_pick, SAP_TREE_THREADS) EACH(F, tree_rows_add, SAP_TREE_THREADS)                                      \
+    EACH(F, tree_sizes, SAP_TREE_THREADS) EACH(F, tree_next, SAP_TREE_THREADS) EACH(F, tree_search, SAP_TREE_THREADS)  \
     EACH(F, tree_stop_count, SAP_TREE_THREADS) EACH(F, tree_stop_cells, SAP_TREE_THREADS)                              \
     EACH(F, tree_stop_particles, SAP_TREE_THREADS)
 /* clang-format on */

@@ -168,6 +168,7 @@ static int prepare(struct sap_gpu_host_tree *t, struct draft *d)
 /* Marks the present tree as gone, and all that was computed from it. */
 static void forget(struct sap_gpu_host_tree *t)
 {
+    sap_gpu_shares_changed(&t->shares, SAP_COPY_CUT | SAP_COPY_MOVED);
     t->built = t->linked = t->nodes.has_next = t->stops.n = t->regions.room = 0;
 }
 
@@ -244,6 +245,7 @@ int sap_gpu_tree_refresh(struct sap_gpu_host_tree *t)
         TRY(sap_session_mark(&t->session, phase));
     TRY(reserve_lengths(t, (size_t)t->frame.n, (size_t)t->nodes.n, (size_t)t->own.groups));
     t->built = t->stops.n = t->regions.room = 0; /* particles and moments match only after the last step */
+    sap_gpu_shares_changed(&t->shares, SAP_COPY_MOVED);
     t->lengths.law = t->lengths.next;
     sap_gpu_frame_units(&t->frame, &t->cube, &rules, &bounds);
     TRY(sap_gpu_targets_gather(&t->session, t->f, &t->own, &t->given.particle, 0,

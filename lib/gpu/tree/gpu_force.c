@@ -34,7 +34,8 @@ static int walk(struct sap_gpu_host_tree *t, const struct sap_gpu_pass *p)
                                         .cells = &sap_gpu_builder_read(&t->builder)->stop_cells,
                                         .lists = &t->lists,
                                         .results = &t->results};
-    return sap_gpu_walk_run(&all, &p->to);
+    return p->is_part || t->shares.helpers == 0 ? sap_gpu_walk_run(&all, &p->to)
+                                                : sap_gpu_shares_walk(&t->shares, &all, &p->to);
 }
 
 /* For ACCELERATION: computes how strict the acceptance criterion of each target particle is. */
@@ -80,6 +81,7 @@ static int results(struct sap_gpu_host_tree *t, const struct sap_gpu_pass *p, do
     TRY(sap_gpu_results_give(&t->session, &t->results, r, p->picked, acc, pot));
     TRY(sap_session_copy_out(&t->session, walked, t->lists.left.mem, 0, SAP_LEFT_COUNT * sizeof *walked));
     TRY(sap_session_wait(&t->session));
+    if (!p->is_part) sap_gpu_shares_tell(&t->shares, walked);
     TRY(sap_session_take_seconds(&t->session, SAPPORO_PHASE_WALK, SAPPORO_PHASE_WALK, t->done.seconds));
     t->done.stackless = t->settings.walk == SAPPORO_WALK_STACKLESS;
     t->results.picked = p->picked;
@@ -168,7 +170,8 @@ int sap_gpu_tree_walk_part(struct sap_gpu_host_tree *t, const struct sap_tree_pa
 {
     const sapporo_tree_request rows = {
         .size = sizeof rows, .ni = sap_tree_pass_rows(how, t->frame.n), .active = how->active};
-    struct sap_gpu_pass p = {.request = &rows, .to = {.of = &t->own}, .imported = how->imported, .bad_active = -1};
+    struct sap_gpu_pass p = {
+        .request = &rows, .to = {.of = &t->own}, .is_part = 1, .imported = how->imported, .bad_active = -1};
     struct sap_gpu_walk *const w = &p.to.w;
     w->own = !how->imported;
     w->every = t->settings.precision == SAPPORO_DP;
@@ -237,6 +240,7 @@ int sap_gpu_tree_force(struct sap_gpu_host_tree *t, const sapporo_tree_request *
         p.bad_active = 0;
     else
         p.bad = nothing(t, request, acc, pot);
+    if (status) sap_gpu_shares_halt(&t->shares);
     if (!status && p.bad > 0 && !t->results.too_near) erase_bad(t, request, acc, pot);
     status = sap_session_end(&t->session, status);
     if (status) return status;
@@ -269,6 +273,7 @@ int sap_gpu_tree_force_massless(struct sap_gpu_host_tree *t, int n, int knows_a)
 {
     const sapporo_tree_statistics done = t->done;
     const int status = massless_force(t, n, knows_a);
+    if (status) sap_gpu_shares_halt(&t->shares);
     t->done = done;
     return status;
 }

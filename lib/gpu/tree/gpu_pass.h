@@ -15,6 +15,7 @@ struct sap_gpu_pass {
     struct sap_gpu_subset to;
     int picked;     /* forces on all particles are computed, and rows of them selected */
     int learned;    /* accelerations of all particles are in t->given.a once the force is complete */
+    int is_part;    /* a walk of a part of a whole */
     int imported;   /* the halo acts, not the tree itself */
     int bad;        /* positions that are not finite */
     int bad_active; /* the first entry of the list that is no particle, or -1 */

@@ -62,6 +62,7 @@ static void destroy(struct sap_tree *tree)
     sap_gpu_walk_free(driver, &t->lists);
     sap_gpu_results_free(driver, &t->results);
     sap_gpu_search_free(driver, &t->search);
+    sap_gpu_shares_free(driver, &t->shares);
     sap_session_close(&t->session);
     free(t);
 }
@@ -76,7 +77,8 @@ static int open_device(struct sap_gpu_host_tree *t)
     TRY(sap_gpu_given_open(s, &t->given));
     t->f = t->given.f;
     TRY(sap_gpu_lengths_open(s, &t->lengths));
-    return sap_gpu_builder_open(s, &t->builder);
+    TRY(sap_gpu_builder_open(s, &t->builder));
+    return t->settings.walk == SAPPORO_WALK_STACKLESS ? (int)SAP_DRIVER_OK : sap_gpu_shares_open(s, &t->shares);
 }
 
 static void take_settings(struct sap_gpu_host_tree *t, const struct sap_tree_settings *settings)

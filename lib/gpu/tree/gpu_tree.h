@@ -22,6 +22,7 @@
 #include "gpu/tree/gpu_results.h"
 #include "gpu/tree/gpu_search.h"
 #include "gpu/tree/gpu_selection.h"
+#include "gpu/tree/gpu_shares.h"
 #include "gpu/tree/gpu_stops.h"
 #include "gpu/tree/gpu_walk.h"
 
@@ -56,6 +57,7 @@ struct sap_gpu_host_tree {
     struct sap_gpu_walk_lists lists;
     struct sap_gpu_results results;
     struct sap_gpu_search search;
+    struct sap_gpu_shares shares;
 
     sapporo_tree_statistics done;
 };

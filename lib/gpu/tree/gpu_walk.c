@@ -186,13 +186,13 @@ static int groups_of_few(const struct sap_gpu_subset *to, int width, int from)
     const int bunches = to->w.slots / width + (to->w.slots % width > 0);
     const int apart = to->w.every ? SAP_LEFT_WIDE : SAP_LEFT_APART;
     const int most = from == SAP_LEFT_BOTH || (from == apart && !to->w.all_slots) ? LEFT_BUNCHES : IDLE_BUNCHES;
-    return from < 0 || bunches < most ? bunches : most;
+    return from < 0 || from == SAP_LEFT_ORDER || bunches < most ? bunches : most;
 }
 
 static int launch_few(const struct sap_gpu_walking *walk, const struct sap_gpu_subset *to, int wide, int from)
 {
     const struct walk_law *const law = law_of(walk->tree.lengths);
-    const int least = from < 0 ? to->w.width : to->w.left_width;
+    const int least = from < 0 || from == SAP_LEFT_ORDER ? to->w.width : to->w.left_width;
     struct sap_gpu_walk how = to->w;
     how.from = from;
     if (from != SAP_LEFT_BOTH) how.width = least;
@@ -213,15 +213,25 @@ static int list_bunches(const struct sap_gpu_walking *walk, const struct sap_gpu
         walk->tree.session, walk->tree.f, bunches, to->slot->mem, walk->lists->left.mem, to->w);
 }
 
-/* Lists the parts in the order in which they walk, where it matters; *from: that list, or -1. */
+/* Lists the items of a share, or all; `order`: in this order, or NULL.  An item begins `step` after the one before. */
+static int list_items(const struct sap_gpu_walking *walk, const struct sap_gpu_subset *to, struct sap_mem *order,
+                      int items, int step)
+{
+    const int has_order = order != NULL;
+    return sap_launch_tree_list_items(walk->tree.session, walk->tree.f, items, order, has_order, walk->lists->left.mem,
+                                      items, step, to->w);
+}
+
+/* Lists the parts that walk, in the order in which they do, where it matters; *from: that list, or -1. */
 static int order_parts(const struct sap_gpu_walking *walk, const struct sap_gpu_subset *to, int *from)
 {
     struct sap_gpu_session *const s = walk->tree.session;
     struct sap_gpu_walk_lists *const lists = walk->lists;
-    const int parts = to->w.parts;
+    const int parts = to->w.parts, ordered = to->w.strict && to->w.all_slots && parts >= PARTS_ORDERED;
     int at;
-    *from = -1;
-    if (!to->w.strict || !to->w.all_slots || parts < PARTS_ORDERED) return SAP_DRIVER_OK;
+    *from = ordered || to->w.shares > 0 ? SAP_LEFT_ORDER : -1;
+    if (*from >= 0 && !ordered) return list_items(walk, to, NULL, parts, 1);
+    if (!ordered) return SAP_DRIVER_OK;
     TRY(sap_gpu_targets_reserve_sort(s, lists->key, lists->value, parts));
     const struct sap_sort sort = {.key = {lists->key[0].mem, lists->key[1].mem},
                                   .value = {lists->value[0].mem, lists->value[1].mem},
@@ -231,8 +241,15 @@ static int order_parts(const struct sap_gpu_walking *walk, const struct sap_gpu_
     TRY(sap_launch_tree_part_keys(s, walk->tree.f, parts, to->strict->mem, lists->key[0].mem, to->w.group_parts,
                                   parts));
     TRY(sap_primitives_sort(s->primitives, s->stream, &sort, s->scratch.mem, &at));
-    *from = SAP_LEFT_ORDER;
-    return sap_launch_tree_part_order(s, walk->tree.f, parts, lists->value[at].mem, lists->left.mem, parts, to->w);
+    return list_items(walk, to, lists->value[at].mem, parts, 1);
+}
+
+/* Lists the bunches of a share, where there are no parts; *from: that list, or -1. */
+static int list_few(const struct sap_gpu_walking *walk, const struct sap_gpu_subset *to, int *from)
+{
+    *from = to->w.shares > 0 ? SAP_LEFT_ORDER : -1;
+    return to->w.shares > 0 ? list_items(walk, to, NULL, groups_of_few(to, to->w.width, -1), to->w.width)
+                            : (int)SAP_DRIVER_OK;
 }
 
 /* Launches the walks. Each launch computes the rows that earlier launches have left. */
@@ -240,11 +257,14 @@ static int launch_walks(const struct sap_gpu_walking *walk, const struct sap_gpu
 {
     const int parts = to->w.parts > 0, listed = !parts && to->w.span > 0, every = to->w.every;
     const int apart = every ? SAP_LEFT_WIDE : SAP_LEFT_APART;
-    int order;
-    if (parts) TRY(order_parts(walk, to, &order));
-    if (parts) TRY(launch_groups(walk, to, every, order));
+    int from;
+    if (parts) TRY(order_parts(walk, to, &from));
+    if (parts) TRY(launch_groups(walk, to, every, from));
+    if (parts) from = apart;
     if (listed) TRY(list_bunches(walk, to));
-    TRY(launch_few(walk, to, every, parts ? apart : listed ? (int)SAP_LEFT_BOTH : -1));
+    if (listed) from = SAP_LEFT_BOTH;
+    if (!parts && !listed) TRY(list_few(walk, to, &from));
+    TRY(launch_few(walk, to, every, from));
     if (every) return SAP_DRIVER_OK;
     if (parts) TRY(launch_groups(walk, to, 1, SAP_LEFT_PARTS));
     return launch_few(walk, to, 1, SAP_LEFT_WIDE);

@@ -1,0 +1,84 @@
+/*
+ * gpu_shares.h - the other devices of a tree: each walks a share of a force over a copy of the tree.
+ *
+ * A tree is built on the first device of its set. Before a walk the others receive what has changed of it since their
+ * last share, and the devices divide the parts or bunches of the walk. A row is computed alike on each device, so bits
+ * do not depend on the shares. These follow from measured times, so that all devices end together.
+ *
+ * Functions that return int return driver statuses.
+ */
+#ifndef SAP_GPU_SHARES_H
+#define SAP_GPU_SHARES_H
+
+#include "gpu/tree/gpu_walk.h"
+
+/* What of a copy is older than the tree. */
+enum { SAP_COPY_CUT = 1 /* order and groups of the particles */, SAP_COPY_MOVED = 2 /* all that a refresh changes */ };
+
+/* Walks are sorted by their slots: class k has 2^k and more. */
+enum { SAP_WALK_CLASSES = 32 };
+
+/* A device that walks: the first one, or a helper. */
+struct sap_gpu_sharer {
+    struct sap_event *began, *ended; /* of its last walk */
+    double cost[SAP_WALK_CLASSES];   /* seconds of all items by this device alone, per slot; 0: unknown */
+    int share, shares;               /* of the walk under way, as of struct sap_gpu_walk */
+};
+
+/* Another device than the first. */
+struct sap_gpu_helper {
+    struct sap_gpu_session session;
+    const struct sap_gpu_tree_kernels *f;
+    struct sap_gpu_sharer walks;
+    int full; /* the device had too little memory: it takes no part until the next build */
+
+    /* copies */
+    unsigned stale;
+    struct sap_gpu_nodes nodes;
+    struct sap_gpu_targets own, positions;
+    struct sap_gpu_lengths lengths;
+    struct sap_gpu_buffer row, slot, strict;
+
+    /* on the first device: the stream of copies, and their times */
+    struct sap_stream *send;
+    struct sap_event *sends, *sent;
+    size_t sent_bytes;
+    double byte_cost; /* seconds per byte */
+
+    struct sap_gpu_walk_lists lists;
+    struct sap_gpu_results results;           /* its rows, unless it writes them to memory of the first device */
+    struct sap_gpu_buffer more_acc, more_pot; /* on the first device: copies of these */
+    struct sap_event *done;
+};
+
+struct sap_gpu_shares {
+    int helpers;
+    struct sap_gpu_helper *helper; /* [helpers] */
+    struct sap_gpu_sharer first;
+    enum { SAP_SHARES_WRITE, SAP_SHARES_COPY, SAP_SHARES_WAIT } mode;
+    struct sap_event *ready;
+    struct sap_mem *acc, *pot; /* memory of rows that all devices can write */
+    int class, slots, walked;  /* of the last walk; walked: its times have not been read */
+};
+
+/* Makes the helpers of a session with several devices, within a call; frees them, within sap_session_stop. */
+int sap_gpu_shares_open(struct sap_gpu_session *s, struct sap_gpu_shares *shares);
+void sap_gpu_shares_free(const struct sap_driver *driver, struct sap_gpu_shares *shares);
+
+/* Returns the bytes that each other device needs for a copy of a tree that takes so many. */
+size_t sap_gpu_shares_bytes(size_t bytes);
+
+/* Says what of the tree has changed. */
+void sap_gpu_shares_changed(struct sap_gpu_shares *shares, unsigned what);
+
+/* As sap_gpu_walk_run, by all devices. positions: the targets are no particles of the tree. */
+int sap_gpu_shares_walk(struct sap_gpu_shares *shares, const struct sap_gpu_walking *walk,
+                        const struct sap_gpu_subset *to);
+
+/* Adds what the walk of the helpers has told to words of the first device (device/tree_layout.h), after a wait. */
+void sap_gpu_shares_tell(const struct sap_gpu_shares *shares, unsigned *told);
+
+/* Waits until no helper works, after a failure. */
+void sap_gpu_shares_halt(const struct sap_gpu_shares *shares);
+
+#endif

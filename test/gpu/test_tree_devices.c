@@ -1,0 +1,241 @@
+/*
+ * test_tree_devices.c - trees and steppers on several devices: their results have the bits of one device, whatever is
+ * asked for.  By CUDA it needs two devices; PoCL makes two of a CPU.
+ */
+#define _POSIX_C_SOURCE 200809L
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "context/tree_private.h"
+#include "gpu/gpu_engine.h"
+#include "gpu/tree/gpu_tree.h"
+#include "sapporo.h"
+#include "tree_particles.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { N = 6000, SOME = 1500, MASSLESS = 1200 };
+
+static sapporo_backend backend; /* of the tests that run */
+static struct tree_particles p;
+static double lengths[N];
+
+static int on_opencl(void **state)
+{
+    (void)state;
+    backend = SAPPORO_BACKEND_OPENCL;
+    return 0;
+}
+
+static int on_cuda(void **state)
+{
+    (void)state;
+    backend = SAPPORO_BACKEND_CUDA;
+    return 0;
+}
+
+static void need_devices(void)
+{
+    const struct sap_engine *const e = backend == SAPPORO_BACKEND_CUDA ? &sap_engine_cuda : &sap_engine_opencl;
+    const char *const wanted = getenv("SAPPORO_TEST_ENGINES");
+    if (e->count() < 2 || (wanted && !strstr(wanted, e->name))) skip();
+}
+
+/* Two trees of the same particles, on one device and on two. */
+struct pair {
+    sapporo_tree *one, *two;
+};
+
+static const int devices[2] = {0, 1};
+
+static sapporo_tree *make(sapporo_tree_options o, int ndevices)
+{
+    sapporo_tree *t = NULL;
+    o.size = sizeof o;
+    o.backend = backend;
+    o.devices = devices;
+    o.ndevices = ndevices;
+    if (sapporo_tree_create(&o, N, &t)) fail_msg("%s", sapporo_tree_last_error(NULL));
+    return t;
+}
+
+static void set(const struct pair *t, const double *h)
+{
+    const sapporo_tree_particles set = {.size = sizeof set, .n = N, .x = {p.x, 0}, .mass = {p.mass, 0}, .h = {h, 0}};
+    assert_int_equal(sapporo_tree_set(t->one, &set), SAPPORO_OK);
+    assert_int_equal(sapporo_tree_set(t->two, &set), SAPPORO_OK);
+}
+
+static struct pair make_pair(sapporo_tree_options o, const double *h)
+{
+    const struct pair t = {make(o, 1), make(o, 2)};
+    set(&t, h);
+    assert_int_equal(sapporo_tree_build(t.one), SAPPORO_OK);
+    assert_int_equal(sapporo_tree_build(t.two), SAPPORO_OK);
+    return t;
+}
+
+/* How many of SAP_SHARES the second device had of the last walk. */
+static int shares_of(const sapporo_tree *tree)
+{
+    const sapporo_tree *const t = sap_handle_find(SAP_HANDLE_TREE, tree);
+    const struct sap_gpu_host_tree *const own = (const void *)t->tree;
+    assert_int_equal(own->shares.helpers, 1);
+    return own->shares.helper[0].walks.shares;
+}
+
+static void same_counts(const struct pair *t)
+{
+    sapporo_tree_statistics a = {.size = sizeof a}, b = {.size = sizeof b};
+    assert_int_equal(sapporo_tree_get_statistics(t->one, &a), SAPPORO_OK);
+    assert_int_equal(sapporo_tree_get_statistics(t->two, &b), SAPPORO_OK);
+    assert_int_equal(a.rows, b.rows);
+    assert_int_equal(a.particle_particle, b.particle_particle);
+    assert_int_equal(a.particle_cell, b.particle_cell);
+}
+
+/* Compares a force of both trees, bit by bit. */
+static void same_force(const struct pair *t, const sapporo_tree_request *request)
+{
+    static double acc[2][N][3], pot[2][N];
+    memset(acc, 0, sizeof acc);
+    memset(pot, 0, sizeof pot);
+    const int status = sapporo_tree_force(t->one, request, acc[0], pot[0]);
+    if (sapporo_tree_force(t->two, request, acc[1], pot[1]) != status) fail_msg("%s", sapporo_tree_last_error(t->two));
+    assert_true(shares_of(t->two) > 0);
+    assert_memory_equal(acc[0], acc[1], sizeof acc[0]);
+    assert_memory_equal(pot[0], pot[1], sizeof pot[0]);
+    same_counts(t);
+}
+
+/* All particles, most, some scattered ones, some that lie together, and positions. */
+static void same_forces(const struct pair *t)
+{
+    static int active[N];
+    static double x[SOME][3];
+    const sapporo_tree_request all = {.size = sizeof all, .ni = N};
+    const sapporo_tree_request most = {.size = sizeof most, .ni = N - 7, .active = active};
+    const sapporo_tree_request some = {.size = sizeof some, .ni = SOME, .active = active};
+    const sapporo_tree_request first = {.size = sizeof first, .ni = SOME};
+    const sapporo_tree_request places = {.size = sizeof places, .ni = SOME, .x = {x, 0}};
+    for (int k = 0; k < N; k++) active[k] = (int)((long long)k * 3671 % N);
+    for (int k = 0; k < SOME; k++)
+        for (int c = 0; c < 3; c++) x[k][c] = 1.1 * p.x[2 * k][c] + 0.01 * c;
+    x[5][1] = NAN;
+    same_force(t, &all);
+    same_force(t, &some);
+    same_force(t, &most);
+    same_force(t, &first);
+    same_force(t, &places);
+    same_force(t, &all);
+}
+
+static void forces(sapporo_tree_options o, const double *h)
+{
+    for (int kind = 0; kind < 2; kind++) {
+        o.kind = kind ? SAPPORO_TREE_KDTREE : SAPPORO_TREE_OCTREE;
+        const struct pair t = make_pair(o, h);
+        same_forces(&t);
+        for (int i = 0; i < N; i++) p.x[i][i % 3] *= 1 + 1e-3;
+        set(&t, NULL);
+        assert_int_equal(sapporo_tree_refresh(t.one), SAPPORO_OK);
+        assert_int_equal(sapporo_tree_refresh(t.two), SAPPORO_OK);
+        same_forces(&t);
+        assert_int_equal(sapporo_tree_build(t.one), SAPPORO_OK);
+        assert_int_equal(sapporo_tree_build(t.two), SAPPORO_OK);
+        same_forces(&t);
+        sapporo_tree_destroy(t.one);
+        sapporo_tree_destroy(t.two);
+    }
+}
+
+static void plain(void **state)
+{
+    (void)state;
+    need_devices();
+    forces((sapporo_tree_options){.eps2 = 1e-4}, NULL);
+    forces((sapporo_tree_options){.mac = SAPPORO_MAC_ACCELERATION, .accuracy = 0.005, .order = 1}, NULL);
+}
+
+static void in_double(void **state)
+{
+    (void)state;
+    need_devices();
+    forces((sapporo_tree_options){.mac = SAPPORO_MAC_ACCELERATION, .accuracy = 0.005, .precision = SAPPORO_DP}, NULL);
+}
+
+static void with_lengths(void **state)
+{
+    (void)state;
+    need_devices();
+    forces((sapporo_tree_options){.eps2 = 1e-4}, lengths);
+    forces((sapporo_tree_options){.eps2 = 1e-4, .softening = SAPPORO_SOFTENING_SPLINE_LARGER}, lengths);
+}
+
+/* ---- steppers -------------------------------------------------------------------------------- */
+
+static sapporo_stepper *start(int ndevices, sapporo_step_scheme scheme)
+{
+    static double v[N][3], mass[N];
+    const sapporo_tree_options tree = {.size = sizeof tree,
+                                       .mac = SAPPORO_MAC_ACCELERATION,
+                                       .accuracy = 0.005,
+                                       .eps2 = 1e-3,
+                                       .backend = backend,
+                                       .devices = devices,
+                                       .ndevices = ndevices};
+    const sapporo_stepper_options o = {
+        .size = sizeof o, .tree = &tree, .scheme = scheme, .dt = 1.0 / 64, .eta = 0.1, .levels = 5};
+    const sapporo_stepper_particles set = {.size = sizeof set, .n = N, .x = {p.x, 0}, .v = {v, 0}, .mass = {mass, 0}};
+    sapporo_stepper *s = NULL;
+    memcpy(mass, p.mass, sizeof mass);
+    for (int i = 0; i < MASSLESS; i++) mass[3 * i] = 0;
+    if (sapporo_stepper_create(&o, N, &s)) fail_msg("%s", sapporo_stepper_last_error(NULL));
+    if (sapporo_stepper_set(s, &set)) fail_msg("%s", sapporo_stepper_last_error(s));
+    if (sapporo_stepper_advance(s, INFINITY, 12)) fail_msg("%s", sapporo_stepper_last_error(s));
+    return s;
+}
+
+static void same_orbits(sapporo_step_scheme scheme)
+{
+    static double x[2][N][3], v[2][N][3];
+    for (int k = 0; k < 2; k++) {
+        sapporo_stepper *const s = start(k + 1, scheme);
+        const sapporo_stepper_output to = {.size = sizeof to, .n = N, .x = x[k], .v = v[k]};
+        assert_int_equal(sapporo_stepper_get(s, &to), SAPPORO_OK);
+        sapporo_stepper_destroy(s);
+    }
+    assert_memory_equal(x[0], x[1], sizeof x[0]);
+    assert_memory_equal(v[0], v[1], sizeof v[0]);
+}
+
+/* A tenth of the particles have no mass; steps are shared, or by block. */
+static void steppers(void **state)
+{
+    (void)state;
+    need_devices();
+    same_orbits(SAPPORO_STEPS_SHARED);
+    same_orbits(SAPPORO_STEPS_BLOCK);
+}
+
+/* ---- main ------------------------------------------------------------------------------------ */
+
+#define ON_BOTH(test)                                                                                                  \
+    {#test ", OpenCL", test, on_opencl, NULL, NULL}, { #test ", CUDA", test, on_cuda, NULL, NULL }
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {ON_BOTH(plain), ON_BOTH(in_double), ON_BOTH(with_lengths), ON_BOTH(steppers)};
+    (void)setenv("POCL_DEVICES", "pthread pthread", 0);
+    p = tree_particles_make(TREE_CLUSTER, N);
+    for (int i = 0; i < N; i++) lengths[i] = i % 7 ? 1e-3 * (i % 5) : 0.05;
+    const int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    tree_particles_free(&p);
+    return failed;
+}
