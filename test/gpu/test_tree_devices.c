@@ -20,7 +20,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { N = 6000, SOME = 1500, MASSLESS = 1200 };
+enum { N = 3400, SOME = 1100, MASSLESS = 1100 };
 
 static sapporo_backend backend; /* of the tests that run */
 static struct tree_particles p;

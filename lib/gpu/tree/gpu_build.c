@@ -101,6 +101,13 @@ static int make_moments(struct sap_gpu_host_tree *t, int linked)
     return sap_gpu_targets_bound(&t->session, t->f, &t->own, &t->nodes.cell, &t->lengths, NULL, &t->frame);
 }
 
+/* Lets other devices receive the sorted particles meanwhile. */
+static int send_early(struct sap_gpu_host_tree *t)
+{
+    const struct sap_gpu_built tree = sap_gpu_tree_built(t);
+    return sap_gpu_shares_early(&t->shares, &tree);
+}
+
 /* ---- all of it ---------------------------------------------------------------------------------- */
 
 /* Computes order and numbers of cells and of groups of a kd-tree. */
@@ -168,7 +175,7 @@ static int prepare(struct sap_gpu_host_tree *t, struct draft *d)
 /* Marks the present tree as gone, and all that was computed from it. */
 static void forget(struct sap_gpu_host_tree *t)
 {
-    sap_gpu_shares_changed(&t->shares, SAP_COPY_CUT | SAP_COPY_MOVED);
+    sap_gpu_shares_changed(&t->shares, SAP_COPY_ALL);
     t->built = t->linked = t->nodes.has_next = t->stops.n = t->regions.room = 0;
 }
 
@@ -196,6 +203,7 @@ static int write_tree(struct sap_gpu_host_tree *t, const struct draft *d)
                     : sap_gpu_targets_cut_runs(&t->session, t->f, &t->own, t->settings.group_size));
     TRY(sap_session_mark(&t->session, SAPPORO_PHASE_MOMENTS));
     TRY(sap_gpu_targets_gather(&t->session, t->f, &t->own, &t->given.particle, 1, t->frame.mass_unit));
+    TRY(send_early(t));
     TRY(make_moments(t, is_kdtree));
     TRY(sap_session_mark(&t->session, SAPPORO_PHASE_WALK));
     return sap_session_take_seconds(&t->session, SAPPORO_PHASE_SORT, SAPPORO_PHASE_MOMENTS, t->done.seconds);
@@ -204,6 +212,7 @@ static int write_tree(struct sap_gpu_host_tree *t, const struct draft *d)
 static int build(struct sap_gpu_host_tree *t)
 {
     struct draft d = {.frame = t->frame};
+    TRY(sap_gpu_shares_settle(&t->shares));
     d.frame.n = t->given.n;
     d.frame.nodes = 0;
     if (d.frame.n > 0) TRY(prepare(t, &d));
@@ -239,6 +248,7 @@ int sap_gpu_tree_refresh(struct sap_gpu_host_tree *t)
     const struct sap_gpu_rules rules = rules_of(t);
     struct sap_gpu_bounds bounds;
     if (t->frame.n == 0) return SAP_DRIVER_OK;
+    TRY(sap_gpu_shares_settle(&t->shares));
     TRY(sap_gpu_frame_look(&t->session, &t->builder, &t->given,
                            sap_gpu_frame_finds_pull(&rules) ? sap_cube_sample(t->frame.n) : 1, &bounds));
     for (int phase = SAPPORO_PHASE_SORT; phase <= SAPPORO_PHASE_MOMENTS; phase++)
@@ -250,6 +260,7 @@ int sap_gpu_tree_refresh(struct sap_gpu_host_tree *t)
     sap_gpu_frame_units(&t->frame, &t->cube, &rules, &bounds);
     TRY(sap_gpu_targets_gather(&t->session, t->f, &t->own, &t->given.particle, 0,
                                t->frame.mass_unit)); /* order stays */
+    TRY(send_early(t));
     TRY(make_moments(t, 1));
     TRY(sap_session_mark(&t->session, SAPPORO_PHASE_WALK));
     TRY(sap_session_take_seconds(&t->session, SAPPORO_PHASE_SORT, SAPPORO_PHASE_MOMENTS, t->done.seconds));

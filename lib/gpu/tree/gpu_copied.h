@@ -4,16 +4,22 @@
 
 #include "gpu/tree/gpu_shares.h"
 
-/* Returns the bytes that a helper lacks for its part of a walk. */
-size_t sap_gpu_copied_lacks(struct sap_gpu_helper *h, const struct sap_gpu_walking *walk,
-                            const struct sap_gpu_subset *to);
+/* The copies of a helper that are made now. */
+struct sap_gpu_copying {
+    const struct sap_gpu_built *tree; /* on the first device */
+    const struct sap_gpu_subset *to;  /* targets of a walk; NULL: the tree alone */
+    unsigned what;                    /* of the tree, as far as it is stale */
+    int writes;                       /* the first device can write memory of the helper */
+};
 
-/*
- * Sends them in h->send, or, if that is NULL, in the stream of the first device, whose session is `first`. writes: the
- * first device can write memory of the helper.
- */
-int sap_gpu_copied_send(const struct sap_gpu_session *first, struct sap_gpu_helper *h,
-                        const struct sap_gpu_walking *walk, const struct sap_gpu_subset *to, int writes);
+/* Returns the bytes that a helper lacks of these. */
+size_t sap_gpu_copied_lacks(struct sap_gpu_helper *h, const struct sap_gpu_copying *c);
+
+/* Makes memory for all copies, and loads the kernels that walks need by the lengths of the tree. */
+int sap_gpu_copied_reserve(struct sap_gpu_helper *h, const struct sap_gpu_copying *c);
+
+/* Sends what is lacking in h->send, or, if that is NULL, in the stream of the first device. */
+int sap_gpu_copied_send(struct sap_gpu_helper *h, const struct sap_gpu_copying *c);
 
 void sap_gpu_copied_free(const struct sap_driver *driver, struct sap_gpu_helper *h);
 

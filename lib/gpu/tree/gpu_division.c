@@ -5,6 +5,7 @@
 
 /* Slots from which on a walk is divided whose times are unknown. */
 enum { SLOTS_TRIED = 1024 };
+enum { EARLY = 8 }; /* walks after one that gains from copies that are sent early */
 
 static const double start_seconds = 5e-5;                /* to let a helper walk at all */
 static const double usual_byte[] = {5e-12, 1e-10, 1e-9}; /* seconds per byte that is sent, by the mode */
@@ -72,11 +73,13 @@ static double cost_of(const struct sap_gpu_shares *shares, const struct sap_gpu_
     return h->walks.cost[class] > 0 ? h->walks.cost[class] : shares->first.cost[class];
 }
 
+/* Returns the offer of a helper that lacks `what` of the tree, as far as it is stale. */
 static struct offer offer_of(const struct sap_gpu_shares *shares, struct sap_gpu_helper *h,
-                             const struct sap_gpu_walking *walk, const struct sap_gpu_subset *to)
+                             const struct sap_gpu_walking *walk, const struct sap_gpu_subset *to, unsigned what)
 {
     const double byte = h->byte_cost > 0 ? h->byte_cost : usual_byte[shares->mode];
-    const double bytes = (double)sap_gpu_copied_lacks(h, walk, to);
+    const struct sap_gpu_copying lacks = {.tree = &walk->tree, .to = to, .what = what};
+    const double bytes = (double)sap_gpu_copied_lacks(h, &lacks);
     return (struct offer){.all = cost_of(shares, h, class_of(to->w.slots)) * to->w.slots,
                           .before = start_seconds + byte * bytes,
                           .taken = !h->full};
@@ -128,17 +131,31 @@ static void share_alike(const struct sap_gpu_shares *shares, int *most)
     for (int k = 0; k < shares->helpers; k++) most[k] = shares->helper[k].full ? 0 : SAP_SHARES / n;
 }
 
-static void share_by_times(struct sap_gpu_shares *shares, const struct sap_gpu_walking *walk,
-                           const struct sap_gpu_subset *to, int *most)
+/* Returns whether the walk is divided if helpers lack `what`, as far as it is stale. */
+static int share_by_times(const struct sap_gpu_shares *shares, const struct sap_gpu_walking *walk,
+                          const struct sap_gpu_subset *to, unsigned what, int *most)
 {
     struct offer offer[SAP_GPU_DEVICES];
     const double alone = shares->first.cost[shares->class] * to->w.slots;
-    for (int k = 0; k < shares->helpers; k++) offer[k] = offer_of(shares, &shares->helper[k], walk, to);
+    for (int k = 0; k < shares->helpers; k++) offer[k] = offer_of(shares, &shares->helper[k], walk, to, what);
     const double end = take_helpers(alone, offer, shares->helpers);
+    const int pays = end < worth * alone;
     for (int k = 0; k < shares->helpers; k++)
-        most[k] = offer[k].taken && end < worth * alone
-                      ? (int)(SAP_SHARES * (end - offer[k].before) / offer[k].all + 0.5)
-                      : 0;
+        most[k] = pays && offer[k].taken ? (int)(SAP_SHARES * (end - offer[k].before) / offer[k].all + 0.5) : 0;
+    return pays;
+}
+
+/* Divides a walk whose times are known, and decides whether later copies are sent early. */
+static void share_known(struct sap_gpu_shares *shares, const struct sap_gpu_walking *walk,
+                        const struct sap_gpu_subset *to, int *most)
+{
+    const unsigned all = to->w.every ? SAP_COPY_ALL : SAP_COPY_ALL & ~SAP_COPY_CELLS;
+    const unsigned late = all & ~(unsigned)(SAP_COPY_CUT | SAP_COPY_PARTICLES);
+    int unused[SAP_GPU_DEVICES];
+    if (share_by_times(shares, walk, to, all, most) || share_by_times(shares, walk, to, late, unused))
+        shares->early = EARLY;
+    else if (shares->early > 0)
+        shares->early--;
 }
 
 void sap_gpu_division_choose(struct sap_gpu_shares *shares, const struct sap_gpu_walking *walk,
@@ -148,9 +165,10 @@ void sap_gpu_division_choose(struct sap_gpu_shares *shares, const struct sap_gpu
     int most[SAP_GPU_DEVICES] = {0};
     if (s->times.events) learn(shares, s->driver);
     shares->slots = to->w.slots;
+    shares->parts = to->w.parts > 0;
     shares->class = class_of(to->w.slots);
     if (shares->first.cost[shares->class] > 0)
-        share_by_times(shares, walk, to, most);
+        share_known(shares, walk, to, most);
     else if (to->w.slots >= SLOTS_TRIED)
         share_alike(shares, most);
     share_out(shares, most);

@@ -25,6 +25,7 @@ static int open_helper(const struct sap_gpu_session *first, struct sap_gpu_helpe
     TRY(sap_gpu_tree_load(&h->session, &h->f));
     TRY(open_sharer(&h->session, &h->walks));
     TRY(d->event_create(h->session.device->dev, &h->done));
+    TRY(d->event_create(first->device->dev, &h->cells));
     TRY(d->event_create_timed(first->device->dev, &h->sends));
     TRY(d->event_create_timed(first->device->dev, &h->sent));
     return d->allocate_shared ? d->stream_create(first->device->dev, &h->send) : (int)SAP_DRIVER_OK;
@@ -52,7 +53,7 @@ int sap_gpu_shares_open(struct sap_gpu_session *s, struct sap_gpu_shares *shares
         struct sap_gpu_helper *const h = &shares->helper[shares->helpers++];
         sap_session_init(&h->session, s->set, s->owner);
         h->session.device = &s->set->device[k + 1];
-        h->stale = SAP_COPY_CUT | SAP_COPY_MOVED;
+        h->stale = SAP_COPY_ALL;
         TRY(open_helper(s, h));
     }
     TRY(open_sharer(s, &shares->first));
@@ -61,7 +62,7 @@ int sap_gpu_shares_open(struct sap_gpu_session *s, struct sap_gpu_shares *shares
 
 static void free_helper(const struct sap_driver *d, struct sap_gpu_helper *h)
 {
-    struct sap_event *const events[] = {h->walks.began, h->walks.ended, h->done, h->sends, h->sent};
+    struct sap_event *const events[] = {h->walks.began, h->walks.ended, h->done, h->sends, h->sent, h->cells};
     sap_session_stop(&h->session);
     sap_gpu_copied_free(d, h);
     sap_gpu_walk_free(d, &h->lists);
@@ -77,6 +78,7 @@ static void free_helper(const struct sap_driver *d, struct sap_gpu_helper *h)
 void sap_gpu_shares_free(const struct sap_driver *driver, struct sap_gpu_shares *shares)
 {
     struct sap_event *const events[] = {shares->first.began, shares->first.ended, shares->ready};
+    sap_gpu_shares_halt(shares);
     for (int k = 0; k < shares->helpers; k++) free_helper(driver, &shares->helper[k]);
     for (int k = 0; k < COUNT(events); k++)
         if (events[k]) driver->event_destroy(events[k]);
@@ -102,6 +104,7 @@ static int reserve_for_all(const struct sap_gpu_session *s, struct sap_gpu_buffe
     const int n = s->set->n;
     if (b->mem && b->mem == *shared && b->bytes >= bytes) return SAP_DRIVER_OK;
     *shared = NULL;
+    TRY(sap_session_wait(s)); /* a kernel may still read what is freed */
     sap_gpu_free(s->driver, b);
     for (int k = 1; k < n; k++) others[k - 1] = s->set->device[k].dev;
     TRY(s->driver->allocate_shared(s->device->dev, others, n - 1, bytes + bytes / 8, &b->mem));
@@ -141,7 +144,7 @@ static int send_rows(const struct sap_gpu_session *first, struct sap_gpu_helper 
     return d->copy_peer(h->session.stream, h->more_pot.mem, 0, h->results.pot.mem, 0, bytes);
 }
 
-/* ---- walks ------------------------------------------------------------------------------ */
+/* ---- copies ----------------------------------------------------------------------------- */
 
 /* Lets later work of one stream wait for all that is in another one. */
 static int wait_for(const struct sap_gpu_shares *shares, const struct sap_driver *d, struct sap_stream *waits,
@@ -151,6 +154,67 @@ static int wait_for(const struct sap_gpu_shares *shares, const struct sap_driver
     TRY(d->event_record(event, on));
     return d->stream_wait(waits, event);
 }
+
+/* Whether the cells are sent only if the walk of a helper needs them. */
+static int cells_come_later(const struct sap_gpu_helper *h, const struct sap_gpu_subset *to)
+{
+    return h->send && !to->w.every;
+}
+
+/* Sends what a helper lacks, which waits for it. */
+static int send_copies(const struct sap_gpu_shares *shares, struct sap_gpu_helper *h,
+                       const struct sap_gpu_walking *walk, const struct sap_gpu_subset *to)
+{
+    const struct sap_gpu_session *const first = walk->tree.session;
+    struct sap_stream *const stream = h->send ? h->send : first->stream;
+    const unsigned what = cells_come_later(h, to) ? SAP_COPY_ALL & ~SAP_COPY_CELLS : SAP_COPY_ALL;
+    const struct sap_gpu_copying c = {
+        .tree = &walk->tree, .to = to, .what = what, .writes = shares->mode == SAP_SHARES_WRITE};
+    TRY(sap_gpu_copied_reserve(h, &c));
+    if (h->send) TRY(wait_for(shares, first->driver, h->send, first->stream, shares->ready));
+    h->sent_bytes = 0;
+    TRY(first->driver->event_record(h->sends, stream));
+    TRY(sap_gpu_copied_send(h, &c));
+    return wait_for(shares, first->driver, h->session.stream, stream, h->sent);
+}
+
+/* Sends the cells, for the walk in double. */
+static int send_cells(const struct sap_gpu_shares *shares, struct sap_gpu_helper *h, const struct sap_gpu_walking *walk)
+{
+    const struct sap_gpu_copying c = {
+        .tree = &walk->tree, .what = SAP_COPY_CELLS, .writes = shares->mode == SAP_SHARES_WRITE};
+    TRY(sap_gpu_copied_send(h, &c));
+    return wait_for(shares, h->session.driver, h->session.stream, h->send, h->cells);
+}
+
+int sap_gpu_shares_early(struct sap_gpu_shares *shares, const struct sap_gpu_built *tree)
+{
+    const struct sap_gpu_session *const first = tree->session;
+    const struct sap_gpu_copying c = {.tree = tree, .what = SAP_COPY_CUT | SAP_COPY_PARTICLES, .writes = 1};
+    for (int k = 0; k < shares->helpers; k++) {
+        struct sap_gpu_helper *const h = &shares->helper[k];
+        if (shares->mode != SAP_SHARES_WRITE || shares->early == 0 || h->full) continue;
+        const int status = sap_gpu_copied_reserve(h, &c);
+        if (status == SAP_DRIVER_MEMORY) continue; /* the next walk does without the helper */
+        TRY(status);
+        TRY(wait_for(shares, first->driver, h->send, first->stream, shares->ready));
+        h->sends_early = 1;
+        TRY(sap_gpu_copied_send(h, &c));
+    }
+    return SAP_DRIVER_OK;
+}
+
+int sap_gpu_shares_settle(struct sap_gpu_shares *shares)
+{
+    for (int k = 0; k < shares->helpers; k++) {
+        struct sap_gpu_helper *const h = &shares->helper[k];
+        if (h->sends_early) TRY(h->session.driver->stream_finish(h->send));
+        h->sends_early = 0;
+    }
+    return SAP_DRIVER_OK;
+}
+
+/* ---- walks ------------------------------------------------------------------------------ */
 
 /* Returns the walk of a helper, over its copies; `rows`: where its rows go. */
 static struct sap_gpu_walking walk_of(struct sap_gpu_helper *h, const struct sap_gpu_walking *walk,
@@ -192,23 +256,63 @@ static int run(const struct sap_gpu_session *s, struct sap_gpu_sharer *sharer, c
     return s->driver->event_record(sharer->ended, s->stream);
 }
 
+/* Copies what the walk of a helper tells, and its rows. */
+static int fetch(const struct sap_gpu_shares *shares, struct sap_gpu_helper *h, const struct sap_gpu_session *first,
+                 int rows)
+{
+    const struct sap_gpu_session *const s = &h->session;
+    TRY(sap_session_copy_out(s, s->chunk.host, h->lists.left.mem, 0, SAP_LEFT_FIRST * sizeof(int)));
+    return shares->mode == SAP_SHARES_WRITE ? (int)SAP_DRIVER_OK : send_rows(first, h, rows);
+}
+
+/* Launches what a helper has left to double. */
+static int run_wide(const struct sap_gpu_shares *shares, struct sap_gpu_helper *h, const struct sap_gpu_walking *walk,
+                    const struct sap_gpu_walking *own, const struct sap_gpu_subset *share)
+{
+    TRY(send_cells(shares, h, walk));
+    return sap_gpu_walk_wide(own, share);
+}
+
 /* Lets a helper walk: copies what it lacks, launches its share, and sends its rows. */
 static int start_helper(const struct sap_gpu_shares *shares, struct sap_gpu_helper *h,
                         const struct sap_gpu_walking *walk, const struct sap_gpu_subset *to)
 {
     const struct sap_gpu_session *const first = walk->tree.session, *const s = &h->session;
-    const struct sap_driver *const d = first->driver;
     const int writes = shares->mode == SAP_SHARES_WRITE, rows = to->w.slots;
     struct sap_gpu_results theirs = {.acc = walk->results->acc, .pot = walk->results->pot};
-    TRY(sap_gpu_copied_send(first, h, walk, to, writes));
-    TRY(wait_for(shares, d, s->stream, h->send ? h->send : first->stream, h->sent));
+    TRY(send_copies(shares, h, walk, to));
     if (!writes) TRY(sap_gpu_results_reserve(s, &h->results, rows));
     if (!writes) TRY(clear_rows(s, &h->results, rows));
-    const struct sap_gpu_walking own = walk_of(h, walk, writes ? &theirs : &h->results);
+    struct sap_gpu_walking own = walk_of(h, walk, writes ? &theirs : &h->results);
+    own.without_wide = cells_come_later(h, to);
     const struct sap_gpu_subset share = subset_of(h, walk, to);
     TRY(run(s, &h->walks, &own, &share));
-    TRY(sap_session_copy_out(s, s->chunk.host, h->lists.left.mem, 0, SAP_LEFT_COUNT * sizeof(int)));
-    return writes ? (int)SAP_DRIVER_OK : send_rows(first, h, rows);
+    if (own.without_wide && h->wide) TRY(run_wide(shares, h, walk, &own, &share));
+    return fetch(shares, h, first, rows);
+}
+
+/* Returns whether the last walk of a helper left something to double. */
+static int leaves(const struct sap_gpu_shares *shares, const struct sap_gpu_helper *h)
+{
+    const unsigned *const told = h->session.chunk.host;
+    return told[SAP_LEFT_COUNT + SAP_LEFT_WIDE] > 0 || (shares->parts && told[SAP_LEFT_COUNT + SAP_LEFT_PARTS] > 0);
+}
+
+/* Launches what a helper has left to double, if it has; waits for its walk unless that is done. */
+static int end_helper(const struct sap_gpu_shares *shares, struct sap_gpu_helper *h, const struct sap_gpu_walking *walk,
+                      const struct sap_gpu_subset *to)
+{
+    struct sap_gpu_results theirs = {.acc = walk->results->acc, .pot = walk->results->pot};
+    const struct sap_gpu_session *const first = walk->tree.session, *const s = &h->session;
+    if (h->wide || !cells_come_later(h, to)) return SAP_DRIVER_OK;
+    TRY(sap_session_wait(s));
+    h->wide = leaves(shares, h);
+    if (!h->wide) return SAP_DRIVER_OK;
+    const int writes = shares->mode == SAP_SHARES_WRITE;
+    const struct sap_gpu_walking own = walk_of(h, walk, writes ? &theirs : &h->results);
+    const struct sap_gpu_subset share = subset_of(h, walk, to);
+    TRY(run_wide(shares, h, walk, &own, &share));
+    return fetch(shares, h, first, to->w.slots);
 }
 
 /* Starts all helpers that have a share; *full: the one that lacks memory, or NULL. */
@@ -221,9 +325,8 @@ static int start_helpers(struct sap_gpu_shares *shares, const struct sap_gpu_wal
     for (int k = 0; k < shares->helpers; k++) {
         struct sap_gpu_helper *const h = &shares->helper[k];
         if (h->walks.shares == 0) continue;
-        if (h->send) TRY(wait_for(shares, first->driver, h->send, first->stream, shares->ready));
         const int status = start_helper(shares, h, walk, to);
-        if (status) h->stale = SAP_COPY_CUT | SAP_COPY_MOVED;
+        if (status) h->stale = SAP_COPY_ALL;
         if (status == SAP_DRIVER_MEMORY) *full = h;
         if (status == SAP_DRIVER_LOST) sap_gpu_lose(first->set, h->session.device);
         TRY(status);
@@ -232,13 +335,16 @@ static int start_helpers(struct sap_gpu_shares *shares, const struct sap_gpu_wal
 }
 
 /* Waits for the helpers in the stream of the first device, and unites their rows with its own. */
-static int join_helpers(const struct sap_gpu_shares *shares, const struct sap_gpu_walking *walk, int rows)
+static int join_helpers(const struct sap_gpu_shares *shares, const struct sap_gpu_walking *walk,
+                        const struct sap_gpu_subset *to)
 {
     const struct sap_gpu_session *const first = walk->tree.session;
     const struct sap_gpu_results *const r = walk->results;
+    const int rows = to->w.slots;
     for (int k = 0; k < shares->helpers; k++) {
-        const struct sap_gpu_helper *const h = &shares->helper[k];
+        struct sap_gpu_helper *const h = &shares->helper[k];
         if (h->walks.shares == 0) continue;
+        TRY(end_helper(shares, h, walk, to));
         TRY(wait_for(shares, first->driver, first->stream, h->session.stream, h->done));
         if (shares->mode == SAP_SHARES_WRITE) continue;
         TRY(sap_launch_tree_rows_unite(first, walk->tree.f, rows, r->acc.mem, r->pot.mem, h->more_acc.mem,
@@ -276,7 +382,7 @@ int sap_gpu_shares_walk(struct sap_gpu_shares *shares, const struct sap_gpu_walk
     if (own.w.shares && shares->mode != SAP_SHARES_WRITE) TRY(clear_rows(s, walk->results, own.w.slots));
     TRY(run(s, &shares->first, walk, &own));
     shares->walked = 1;
-    return own.w.shares ? join_helpers(shares, walk, own.w.slots) : (int)SAP_DRIVER_OK;
+    return own.w.shares ? join_helpers(shares, walk, to) : (int)SAP_DRIVER_OK;
 }
 
 /* Returns a number of two words plus another one, in the same words. */
@@ -291,8 +397,10 @@ static void add_number(unsigned *words, const unsigned *more)
 void sap_gpu_shares_tell(const struct sap_gpu_shares *shares, unsigned *told)
 {
     for (int k = 0; k < shares->helpers; k++) {
-        const unsigned *const more = shares->helper[k].session.chunk.host;
-        if (shares->helper[k].walks.shares == 0) continue;
+        struct sap_gpu_helper *const h = &shares->helper[k];
+        const unsigned *const more = h->session.chunk.host;
+        if (h->walks.shares == 0) continue;
+        h->wide = leaves(shares, h);
         add_number(told, more);
         add_number(told + 2, more + 2);
         told[SAP_LEFT_BEYOND] |= more[SAP_LEFT_BEYOND];
@@ -304,6 +412,6 @@ void sap_gpu_shares_halt(const struct sap_gpu_shares *shares)
     for (int k = 0; k < shares->helpers; k++) {
         const struct sap_gpu_session *const s = &shares->helper[k].session;
         if (shares->helper[k].send) (void)s->driver->stream_finish(shares->helper[k].send);
-        (void)s->driver->stream_finish(s->stream);
+        if (s->stream) (void)s->driver->stream_finish(s->stream);
     }
 }

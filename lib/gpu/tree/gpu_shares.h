@@ -13,7 +13,14 @@
 #include "gpu/tree/gpu_walk.h"
 
 /* What of a copy is older than the tree. */
-enum { SAP_COPY_CUT = 1 /* order and groups of the particles */, SAP_COPY_MOVED = 2 /* all that a refresh changes */ };
+enum {
+    SAP_COPY_CUT = 1,       /* order and groups of the particles */
+    SAP_COPY_PARTICLES = 2, /* sorted particles */
+    SAP_COPY_NODES = 4,     /* what follows from them: nodes, bounds of groups, lengths */
+    SAP_COPY_CELLS = 8,     /* moments in double, which only walks in double read */
+    SAP_COPY_MOVED = SAP_COPY_PARTICLES | SAP_COPY_NODES | SAP_COPY_CELLS, /* what a refresh changes */
+    SAP_COPY_ALL = SAP_COPY_CUT | SAP_COPY_MOVED
+};
 
 /* Walks are sorted by their slots: class k has 2^k and more. */
 enum { SAP_WALK_CLASSES = 32 };
@@ -30,6 +37,7 @@ struct sap_gpu_helper {
     struct sap_gpu_session session;
     const struct sap_gpu_tree_kernels *f;
     struct sap_gpu_sharer walks;
+    int wide; /* its last walk has left something to double, so it needs the cells */
     int full; /* the device had too little memory: it takes no part until the next build */
 
     /* copies */
@@ -41,7 +49,8 @@ struct sap_gpu_helper {
 
     /* on the first device: the stream of copies, and their times */
     struct sap_stream *send;
-    struct sap_event *sends, *sent;
+    struct sap_event *sends, *sent, *cells; /* cells: these have been sent, too */
+    int sends_early;                        /* work may be in that stream that nothing has waited for */
     size_t sent_bytes;
     double byte_cost; /* seconds per byte */
 
@@ -57,8 +66,9 @@ struct sap_gpu_shares {
     struct sap_gpu_sharer first;
     enum { SAP_SHARES_WRITE, SAP_SHARES_COPY, SAP_SHARES_WAIT } mode;
     struct sap_event *ready;
-    struct sap_mem *acc, *pot; /* memory of rows that all devices can write */
-    int class, slots, walked;  /* of the last walk; walked: its times have not been read */
+    struct sap_mem *acc, *pot;       /* memory of rows that all devices can write */
+    int early;                       /* walks for which copies are sent while a tree is built */
+    int class, slots, parts, walked; /* of the last walk; walked: its times have not been read */
 };
 
 /* Makes the helpers of a session with several devices, within a call; frees them, within sap_session_stop. */
@@ -70,6 +80,15 @@ size_t sap_gpu_shares_bytes(size_t bytes);
 
 /* Says what of the tree has changed. */
 void sap_gpu_shares_changed(struct sap_gpu_shares *shares, unsigned what);
+
+/*
+ * Sends order and particles of a tree that is being built or refreshed to the helpers while the first device computes
+ * its nodes, if that has paid for one of the last walks.
+ */
+int sap_gpu_shares_early(struct sap_gpu_shares *shares, const struct sap_gpu_built *tree);
+
+/* Waits for that, before memory of the tree is freed or written. */
+int sap_gpu_shares_settle(struct sap_gpu_shares *shares);
 
 /* As sap_gpu_walk_run, by all devices. positions: the targets are no particles of the tree. */
 int sap_gpu_shares_walk(struct sap_gpu_shares *shares, const struct sap_gpu_walking *walk,

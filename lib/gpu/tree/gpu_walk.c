@@ -265,8 +265,12 @@ static int launch_walks(const struct sap_gpu_walking *walk, const struct sap_gpu
     if (listed) from = SAP_LEFT_BOTH;
     if (!parts && !listed) TRY(list_few(walk, to, &from));
     TRY(launch_few(walk, to, every, from));
-    if (every) return SAP_DRIVER_OK;
-    if (parts) TRY(launch_groups(walk, to, 1, SAP_LEFT_PARTS));
+    return every || walk->without_wide ? (int)SAP_DRIVER_OK : sap_gpu_walk_wide(walk, to);
+}
+
+int sap_gpu_walk_wide(const struct sap_gpu_walking *walk, const struct sap_gpu_subset *to)
+{
+    if (to->w.parts > 0) TRY(launch_groups(walk, to, 1, SAP_LEFT_PARTS));
     return launch_few(walk, to, 1, SAP_LEFT_WIDE);
 }
 

@@ -34,6 +34,7 @@ struct sap_gpu_walking {
     int *cells;                                   /* pinned memory of sap_gpu_stops_make */
     struct sap_gpu_walk_lists *lists;
     struct sap_gpu_results *results;
+    int without_wide; /* what single precision leaves waits for sap_gpu_walk_wide */
 };
 
 /* Whether there are kernels in which selected particles share walks by parts. */
@@ -41,6 +42,9 @@ int sap_gpu_walk_selects(const struct sap_gpu_lengths *lengths);
 
 /* Launches the walk of the targets, with room for its results. */
 int sap_gpu_walk_run(const struct sap_gpu_walking *walk, const struct sap_gpu_subset *to);
+
+/* Launches the rest of a walk that ran without_wide: what single precision has left, in double. */
+int sap_gpu_walk_wide(const struct sap_gpu_walking *walk, const struct sap_gpu_subset *to);
 
 /* Returns the words of what a force leaves, without the interactions of rows. */
 size_t sap_gpu_walk_left_words(const struct sap_gpu_walk *w);
