@@ -137,7 +137,6 @@ int sap_gpu_copied_send(struct sap_gpu_helper *h, const struct sap_gpu_copying *
         const struct copy *const copy = &all.copy[k];
         if (!is_lacking(h, c, copy)) continue;
         TRY((c->writes ? d->copy : d->copy_peer)(stream, copy->to->mem, 0, copy->from->mem, 0, copy->bytes));
-        h->sent_bytes += copy->bytes;
     }
     h->stale &= ~c->what;
     return SAP_DRIVER_OK;

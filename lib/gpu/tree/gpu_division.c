@@ -28,8 +28,9 @@ static void learn_walk(const struct sap_driver *d, struct sap_gpu_sharer *sharer
     double seconds;
     if (!read_times(d, sharer->began, sharer->ended, &seconds) || !(seconds > 0)) return;
     const double cost = seconds * SAP_SHARES / sharer->shares / slots;
-    if (sharer->cost[class] > 0) *change = cost / sharer->cost[class];
-    sharer->cost[class] = cost;
+    const double before = sharer->cost[class];
+    sharer->cost[class] = before > 0 ? (before + cost) / 2 : cost; /* a single walk may have been held up */
+    if (before > 0) *change = sharer->cost[class] / before;
 }
 
 static void learn_helper(const struct sap_driver *d, struct sap_gpu_helper *h, int class, int slots, double change)

@@ -172,7 +172,7 @@ static int send_copies(const struct sap_gpu_shares *shares, struct sap_gpu_helpe
         .tree = &walk->tree, .to = to, .what = what, .writes = shares->mode == SAP_SHARES_WRITE};
     TRY(sap_gpu_copied_reserve(h, &c));
     if (h->send) TRY(wait_for(shares, first->driver, h->send, first->stream, shares->ready));
-    h->sent_bytes = 0;
+    h->sent_bytes = sap_gpu_copied_lacks(h, &c);
     TRY(first->driver->event_record(h->sends, stream));
     TRY(sap_gpu_copied_send(h, &c));
     return wait_for(shares, first->driver, h->session.stream, stream, h->sent);

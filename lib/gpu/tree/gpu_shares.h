@@ -51,8 +51,8 @@ struct sap_gpu_helper {
     struct sap_stream *send;
     struct sap_event *sends, *sent, *cells; /* cells: these have been sent, too */
     int sends_early;                        /* work may be in that stream that nothing has waited for */
-    size_t sent_bytes;
-    double byte_cost; /* seconds per byte */
+    size_t sent_bytes;                      /* between `sends` and `sent` */
+    double byte_cost;                       /* seconds per byte */
 
     struct sap_gpu_walk_lists lists;
     struct sap_gpu_results results;           /* its rows, unless it writes them to memory of the first device */
