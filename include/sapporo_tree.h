@@ -93,8 +93,9 @@ typedef struct sapporo_tree_options {
  * Creates a tree for at most n >= 0 particles.  `options` may be NULL.  On failure *tree is NULL and
  * sapporo_last_error(NULL) says why; if there is too little memory, with the bytes needed.
  *
- * A tree is on one device, the first of those that are chosen.  A device without double precision has no trees: if it
- * was named, SAPPORO_ERR_UNSUPPORTED, else the tree is on the CPU, with one warning.
+ * A tree is built on the first of the devices that are chosen; the others walk shares of its forces, over copies of it,
+ * with the same bits.  Devices without double precision have no trees: if they were named, SAPPORO_ERR_UNSUPPORTED,
+ * else the tree is on the CPU, with one warning.
  */
 SAPPORO_API int sapporo_tree_create(const sapporo_tree_options *options, int n, sapporo_tree **tree);
 

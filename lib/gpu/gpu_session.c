@@ -66,16 +66,18 @@ int sap_session_fail(struct sap_gpu_session *s, int status, const char *why)
 /* Translates a driver status, with its message and consequences. */
 static int take_status(struct sap_gpu_session *s, int status)
 {
+    const struct sap_gpu_device *const device = s->failed ? s->failed : s->device;
     const int host = s->host_full;
     s->host_full = 0;
+    s->failed = NULL;
     if (status == SAP_DRIVER_OK) return SAPPORO_OK;
     if (host && status == SAP_DRIVER_MEMORY) return sap_session_fail(s, SAPPORO_ERR_MEMORY, "memory of the host");
-    (void)snprintf(s->message, sizeof s->message, "device %d: %s", s->device->number, s->driver->error_text());
+    (void)snprintf(s->message, sizeof s->message, "device %d: %s", device->number, s->driver->error_text());
     /* work in flight reads pinned memory of the session and writes to the caller's arrays */
     if (s->stream) (void)s->driver->stream_finish(s->stream);
     if (status == SAP_DRIVER_LOST) {
         s->broken = 1;
-        sap_gpu_lose(s->set, s->device);
+        sap_gpu_lose(s->set, device);
     }
     return sap_gpu_status(status);
 }

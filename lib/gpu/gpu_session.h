@@ -40,6 +40,7 @@ struct sap_gpu_session {
     struct sap_gpu_times times;
     sap_fpguard caller; /* floating-point environment of the caller, during a call */
     int broken;         /* the device is lost */
+    const struct sap_gpu_device *failed; /* another device, on which this call has failed; NULL: none */
     int host_full;      /* this call failed to allocate host memory */
     char message[200];  /* why the last call failed; "": nothing to add to its status */
 };

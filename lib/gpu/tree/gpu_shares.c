@@ -4,7 +4,6 @@
 #include <stdlib.h>
 
 #include "base/log.h"
-#include "gpu/gpu_kernels.h"
 #include "gpu/gpu_launch.h"
 #include "gpu/tree/gpu_copied.h"
 #include "gpu/tree/gpu_division.h"
@@ -319,7 +318,7 @@ static int end_helper(const struct sap_gpu_shares *shares, struct sap_gpu_helper
 static int start_helpers(struct sap_gpu_shares *shares, const struct sap_gpu_walking *walk,
                          const struct sap_gpu_subset *to, struct sap_gpu_helper **full)
 {
-    const struct sap_gpu_session *const first = walk->tree.session;
+    struct sap_gpu_session *const first = walk->tree.session;
     *full = NULL;
     TRY(reserve_rows(shares, walk, to->w.slots));
     for (int k = 0; k < shares->helpers; k++) {
@@ -328,7 +327,7 @@ static int start_helpers(struct sap_gpu_shares *shares, const struct sap_gpu_wal
         const int status = start_helper(shares, h, walk, to);
         if (status) h->stale = SAP_COPY_ALL;
         if (status == SAP_DRIVER_MEMORY) *full = h;
-        if (status == SAP_DRIVER_LOST) sap_gpu_lose(first->set, h->session.device);
+        if (status) first->failed = h->session.device;
         TRY(status);
     }
     return SAP_DRIVER_OK;
@@ -354,8 +353,9 @@ static int join_helpers(const struct sap_gpu_shares *shares, const struct sap_gp
 }
 
 /* Leaves a helper out that has too little memory. */
-static void leave_out(struct sap_gpu_shares *shares, struct sap_gpu_helper *h)
+static void leave_out(struct sap_gpu_shares *shares, struct sap_gpu_helper *h, struct sap_gpu_session *first)
 {
+    first->failed = NULL;
     sap_gpu_shares_halt(shares);
     h->full = 1;
     sap_gpu_copied_free(h->session.driver, h);
@@ -376,7 +376,7 @@ int sap_gpu_shares_walk(struct sap_gpu_shares *shares, const struct sap_gpu_walk
         own.w.shares = shares->first.shares;
         if (own.w.shares == SAP_SHARES) own.w.shares = 0;
         status = own.w.shares ? start_helpers(shares, walk, to, &full) : (int)SAP_DRIVER_OK;
-        if (status == SAP_DRIVER_MEMORY && full) leave_out(shares, full);
+        if (status == SAP_DRIVER_MEMORY && full) leave_out(shares, full, walk->tree.session);
     } while (status == SAP_DRIVER_MEMORY && full);
     TRY(status);
     if (own.w.shares && shares->mode != SAP_SHARES_WRITE) TRY(clear_rows(s, walk->results, own.w.slots));

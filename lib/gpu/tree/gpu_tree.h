@@ -2,7 +2,7 @@
  * gpu_tree.h - the tree of the accelerator engines: its parts, of which each has a header, and builds and forces.
  *
  * gpu_tree.c has the table, gpu_build.c builds a tree, gpu_force.c computes forces.  A tree lives on the first device
- * of its set.  Its layout in device memory: device/tree_layout.h.
+ * of its set; the others have copies for their shares of walks.  Its layout in device memory: device/tree_layout.h.
  */
 #ifndef SAP_GPU_TREE_H
 #define SAP_GPU_TREE_H
