@@ -88,12 +88,12 @@ tree_list_items(const GLOBAL int *order, const int has_order, GLOBAL int *left, 
 
 /* Adds rows of another device: each row is of one of the two, and all bits of the other's are 0. */
 KERNEL(SAP_TREE_THREADS)
-tree_rows_unite(GLOBAL U64 *acc, GLOBAL U64 *pot, const GLOBAL U64 *more_acc, const GLOBAL U64 *more_pot, const int n)
+tree_rows_unite(GLOBAL D *acc, GLOBAL D *pot, const GLOBAL D *more_acc, const GLOBAL D *more_pot, const int n)
 {
     const size_t i = global_id();
     if (i >= (size_t)n) return;
-    for (int c = 0; c < 3; c++) acc[3 * i + c] |= more_acc[3 * i + c];
-    pot[i] |= more_pot[i];
+    for (int c = 0; c < 3; c++) ((GLOBAL U64 *)acc)[3 * i + c] |= ((const GLOBAL U64 *)more_acc)[3 * i + c];
+    ((GLOBAL U64 *)pot)[i] |= ((const GLOBAL U64 *)more_pot)[i];
 }
 
 /* Copies forces from order of address to order of rows. */

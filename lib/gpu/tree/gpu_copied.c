@@ -6,7 +6,7 @@
 enum { COPIES = 24 };
 
 /* A buffer of the tree, its copy, the bytes that matter, and what makes it stale; 0: each walk has its own. */
-struct copy {
+struct tree_copy {
     const struct sap_gpu_buffer *from;
     struct sap_gpu_buffer *to;
     size_t bytes;
@@ -14,15 +14,15 @@ struct copy {
 };
 
 /* The copies that a walk needs. */
-struct copies {
-    struct copy copy[COPIES];
+struct tree_copies {
+    struct tree_copy copy[COPIES];
     int n;
 };
 
-static void add(struct copies *all, const struct sap_gpu_buffer *from, struct sap_gpu_buffer *to, size_t bytes,
+static void add(struct tree_copies *all, const struct sap_gpu_buffer *from, struct sap_gpu_buffer *to, size_t bytes,
                 unsigned stale)
 {
-    if (bytes > 0) all->copy[all->n++] = (struct copy){from, to, bytes, stale};
+    if (bytes > 0) all->copy[all->n++] = (struct tree_copy){from, to, bytes, stale};
 }
 
 /* What makes the members of targets stale. */
@@ -30,7 +30,7 @@ struct targets_stale {
     unsigned cut, particles, nodes;
 };
 
-static void add_targets(struct copies *all, const struct sap_gpu_targets *from, struct sap_gpu_targets *to,
+static void add_targets(struct tree_copies *all, const struct sap_gpu_targets *from, struct sap_gpu_targets *to,
                         unsigned lengths, struct targets_stale stale)
 {
     const size_t n = (size_t)from->n, groups = (size_t)from->groups;
@@ -44,7 +44,7 @@ static void add_targets(struct copies *all, const struct sap_gpu_targets *from, 
     add(all, &from->longest, &to->longest, lengths * groups * sizeof(float), stale.nodes);
 }
 
-static void add_tree(struct copies *all, const struct sap_gpu_built *tree, struct sap_gpu_helper *h)
+static void add_tree(struct tree_copies *all, const struct sap_gpu_built *tree, struct sap_gpu_helper *h)
 {
     static const struct targets_stale stale = {SAP_COPY_CUT, SAP_COPY_PARTICLES, SAP_COPY_NODES};
     const struct sap_gpu_law *const law = tree->lengths->law;
@@ -60,7 +60,7 @@ static void add_tree(struct copies *all, const struct sap_gpu_built *tree, struc
 }
 
 /* Adds what a walk has of its own. */
-static void add_subset(struct copies *all, const struct sap_gpu_copying *c, struct sap_gpu_helper *h)
+static void add_subset(struct tree_copies *all, const struct sap_gpu_copying *c, struct sap_gpu_helper *h)
 {
     static const struct targets_stale always = {0, 0, 0};
     const struct sap_gpu_subset *const to = c->to;
@@ -76,16 +76,16 @@ static void add_subset(struct copies *all, const struct sap_gpu_copying *c, stru
     add(all, to->strict, &h->strict, strict * slots * sizeof(float), 0);
 }
 
-static struct copies copies_of(struct sap_gpu_helper *h, const struct sap_gpu_copying *c)
+static struct tree_copies copies_of(struct sap_gpu_helper *h, const struct sap_gpu_copying *c)
 {
-    struct copies all = {.n = 0};
+    struct tree_copies all = {.n = 0};
     add_tree(&all, c->tree, h);
     if (c->to) add_subset(&all, c, h);
     return all;
 }
 
 /* Whether a helper lacks a copy that is made now. */
-static int is_lacking(const struct sap_gpu_helper *h, const struct sap_gpu_copying *c, const struct copy *copy)
+static int is_lacking(const struct sap_gpu_helper *h, const struct sap_gpu_copying *c, const struct tree_copy *copy)
 {
     if (copy->stale == 0) return c->to && (c->what & SAP_COPY_NODES);
     return (copy->stale & c->what & h->stale) != 0;
@@ -93,7 +93,7 @@ static int is_lacking(const struct sap_gpu_helper *h, const struct sap_gpu_copyi
 
 size_t sap_gpu_copied_lacks(struct sap_gpu_helper *h, const struct sap_gpu_copying *c)
 {
-    const struct copies all = copies_of(h, c);
+    const struct tree_copies all = copies_of(h, c);
     size_t bytes = 0;
     for (int k = 0; k < all.n; k++) bytes += is_lacking(h, c, &all.copy[k]) ? all.copy[k].bytes : 0;
     return bytes;
@@ -115,7 +115,7 @@ static int reserve(const struct sap_gpu_session *first, struct sap_gpu_helper *h
 
 int sap_gpu_copied_reserve(struct sap_gpu_helper *h, const struct sap_gpu_copying *c)
 {
-    const struct copies all = copies_of(h, c);
+    const struct tree_copies all = copies_of(h, c);
     for (int k = 0; k < all.n; k++) {
         struct sap_gpu_buffer *const b = all.copy[k].to;
         TRY(c->writes ? reserve(c->tree->session, h, b, all.copy[k].bytes)
@@ -132,9 +132,9 @@ int sap_gpu_copied_send(struct sap_gpu_helper *h, const struct sap_gpu_copying *
 {
     const struct sap_driver *const d = h->session.driver;
     struct sap_stream *const stream = h->send ? h->send : c->tree->session->stream;
-    const struct copies all = copies_of(h, c);
+    const struct tree_copies all = copies_of(h, c);
     for (int k = 0; k < all.n; k++) {
-        const struct copy *const copy = &all.copy[k];
+        const struct tree_copy *const copy = &all.copy[k];
         if (!is_lacking(h, c, copy)) continue;
         TRY((c->writes ? d->copy : d->copy_peer)(stream, copy->to->mem, 0, copy->from->mem, 0, copy->bytes));
     }
