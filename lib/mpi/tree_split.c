@@ -42,7 +42,8 @@ struct division {
     const sapporo_mpi_tree *h;
     const struct sap_bodies *bodies;
     uint64_t mean;
-    int counts; /* 1: each particle weighs 1 */
+    int counts;        /* 1: each particle weighs 1 */
+    int knows_buckets; /* `of` is there */
     int n, parts, boundaries, *to;
     uint64_t *mine, *all;  /* [boundaries][DIGIT] weights of the cells below each boundary's prefix */
     uint64_t *before;      /* [boundaries] weight of all particles with keys below */
@@ -51,7 +52,8 @@ struct division {
     sap_key *exact;        /* [boundaries] those of equal weights */
     int *of;               /* [n] the bucket of each particle */
     uint64_t *bucket;      /* [BUCKETS + 1] weight of this rank's particles in the buckets before this one */
-    uint64_t *of_part;     /* [parts][BUCKETS] weights of the buckets of each part */
+    size_t words;          /* of a row of of_part: as many as buckets, and as ranks */
+    uint64_t *of_part;     /* [parts][words] weights of the buckets, or of the ranks, of each part */
     unsigned char *marked; /* [BUCKETS] buckets in which a boundary lies */
     int at[PARTS + 1];     /* first member of each part */
     int members;           /* particles of marked buckets */
@@ -62,8 +64,9 @@ struct division {
 /* Makes room for all but the members; 0 or SAPPORO_ERR_MEMORY. */
 static int reserve(sapporo_mpi_tree *h, struct division *d)
 {
-    const size_t many = (size_t)d->boundaries, words = BUCKETS + 1 + (size_t)d->parts * BUCKETS,
-                 ranks = BUCKETS * sizeof *d->rank;
+    const size_t many = (size_t)d->boundaries, ranks = BUCKETS * sizeof *d->rank;
+    d->words = many < BUCKETS ? (size_t)BUCKETS : many + 1;
+    const size_t words = BUCKETS + 1 + (size_t)d->parts * d->words;
     d->mine = sap_room_reserve(&h->rooms.boundary, many * (2 * DIGIT + 4) * sizeof *d->mine);
     d->of = sap_room_array(&h->rooms.key, (size_t)d->n + 1, sizeof *d->of);
     d->bucket = sap_room_reserve(&h->rooms.bucket, words * sizeof *d->bucket + ranks + BUCKETS);
@@ -134,10 +137,10 @@ static uint64_t weight_of(const struct division *d, int i)
 static void weigh_part(void *argument, int part, int from, int to)
 {
     const struct division *const d = argument;
-    uint64_t *const weight = d->of_part + (size_t)part * BUCKETS;
+    uint64_t *const weight = d->of_part + (size_t)part * d->words;
     memset(weight, 0, BUCKETS * sizeof *weight);
     for (int i = from; i < to; i++) {
-        d->of[i] = find_bucket(d, i);
+        if (!d->knows_buckets) d->of[i] = find_bucket(d, i);
         weight[d->of[i]] += weight_of(d, i);
     }
 }
@@ -145,10 +148,11 @@ static void weigh_part(void *argument, int part, int from, int to)
 static void weigh_buckets(struct division *d)
 {
     sapporo_internals()->partial_parts(d->h->options.threads, d->n, d->parts, weigh_part, d);
+    d->knows_buckets = 1;
     d->bucket[0] = 0;
     for (int b = 0; b < BUCKETS; b++) {
         d->bucket[b + 1] = d->bucket[b];
-        for (int part = 0; part < d->parts; part++) d->bucket[b + 1] += d->of_part[(size_t)part * BUCKETS + (size_t)b];
+        for (int part = 0; part < d->parts; part++) d->bucket[b + 1] += d->of_part[(size_t)part * d->words + (size_t)b];
     }
 }
 
@@ -319,12 +323,23 @@ static void write_ranks(struct division *d)
     sapporo_internals()->partial_loop(d->h->options.threads, d->n, write_some_ranks, d);
 }
 
+/* Weighs the particles of a part by their ranks. */
+static void weigh_ranks_of_part(void *argument, int part, int from, int to)
+{
+    const struct division *const d = argument;
+    uint64_t *const weight = d->of_part + (size_t)part * d->words;
+    memset(weight, 0, ((size_t)d->boundaries + 1) * sizeof *weight);
+    for (int i = from; i < to; i++) weight[d->to[i]] += weight_of(d, i);
+}
+
 /* Collective.  Finds the weight of the particles of each rank, d->all. */
 static int weigh_ranks(sapporo_mpi_tree *h, struct division *d)
 {
     const int ranks = d->boundaries + 1;
+    sapporo_internals()->partial_parts(h->options.threads, d->n, d->parts, weigh_ranks_of_part, d);
     memset(d->mine, 0, (size_t)ranks * sizeof *d->mine);
-    for (int i = 0; i < d->n; i++) d->mine[d->to[i]] += weight_of(d, i);
+    for (int part = 0; part < d->parts; part++)
+        for (int r = 0; r < ranks; r++) d->mine[r] += d->of_part[(size_t)part * d->words + (size_t)r];
     return add_over_ranks(&h->link, d->mine, d->all, ranks);
 }
 
@@ -339,13 +354,17 @@ static int keep_even(sapporo_mpi_tree *h, struct division *d)
     if (status) return status;
     const uint64_t total = sum_of(d->all, ranks), most = total / (uint64_t)ranks / MOVED;
     uint64_t below = 0;
+    int back = 0;
     share_alike(d, total);
     for (int b = 0; b < d->boundaries; b++) {
         below += d->all[b];
         const uint64_t moved = below > d->share[b] ? below - d->share[b] : d->share[b] - below;
+        const sap_key was = d->boundary[b];
         if (moved > most) d->boundary[b] = d->exact[b];
         if (b > 0 && d->boundary[b] < d->boundary[b - 1]) d->boundary[b] = d->boundary[b - 1];
+        back |= d->boundary[b] != was;
     }
+    if (!back) return SAPPORO_OK;
     count_members(d);
     write_ranks(d);
     return SAPPORO_OK;
