@@ -22,7 +22,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { N = 2200, SOME = 1030, MASSLESS = 1030 };
+enum { N = 1200, SOME = 400, MASSLESS = 400 };
 
 static sapporo_backend backend; /* of the tests that run */
 static struct tree_particles p;
@@ -110,50 +110,61 @@ static void same_force(const struct pair *t, const sapporo_tree_request *request
     memset(pot, 0, sizeof pot);
     const int status = sapporo_tree_force(t->one, request, acc[0], pot[0]);
     if (sapporo_tree_force(t->two, request, acc[1], pot[1]) != status) fail_msg("%s", sapporo_tree_last_error(t->two));
-    assert_true(shares_of(t->two) > 0);
     assert_memory_equal(acc[0], acc[1], sizeof acc[0]);
     assert_memory_equal(pot[0], pot[1], sizeof pot[0]);
     same_counts(t);
 }
 
 /* All particles, most, some scattered ones, some that lie together, and positions. */
-static void same_forces(const struct pair *t)
+enum { REQUESTS = 5 };
+
+static sapporo_tree_request request_of(int k)
 {
     static int active[N];
     static double x[SOME][3];
-    const sapporo_tree_request all = {.size = sizeof all, .ni = N};
-    const sapporo_tree_request most = {.size = sizeof most, .ni = N - 7, .active = active};
-    const sapporo_tree_request some = {.size = sizeof some, .ni = SOME, .active = active};
-    const sapporo_tree_request first = {.size = sizeof first, .ni = SOME};
-    const sapporo_tree_request places = {.size = sizeof places, .ni = SOME, .x = {x, 0}};
-    for (int k = 0; k < N; k++) active[k] = (int)((long long)k * 3671 % N);
-    for (int k = 0; k < SOME; k++)
-        for (int c = 0; c < 3; c++) x[k][c] = 1.1 * p.x[2 * k][c] + 0.01 * c;
+    const sapporo_tree_request all[REQUESTS] = {{.ni = N},
+                                                {.ni = N - 7, .active = active},
+                                                {.ni = SOME, .active = active},
+                                                {.ni = SOME},
+                                                {.ni = SOME, .x = {x, 0}}};
+    sapporo_tree_request request = all[k];
+    request.size = sizeof request;
+    for (int i = 0; i < N; i++) active[i] = (int)((long long)i * 367 % N);
+    for (int i = 0; i < SOME; i++)
+        for (int c = 0; c < 3; c++) x[i][c] = 1.1 * p.x[2 * i][c] + 0.01 * c;
     x[5][1] = NAN;
-    same_force(t, &all);
-    same_force(t, &some);
-    same_force(t, &most);
-    same_force(t, &first);
-    same_force(t, &places);
+    return request;
 }
 
+/* A walk whose times are unknown is divided, by drivers without times the second one. */
+static void same_forces(sapporo_tree_options o, const double *h, const sapporo_tree_request *request)
+{
+    const struct pair t = make_pair(o, h);
+    int divided = 0;
+    for (int k = 0; k < 2; k++) {
+        same_force(&t, request);
+        divided |= shares_of(t.two) > 0;
+    }
+    assert_true(divided);
+    for (int i = 0; i < N; i++) p.x[i][i % 3] *= 1 + 1e-3;
+    set(&t, NULL);
+    assert_int_equal(sapporo_tree_refresh(t.one), SAPPORO_OK);
+    assert_int_equal(sapporo_tree_refresh(t.two), SAPPORO_OK);
+    same_force(&t, request);
+    assert_int_equal(sapporo_tree_build(t.one), SAPPORO_OK);
+    assert_int_equal(sapporo_tree_build(t.two), SAPPORO_OK);
+    same_force(&t, request);
+    sapporo_tree_destroy(t.one);
+    sapporo_tree_destroy(t.two);
+}
+
+/* Every other request of either kind of tree, the others of the other kind. */
 static void forces(sapporo_tree_options o, const double *h)
 {
-    const sapporo_tree_request all = {.size = sizeof all, .ni = N};
-    for (int kind = 0; kind < 2; kind++) {
-        o.kind = kind ? SAPPORO_TREE_KDTREE : SAPPORO_TREE_OCTREE;
-        const struct pair t = make_pair(o, h);
-        same_forces(&t);
-        for (int i = 0; i < N; i++) p.x[i][i % 3] *= 1 + 1e-3;
-        set(&t, NULL);
-        assert_int_equal(sapporo_tree_refresh(t.one), SAPPORO_OK);
-        assert_int_equal(sapporo_tree_refresh(t.two), SAPPORO_OK);
-        same_force(&t, &all);
-        assert_int_equal(sapporo_tree_build(t.one), SAPPORO_OK);
-        assert_int_equal(sapporo_tree_build(t.two), SAPPORO_OK);
-        same_force(&t, &all);
-        sapporo_tree_destroy(t.one);
-        sapporo_tree_destroy(t.two);
+    for (int k = 0; k < REQUESTS; k++) {
+        const sapporo_tree_request request = request_of(k);
+        o.kind = (k + (h != NULL)) % 2 ? SAPPORO_TREE_KDTREE : SAPPORO_TREE_OCTREE;
+        same_forces(o, h, &request);
     }
 }
 
@@ -268,8 +279,10 @@ static int live(int lost, struct rows *f)
         if (step == 1) ok = went(sapporo_tree_set(t, &set), t, &told);
         if (step == 2) ok = went(sapporo_tree_build(t), t, &told);
         if (step == 3) ok = went(sapporo_tree_force(t, &all, f->acc, f->pot), t, &told);
+        if (step == 3 && ok) ok = went(sapporo_tree_force(t, &all, f->acc, f->pot), t, &told);
         if (step == 4) ok = went(sapporo_tree_refresh(t), t, &told);
         if (step == 5) ok = went(sapporo_tree_force(t, &some, f->some_acc, f->some_pot), t, &told);
+        if (step == 5 && ok) ok = went(sapporo_tree_force(t, &some, f->some_acc, f->some_pot), t, &told);
         if (tries > 20) fail_msg("step %d goes on failing: %s", step, sapporo_tree_last_error(t));
         step = ok ? step + 1 : lost ? 0 : step;
     }
@@ -288,7 +301,7 @@ static void faults(void **state)
     tree_faults_start();
     faulty_plan(0, SAP_DRIVER_OK);
     assert_int_equal(live(0, &right), 0);
-    for (long n = 1;; n += 5) {
+    for (long n = 1;; n += 9) {
         const int kind = kinds[n % 4];
         memset(&f, 0, sizeof f);
         faulty_plan(n, kind);

@@ -4,7 +4,7 @@
 #include "gpu/tree/gpu_copied.h"
 
 /* Slots from which on a walk is divided whose times are unknown. */
-enum { SLOTS_TRIED = 1024 };
+enum { SLOTS_TRIED = 256 };
 enum { EARLY = 8 }; /* walks after one that gains from copies that are sent early */
 
 static const double start_seconds = 5e-5;                /* to let a helper walk at all */
@@ -159,6 +159,22 @@ static void share_known(struct sap_gpu_shares *shares, const struct sap_gpu_walk
         shares->early--;
 }
 
+/* Divides a walk of a driver without times if that is faster, or has not been tried. */
+static void share_untimed(struct sap_gpu_shares *shares, int *most)
+{
+    const double whole = shares->whole[0][shares->class], divided = shares->whole[1][shares->class];
+    if (shares->slots >= SLOTS_TRIED && whole > 0 && divided < worth * whole) share_alike(shares, most);
+}
+
+void sap_gpu_shares_took(struct sap_gpu_shares *shares, double seconds)
+{
+    if (!shares->walked || shares->slots == 0) return;
+    double *const known = &shares->whole[shares->first.shares < SAP_SHARES][shares->class];
+    const double cost = seconds / shares->slots;
+    *known = *known > 0 ? (*known + cost) / 2 : cost;
+    shares->walked = 0;
+}
+
 void sap_gpu_division_choose(struct sap_gpu_shares *shares, const struct sap_gpu_walking *walk,
                              const struct sap_gpu_subset *to)
 {
@@ -168,7 +184,9 @@ void sap_gpu_division_choose(struct sap_gpu_shares *shares, const struct sap_gpu
     shares->slots = to->w.slots;
     shares->parts = to->w.parts > 0;
     shares->class = class_of(to->w.slots);
-    if (shares->first.cost[shares->class] > 0)
+    if (!s->times.events)
+        share_untimed(shares, most);
+    else if (shares->first.cost[shares->class] > 0)
         share_known(shares, walk, to, most);
     else if (to->w.slots >= SLOTS_TRIED)
         share_alike(shares, most);

@@ -83,6 +83,7 @@ static int results(struct sap_gpu_host_tree *t, const struct sap_gpu_pass *p, do
     TRY(sap_session_wait(&t->session));
     if (!p->is_part) sap_gpu_shares_tell(&t->shares, walked);
     TRY(sap_session_take_seconds(&t->session, SAPPORO_PHASE_WALK, SAPPORO_PHASE_WALK, t->done.seconds));
+    if (!t->session.times.events) sap_gpu_shares_took(&t->shares, t->done.seconds[SAPPORO_PHASE_WALK]);
     t->done.stackless = t->settings.walk == SAPPORO_WALK_STACKLESS;
     t->results.picked = p->picked;
     t->done.rows = r->ni;

@@ -66,9 +66,10 @@ struct sap_gpu_shares {
     struct sap_gpu_sharer first;
     enum { SAP_SHARES_WRITE, SAP_SHARES_COPY, SAP_SHARES_WAIT } mode;
     struct sap_event *ready;
-    struct sap_mem *acc, *pot;       /* memory of rows that all devices can write */
-    int early;                       /* walks for which copies are sent while a tree is built */
-    int class, slots, parts, walked; /* of the last walk; walked: its times have not been read */
+    struct sap_mem *acc, *pot;         /* memory of rows that all devices can write */
+    double whole[2][SAP_WALK_CLASSES]; /* of drivers without times, seconds per slot: undivided, divided; 0: unknown */
+    int early;                         /* walks for which copies are sent while a tree is built */
+    int class, slots, parts, walked;   /* of the last walk; walked: its times have not been read */
 };
 
 /* Makes the helpers of a session with several devices, within a call; frees them, within sap_session_stop. */
@@ -93,6 +94,9 @@ int sap_gpu_shares_settle(struct sap_gpu_shares *shares);
 /* As sap_gpu_walk_run, by all devices. positions: the targets are no particles of the tree. */
 int sap_gpu_shares_walk(struct sap_gpu_shares *shares, const struct sap_gpu_walking *walk,
                         const struct sap_gpu_subset *to);
+
+/* Learns how long the last walk took, where only the host's clock tells. */
+void sap_gpu_shares_took(struct sap_gpu_shares *shares, double seconds);
 
 /* Adds what the walk of the helpers has told to words of the first device (device/tree_layout.h), after a wait. */
 void sap_gpu_shares_tell(const struct sap_gpu_shares *shares, unsigned *told);
