@@ -76,9 +76,6 @@ struct sap_gpu_shares {
 int sap_gpu_shares_open(struct sap_gpu_session *s, struct sap_gpu_shares *shares);
 void sap_gpu_shares_free(const struct sap_driver *driver, struct sap_gpu_shares *shares);
 
-/* Returns the bytes that each other device needs for a copy of a tree that takes so many. */
-size_t sap_gpu_shares_bytes(size_t bytes);
-
 /* Says what of the tree has changed. */
 void sap_gpu_shares_changed(struct sap_gpu_shares *shares, unsigned what);
 
