@@ -286,10 +286,10 @@ SAPPORO_API const char *sapporo_mpi_tree_kind_text(const sapporo_mpi_tree *tree)
 /*
  * Collective.  Copies the particles of all ranks and builds the trees.  A rank may give none.  Positions and
  * masses are needed, in host memory.  Column a is the size of each acceleration, for SAPPORO_MAC_ACCELERATION; absent:
- * that of the last force, if this rank gives as many particles as then.  Column h, with a spline, is as of
- * sapporo_tree_particles; some ranks may give it.  Particle i of this rank is row i of forces.
- * SAPPORO_ERR_NOT_FINITE names the first particle that is NaN, infinite or beyond 1e100, or says that moments of all
- * particles are beyond the range of double.  After an error there is no tree until a build succeeds.
+ * that of the last force, if this rank gives as many particles as then.  Column h is as of sapporo_tree_particles; some
+ * ranks may give it.  Particle i of this rank is row i of forces.  SAPPORO_ERR_NOT_FINITE names the first particle that
+ * is NaN, infinite or beyond 1e100, or says that moments of all particles are beyond the range of double.  After an
+ * error there is no tree until a build succeeds.
  */
 SAPPORO_API int sapporo_mpi_tree_build(sapporo_mpi_tree *tree, const sapporo_tree_particles *particles);
 

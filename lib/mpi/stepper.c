@@ -113,9 +113,8 @@ static int reserve(sapporo_mpi_stepper *h, int n)
     h->all_sums = malloc((size_t)h->link.size * sizeof h->sum);
     if (!h->x || !h->mass || !h->a || !h->all_sums) return SAPPORO_ERR_MEMORY;
     if (h->options.method != SAPPORO_STEP_DIRECT) {
-        const int has_lengths = h->tree_options.softening != SAPPORO_SOFTENING_PLUMMER;
-        if (has_lengths) h->length = malloc(room * sizeof *h->length);
-        return has_lengths && !h->length ? SAPPORO_ERR_MEMORY : SAPPORO_OK;
+        h->length = malloc(room * sizeof *h->length);
+        return h->length ? SAPPORO_OK : SAPPORO_ERR_MEMORY;
     }
     h->target = malloc(room * sizeof *h->target);
     h->address = malloc(room * sizeof *h->address);

@@ -36,7 +36,8 @@ struct sapporo_mpi_stepper {
     /* particles of this rank, by slot (engine/step_order.h) */
     int room, n, massive;
     double (*x)[3], *mass, *a;
-    double *length;      /* [room] softening lengths for a tree; NULL: its particles have none */
+    double *length;      /* [room] softening lengths for a tree; NULL: direct sums */
+    int has_lengths;     /* particles of all ranks have some */
     double (*target)[3]; /* [room] active particles of direct sums */
     int *address;        /* [room] of direct sums, over all ranks; of massless particles the index of no source */
     int *index;          /* [room] of active particles */

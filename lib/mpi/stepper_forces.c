@@ -5,6 +5,7 @@
 
 #include "mpi/handle.h"
 #include "mpi/stepper.h"
+#include "mpi/tree.h"
 
 static sapporo_mpi_stepper *of_hook(void *of) { return of; }
 
@@ -58,12 +59,15 @@ static int add(void *of, double *number, int n)
     return SAPPORO_OK;
 }
 
-static void begin(void *of, int n, int massive)
+static void begin(void *of, int n, int massive, int has_lengths)
 {
     sapporo_mpi_stepper *const h = of_hook(of);
+    sapporo_mpi_tree *const tree = h->tree ? sap_mpi_tree_find(h->tree) : NULL;
     h->n = n;
     h->massive = massive;
+    h->has_lengths = has_lengths;
     h->built = h->placed = 0;
+    if (tree && !has_lengths) sap_mpi_tree_drop_lengths(tree);
     h->work = h->rows = 0;
     h->words[0] = '\0';
 }
@@ -92,7 +96,7 @@ static sapporo_tree_particles particles_of(const sapporo_mpi_stepper *h)
                                     .x = {h->x, 0},
                                     .mass = {h->mass, 0},
                                     .a = {h->a, 0},
-                                    .h = {h->length, 0}};
+                                    .h = {h->has_lengths ? h->length : NULL, 0}};
 }
 
 static int build(struct sap_tree *tree)

@@ -324,7 +324,8 @@ static void leapfrog(const struct bodies *b, double dt, double (*x)[3], double (
 static long double potential_of(const struct way *w, long double r2, double hi, double hj)
 {
     long double pot, acc;
-    if (!w->softening) return -1 / sqrtl(r2 + EPS2);
+    const long double lengths_2 = w->lengths ? (long double)hi * hi + (long double)hj * hj : 0;
+    if (!w->softening) return -1 / sqrtl(r2 + EPS2 + lengths_2);
     reference_spline_pair(w->softening == SAPPORO_SOFTENING_SPLINE_MEAN, sqrtl(r2), hi, hj, &pot, &acc);
     return pot;
 }
@@ -376,7 +377,11 @@ static const struct way ways[] = {
     {"tree with lengths, block steps, sp", TREE, BLOCK, BY_A, SAPPORO_MAC_ACCELERATION, SAPPORO_SP, 0, 0, 0, 0,
      SAPPORO_SOFTENING_SPLINE_MEAN, 1},
     {"tree with lengths, block steps by change, dp", TREE, BLOCK, CHANGE, SAPPORO_MAC_OPENING, SAPPORO_DP, 3, 0, 0, 0,
-     SAPPORO_SOFTENING_SPLINE_LARGER, 1}};
+     SAPPORO_SOFTENING_SPLINE_LARGER, 1},
+    {"tree with Plummer lengths, block steps, sp", TREE, BLOCK, BY_A, SAPPORO_MAC_ACCELERATION, SAPPORO_SP, 0, 0, 0, 0,
+     SAPPORO_SOFTENING_PLUMMER, 1},
+    {"tree with Plummer lengths, block steps by change, dp", TREE, BLOCK, CHANGE, SAPPORO_MAC_OPENING, SAPPORO_DP, 3, 0,
+     0, 0, SAPPORO_SOFTENING_PLUMMER, 1}};
 enum { WAYS = sizeof ways / sizeof *ways };
 
 /* The step of a way: particles with lengths of their own have the shortest ones. */
@@ -619,6 +624,40 @@ static void test_lengths(int softening, enum split how)
     bodies_free(&b);
 }
 
+/*
+ * Particles of trees that are set without Plummer lengths have none, though the last ones, of the same number, had
+ * some: their orbits are those of a stepper that never had lengths.
+ */
+static void test_no_more_lengths(const struct way *with)
+{
+    enum { N = 500 };
+    struct way without = *with;
+    without.lengths = 0;
+    struct bodies b = cluster(N, PIECES, 5);
+    struct state found = state_new(N), alone = state_new(N), soft = state_new(N);
+    struct told other = {.s = {.n = 0}};
+    int n,
+        bad = run_alone(&b, &without, dt_of(with), &alone, &other) || run_alone(&b, with, dt_of(with), &soft, &other);
+    const int first = first_of(&b, &n);
+    sapporo_mpi_stepper *const s = stepper_new(with, dt_of(with), MPI_COMM_WORLD, n);
+    const sapporo_stepper_output out = output_of(&found, first, n);
+    for (int k = 0; k < 2; k++) {
+        const sapporo_stepper_particles p = columns_from(&b, k ? &without : with, first, n);
+        bad |= sapporo_mpi_stepper_set(s, &p) || sapporo_mpi_stepper_advance(s, 0.5 + END, 0);
+    }
+    bad |= sapporo_mpi_stepper_get(s, &out);
+    sapporo_mpi_stepper_destroy(s);
+    join_states(&found);
+    const double apart = distance((const double(*)[3])found.x, (const double(*)[3])alone.x, N),
+                 between = distance((const double(*)[3])soft.x, (const double(*)[3])alone.x, N);
+    report(!bad && apart < 1e-2 * between, "%s, then without: %.1e from orbits without, those with %.1e", with->name,
+           apart, between);
+    state_free(&found);
+    state_free(&alone);
+    state_free(&soft);
+    bodies_free(&b);
+}
+
 /* ------------------------------------------------------------ builds by times */
 
 /* Builds that times decide come in the same steps on all ranks, and leave the orbits near those of other builds; a rank
@@ -667,16 +706,18 @@ int main(int argc, char **argv)
     if (has_device()) {
         const int few = are_few();
         for (int k = 0; k < WAYS; k++)
-            if (!few || k == 1 || k == 4 || k == 7) test_way(&ways[k], (enum split)((k + ranks) % SPLITS), 0);
+            if (!few || k == 1 || k == 4 || k == 7 || k == 9) test_way(&ways[k], (enum split)((k + ranks) % SPLITS), 0);
         if (!few) test_way(&ways[1], IN_TURN, 5);
         test_way(&ways[4], PIECES, 5);
         test_file(&ways[1], PIECES, 5);
         test_file(&ways[4], IN_TURN, 5);
         test_file(&ways[7], PIECES, 5);
+        test_file(&ways[9], PIECES, 5);
         if (!few) test_file(&ways[5], ALL_ON_LAST, 0);
         if (!few) test_file(&ways[6], PIECES, 0);
         test_lengths(SAPPORO_SOFTENING_PLUMMER, IN_TURN);
         test_lengths(SAPPORO_SOFTENING_SPLINE_MEAN, IN_TURN);
+        test_no_more_lengths(&ways[9]);
         if (!few) test_timed();
         if (ranks < 4) test_landings();
         test_gravity(&ways[1]);
