@@ -205,8 +205,8 @@ int sap_mpi_tree_agree(sapporo_mpi_tree *h, int status);
 /* Fails if the particles of this rank's caller are none; copies what it gives (tree_build.c). */
 int sap_mpi_tree_check(sapporo_mpi_tree *h, const sapporo_tree_particles *given, sapporo_tree_particles *p);
 
-/* Local.  Makes the softening lengths of this rank's particles, where it has none, if they have some on any rank. */
-int sap_mpi_tree_need_lengths(sapporo_mpi_tree *h);
+/* Local.  Makes softening lengths of this rank's particles, the usual ones, if they are wanted and there are none. */
+int sap_mpi_tree_need_lengths(sapporo_mpi_tree *h, int wanted);
 
 /* Local, on all ranks.  Says that the particles of the next build have no lengths, unless those of splines. */
 void sap_mpi_tree_drop_lengths(sapporo_mpi_tree *h);

@@ -120,23 +120,10 @@ static int reserve_given(sapporo_mpi_tree *h, int n)
     return SAPPORO_OK;
 }
 
-/* Makes the lengths of this rank's particles, if these have some and it has none: the usual ones. */
-static int reserve_lengths(sapporo_mpi_tree *h, int wanted)
-{
-    const double usual = sap_softening_of(&h->settings, NULL, 0).usual;
-    if (!wanted || h->length || sap_mpi_tree_is_alone(h)) return SAPPORO_OK;
-    h->length = malloc(((size_t)h->given + 1) * sizeof *h->length);
-    if (!h->length) return sap_mpi_tree_no_memory(h, h->given);
-    for (int i = 0; i < h->given; i++) h->length[i] = usual;
-    return SAPPORO_OK;
-}
-
-int sap_mpi_tree_need_lengths(sapporo_mpi_tree *h) { return reserve_lengths(h, h->words > 0); }
-
 /* Makes room for the lengths of the particles that the caller gives. */
 static int reserve_given_lengths(sapporo_mpi_tree *h, const sapporo_tree_particles *p)
 {
-    return reserve_lengths(h, p->h.base || sap_softening_lengths(&h->settings));
+    return sap_mpi_tree_need_lengths(h, p->h.base || sap_softening_lengths(&h->settings));
 }
 
 void sap_mpi_tree_drop_lengths(sapporo_mpi_tree *h)

@@ -1,8 +1,20 @@
 /* tree_exchange.c - sends particles to their owners, the ranks that compute their forces. */
 #include <limits.h>
+#include <stdlib.h>
 
 #include "context/internals.h"
+#include "engine/softening.h"
 #include "mpi/tree.h"
+
+int sap_mpi_tree_need_lengths(sapporo_mpi_tree *h, int wanted)
+{
+    const double usual = sap_softening_of(&h->settings, NULL, 0).usual;
+    if (!wanted || h->length || sap_mpi_tree_is_alone(h)) return SAPPORO_OK;
+    h->length = malloc(((size_t)h->given + 1) * sizeof *h->length);
+    if (!h->length) return sap_mpi_tree_no_memory(h, h->given);
+    for (int i = 0; i < h->given; i++) h->length[i] = usual;
+    return SAPPORO_OK;
+}
 
 /* Makes room for the softening lengths of the particles that this rank walks, if they have some. */
 static int reserve_mine_lengths(sapporo_mpi_tree *h)
@@ -102,7 +114,7 @@ static int announce(sapporo_mpi_tree *h)
 static int reserve_out(sapporo_mpi_tree *h)
 {
     const size_t room = (size_t)h->route.n + 1;
-    if (sap_mpi_tree_need_lengths(h)) return 0;
+    if (sap_mpi_tree_need_lengths(h, h->words > 0)) return 0;
     const int has_lengths = !h->length || sap_room_array(&h->rooms.out_h, room, sizeof(double));
     return sap_room_array(&h->rooms.out, room, sizeof(double[SAP_BODY])) && has_lengths;
 }

@@ -47,16 +47,6 @@ static void find_some_reaches(void *argument, ptrdiff_t from, ptrdiff_t to)
     for (ptrdiff_t k = from; k < to; k++) t->reach[k] = sap_halo_reach(t, (int)k, &r->how);
 }
 
-struct sap_halo_source sap_mpi_tree_source(const sapporo_mpi_tree *h)
-{
-    return (struct sap_halo_source){.nodes = &h->nodes,
-                                    .x = (const double *)h->mine,
-                                    .h = h->mine_h,
-                                    .stride = SAP_BODY,
-                                    .order = h->settings.order,
-                                    .level_most = SAP_KEY_LEVELS - sap_halo_levels_above(h->link.size - 1)};
-}
-
 /* Finds from which distance on each node is accepted, and the regions. */
 static void look_at_nodes(sapporo_mpi_tree *h, struct sap_halo_nodes *t)
 {

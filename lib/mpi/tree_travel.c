@@ -106,6 +106,16 @@ static int select_by_engine(sapporo_mpi_tree *h, struct sap_travel *t, int level
     return failed(h, sapporo_internals()->part_selected(h->tree, &to));
 }
 
+struct sap_halo_source sap_mpi_tree_source(const sapporo_mpi_tree *h)
+{
+    return (struct sap_halo_source){.nodes = &h->nodes,
+                                    .x = (const double *)h->mine,
+                                    .h = h->mine_h,
+                                    .stride = SAP_BODY,
+                                    .order = h->settings.order,
+                                    .level_most = SAP_KEY_LEVELS - sap_halo_levels_above(h->link.size - 1)};
+}
+
 /* Selects the halos for all other ranks. */
 static int select_halos(sapporo_mpi_tree *h, struct sap_travel *t)
 {
