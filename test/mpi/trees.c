@@ -264,6 +264,7 @@ enum odd {
     PLUMMER_LONG_ONES,
     PLUMMER_SIGNS,
     PLUMMER_MASSLESS,
+    PLUMMER_FAR,
     ODDS
 };
 static const char *const odd_names[ODDS] = {"all at one point",
@@ -284,13 +285,14 @@ static const char *const odd_names[ODDS] = {"all at one point",
                                             "Plummer lengths beyond float",
                                             "one cluster of long Plummer lengths",
                                             "Plummer lengths, masses of both signs",
-                                            "Plummer lengths, massless"};
+                                            "Plummer lengths, massless",
+                                            "long Plummer lengths of cells above ranks"};
 
 /* Lengths of odd models: as cells, too short for float, longer than the model, of one cluster to the other one. */
 static void soften_odd(struct model *m, enum odd what)
 {
     static const double wide[] = {0.4, 0, 2, 0.03, 20, 0.2, 0.1}, tiny[] = {1e-13, 0, 1e-9, 0.02, 1e-150},
-                        one[] = {50, 0.01, 0.02};
+                        one[] = {50, 0.01, 0.02}, far[] = {60, 60, 100};
     if (what == WIDE) model_soften(m, SAPPORO_SOFTENING_SPLINE_MEAN, 7, wide);
     if (what == SHORT) model_soften(m, SAPPORO_SOFTENING_SPLINE_MEAN, 5, tiny);
     if (what == LONG_ONES) model_soften(m, SAPPORO_SOFTENING_SPLINE_MEAN, 3, one);
@@ -298,6 +300,7 @@ static void soften_odd(struct model *m, enum odd what)
         model_soften(m, SAPPORO_SOFTENING_PLUMMER, 7, wide);
     if (what == PLUMMER_SHORT) model_soften(m, SAPPORO_SOFTENING_PLUMMER, 3, tiny); /* all below the root of eps2 */
     if (what == PLUMMER_LONG_ONES) model_soften(m, SAPPORO_SOFTENING_PLUMMER, 3, one);
+    if (what == PLUMMER_FAR) model_soften(m, SAPPORO_SOFTENING_PLUMMER, 3, far);
     if (what != HUGE_ONES) return;
     model_soften(m, SAPPORO_SOFTENING_SPLINE_LARGER, 7, wide);
     for (int i = 0; i < m->n; i += 50) m->h[i] = 1e6;
@@ -317,6 +320,7 @@ static struct model odd_model(enum odd what)
         if ((what == SIGNS || what == PLUMMER_SIGNS) && i % 2) m.mass[i] = -m.mass[i];
         if (what == MASSLESS || what == PLUMMER_MASSLESS) m.mass[i] = 0;
         if (what == ESCAPER && i == 17) m.x[i][0] = 1e20;
+        if (what == PLUMMER_FAR && i % 3 == 0) m.x[i][1] += 300;
     }
     soften_odd(&m, what);
     return m;
