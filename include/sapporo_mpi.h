@@ -286,10 +286,10 @@ SAPPORO_API const char *sapporo_mpi_tree_kind_text(const sapporo_mpi_tree *tree)
 /*
  * Collective.  Copies the particles of all ranks and builds the trees.  A rank may give none.  Positions and
  * masses are needed, in host memory.  Column a is the size of each acceleration, for SAPPORO_MAC_ACCELERATION; absent:
- * that of the last force, if this rank gives as many particles as then.  Column h, with a spline, is as of
- * sapporo_tree_particles; some ranks may give it.  Particle i of this rank is row i of forces.
- * SAPPORO_ERR_NOT_FINITE names the first particle that is NaN, infinite or beyond 1e100, or says that moments of all
- * particles are beyond the range of double.  After an error there is no tree until a build succeeds.
+ * that of the last force, if this rank gives as many particles as then.  Column h is as of sapporo_tree_particles; some
+ * ranks may give it.  Particle i of this rank is row i of forces.  SAPPORO_ERR_NOT_FINITE names the first particle that
+ * is NaN, infinite or beyond 1e100, or says that moments of all particles are beyond the range of double.  After an
+ * error there is no tree until a build succeeds.
  */
 SAPPORO_API int sapporo_mpi_tree_build(sapporo_mpi_tree *tree, const sapporo_tree_particles *particles);
 
@@ -398,12 +398,13 @@ SAPPORO_API int sapporo_mpi_tree_get_traffic(const sapporo_mpi_tree *tree, sappo
  *
  * With one rank, orbits have the bits of sapporo_stepper.h, if no particle is massless.  With more ranks, those over
  * direct sums have the bits of one stepper with the particles of rank 0, then those of rank 1, and so on, if the
- * precision is named; those over trees have the errors of one tree, and their bits depend on the number of ranks.  The
- * energy depends in the last bits on the number of ranks by either method.
+ * precision is named or the scheme is Hermite's; those over trees have the errors of one tree, and their bits depend on
+ * the number of ranks.  The energy depends in the last bits on the number of ranks by either method.
  *
  * Differences from sapporo_stepper.h: massless particles are in trees, with their mass of 0, so they may change bits of
  * other orbits; with SAPPORO_REBUILD_TIMED the times of all ranks decide, and groups keep the extent of the options;
- * particles are in host memory.
+ * particles are in host memory.  Hermite schemes have neither nearest neighbours nor close pairs, and potentials of
+ * SAPPORO_STEP_OWN alone, since others need a force.
  *
  * The rules above on collective calls, errors and timeouts hold, with sapporo_mpi_stepper_last_error.  If
  * sapporo_mpi_stepper_advance fails, the particles of all ranks are those of the last complete step, and the call may

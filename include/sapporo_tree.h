@@ -83,8 +83,7 @@ typedef struct sapporo_tree_options {
     unsigned unused;      /* 0 */
     double group_extent;  /* longest diagonal of a group's box; longer groups are halved, down to 8 particles.  0 or
                              INFINITY: no limit.  In a timed stepper 0 means: measure the best limit */
-    sapporo_softening softening;   /* SAPPORO_SOFTENING_PLUMMER (0), or a spline.  Particles may have lengths; with
-                                      Plummer's, not over ranks */
+    sapporo_softening softening;   /* SAPPORO_SOFTENING_PLUMMER (0), or a spline */
     double gravitational_constant; /* G, as in sapporo_options.  Masses are multiplied by it as they are set; their
                                       products must be finite */
 } sapporo_tree_options;

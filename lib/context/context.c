@@ -14,6 +14,7 @@
 #include "context/call.h"
 #include "context/context_private.h"
 #include "context/object.h"
+#include "context/partial.h"
 
 /* ---------------------------------------------------------------- versions */
 

@@ -167,9 +167,6 @@ void sap_context_use_store(sapporo *context, int few);
 /* Opens devices and store of `few`, unless they are open.  Context locked. */
 int sap_context_open_few(sapporo *context);
 
-/* 1: the context with this handle computes forces of few particles in dp, because no precision was named. */
-int sap_context_is_mixed(sapporo *context);
-
 /* 1: forces of nj addresses are computed in dp, by `few`.  Context locked. */
 static inline int sap_context_is_few(const sapporo *c, int nj) { return c->mixed && nj > 0 && nj < SAP_FEW_J; }
 

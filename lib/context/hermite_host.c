@@ -1,6 +1,6 @@
 /*
- * hermite_host.c - the stepper of Hermite schemes over the forces of a context: for CPUs, several devices, and devices
- * without double precision.
+ * hermite_host.c - the stepper of Hermite schemes over the forces of a context, or of the contexts of all ranks: for
+ * CPUs, several devices, and devices without double precision.
  *
  * It makes the calls that a client makes: it stores the particles that have moved, sets the time, and asks for forces
  * on the active ones at their predicted places.  A particle with mass is stored at its slot (engine/step_order.h).
@@ -36,7 +36,8 @@ struct hermite_row {
 
 struct hermite_host {
     struct sap_stepper_settings settings;
-    sapporo *context;
+    const struct sap_hermite_sums *sums;
+    void *of; /* their first argument */
     int given, kept, sent, threads, room, n;
     struct sap_step_order order;
     struct body *body;       /* by address */
@@ -116,7 +117,8 @@ static int create(struct sap_device_set *devices, struct sap_tree *tree, const s
     *stepper = NULL;
     if (!s) return SAPPORO_ERR_MEMORY;
     s->settings = *settings;
-    s->context = source->of;
+    s->sums = source->sums;
+    s->of = source->of;
     s->threads = source->threads;
     s->given = settings->order / 2;
     s->kept = SAP_HERMITE_KEPT_OF(settings->order);
@@ -133,7 +135,7 @@ static int create(struct sap_device_set *devices, struct sap_tree *tree, const s
 static const char *words(const struct sap_stepper *stepper)
 {
     const struct hermite_host *const s = (const void *)stepper;
-    return sapporo_last_error(s->context);
+    return s->sums->words(s->of);
 }
 
 /* ---- particles ------------------------------------------------------------------------------ */
@@ -144,7 +146,8 @@ static int take(struct sap_stepper *stepper, const struct sap_step_particles *gi
     *bad = -1;
     if (given->memory != SAPPORO_MEMORY_HOST) return SAPPORO_ERR_UNSUPPORTED;
     int status = sap_step_order_make(&s->order, given->n, &given->mass);
-    if (!status) status = sapporo_clear_particles(s->context);
+    const int cleared = s->sums->clear(s->of); /* by all parts */
+    if (!status) status = cleared;
     if (status) return status;
     s->n = given->n;
     s->unsent = 1;
@@ -219,23 +222,30 @@ static int write_column(struct sap_stepper *stepper, enum sap_step_column column
     return SAPPORO_OK;
 }
 
-/* ---- the context ----------------------------------------------------------------------------- */
+/* ---- the sums -------------------------------------------------------------------------------- */
 
-/* Stores a particle in a slot, with its own time. */
-static int send_as(struct hermite_host *s, int slot, const struct body *p, double time)
+/* Keeps a particle for the next `store`, with its own time. */
+static int put_as(struct hermite_host *s, int slot, const struct body *p, double time)
 {
     sapporo_particle q = {.mass = p->mass, .time = time, .index = slot};
     memcpy(q.derivative, p->d, (size_t)s->sent * sizeof p->d[0]);
-    return sapporo_set_particle(s->context, slot, &q);
+    return s->sums->put(s->of, slot, &q);
 }
 
-static int send(struct hermite_host *s, int slot, double time)
+static int put(struct hermite_host *s, int slot, double time)
 {
-    return send_as(s, slot, &s->body[sap_step_address(&s->order, slot)], time);
+    return put_as(s, slot, &s->body[sap_step_address(&s->order, slot)], time);
 }
 
 /* Whether the times of particles are those after the present tick: first forces have no step before them. */
 static int is_done(const struct hermite_host *s, const struct sap_step *step) { return s->done || step->start; }
+
+/* Stores the particles that were put; status: of that. */
+static int store(struct hermite_host *s, int status)
+{
+    const int stored = s->sums->store(s->of);
+    return status ? status : stored;
+}
 
 /* Stores all particles with mass. */
 static int send_all(struct hermite_host *s, const struct sap_step *step)
@@ -243,13 +253,14 @@ static int send_all(struct hermite_host *s, const struct sap_step *step)
     int status = SAPPORO_OK;
     for (int slot = 0; slot < s->order.massive && !status; slot++) {
         const int level = s->body[sap_step_address(&s->order, slot)].level;
-        status = send(s, slot, sap_hermite_own(step, level, is_done(s, step)));
+        status = put(s, slot, sap_hermite_own(step, level, is_done(s, step)));
     }
+    status = store(s, status);
     s->unsent = status != SAPPORO_OK;
     return status;
 }
 
-/* Asks the context for the forces on the rows; those that are NaN are judged with the others. */
+/* Asks for the forces on the rows; those that are NaN are judged with the others. */
 static int ask(struct hermite_host *s, double time)
 {
     sapporo_request request = {.size = sizeof request,
@@ -269,13 +280,9 @@ static int ask(struct hermite_host *s, double time)
                                    .nearest = s->nearest,
                                    .nearest_r2 = s->nearest_r2};
     if (s->nearest) request.want |= SAPPORO_WANT_NEAREST;
-    sapporo_job *job = NULL;
     request.a.base = s->target[2];
     request.jerk.base = s->target[3];
-    int status = sapporo_set_time(s->context, time);
-    if (!status) status = sapporo_force_begin(s->context, &request, &job);
-    if (!status) status = sapporo_force_end(job, s->rows, &result);
-    sapporo_force_free(job);
+    const int status = s->sums->force(s->of, time, &request, &result);
     return status == SAPPORO_PARTIAL ? (int)SAPPORO_OK : status;
 }
 
@@ -443,11 +450,13 @@ static void judge_some(void *argument, ptrdiff_t from, ptrdiff_t to)
     }
 }
 
-static int has_bad(const struct hermite_host *s)
+/* Whether a row of any part is wrong, or must count as such. */
+static int has_bad(const struct hermite_host *s, int *status)
 {
-    for (int k = 0; k < s->rows; k++)
-        if (s->row[k].bad) return 1;
-    return 0;
+    int bad = 0;
+    for (int k = 0; k < s->rows && !bad; k++) bad = s->row[k].bad;
+    *status = s->sums->any(s->of, &bad);
+    return bad || *status;
 }
 
 /* Computes the forces where the active particles are after their correction; they act from there, too. */
@@ -456,7 +465,8 @@ static int evaluate_again(struct hermite_host *s, struct hermite_loop *l, int ma
     const double time = sap_hermite_end(l->step);
     int status = SAPPORO_OK;
     s->unsent = 1; /* until `commit` */
-    for (int k = 0; k < massive && !status; k++) status = send_as(s, s->active[k], &s->row[k].after, time);
+    for (int k = 0; k < massive && !status; k++) status = put_as(s, s->active[k], &s->row[k].after, time);
+    status = store(s, status);
     for (int k = 0; k < s->rows; k++)
         for (int d = 0; d < s->given; d++) memcpy(s->target[d][k], s->row[k].after.d[d], sizeof s->target[d][k]);
     return status ? status : sum_at_targets(s, l);
@@ -467,9 +477,10 @@ static int correct(struct hermite_host *s, struct hermite_loop *l, int massive)
 {
     int status = SAPPORO_OK;
     for_all(l, s->rows, judge_some);
-    for (int k = 1; k < s->settings.iterations && !l->step->start && !status && !has_bad(s); k++) {
+    for (int k = 1; k < s->settings.iterations && !l->step->start && !has_bad(s, &status); k++) {
         status = evaluate_again(s, l, massive);
-        if (!status) for_all(l, s->rows, judge_some);
+        if (status) break;
+        for_all(l, s->rows, judge_some);
     }
     return status;
 }
@@ -498,9 +509,10 @@ static int commit(struct sap_stepper *stepper, const struct sap_step *step, cons
 {
     struct hermite_host *const s = of(stepper);
     const double time = sap_hermite_after(step);
-    s->unsent = 0; /* the active particles that were sent where iterations had them are sent again */
+    int status = SAPPORO_OK; /* the active particles that were sent where iterations had them are sent again */
     for (int k = 0; k < s->rows; k++) s->body[sap_step_address(&s->order, s->active[k])] = s->row[k].after;
-    for (int k = 0; k < active->massive && !s->unsent; k++) s->unsent = send(s, s->active[k], time) != SAPPORO_OK;
+    for (int k = 0; k < active->massive && !status; k++) status = put(s, s->active[k], time);
+    s->unsent = store(s, status) != SAPPORO_OK;
     return SAPPORO_OK;
 }
 
@@ -562,6 +574,47 @@ static int pots(struct sap_stepper *stepper, sapporo_memory where, double *to)
     for (int slot = 0; slot < s->n; slot++) to[sap_step_address(&s->order, slot)] = s->pot[slot];
     return SAPPORO_OK;
 }
+
+/* ---- a context ---------------------------------------------------------------------------------- */
+
+static int clear_context(void *of) { return sapporo_clear_particles(of); }
+
+static int put_in_context(void *of, int slot, const sapporo_particle *particle)
+{
+    return sapporo_set_particle(of, slot, particle);
+}
+
+static int store_in_context(void *of)
+{
+    (void)of;
+    return SAPPORO_OK;
+}
+
+static int force_of_context(void *of, double time, const sapporo_request *request, const sapporo_result *result)
+{
+    sapporo_job *job = NULL;
+    int status = sapporo_set_time(of, time);
+    if (!status) status = sapporo_force_begin(of, request, &job);
+    if (!status) status = sapporo_force_end(job, request->ni, result);
+    sapporo_force_free(job);
+    return status;
+}
+
+static int any_of_one(void *of, int *is)
+{
+    (void)of;
+    (void)is;
+    return SAPPORO_OK;
+}
+
+static const char *words_of_context(const void *of) { return sapporo_last_error(of); }
+
+const struct sap_hermite_sums sap_hermite_context = {.clear = clear_context,
+                                                     .put = put_in_context,
+                                                     .store = store_in_context,
+                                                     .force = force_of_context,
+                                                     .any = any_of_one,
+                                                     .words = words_of_context};
 
 const struct sap_stepper_ops sap_hermite_host = {
     .memory = memory,

@@ -4,7 +4,10 @@
 
 #include "engine/stepper_ops.h"
 
-/* Its `create` takes a source whose `of` is the context, and which has no function. */
+/* Its `create` takes a source with sums. */
 extern const struct sap_stepper_ops sap_hermite_host;
+
+/* The sums of a context, which is their first argument. */
+extern const struct sap_hermite_sums sap_hermite_context;
 
 #endif

@@ -17,7 +17,7 @@
 
 /* clang-format off */
 #define SAP_INTERNALS(ROW) \
-    ROW(partial_begin) ROW(partial_end) ROW(partial_first_lost) ROW(partial_keep_engine) ROW(partial_loop) \
+    ROW(context_is_mixed) ROW(partial_begin) ROW(partial_end) ROW(partial_first_lost) ROW(partial_keep_engine) ROW(partial_loop) \
     ROW(partial_parts) ROW(partial_read) ROW(partial_store) ROW(whole_begin) \
     ROW(stepper_part_create) ROW(stepper_part_read) ROW(stepper_part_restore) ROW(stepper_part_saved) \
     ROW(travel_device) ROW(travel_enter) ROW(travel_facts) ROW(travel_hold) ROW(travel_leave) ROW(travel_pack) \

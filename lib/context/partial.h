@@ -83,6 +83,9 @@ int sap_partial_store(sapporo *context, int first, int n, const double *rows);
  */
 void sap_partial_loop(int threads, int n, sap_team_range *range, void *argument);
 
+/* Whether the context with this handle computes forces of few particles in dp, because no precision was named. */
+int sap_context_is_mixed(sapporo *context);
+
 /* The numbers from .. to-1 of part `part`. */
 typedef void sap_partial_part(void *argument, int part, int from, int to);
 

@@ -220,6 +220,9 @@ static int check_output(sapporo_stepper *s, const sapporo_stepper_output *o)
                     o->time);
     if ((o->nearest || o->nearest_r2) && !s->settings.nearest)
         return fail(s, SAPPORO_ERR_ARGUMENT, "the stepper keeps no neighbours: see its option");
+    if (s->settings.order && s->is_part && o->pot && o->when == SAPPORO_STEP_NOW)
+        return fail(s, SAPPORO_ERR_UNSUPPORTED,
+                    "over ranks, potentials of Hermite schemes are those of own times: see `when`");
     return check_memory(s, o->memory);
 }
 

@@ -31,8 +31,6 @@ int sap_stepper_check_lengths(sapporo_stepper *s, int n, const sapporo_column *h
         s->settings.rule.levels > 1 && s->settings.rule.criterion == (int)SAP_STEP_BY_ACCELERATION;
     if (h->base && s->settings.order)
         return fail(s, SAPPORO_ERR_UNSUPPORTED, "particles with h, but Hermite schemes have one softening for all");
-    if (h->base && s->is_part && !is_spline(s) && s->signature.method != SAPPORO_STEP_DIRECT)
-        return fail(s, SAPPORO_ERR_ARGUMENT, "particles with h, and the tree over ranks has no spline softening");
     for (int i = 0; i < n; i++) {
         const double length = h->base ? sap_column_double(h, i) : usual_length(s);
         if (!(length >= 0 && length <= SAP_TREE_LIMIT))
@@ -47,8 +45,7 @@ int sap_stepper_check_lengths(sapporo_stepper *s, int n, const sapporo_column *h
 int sap_stepper_reserve_lengths(sapporo_stepper *s, const sapporo_column *h)
 {
     const size_t room = (size_t)s->room + 1;
-    const int others_may = s->is_part && s->signature.method == SAPPORO_STEP_DIRECT;
-    if ((!has_lengths(s, h) && !others_may) || s->h) return SAPPORO_OK;
+    if ((!has_lengths(s, h) && !s->is_part) || s->h) return SAPPORO_OK;
     double *const made = malloc(2 * room * sizeof *made);
     if (!made) return fail(s, SAPPORO_ERR_MEMORY, "no memory for the softening lengths of %d particles", s->room);
     s->h = made;

@@ -8,6 +8,7 @@
 #include "base/threads.h"
 #include "context/context_private.h"
 #include "context/hermite_host.h"
+#include "context/partial.h"
 #include "context/stepper_private.h"
 #include "engine/tree_limits.h"
 #include "engine/tree_macs.h"
@@ -89,16 +90,10 @@ static int check_numbers(sapporo_stepper *s, const sapporo_stepper_options *o)
     return SAPPORO_OK;
 }
 
-/* Returns the order of a Hermite scheme; 0: it is a leap-frog. */
-static int order_of(sapporo_step_scheme scheme)
-{
-    return scheme < SAPPORO_STEPS_HERMITE4 ? 0 : 4 + 2 * ((int)scheme - (int)SAPPORO_STEPS_HERMITE4);
-}
-
 /* Checks what Hermite schemes have no use for, and what is theirs alone. */
 static int check_scheme(sapporo_stepper *s, sapporo_stepper_options *o)
 {
-    const int order = order_of(o->scheme), theirs = o->criterion >= SAPPORO_STEP_BY_AARSETH;
+    const int order = sap_step_order_of(o->scheme), theirs = o->criterion >= SAPPORO_STEP_BY_AARSETH;
     if (o->criterion && theirs != (order > 0))
         return fail(s, SAPPORO_ERR_ARGUMENT, "criterion %d is one of %s", (int)o->criterion,
                     theirs ? "Hermite schemes" : "leap-frogs");
@@ -234,7 +229,8 @@ static int open_source(sapporo_stepper *s, int n)
 {
     struct sap_stepper_direct *const d = &s->direct;
     if (s->settings.order) {
-        d->source = (struct sap_step_source){.of = d->context, .threads = sapporo_get_threads(d->context)};
+        d->source = (struct sap_step_source){
+            .sums = &sap_hermite_context, .of = d->context, .threads = sapporo_get_threads(d->context)};
         s->ops = &sap_hermite_host;
         return SAPPORO_OK;
     }
@@ -313,8 +309,9 @@ static int open_part(sapporo_stepper *s)
     s->tree = w->tree;
     s->direct.source = w->source;
     if (w->source.threads <= 0) s->direct.source.threads = sap_threads_default();
-    s->ops = sap_fallback_engine()->stepper;
-    s->signature.precision = (int)s->tree_settings.precision;
+    s->ops = s->settings.order ? &sap_hermite_host : sap_fallback_engine()->stepper;
+    s->signature.precision = s->settings.order ? w->precision : (int)s->tree_settings.precision;
+    if (s->settings.order) end_hermite(s);
     (void)snprintf(s->kind, sizeof s->kind, "%s", w->kind);
     return SAPPORO_OK;
 }
@@ -346,8 +343,8 @@ int sap_stepper_open(sapporo_stepper *s, const sapporo_stepper_options *given, i
     int status = read_options(s, given, &o);
     if (!status) status = check_numbers(s, &o);
     if (!status) status = check_scheme(s, &o);
-    if (!status && s->settings.order && s->is_part)
-        status = fail(s, SAPPORO_ERR_UNSUPPORTED, "steppers over ranks have no Hermite schemes");
+    if (!status && s->settings.nearest && s->is_part)
+        status = fail(s, SAPPORO_ERR_UNSUPPORTED, "steppers over ranks keep no neighbours");
     if (!status) status = sap_tree_options_read(o.tree, &settings, &s->tree_settings, &s->object.notes);
     if (!status) status = take_fields(s, &o);
     if (!status) status = take_rule(s, &o);

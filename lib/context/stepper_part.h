@@ -59,8 +59,11 @@ struct sap_stepper_whole {
     /* Collective.  Replaces n numbers by their sums over all parts. */
     int (*add_counts)(void *of, long long *count, int n);
     int (*add)(void *of, double *number, int n);
-    /* Notes how many particles this part has from now on, and how many of them have a mass. */
-    void (*begin)(void *of, int n, int massive);
+    /*
+     * Notes how many particles this part has from now on, how many of them have a mass, and whether those of all parts
+     * have softening lengths.
+     */
+    void (*begin)(void *of, int n, int massive, int has_lengths);
     /* What failed in the last force, build or refresh. */
     const char *(*words)(const void *of);
     /*
@@ -69,6 +72,7 @@ struct sap_stepper_whole {
      */
     struct sap_tree *tree;
     struct sap_step_source source; /* collective forces, with arrays for the particles of this part */
+    int precision;                 /* of the sums of Hermite schemes */
     const char *kind;              /* text of sapporo_stepper_kind_text */
 };
 

@@ -438,7 +438,7 @@ static int one_step(sapporo_stepper *s, const struct sap_step *step, const struc
 int sap_stepper_join(sapporo_stepper *s)
 {
     long long number[2] = {s->massive, !s->wants_times};
-    if (s->is_part) s->whole.begin(s->whole.of, s->n, s->massive);
+    if (s->is_part) s->whole.begin(s->whole.of, s->n, s->massive, s->has_lengths);
     const int status = s->is_part ? s->whole.add_counts(s->whole.of, number, 2) : SAPPORO_OK;
     s->all = (struct sap_stepper_counts){.massive = number[0]};
     s->is_timed = number[1] == 0;

@@ -16,6 +16,10 @@
 #include "engine/tree_limits.h"
 #include "engine/tree_ops.h"
 
+/* Doubles that each node has of the lengths of its particles: the greatest, or struct sap_softs of physics/tree_soft.h.
+ */
+enum { SAP_SPLINE_WORDS = 1, SAP_SOFTS_WORDS = 3 };
+
 /* The greatest value of sapporo_softening. */
 enum { SAP_SOFTENING_LAST = SAPPORO_SOFTENING_SPLINE_MEAN };
 
@@ -32,6 +36,18 @@ static inline int sap_softening_lengths(const struct sap_tree_settings *settings
     return settings->softening != SAPPORO_SOFTENING_PLUMMER;
 }
 
+/* Returns how many doubles each node has of the lengths of its particles, where particles have lengths. */
+static inline int sap_softening_words(const struct sap_tree_settings *settings)
+{
+    return sap_softening_lengths(settings) ? SAP_SPLINE_WORDS : SAP_SOFTS_WORDS;
+}
+
+/* Returns the greatest square that softens a pair of particles of which `most` is the greatest length. */
+static inline double sap_softening_longest_2(const struct sap_tree_settings *settings, double most)
+{
+    return sap_softening_lengths(settings) ? most * most : settings->eps2 + 2 * most * most;
+}
+
 /* Returns the softening of a tree of n particles with the lengths h; NULL: they have none. */
 static inline struct sap_softening sap_softening_of(const struct sap_tree_settings *settings, const double *h, int n)
 {
@@ -40,7 +56,7 @@ static inline struct sap_softening sap_softening_of(const struct sap_tree_settin
     for (int i = 0; i < n && h; i++) most = fmax(most, h[i]);
     return (struct sap_softening){.law = (int)settings->softening,
                                   .usual = spline ? sqrt(settings->eps2) : 0,
-                                  .longest_2 = spline ? most * most : settings->eps2 + 2 * most * most,
+                                  .longest_2 = sap_softening_longest_2(settings, most),
                                   .eps2 = spline ? 0 : settings->eps2};
 }
 

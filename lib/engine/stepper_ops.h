@@ -40,9 +40,32 @@ struct sap_step_lengths {
     const double *h, *reach; /* reach: as of struct sap_step_rule */
 };
 
+/*
+ * Direct sums of Hermite schemes: a context, or those of all parts of a whole, for which `clear`, `store`, `force` and
+ * `any` are collective.  They return a sapporo_status.
+ */
+struct sap_hermite_sums {
+    int (*clear)(void *of);
+    /* Keeps the particle of a slot; later forces need a `store`. */
+    int (*put)(void *of, int slot, const sapporo_particle *particle);
+    int (*store)(void *of);
+    /* Computes forces at a time, on particles whose index is their slot, from the first nj slots. */
+    int (*force)(void *of, double time, const sapporo_request *request, const sapporo_result *result);
+    /* *is: whether it is true of this part; then whether it is of any. */
+    int (*any)(void *of, int *is);
+    const char *(*words)(const void *of);
+};
+
+/* Returns the order of a Hermite scheme; 0: it is a leap-frog. */
+static inline int sap_step_order_of(sapporo_step_scheme scheme)
+{
+    return scheme < SAPPORO_STEPS_HERMITE4 ? 0 : 4 + 2 * ((int)scheme - (int)SAPPORO_STEPS_HERMITE4);
+}
+
 /* A function that computes forces from host memory; it returns a sapporo_status. */
 struct sap_step_source {
     int (*force)(void *of, const struct sap_step_rows *rows);
+    const struct sap_hermite_sums *sums; /* in its place, of Hermite schemes */
     void *of;
     int threads; /* of the CPU, for all else; 0: the default */
     int shared;  /* 1: particles of other steppers act, too, so a force is needed also if none of these has a mass */

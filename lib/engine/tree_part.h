@@ -31,8 +31,9 @@ struct sap_tree_halo {
     const struct sap_tree_node *node; /* first, count, child, children; the others are not read */
     const struct sap_cell *cell;      /* [nodes] */
     const double (*x)[4];             /* [n] position, mass */
-    /* softening lengths: [nodes] the greatest of each node's particles, [n]; NULL: particles have none */
-    const double *longest, *h;
+    /* softening lengths, of nodes and of particles: [nodes * words], [n]; NULL: particles have none */
+    const double *of_node, *h;
+    int words; /* of a spline 1, the greatest of the node's particles; Plummer's: struct sap_softs */
 };
 
 /* A walk of particles of a part. */

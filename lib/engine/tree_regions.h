@@ -26,7 +26,7 @@ struct sap_halo_targets {
     const double *x; /* positions by address, `stride` doubles apart */
     int stride;
     const unsigned char *active; /* by address: the particles that need forces; NULL: all */
-    const double *h;             /* softening lengths by address; NULL: particles have none, or the engine has them */
+    const double *h;             /* lengths of splines by address; NULL: other softening, or the engine has them */
     const double *a; /* sizes of accelerations by address, for ACCELERATION; NULL: another criterion, or an opening
                         angle of 1 */
     int threads;     /* that look at the regions; 0: as many as a context has */
@@ -42,7 +42,7 @@ struct sap_halo_wish {
 struct sap_halo_room {
     struct sap_halo_node *node;
     double (*x)[4];      /* position, mass */
-    double *longest, *h; /* softening lengths, the greatest of each node's particles, and of particles; NULL: none */
+    double *of_node, *h; /* softening lengths, as struct sap_tree_halo has them; NULL: none */
 };
 
 /* Bounds that count as wholes in regions have at most so many times the mean size (geometric, of sizes above 0). */

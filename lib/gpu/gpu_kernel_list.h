@@ -213,17 +213,20 @@
 #define SAP_K_tree_length_reach(M, V)  M(cell), M(of_node), M(reach), V(double, unit), V(int, nodes)
 #define SAP_K_tree_length_fill(M, V)                                                                                   \
     M(entry), M(shift), V(int, shift_at), M(before), M(node), M(of_node), M(given), M(address), M(made), M(made_h),    \
-        V(double, unit)
+        V(int, words), V(double, unit)
 #define SAP_K_tree_soft_nodes(M, V)                                                                                    \
     M(node), M(cell), M(top), M(particle), M(length), M(of_node), M(word), V(int, from), V(int, to),                   \
         V(struct sap_gpu_tree, t)
+#define SAP_K_tree_soft_words(M, V) M(cell), M(top), M(of_node), M(word), V(int, nodes), V(struct sap_gpu_tree, t)
+#define SAP_K_tree_soft_reach(M, V) M(cell), M(of_node), M(reach), V(int, nodes), V(struct sap_gpu_tree, t)
 
 /* clang-format off */
 #define SAP_KERNELS_TREE_LENGTHS(EACH, GROUPS, F)                                                                      \
     EACH(F, tree_length_gather, SAP_TREE_THREADS) EACH(F, tree_length_nodes, SAP_TREE_THREADS)                         \
     EACH(F, tree_length_groups, SAP_TREE_THREADS) EACH(F, tree_length_words, SAP_TREE_THREADS)                         \
     EACH(F, tree_length_reach, SAP_TREE_THREADS) GROUPS(F, tree_length_fill, 32)                                       \
-    EACH(F, tree_soft_nodes, SAP_TREE_THREADS)
+    EACH(F, tree_soft_nodes, SAP_TREE_THREADS) EACH(F, tree_soft_words, SAP_TREE_THREADS)                              \
+    EACH(F, tree_soft_reach, SAP_TREE_THREADS)
 /* clang-format on */
 
 /* ---- tree_spline_sp, tree_spline_dp: walks with spline softening ---- */

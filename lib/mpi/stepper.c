@@ -11,6 +11,7 @@
 #include "engine/units.h"
 #include "mpi/handle.h"
 #include "mpi/tree.h"
+#include "physics/arithmetic.h"
 
 /* State of the process (base/process.h). */
 static _Thread_local char create_error[SAP_LINK_TEXT];
@@ -44,6 +45,8 @@ static int read_options(sapporo_mpi_stepper *h, const sapporo_mpi_stepper_option
     if (t && sap_struct_copy(&h->tree_options, sizeof h->tree_options, t, sizeof t->size))
         return bad_option(h, SAPPORO_ERR_ARGUMENT, unsized);
     h->tree_options.size = sizeof h->tree_options;
+    h->order = sap_step_order_of(h->options.scheme);
+    if (h->order && h->options.method == SAPPORO_STEP_METHOD_DEFAULT) h->options.method = SAPPORO_STEP_DIRECT;
     if (!(own.timeout >= 0)) return bad_option(h, SAPPORO_ERR_ARGUMENT, "timeout must be >= 0");
     if (h->options.nfields < 0 || h->options.nfields > SAPPORO_FIELDS_MOST ||
         (h->options.nfields > 0 && !h->options.fields))
@@ -77,9 +80,10 @@ static int compare_fields(sapporo_mpi_stepper *h)
 /* Collective.  Fails if the ranks have different options; those of trees and contexts are compared by these. */
 static int compare_options(sapporo_mpi_stepper *h)
 {
-    static const char *const name[] = {"method",   "scheme",  "criterion", "dt",   "eta",     "levels",
-                                       "rebuild",  "landing", "nfields",   "eps2", "timeout", "gravitational_constant",
-                                       "softening"};
+    static const char *const name[] = {
+        "method",    "scheme",    "criterion",  "dt",      "eta",     "levels",
+        "rebuild",   "landing",   "nfields",    "eps2",    "timeout", "gravitational_constant",
+        "softening", "eta_start", "iterations", "nearest", "close"};
     enum { NUMBERS = sizeof name / sizeof *name };
     const sapporo_stepper_options *const o = &h->options;
     double gravity;
@@ -96,7 +100,11 @@ static int compare_options(sapporo_mpi_stepper *h)
                                     h->tree_options.eps2,
                                     h->link.timeout,
                                     gravity,
-                                    h->tree_options.softening};
+                                    h->tree_options.softening,
+                                    o->eta_start,
+                                    o->iterations,
+                                    o->nearest,
+                                    o->close};
     const int status = sap_link_compare(&h->link, SAPPORO_OK, NUMBERS, number, name);
     return status ? status : compare_fields(h);
 }
@@ -113,15 +121,17 @@ static int reserve(sapporo_mpi_stepper *h, int n)
     h->all_sums = malloc((size_t)h->link.size * sizeof h->sum);
     if (!h->x || !h->mass || !h->a || !h->all_sums) return SAPPORO_ERR_MEMORY;
     if (h->options.method != SAPPORO_STEP_DIRECT) {
-        const int has_lengths = h->tree_options.softening != SAPPORO_SOFTENING_PLUMMER;
-        if (has_lengths) h->length = malloc(room * sizeof *h->length);
-        return has_lengths && !h->length ? SAPPORO_ERR_MEMORY : SAPPORO_OK;
+        h->length = malloc(room * sizeof *h->length);
+        return h->length ? SAPPORO_OK : SAPPORO_ERR_MEMORY;
     }
     h->target = malloc(room * sizeof *h->target);
     h->address = malloc(room * sizeof *h->address);
     h->index = malloc(room * sizeof *h->index);
     h->soft = malloc(2 * room * sizeof *h->soft);
-    return h->target && h->address && h->index && h->soft ? SAPPORO_OK : SAPPORO_ERR_MEMORY;
+    if (h->order) h->kept = malloc(room * sizeof *h->kept);
+    if (h->order) h->kept_slot = malloc(room * sizeof *h->kept_slot);
+    const int has_sums = h->target && h->address && h->index && h->soft;
+    return has_sums && (!h->order || (h->kept && h->kept_slot)) ? SAPPORO_OK : SAPPORO_ERR_MEMORY;
 }
 
 /* What one rank can do alone: options, and memory. */
@@ -148,20 +158,41 @@ static int open_tree(sapporo_mpi_stepper *h)
     return sapporo_mpi_tree_create(h->link.communicator, &o, &h->tree);
 }
 
+/* Collective.  Counts the particles that all ranks have room for. */
+static int count_room(sapporo_mpi_stepper *h, double *all)
+{
+    static const char *const name[1] = {NULL};
+    const double room = h->room;
+    const int status = sap_link_compare(&h->link, SAPPORO_OK, 1, &room, name);
+    for (int r = 0; r < h->link.size && !status; r++) *all += sap_link_field(&h->link, r, 0);
+    return status;
+}
+
+/*
+ * Collective.  Opens direct sums.  Where those of a Hermite scheme would mix precisions, the number of particles
+ * chooses one, as in one stepper of them all.
+ */
 static int open_sums(sapporo_mpi_stepper *h)
 {
     const sapporo_tree_options *const t = &h->tree_options;
-    const sapporo_options context = {.size = sizeof context,
-                                     .order = 2,
-                                     .precision = t->precision,
-                                     .backend = t->backend,
-                                     .devices = t->devices,
-                                     .ndevices = t->ndevices,
-                                     .preferred_device = t->preferred_device,
-                                     .cpu_isa = t->cpu_isa,
-                                     .threads = t->threads};
+    sapporo_options context = {.size = sizeof context,
+                               .order = h->order ? h->order : 2,
+                               .precision = t->precision,
+                               .backend = t->backend,
+                               .devices = t->devices,
+                               .ndevices = t->ndevices,
+                               .preferred_device = t->preferred_device,
+                               .cpu_isa = t->cpu_isa,
+                               .threads = t->threads};
     const sapporo_mpi_options o = {.size = sizeof o, .context = &context, .timeout = h->link.timeout};
-    return sapporo_mpi_open(h->link.communicator, &o, &h->sums);
+    double all = 0;
+    int status = sapporo_mpi_open(h->link.communicator, &o, &h->sums);
+    if (status || !h->order || !sapporo_internals()->context_is_mixed(sapporo_mpi_context(h->sums))) return status;
+    sapporo_mpi_close(h->sums);
+    h->sums = NULL;
+    status = count_room(h, &all);
+    context.precision = all < SAP_FEW_J ? SAPPORO_DP : SAPPORO_DS;
+    return status ? status : sapporo_mpi_open(h->link.communicator, &o, &h->sums);
 }
 
 /* Collective.  Opens the tree over ranks, or the direct sums. */
@@ -220,6 +251,8 @@ static void destroy(sapporo_mpi_stepper *h)
     free(h->address);
     free(h->index);
     free(h->soft);
+    free(h->kept);
+    free(h->kept_slot);
     sap_link_close(&h->link);
     if (keeps) return;
     free(h->all_sums);

@@ -36,13 +36,17 @@ struct sapporo_mpi_stepper {
     /* particles of this rank, by slot (engine/step_order.h) */
     int room, n, massive;
     double (*x)[3], *mass, *a;
-    double *length;      /* [room] softening lengths for a tree; NULL: its particles have none */
-    double (*target)[3]; /* [room] active particles of direct sums */
-    int *address;        /* [room] of direct sums, over all ranks; of massless particles the index of no source */
-    int *index;          /* [room] of active particles */
-    double *soft;        /* [2 room] of direct sums, squared lengths of particles, then of active ones */
-    int placed;          /* 1: addresses are those of the present particles */
-    int built;           /* 1: the tree is that of the present particles */
+    double *length;         /* [room] softening lengths for a tree; NULL: direct sums */
+    int has_lengths;        /* particles of all ranks have some */
+    double (*target)[3];    /* [room] active particles of direct sums */
+    int *address;           /* [room] of direct sums, over all ranks; of massless particles the index of no source */
+    int *index;             /* [room] of active particles */
+    double *soft;           /* [2 room] of direct sums, squared lengths of particles, then of active ones */
+    int order;              /* of a Hermite scheme; 0: a leap-frog */
+    sapporo_particle *kept; /* [room] of Hermite schemes, what the next `store` sends, and the slots */
+    int *kept_slot, puts;
+    int placed; /* 1: addresses are those of the present particles */
+    int built;  /* 1: the tree is that of the present particles */
 
     /* the last force of this rank: interactions and rows; of all ranks: their mean, and the particles with mass */
     long long work, rows, all_massive;

@@ -5,6 +5,7 @@
 
 #include "mpi/handle.h"
 #include "mpi/stepper.h"
+#include "mpi/tree.h"
 
 static sapporo_mpi_stepper *of_hook(void *of) { return of; }
 
@@ -58,12 +59,15 @@ static int add(void *of, double *number, int n)
     return SAPPORO_OK;
 }
 
-static void begin(void *of, int n, int massive)
+static void begin(void *of, int n, int massive, int has_lengths)
 {
     sapporo_mpi_stepper *const h = of_hook(of);
+    sapporo_mpi_tree *const tree = h->tree ? sap_mpi_tree_find(h->tree) : NULL;
     h->n = n;
     h->massive = massive;
+    h->has_lengths = has_lengths;
     h->built = h->placed = 0;
+    if (tree && !has_lengths) sap_mpi_tree_drop_lengths(tree);
     h->work = h->rows = 0;
     h->words[0] = '\0';
 }
@@ -92,7 +96,7 @@ static sapporo_tree_particles particles_of(const sapporo_mpi_stepper *h)
                                     .x = {h->x, 0},
                                     .mass = {h->mass, 0},
                                     .a = {h->a, 0},
-                                    .h = {h->length, 0}};
+                                    .h = {h->has_lengths ? h->length : NULL, 0}};
 }
 
 static int build(struct sap_tree *tree)
@@ -202,6 +206,87 @@ static int force_by_sums(sapporo_mpi_stepper *h, const struct sap_step_rows *r)
     return sap_mpi_stepper_note(h, status, sapporo_mpi_last_error(h->sums));
 }
 
+/* ------------------------------------------------------------ Hermite schemes */
+
+static int clear(void *of)
+{
+    sapporo_mpi_stepper *const h = of_hook(of);
+    h->puts = 0;
+    return h->link.broken
+               ? h->link.broken
+               : sap_mpi_stepper_note(h, sapporo_mpi_clear_particles(h->sums), sapporo_mpi_last_error(h->sums));
+}
+
+static int put(void *of, int slot, const sapporo_particle *particle)
+{
+    sapporo_mpi_stepper *const h = of_hook(of);
+    h->kept_slot[h->puts] = slot;
+    h->kept[h->puts++] = *particle;
+    return SAPPORO_OK;
+}
+
+static int store(void *of)
+{
+    sapporo_mpi_stepper *const h = of_hook(of);
+    const ptrdiff_t each = sizeof *h->kept;
+    sapporo_particles all = {.size = sizeof all, .mass = {&h->kept->mass, each}, .time = {&h->kept->time, each}};
+    if (h->link.broken) return h->link.broken;
+    int status = h->placed ? SAPPORO_OK : place(h);
+    for (int d = 0; d < SAPPORO_DERIVATIVES; d++) all.derivative[d] = (sapporo_column){h->kept->derivative[d], each};
+    for (int k = 0; k < h->puts && !status; k++) h->index[k] = h->address[h->kept_slot[k]];
+    if (!status) status = sapporo_mpi_set_particles(h->sums, h->puts, h->index, &all);
+    h->puts = 0;
+    return sap_mpi_stepper_note(h, status, sapporo_mpi_last_error(h->sums));
+}
+
+/* Clears n vectors; NULL: they are not wanted. */
+static void clear_rows(double (*row)[3], int n)
+{
+    if (row) memset(row, 0, (size_t)n * sizeof *row);
+}
+
+/* Forces of no particles. */
+static int no_forces(const sapporo_request *request, const sapporo_result *result)
+{
+    clear_rows(result->acc, request->ni);
+    clear_rows(result->jerk, request->ni);
+    clear_rows(result->snap, request->ni);
+    clear_rows(result->crackle, request->ni);
+    memset(result->pot, 0, (size_t)request->ni * sizeof *result->pot);
+    return SAPPORO_OK;
+}
+
+static int force_by_series(void *of, double time, const sapporo_request *given, const sapporo_result *result)
+{
+    sapporo_mpi_stepper *const h = of_hook(of);
+    sapporo_request request = *given;
+    sapporo_mpi_job *job = NULL;
+    if (h->link.broken) return h->link.broken;
+    if (h->all_massive == 0) return no_forces(given, result);
+    for (int k = 0; k < given->ni; k++) h->index[k] = h->address[((const int *)given->index.base)[k]];
+    request.index.base = h->index;
+    request.nj = (int)h->all_massive;
+    int status = sapporo_mpi_set_time(h->sums, time);
+    if (!status) status = sapporo_mpi_force_begin(h->sums, &request, &job);
+    if (!status) status = sapporo_mpi_force_end(job, request.ni, result);
+    sapporo_mpi_force_free(job);
+    return sap_mpi_stepper_note(h, status == SAPPORO_PARTIAL ? (int)SAPPORO_OK : status,
+                                sapporo_mpi_last_error(h->sums));
+}
+
+static int any(void *of, int *is)
+{
+    static const char *const name[1] = {NULL};
+    sapporo_mpi_stepper *const h = of_hook(of);
+    const double mine = *is;
+    const int status = sap_link_compare(&h->link, SAPPORO_OK, 1, &mine, name);
+    for (int r = 0; r < h->link.size && !status; r++) *is |= sap_link_field(&h->link, r, 0) != 0;
+    return status;
+}
+
+static const struct sap_hermite_sums hermite_sums = {
+    .clear = clear, .put = put, .store = store, .force = force_by_series, .any = any, .words = words};
+
 /* -------------------------------------------------------------------- forces */
 
 static int force(void *of, const struct sap_step_rows *rows)
@@ -216,7 +301,8 @@ static int force(void *of, const struct sap_step_rows *rows)
 
 struct sap_stepper_whole sap_mpi_stepper_whole(sapporo_mpi_stepper *h)
 {
-    const int threads = h->tree ? h->tree_options.threads : sap_mpi_threads(sapporo_mpi_context(h->sums));
+    sapporo *const context = sapporo_mpi_context(h->sums);
+    const int threads = h->tree ? h->tree_options.threads : sap_mpi_threads(context);
     h->as_tree = (struct sap_stepper_tree){{&tree_ops}, h};
     return (struct sap_stepper_whole){.of = h,
                                       .agree = agree,
@@ -225,7 +311,9 @@ struct sap_stepper_whole sap_mpi_stepper_whole(sapporo_mpi_stepper *h)
                                       .begin = begin,
                                       .words = words,
                                       .tree = h->tree ? &h->as_tree.base : NULL,
+                                      .precision = h->order ? (int)sapporo_get_precision(context) : 0,
                                       .source = {.force = force,
+                                                 .sums = h->order ? &hermite_sums : NULL,
                                                  .of = h,
                                                  .threads = threads,
                                                  .shared = 1,

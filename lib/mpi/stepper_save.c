@@ -13,7 +13,7 @@ _Static_assert(sizeof(struct sap_saved_head) == 40 + SAP_SAVED_WIDTHS * sizeof(i
                                                     sizeof(struct sap_stepper_clock),
                "the head has no gaps");
 
-enum { WIDEST = 24 }; /* bytes per particle of a column at most: three doubles */
+enum { LEAST = 24 }; /* bytes per particle of a column that read_of_tree needs: three doubles */
 
 /* Memory of a call, which MPI reads and writes. */
 struct save {
@@ -50,7 +50,9 @@ const sapporo_mpi_tree *sap_saved_tree(const sapporo_mpi_stepper *h)
 
 static int reserve(sapporo_mpi_stepper *h, struct save *s)
 {
-    s->column = malloc(((size_t)s->part.n + 1) * WIDEST);
+    int widest = LEAST;
+    for (int k = 0; k <= SAP_STEP_COLUMNS; k++) widest = s->part.width[k] > widest ? s->part.width[k] : widest;
+    s->column = malloc(((size_t)s->part.n + 1) * (size_t)widest);
     if (h->link.rank > 0) return s->column ? SAPPORO_OK : SAPPORO_ERR_MEMORY;
     s->all = calloc((size_t)h->link.size, sizeof *s->all);
     s->chunk = malloc(SAP_SAVED_CHUNK);

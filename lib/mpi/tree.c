@@ -93,7 +93,7 @@ static int prepare(sapporo_mpi_tree *h, const sapporo_mpi_tree_options *given)
     if (status) return sap_link_note(&h->link, status, sapporo_last_error(NULL));
     h->selects = sapporo_internals()->part_selects(h->tree);
     status = sapporo_internals()->part_settings(h->tree, &h->settings);
-    h->lengths = sap_softening_lengths(&h->settings);
+    h->words = sap_softening_lengths(&h->settings) ? sap_softening_words(&h->settings) : 0;
     return status;
 }
 

@@ -70,7 +70,7 @@ struct sap_tree_rooms {
     struct sap_room rows[3], more[3];                  /* of walks: own tree, nodes of other ranks */
     struct sap_room flag, list, wanted;                /* of active particles */
     struct sap_room regions, count, node, x;           /* of a halo */
-    struct sap_room longest, h;                        /* the same, with softening lengths */
+    struct sap_room of_node, h;                        /* the same, with softening lengths */
 };
 
 /* What travels of a halo: its nodes, its particles, and the softening lengths of both. */
@@ -95,7 +95,7 @@ struct sapporo_mpi_tree {
     int selects;                  /* its engine selects what travels; otherwise this library does, from `nodes` */
     int room;                     /* particles for which it has room */
     sapporo_tree_options options; /* of the own tree: the caller's, with copies of what they point to */
-    int lengths;                  /* softening lengths of each particle, on all ranks: 1, or 0 */
+    int words;                    /* softening lengths of each node, on all ranks (engine/tree_part.h); or 0 */
     double gravity;               /* the gravitational constant, by which masses are multiplied before they travel */
     int device[64];
     char isa[32];
@@ -205,6 +205,12 @@ int sap_mpi_tree_agree(sapporo_mpi_tree *h, int status);
 /* Fails if the particles of this rank's caller are none; copies what it gives (tree_build.c). */
 int sap_mpi_tree_check(sapporo_mpi_tree *h, const sapporo_tree_particles *given, sapporo_tree_particles *p);
 
+/* Local.  Makes softening lengths of this rank's particles, the usual ones, if they are wanted and there are none. */
+int sap_mpi_tree_need_lengths(sapporo_mpi_tree *h, int wanted);
+
+/* Local, on all ranks.  Says that the particles of the next build have no lengths, unless those of splines. */
+void sap_mpi_tree_drop_lengths(sapporo_mpi_tree *h);
+
 /* Collective.  Build trees that are best `lead` calls later, and refresh them (tree_build.c). */
 int sap_mpi_tree_build_anew(sapporo_mpi_tree *h, const sapporo_tree_particles *particles, double lead);
 int sap_mpi_tree_refresh(sapporo_mpi_tree *h, const sapporo_tree_particles *given);
@@ -214,6 +220,9 @@ int sap_mpi_tree_set_mine(sapporo_mpi_tree *h, const sapporo_tree_particles *min
 
 /* Whether the tree of this rank is still there after a refresh that failed. */
 int sap_mpi_tree_remains(const sapporo_mpi_tree *h);
+
+/* What is selected of the nodes of this rank's tree for others. */
+struct sap_halo_source sap_mpi_tree_source(const sapporo_mpi_tree *h);
 
 /* The particles of h->mine as columns. */
 sapporo_tree_particles sap_mpi_tree_columns(const sapporo_mpi_tree *h);

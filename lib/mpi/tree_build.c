@@ -11,6 +11,7 @@
 #include "base/fpenv.h"
 #include "base/structs.h"
 #include "context/internals.h"
+#include "engine/softening.h"
 #include "engine/tree_limits.h"
 #include "mpi/tree.h"
 
@@ -86,9 +87,6 @@ int sap_mpi_tree_check(sapporo_mpi_tree *h, const sapporo_tree_particles *given,
                              h->call, p->n);
     if (p->memory != SAPPORO_MEMORY_HOST)
         return sap_link_fail(link, SAPPORO_ERR_UNSUPPORTED, "%s: particles come from host memory only", h->call);
-    if (p->h.base && !h->lengths)
-        return sap_link_fail(link, SAPPORO_ERR_ARGUMENT,
-                             "%s: particles with h, and the tree was created without spline softening", h->call);
     if (!p->h.base && h->has_lengths && p->n != h->given)
         return sap_link_fail(link, SAPPORO_ERR_ARGUMENT, "%s: %d particles without h, and the last were %d", h->call,
                              p->n, h->given);
@@ -109,20 +107,32 @@ static void drop_given(sapporo_mpi_tree *h)
 static int reserve_given(sapporo_mpi_tree *h, int n)
 {
     const size_t room = (size_t)n + 1;
-    const int has_length = h->lengths && !sap_mpi_tree_is_alone(h);
     if (n == h->given && h->size) return SAPPORO_OK;
     drop_given(h);
     h->size = malloc(room * sizeof *h->size);
     h->work = malloc(room * sizeof *h->work);
-    h->length = has_length ? malloc(room * sizeof *h->length) : NULL;
-    if (!h->size || !h->work || (has_length && !h->length)) {
+    if (!h->size || !h->work) {
         drop_given(h);
         return sap_mpi_tree_no_memory(h, n);
     }
     h->given = n;
     for (int i = 0; i < n; i++) h->size[i] = -1, h->work[i] = -1;
-    for (int i = 0; i < n && h->length; i++) h->length[i] = sqrt(h->settings.eps2);
     return SAPPORO_OK;
+}
+
+/* Makes room for the lengths of the particles that the caller gives. */
+static int reserve_given_lengths(sapporo_mpi_tree *h, const sapporo_tree_particles *p)
+{
+    return sap_mpi_tree_need_lengths(h, p->h.base || sap_softening_lengths(&h->settings));
+}
+
+void sap_mpi_tree_drop_lengths(sapporo_mpi_tree *h)
+{
+    if (sap_softening_lengths(&h->settings) || !(h->words || h->has_lengths)) return;
+    free(h->length);
+    h->length = NULL;
+    h->built = h->words = h->has_lengths = 0;
+    h->room = -1; /* the tree of this rank would keep the lengths of as many particles */
 }
 
 /* Softening lengths that threads copy. */
@@ -227,6 +237,7 @@ static int build_alone(sapporo_mpi_tree *h, const sapporo_tree_particles *p, int
     sapporo_tree_particles mine = *p;
     const double start = sap_clock_seconds();
     mine.a.base = NULL; /* walks get h->a */
+    if (!status) take_lengths(h, p);
     if (!status) status = sap_mpi_tree_stay(h, p->n);
     if (!status) status = take_sizes(h, p, h->a, 0);
     const double sent = sap_clock_seconds();
@@ -241,6 +252,7 @@ static int build(sapporo_mpi_tree *h, const sapporo_tree_particles *given)
     sapporo_tree_particles p = {.n = 0};
     int status = sap_mpi_tree_check(h, given, &p);
     if (!status) status = reserve_given(h, p.n);
+    if (!status) status = reserve_given_lengths(h, &p);
     return sap_mpi_tree_is_alone(h) ? build_alone(h, &p, status) : build_over_ranks(h, &p, status);
 }
 
@@ -317,6 +329,7 @@ static int refresh_alone(sapporo_mpi_tree *h, const sapporo_tree_particles *p, i
     sapporo_tree_particles mine = *p;
     const double start = sap_clock_seconds();
     mine.a.base = NULL;
+    if (!status) take_lengths(h, p);
     if (!status) status = take_sizes(h, p, NULL, 1);
     if (!status) status = sap_mpi_tree_set_mine(h, &mine);
     const double sent = sap_clock_seconds();
@@ -334,6 +347,7 @@ int sap_mpi_tree_refresh(sapporo_mpi_tree *h, const sapporo_tree_particles *give
     sapporo_tree_particles p = {.n = 0};
     int status = sap_mpi_tree_check(h, given, &p);
     if (!status) status = check_tree(h, p.n);
+    if (!status) status = reserve_given_lengths(h, &p);
     h->pace.age++;
     return sap_mpi_tree_is_alone(h) ? refresh_alone(h, &p, status) : refresh_over_ranks(h, &p, status);
 }

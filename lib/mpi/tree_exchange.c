@@ -1,8 +1,28 @@
 /* tree_exchange.c - sends particles to their owners, the ranks that compute their forces. */
 #include <limits.h>
+#include <stdlib.h>
 
 #include "context/internals.h"
+#include "engine/softening.h"
 #include "mpi/tree.h"
+
+int sap_mpi_tree_need_lengths(sapporo_mpi_tree *h, int wanted)
+{
+    const double usual = sap_softening_of(&h->settings, NULL, 0).usual;
+    if (!wanted || h->length || sap_mpi_tree_is_alone(h)) return SAPPORO_OK;
+    h->length = malloc(((size_t)h->given + 1) * sizeof *h->length);
+    if (!h->length) return sap_mpi_tree_no_memory(h, h->given);
+    for (int i = 0; i < h->given; i++) h->length[i] = usual;
+    return SAPPORO_OK;
+}
+
+/* Makes room for the softening lengths of the particles that this rank walks, if they have some. */
+static int reserve_mine_lengths(sapporo_mpi_tree *h)
+{
+    const size_t room = (size_t)h->route.arrived + 1;
+    h->mine_h = h->length ? sap_room_array(&h->rooms.mine_h, room, sizeof *h->mine_h) : NULL;
+    return h->mine_h || !h->length ? SAPPORO_OK : SAPPORO_ERR_MEMORY;
+}
 
 /* Makes room for the particles that this rank walks. */
 static int reserve_mine(sapporo_mpi_tree *h)
@@ -11,9 +31,8 @@ static int reserve_mine(sapporo_mpi_tree *h)
     const int alone = sap_mpi_tree_is_alone(h);
     h->a = sap_room_array(&h->rooms.a, room, sizeof *h->a);
     h->mine = alone ? NULL : sap_room_array(&h->rooms.mine, room, sizeof *h->mine);
-    h->mine_h = h->length ? sap_room_array(&h->rooms.mine_h, room, sizeof *h->mine_h) : NULL;
-    return h->a && (h->mine || alone) && (h->mine_h || !h->length) ? SAPPORO_OK
-                                                                   : sap_mpi_tree_no_memory(h, h->route.arrived);
+    const int bad = reserve_mine_lengths(h) || !h->a || (!h->mine && !alone);
+    return bad ? sap_mpi_tree_no_memory(h, h->route.arrived) : SAPPORO_OK;
 }
 
 int sap_mpi_tree_stay(sapporo_mpi_tree *h, int n)
@@ -91,10 +110,11 @@ static int announce(sapporo_mpi_tree *h)
     return status;
 }
 
-/* Makes room for the particles that are sent; 0: out of memory. */
+/* Makes room for the particles that are sent, with lengths if those of any rank have some; 0: out of memory. */
 static int reserve_out(sapporo_mpi_tree *h)
 {
     const size_t room = (size_t)h->route.n + 1;
+    if (sap_mpi_tree_need_lengths(h, h->words > 0)) return 0;
     const int has_lengths = !h->length || sap_room_array(&h->rooms.out_h, room, sizeof(double));
     return sap_room_array(&h->rooms.out, room, sizeof(double[SAP_BODY])) && has_lengths;
 }
@@ -134,7 +154,8 @@ int sap_mpi_tree_send(sapporo_mpi_tree *h, const struct sap_bodies *bodies, cons
 
 int sap_mpi_tree_send_again(sapporo_mpi_tree *h, const struct sap_bodies *bodies)
 {
-    int status = reserve_out(h) ? SAPPORO_OK : sap_mpi_tree_no_memory(h, h->route.n);
+    const int bad = !reserve_out(h) || reserve_mine_lengths(h);
+    int status = bad ? sap_mpi_tree_no_memory(h, h->route.n) : SAPPORO_OK;
     status = sap_link_agree(&h->link, status);
     if (!status) status = send(h, bodies);
     if (!status) sapporo_internals()->partial_loop(h->options.threads, h->route.arrived, take_some_known_sizes, h);

@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "base/fpenv.h"
 #include "context/internals.h"
+#include "engine/softening.h"
 #include "engine/tree_macs.h"
 #include "mpi/tree.h"
 
@@ -140,10 +141,10 @@ static size_t grown(int n, int room)
 /* Bytes that a travel takes at most. */
 static size_t bytes_of(const sapporo_mpi_tree *h, const struct sap_travel *t)
 {
-    const size_t ranks = (size_t)h->link.size, length = (size_t)h->lengths * sizeof(double);
-    const size_t node = sizeof *t->in.node + length, x = sizeof *t->in.x + length;
+    const size_t ranks = (size_t)h->link.size, lengths = (size_t)h->words * sizeof(double);
+    const size_t node = sizeof *t->in.node + lengths, x = sizeof *t->in.x + (h->words ? sizeof *t->in.h : 0);
     const size_t numbers = 4 + 2 * SAP_ROUTE_NUMBERS; /* per rank: sent and got, and of the two routes */
-    const size_t joined = (size_t)t->in.nodes * (sizeof(struct sap_tree_node) + sizeof(struct sap_cell) + length);
+    const size_t joined = (size_t)t->in.nodes * (sizeof(struct sap_tree_node) + sizeof(struct sap_cell) + lengths);
     return (ranks + 1) * (size_t)sap_travel_room(h) * sizeof *t->regions + numbers * ranks * sizeof(int) + joined +
            (grown(t->out.nodes, t->out.node_room) + (size_t)t->in.nodes) * node +
            (grown(t->out.n, t->out.room) + (size_t)t->in.n) * x;
@@ -167,7 +168,7 @@ static int travel_and_walk(sapporo_mpi_tree *h, struct sap_travel *t, const stru
     const struct sap_halo_targets targets = {.x = (const double *)h->mine,
                                              .stride = SAP_BODY,
                                              .active = active->is,
-                                             .h = h->mine_h,
+                                             .h = sap_softening_lengths(&h->settings) ? h->mine_h : NULL,
                                              .a = a,
                                              .threads = h->options.threads};
     const double start = sap_clock_seconds();

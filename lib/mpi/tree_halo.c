@@ -47,18 +47,6 @@ static int cut_below(const struct sap_halo_nodes *s, int k, double size, int roo
     return cut;
 }
 
-void sap_halo_find_longest(struct sap_halo_nodes *s, const double *h)
-{
-    for (int k = s->nodes - 1; k >= 0; k--) {
-        const struct sap_tree_node *const node = &s->node[k];
-        const int n = node->children ? node->children : node->count;
-        double most = 0;
-        for (int i = 0; i < n; i++)
-            most = fmax(most, node->children ? s->longest[node->child + i] : h[s->address[node->first + i]]);
-        s->longest[k] = most;
-    }
-}
-
 static int count_below(const void *nodes, double size, int room) { return cut_below(nodes, 0, size, room, NULL); }
 
 /* Sums the logarithms of the sizes of bounds that have one. */
@@ -165,6 +153,84 @@ int sap_halo_has_targets(const struct sap_halo_region *region, int room)
     return 0;
 }
 
+/* ------------------------------------------------------------------ lengths */
+
+/* Reads and writes Plummer's squares of a node. */
+static struct sap_softs softs_at(const double *words) { return (struct sap_softs){words[0], words[1], words[2]}; }
+
+static void put_softs(const struct sap_softs *soft, double *words)
+{
+    words[0] = soft->mean, words[1] = soft->least, words[2] = soft->most;
+}
+
+/* Writes the lengths of a node from those of its children: their cells, and their words one after the other. */
+static void join_lengths(int words, const struct sap_cell *child, const double *of_child, int children,
+                         const struct sap_cell *cell, double *to)
+{
+    struct sap_softs soft;
+    double most = 0;
+    sap_soft_start(&soft);
+    for (int c = 0; c < children && words == 1; c++) most = fmax(most, of_child[c]);
+    for (int c = 0; c < children && words > 1; c++) {
+        const struct sap_softs one = softs_at(of_child + (size_t)words * (size_t)c);
+        sap_soft_add(&soft, child[c].mass, one.mean, one.least, one.most);
+    }
+    sap_soft_end(&soft, cell->mass);
+    if (words > 1)
+        put_softs(&soft, to);
+    else
+        to[0] = most;
+}
+
+/* Writes the lengths of node k from those of its particles. */
+static void sum_lengths(const struct sap_halo_nodes *t, const struct sap_halo_source *source, int k, double *to)
+{
+    const struct sap_tree_node *const node = &t->node[k];
+    struct sap_softs soft;
+    double most = 0;
+    sap_soft_start(&soft);
+    for (int i = node->first; i < node->first + node->count; i++) {
+        const size_t address = (size_t)t->address[i];
+        const double h = source->h[address], h2 = h * h;
+        most = fmax(most, h);
+        sap_soft_add(&soft, source->x[address * (size_t)source->stride + 3], h2, h2, h2);
+    }
+    sap_soft_end(&soft, t->cell[k].mass);
+    if (t->words > 1)
+        put_softs(&soft, to);
+    else
+        to[0] = most;
+}
+
+void sap_halo_find_lengths(const struct sap_halo_nodes *t, const struct sap_halo_source *source)
+{
+    const size_t words = (size_t)t->words;
+    for (int k = t->words ? t->nodes - 1 : -1; k >= 0; k--) {
+        const struct sap_tree_node *const node = &t->node[k];
+        double *const to = t->lengths + words * (size_t)k;
+        if (node->children)
+            join_lengths(t->words, t->cell + node->child, t->lengths + words * (size_t)node->child, node->children,
+                         &t->cell[k], to);
+        else
+            sum_lengths(t, source, k, to);
+    }
+}
+
+struct sap_reach sap_halo_reach(const struct sap_halo_nodes *t, int k, const struct sap_criterion *how)
+{
+    const double *const words = t->lengths + (size_t)t->words * (size_t)k;
+    struct sap_cell cell = t->cell[k];
+    struct sap_reach reach = sap_accept_reach(&cell, how);
+    if (t->words == 1) reach.guard = sap_accept_length(reach.guard, sap_cell_far(&cell), words[0]);
+    if (t->words < 2) return reach;
+    const struct sap_softs soft = softs_at(words);
+    const double spread = sap_soft_spread(&soft);
+    if (!(spread > 0)) return reach;
+    sap_soft_widen(&cell, spread);
+    const struct sap_reach wider = sap_accept_reach(&cell, how);
+    return (struct sap_reach){.guard = fmax(reach.guard, wider.guard), .turn = fmax(reach.turn, wider.turn)};
+}
+
 /* ---------------------------------------------------------------- selection */
 
 /* A selection for one rank. */
@@ -235,9 +301,10 @@ static int reserve_nodes(struct sap_halo *h, int more)
     struct sap_halo_node *const node = grow(h->node, h->nodes, room, sizeof *node);
     if (!node) return SAPPORO_ERR_MEMORY;
     h->node = node;
-    double *const longest = h->lengths ? grow(h->longest, h->nodes, room, sizeof *longest) : NULL;
-    if (h->lengths && !longest) return SAPPORO_ERR_MEMORY;
-    h->longest = longest;
+    const size_t each = (size_t)h->words * sizeof(double);
+    double *const of_node = h->words ? grow(h->of_node, h->nodes, room, each) : NULL;
+    if (h->words && !of_node) return SAPPORO_ERR_MEMORY;
+    h->of_node = of_node;
     h->node_room = room;
     return SAPPORO_OK;
 }
@@ -250,8 +317,8 @@ static int reserve_particles(struct sap_halo *h, int more)
     double(*const x)[4] = grow(h->x, h->n, room, sizeof *x);
     if (!x) return SAPPORO_ERR_MEMORY;
     h->x = x;
-    double *const lengths = h->lengths ? grow(h->h, h->n, room, sizeof *lengths) : NULL;
-    if (h->lengths && !lengths) return SAPPORO_ERR_MEMORY;
+    double *const lengths = h->words ? grow(h->h, h->n, room, sizeof *lengths) : NULL;
+    if (h->words && !lengths) return SAPPORO_ERR_MEMORY;
     h->h = lengths;
     h->room = room;
     return SAPPORO_OK;
@@ -269,7 +336,7 @@ static int add_particles(struct sap_halo *h, const struct sap_halo_source *s, co
     if (reserve_particles(h, node->count)) return SAPPORO_ERR_MEMORY;
     for (int k = node->first; k < node->first + node->count; k++) {
         const int address = s->nodes->address[k];
-        if (h->lengths) h->h[h->n] = s->h[address];
+        if (h->words) h->h[h->n] = s->h[address];
         memcpy(h->x[h->n++], s->x + (size_t)address * (size_t)s->stride, sizeof *h->x);
     }
     return SAPPORO_OK;
@@ -293,7 +360,9 @@ static int fill_node(struct sap_halo *h, const struct selection *s, int q, int b
     made.first = listed ? h->n - x_base : 0;
     made.count = listed ? node->count : 0;
     h->node[base + q] = made;
-    if (h->lengths) h->longest[base + q] = t->longest[k];
+    for (int w = 0; w < h->words; w++)
+        h->of_node[(size_t)h->words * (size_t)(base + q) + (size_t)w] =
+            t->lengths[(size_t)h->words * (size_t)k + (size_t)w];
     return listed ? add_particles(h, s->source, node) : SAPPORO_OK;
 }
 
@@ -346,13 +415,14 @@ static int nodes_above(int halos)
 struct halo_joining {
     struct sap_tree_node *node;
     struct sap_cell *cell;
-    double *longest; /* NULL: particles have no softening lengths */
+    int words; /* of softening lengths, of each node; or 0 */
+    double *of_node;
 };
 
 /* A halo that threads copy: its root to `root`, its other nodes from `rest` on. */
 struct halo_copying {
     const struct sap_halo_node *from;
-    const double *longest;
+    const double *of_node;
     int root, rest, x_base;
     const struct halo_joining *to;
 };
@@ -364,7 +434,8 @@ static void copy_some_nodes(void *argument, ptrdiff_t from, ptrdiff_t to)
         const struct sap_halo_node *const node = &c->from[k];
         const int at = k == 0 ? c->root : c->rest + k - 1;
         c->to->cell[at] = node->cell;
-        if (c->longest) c->to->longest[at] = c->longest[k];
+        const size_t words = (size_t)c->to->words;
+        for (size_t w = 0; w < words; w++) c->to->of_node[words * (size_t)at + w] = c->of_node[words * (size_t)k + w];
         c->to->node[at] = (struct sap_tree_node){.first = node->first + c->x_base,
                                                  .count = node->count,
                                                  .child = node->children ? c->rest + node->child - 1 : 0,
@@ -376,16 +447,13 @@ static void copy_some_nodes(void *argument, ptrdiff_t from, ptrdiff_t to)
 static void copy_halos(const struct sap_halo *from, int ranks, const int (*count)[2], int roots, int halos, int threads,
                        const struct halo_joining *to)
 {
-    struct halo_copying c = {.from = from->node,
-                             .longest = to->longest ? from->longest : NULL,
-                             .root = roots,
-                             .rest = roots + halos,
-                             .to = to};
+    struct halo_copying c = {
+        .from = from->node, .of_node = from->of_node, .root = roots, .rest = roots + halos, .to = to};
     for (int r = 0; r < ranks; r++) {
         if (count[r][0] == 0) continue;
         sapporo_internals()->partial_loop(threads, count[r][0], copy_some_nodes, &c);
         c.from += count[r][0];
-        if (c.longest) c.longest += count[r][0];
+        if (to->words) c.of_node += (ptrdiff_t)to->words * count[r][0];
         c.root++;
         c.rest += count[r][0] - 1;
         c.x_base += count[r][1];
@@ -401,9 +469,10 @@ static void make_above(const struct halo_joining *to, int at, int child, int chi
     sap_cell_centre(cell);
     for (int k = 0; k < children; k++) sap_cell_shape_child(cell, c[k].mass, c[k].centre, c[k].q);
     to->node[at] = (struct sap_tree_node){.child = child, .children = children};
-    if (!to->longest) return;
-    to->longest[at] = 0;
-    for (int k = child; k < child + children; k++) to->longest[at] = fmax(to->longest[at], to->longest[k]);
+    const size_t words = (size_t)to->words;
+    if (words)
+        join_lengths(to->words, c, to->of_node + words * (size_t)child, children, cell,
+                     to->of_node + words * (size_t)at);
 }
 
 int sap_halo_join(const struct sap_halo *halo, int ranks, const int (*count)[2], int threads,
@@ -416,12 +485,15 @@ int sap_halo_join(const struct sap_halo *halo, int ranks, const int (*count)[2],
     const struct halo_joining to = {
         .node = sap_room_array(&memory->node, room, sizeof *to.node),
         .cell = sap_room_array(&memory->cell, room, sizeof *to.cell),
-        .longest = halo->lengths ? sap_room_array(&memory->longest, room, sizeof *to.longest) : NULL};
+        .words = halo->words,
+        .of_node =
+            halo->words ? sap_room_array(&memory->lengths, room, (size_t)halo->words * sizeof *to.of_node) : NULL};
     *joined = (struct sap_tree_halo){.nodes = nodes, .n = halo->n, .node = to.node, .cell = to.cell};
     joined->x = (const double(*)[4])halo->x;
-    joined->longest = to.longest;
+    joined->words = to.words;
+    joined->of_node = to.of_node;
     joined->h = halo->h;
-    if (!to.node || !to.cell || (halo->lengths && !to.longest)) return SAPPORO_ERR_MEMORY;
+    if (!to.node || !to.cell || (halo->words && !to.of_node)) return SAPPORO_ERR_MEMORY;
     copy_halos(halo, ranks, count, roots, halos, threads, &to);
     for (int n = halos, first = roots; n > 1; n = above(n)) { /* from the roots upwards */
         const int parents = above(n);

@@ -8,8 +8,9 @@
  * alone, a leaf that some region refuses with its particles.  A walk through the halo therefore finds the cells and
  * particles that a walk through the whole tree would find.
  *
- * With softening lengths no pair of an accepted cell may be within a length (physics/tree_accept.h).  Regions are wider
- * by the lengths of their particles, and cells are refused within theirs.
+ * With splines no pair of an accepted cell may be within a length (physics/tree_accept.h).  Regions are wider by the
+ * lengths of their particles, and cells are refused within theirs.  With Plummer lengths cells are refused as wider
+ * ones (physics/tree_soft.h).
  *
  * But groups of sparse surroundings have bounds that reach through the whole system.  Of a bound that is far wider than
  * most, a region has the parts near its particles alone.  A walk may then refuse a cell that each particle accepts; it
@@ -48,8 +49,9 @@ struct sap_halo_nodes {
     double sizes, log_size;  /* bounds of this rank that have a size, and the sum of their sizes' logarithms */
     double widest;           /* size (sap_bound_size) of a bound that counts as a whole, at most */
     int regions;
-    int *region;     /* [regions] their nodes, which together have all particles */
-    double *longest; /* [nodes] the greatest softening length of their particles; NULL: particles have none */
+    int *region; /* [regions] their nodes, which together have all particles */
+    int words;   /* doubles that each node has of the softening lengths of its particles (engine/tree_part.h); or 0 */
+    double *lengths; /* [nodes * words] */
 };
 
 /* Nodes and particles, of one tree or of several after each other. */
@@ -57,13 +59,13 @@ struct sap_halo {
     int nodes, n, node_room, room;
     struct sap_halo_node *node;
     double (*x)[4];      /* position, mass */
-    int lengths;         /* 1: particles have softening lengths */
-    double *longest, *h; /* likewise, [nodes] the greatest of their particles, and [n] */
+    int words;           /* as of struct sap_halo_nodes */
+    double *of_node, *h; /* softening lengths, if there are `words`: [node_room * words], [room] */
 };
 
 /* Memory that selections and joins keep. */
 struct sap_halo_memory {
-    struct sap_room who, opened, from, node, cell, longest;
+    struct sap_room who, opened, from, node, cell, lengths;
 };
 
 /*
@@ -71,9 +73,6 @@ struct sap_halo_memory {
  * is as small as the room allows.  The size is the number of particles times the diagonal of their box.
  */
 void sap_halo_choose_regions(struct sap_halo_nodes *nodes, int room);
-
-/* Finds the greatest softening length of each node; h: lengths of particles, by address. */
-void sap_halo_find_longest(struct sap_halo_nodes *nodes, const double *h);
 
 /*
  * Limits the size of a bound that counts as a whole to four times what the bounds of all ranks give: the number of
@@ -97,6 +96,12 @@ struct sap_halo_source {
     int stride, order, level_most; /* order of multipoles; nodes of this level are not divided */
 };
 
+/* Finds what each node has of the softening lengths of its particles; local. */
+void sap_halo_find_lengths(const struct sap_halo_nodes *nodes, const struct sap_halo_source *source);
+
+/* Returns from which distance on node k is accepted, of which the lengths are known. */
+struct sap_reach sap_halo_reach(const struct sap_halo_nodes *nodes, int k, const struct sap_criterion *how);
+
 /* Makes room for more nodes, and for more particles; 0 or SAPPORO_ERR_MEMORY. */
 int sap_halo_reserve(struct sap_halo *halo, int nodes, int n);
 
@@ -109,7 +114,7 @@ int sap_halo_levels_above(int halos);
 
 /*
  * Joins halos to one tree on some threads.  count[r][0], [1]: nodes and particles of each rank's.  *joined: node, cell
- * and longest of the memory, with x and h of the halo; 0 or SAPPORO_ERR_MEMORY.
+ * and of_node of the memory, with x and h of the halo; 0 or SAPPORO_ERR_MEMORY.
  */
 int sap_halo_join(const struct sap_halo *halo, int ranks, const int (*count)[2], int threads,
                   struct sap_halo_memory *memory, struct sap_tree_halo *joined);

@@ -16,7 +16,7 @@ static int reserve_tree(sapporo_mpi_tree *h, int n)
 }
 
 /* Makes room for the nodes of a tree; 0 or SAPPORO_ERR_MEMORY. */
-static int reserve_nodes(struct sap_halo_nodes *t, int regions, int lengths)
+static int reserve_nodes(struct sap_halo_nodes *t, int regions, int words)
 {
     struct sap_room *const room = t->room;
     const size_t nodes = (size_t)t->nodes + 1, n = (size_t)t->n + 1;
@@ -27,8 +27,9 @@ static int reserve_nodes(struct sap_halo_nodes *t, int regions, int lengths)
     t->group = sap_room_array(&room[4], n, sizeof *t->group);
     t->bound = sap_room_array(&room[5], (size_t)t->groups + 1, sizeof *t->bound);
     t->region = sap_room_reserve(&room[6], (size_t)regions * sizeof *t->region);
-    t->longest = lengths ? sap_room_array(&room[7], nodes, sizeof *t->longest) : NULL;
-    return t->node && t->cell && t->reach && t->address && t->group && t->bound && t->region && (t->longest || !lengths)
+    t->words = words;
+    t->lengths = words ? sap_room_array(&room[7], nodes, (size_t)words * sizeof *t->lengths) : NULL;
+    return t->node && t->cell && t->reach && t->address && t->group && t->bound && t->region && (t->lengths || !words)
                ? SAPPORO_OK
                : SAPPORO_ERR_MEMORY;
 }
@@ -43,11 +44,7 @@ static void find_some_reaches(void *argument, ptrdiff_t from, ptrdiff_t to)
 {
     const struct reaching *const r = argument;
     struct sap_halo_nodes *const t = r->t;
-    for (ptrdiff_t k = from; k < to; k++) {
-        t->reach[k] = sap_accept_reach(&t->cell[k], &r->how);
-        if (t->longest)
-            t->reach[k].guard = sap_accept_length(t->reach[k].guard, sap_cell_far(&t->cell[k]), t->longest[k]);
-    }
+    for (ptrdiff_t k = from; k < to; k++) t->reach[k] = sap_halo_reach(t, (int)k, &r->how);
 }
 
 /* Finds from which distance on each node is accepted, and the regions. */
@@ -55,7 +52,8 @@ static void look_at_nodes(sapporo_mpi_tree *h, struct sap_halo_nodes *t)
 {
     const struct sap_tree_settings *const s = &h->settings;
     struct reaching r = {t, sap_criterion_of((int)s->mac, s->order, s->accuracy, h->whole.pull)};
-    if (t->longest) sap_halo_find_longest(t, h->mine_h);
+    const struct sap_halo_source source = sap_mpi_tree_source(h);
+    sap_halo_find_lengths(t, &source);
     sapporo_internals()->partial_loop(h->options.threads, t->nodes, find_some_reaches, &r);
     sap_halo_choose_regions(t, sap_travel_room(h));
 }
@@ -69,7 +67,7 @@ static int copy_nodes(sapporo_mpi_tree *h)
     if (status) return sap_link_note(&h->link, status, sapporo_tree_last_error(h->tree));
     t->nodes = s.nodes, t->n = s.n, t->groups = s.groups;
     if (h->selects) return SAPPORO_OK;
-    if (reserve_nodes(t, sap_travel_room(h), h->lengths)) return sap_mpi_tree_no_memory(h, h->route.arrived);
+    if (reserve_nodes(t, sap_travel_room(h), h->words)) return sap_mpi_tree_no_memory(h, h->route.arrived);
     s = (struct sap_tree_structure){
         .node = t->node, .cell = t->cell, .address = t->address, .group = t->group, .bound = t->bound};
     status = sapporo_internals()->part_structure(h->tree, &s);

@@ -86,8 +86,8 @@ static int reserve(sapporo_mpi_tree *h, struct records *r)
     r->in = sap_room_array(&h->rooms.in, arrived, r->stride);
     r->size = malloc(arrived * sizeof *r->size);
     r->work = malloc(arrived * sizeof *r->work);
-    if (h->length) r->length = malloc(arrived * sizeof *r->length);
-    return r->out && r->in && r->size && r->work && (r->length || !h->length)
+    if (h->mine_h) r->length = malloc(arrived * sizeof *r->length);
+    return r->out && r->in && r->size && r->work && (r->length || !h->mine_h)
                ? SAPPORO_OK
                : sap_mpi_tree_no_memory(h, h->route.arrived);
 }
@@ -107,7 +107,7 @@ static int exchange(sapporo_mpi_tree *h, struct records *r)
     h->size = r->size, h->work = r->work;
     r->size = size, r->work = work; /* to be freed */
     h->given = p->arrived;
-    if (h->length) memcpy(r->length, h->mine_h, (size_t)p->arrived * sizeof *r->length);
+    if (h->mine_h) memcpy(r->length, h->mine_h, (size_t)p->arrived * sizeof *r->length);
     double *const length = h->length;
     h->length = r->length;
     r->length = length;

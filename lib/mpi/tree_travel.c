@@ -8,20 +8,27 @@
 
 enum { REGION = sizeof(struct sap_halo_region) / sizeof(double) };
 
+/* Frees what is sent. */
+static void free_out(struct sap_halo *out)
+{
+    free(out->node);
+    free(out->x);
+    free(out->of_node);
+    free(out->h);
+    *out = (struct sap_halo){0};
+}
+
 void sap_travel_free(struct sap_travel *t)
 {
     struct sap_halo_memory *const m = &t->memory;
-    free(t->out.node);
-    free(t->out.x);
-    free(t->out.longest);
-    free(t->out.h);
+    free_out(&t->out);
     for (int what = 0; what < SAP_TRAVEL_ROUTES; what++) sap_route_free(&t->route[what]);
     sap_room_free(&m->who);
     sap_room_free(&m->opened);
     sap_room_free(&m->from);
     sap_room_free(&m->node);
     sap_room_free(&m->cell);
-    sap_room_free(&m->longest);
+    sap_room_free(&m->lengths);
 }
 
 int sap_travel_room(const sapporo_mpi_tree *h) { return sap_halo_room((double)h->done.total, h->link.size); }
@@ -36,8 +43,9 @@ static int reserve(sapporo_mpi_tree *h, struct sap_travel *t, int room)
     for (int what = 0; what < SAP_TRAVEL_ROUTES; what++)
         if (sap_route_reserve(&t->route[what], h->link.size)) return 0;
     memset(count, 0, 4 * many * sizeof *count);
+    if (t->out.words != h->words) free_out(&t->out);
     t->out.nodes = t->out.n = 0;
-    t->out.lengths = t->in.lengths = h->lengths;
+    t->out.words = t->in.words = h->words;
     t->sent = (int(*)[2])count;
     t->got = t->sent + many;
     return 1;
@@ -94,19 +102,24 @@ static int select_by_engine(sapporo_mpi_tree *h, struct sap_travel *t, int level
     if (nodes > INT_MAX || n > INT_MAX || sap_halo_reserve(&t->out, (int)nodes + 1, (int)n + 1))
         return sap_mpi_tree_no_memory(h, h->route.arrived);
     t->out.nodes = (int)nodes, t->out.n = (int)n;
-    const struct sap_halo_room to = {t->out.node, t->out.x, t->out.longest, t->out.h};
+    const struct sap_halo_room to = {t->out.node, t->out.x, t->out.of_node, t->out.h};
     return failed(h, sapporo_internals()->part_selected(h->tree, &to));
+}
+
+struct sap_halo_source sap_mpi_tree_source(const sapporo_mpi_tree *h)
+{
+    return (struct sap_halo_source){.nodes = &h->nodes,
+                                    .x = (const double *)h->mine,
+                                    .h = h->mine_h,
+                                    .stride = SAP_BODY,
+                                    .order = h->settings.order,
+                                    .level_most = SAP_KEY_LEVELS - sap_halo_levels_above(h->link.size - 1)};
 }
 
 /* Selects the halos for all other ranks. */
 static int select_halos(sapporo_mpi_tree *h, struct sap_travel *t)
 {
-    const struct sap_halo_source source = {.nodes = &h->nodes,
-                                           .x = (const double *)h->mine,
-                                           .h = h->mine_h,
-                                           .stride = SAP_BODY,
-                                           .order = h->settings.order,
-                                           .level_most = SAP_KEY_LEVELS - sap_halo_levels_above(h->link.size - 1)};
+    const struct sap_halo_source source = sap_mpi_tree_source(h);
     const int room = sap_travel_room(h);
     int status = SAPPORO_OK;
     if (engine_selects(h)) return select_by_engine(h, t, source.level_most);
@@ -134,9 +147,10 @@ static int make_room(sapporo_mpi_tree *h, struct sap_travel *t)
     t->in.nodes = (int)in[0], t->in.n = (int)in[1];
     t->in.node = sap_room_array(&h->rooms.node, (size_t)in[0] + 1, sizeof *t->in.node);
     t->in.x = sap_room_array(&h->rooms.x, (size_t)in[1] + 1, sizeof *t->in.x);
-    t->in.longest = h->lengths ? sap_room_array(&h->rooms.longest, (size_t)in[0] + 1, sizeof *t->in.longest) : NULL;
-    t->in.h = h->lengths ? sap_room_array(&h->rooms.h, (size_t)in[1] + 1, sizeof *t->in.h) : NULL;
-    const int has_lengths = !h->lengths || (t->in.longest && t->in.h);
+    const size_t each = (size_t)h->words * sizeof *t->in.of_node;
+    t->in.of_node = h->words ? sap_room_array(&h->rooms.of_node, (size_t)in[0] + 1, each) : NULL;
+    t->in.h = h->words ? sap_room_array(&h->rooms.h, (size_t)in[1] + 1, sizeof *t->in.h) : NULL;
+    const int has_lengths = !h->words || (t->in.of_node && t->in.h);
     return t->in.node && t->in.x && has_lengths ? SAPPORO_OK : sap_mpi_tree_no_memory(h, h->route.arrived);
 }
 
@@ -146,9 +160,10 @@ static int send(sapporo_mpi_tree *h, struct sap_travel *t)
     int status = SAPPORO_OK;
     t->wire[0] = (struct sap_wire){.out = t->out.node, .in = t->in.node, .each = sizeof *t->in.node};
     t->wire[1] = (struct sap_wire){.out = t->out.x, .in = t->in.x, .each = sizeof *t->in.x};
-    t->wire[2] = (struct sap_wire){.out = t->out.longest, .in = t->in.longest, .each = sizeof *t->in.longest};
+    const size_t each = (size_t)h->words * sizeof *t->in.of_node;
+    t->wire[2] = (struct sap_wire){.out = t->out.of_node, .in = t->in.of_node, .each = each};
     t->wire[3] = (struct sap_wire){.out = t->out.h, .in = t->in.h, .each = sizeof *t->in.h};
-    t->wires = h->lengths ? SAP_TRAVEL_WIRES : SAP_TRAVEL_ROUTES;
+    t->wires = h->words ? SAP_TRAVEL_WIRES : SAP_TRAVEL_ROUTES;
     for (int k = 0; k < t->wires && !status; k++)
         status = sap_exchange_begin(&h->link, &t->route[k % SAP_TRAVEL_ROUTES], &t->wire[k]);
     return status;

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "context/internals.h"
+#include "engine/softening.h"
 #include "engine/tree_macs.h"
 #include "mpi/tree.h"
 #include "physics/scalars.h"
@@ -11,7 +12,8 @@
 struct report {
     double n;                 /* particles */
     double known, work;       /* particles whose interactions are known, and their sum */
-    double longest, shortest; /* softening lengths: the greatest, and the least above 0 */
+    double lengths;           /* 1: particles have softening lengths */
+    double longest, shortest; /* of these, the greatest, and the least above 0 */
     struct sap_cell cell;
 };
 enum { REPORT = sizeof(struct report) / sizeof(double) };
@@ -85,7 +87,7 @@ static void look_at_part(void *argument, int part, int from, int to)
 /* Joins the parts.  Interactions are integers, whose sums are exact. */
 static struct report report_of(struct body_looking *l)
 {
-    struct report mine = {.n = l->bodies->n, .shortest = INFINITY};
+    struct report mine = {.n = l->bodies->n, .lengths = l->h->length != NULL, .shortest = INFINITY};
     sapporo_internals()->partial_parts(l->h->options.threads, l->bodies->n, PARTS + 1, look_at_part, l);
     mine.cell = l->sums;
     for (int part = 0; part < PARTS; part++) {
@@ -109,6 +111,7 @@ static struct report join_reports(const struct report *from, int ranks)
     for (int r = 0; r < ranks; r++) {
         const struct sap_cell *const c = &from[r].cell;
         all.n += from[r].n, all.known += from[r].known, all.work += from[r].work;
+        all.lengths = d_max(all.lengths, from[r].lengths);
         all.longest = d_max(all.longest, from[r].longest);
         all.shortest = d_min(all.shortest, from[r].shortest);
         if (from[r].n > 0) sap_cell_add(&all.cell, c->mass, c->weight, c->centre, c->low, c->high);
@@ -212,6 +215,7 @@ static void take_report(sapporo_mpi_tree *h, const struct report *all, const str
     memcpy(h->whole.low, all->cell.low, sizeof h->whole.low);
     memcpy(h->whole.high, all->cell.high, sizeof h->whole.high);
     h->whole.weight = all->cell.weight;
+    h->words = all->lengths > 0 ? sap_softening_words(&h->settings) : 0;
     h->whole.longest = all->longest;
     h->whole.shortest = all->shortest;
     h->whole.pull = needs_pull(h) ? sapporo_internals()->part_pull(axis, s->members, all->cell.weight) : 1;

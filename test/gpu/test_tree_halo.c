@@ -13,6 +13,7 @@
 
 #include "context/tree_part.h"
 #include "engine/pull.h"
+#include "engine/softening.h"
 #include "faulty_driver.h"
 #include "gpu/gpu_engine.h"
 #include "mpi/tree_halo.h"
@@ -54,6 +55,7 @@ struct planted {
     struct sap_tree_settings settings;
     struct sap_halo_nodes nodes;
     double *h; /* softening lengths; NULL: none */
+    int words; /* that nodes have of them */
 };
 
 static void *memory(size_t n, size_t each)
@@ -61,6 +63,15 @@ static void *memory(size_t n, size_t each)
     void *const at = calloc(n + 1, each);
     assert_non_null(at);
     return at;
+}
+
+/* What is selected of a tree, with this room for positions and masses. */
+static struct sap_halo_source source_of(const struct planted *p, const struct tree_particles *m, double (*body)[4],
+                                        int level_most)
+{
+    for (int i = 0; i < m->n; i++) memcpy(body[i], m->x[i], sizeof m->x[i]), body[i][3] = m->mass[i];
+    return (struct sap_halo_source){
+        .nodes = &p->nodes, .x = body[0], .h = p->h, .stride = 4, .order = p->settings.order, .level_most = level_most};
 }
 
 /* The unit of the tolerance of MULTIPOLE that the tree finds. */
@@ -90,18 +101,19 @@ static void copy_nodes(struct planted *p, const struct tree_particles *m, int ro
     assert_int_equal(sap_part_structure(p->tree, &s), SAPPORO_OK);
     const struct sap_tree_settings *const o = &p->settings;
     const struct sap_criterion how = sap_criterion_of((int)o->mac, o->order, o->accuracy, pull_of(m));
-    if (p->h) t->longest = memory((size_t)s.nodes, sizeof *t->longest);
-    if (p->h) sap_halo_find_longest(t, p->h);
-    for (int k = 0; k < t->nodes; k++) {
-        t->reach[k] = sap_accept_reach(&t->cell[k], &how);
-        if (p->h) t->reach[k].guard = sap_accept_length(t->reach[k].guard, sap_cell_far(&t->cell[k]), t->longest[k]);
-    }
+    double(*const body)[4] = memory((size_t)m->n, sizeof *body);
+    const struct sap_halo_source source = source_of(p, m, body, 22);
+    t->words = p->words;
+    t->lengths = memory((size_t)s.nodes * (size_t)p->words, sizeof *t->lengths);
+    sap_halo_find_lengths(t, &source);
+    for (int k = 0; k < t->nodes; k++) t->reach[k] = sap_halo_reach(t, k, &how);
     sap_halo_choose_regions(t, room);
+    free(body);
 }
 
 static void drop_nodes(struct sap_halo_nodes *t)
 {
-    void *const all[] = {t->node, t->cell, t->address, t->group, t->bound, t->reach, t->region, t->longest};
+    void *const all[] = {t->node, t->cell, t->address, t->group, t->bound, t->reach, t->region, t->lengths};
     for (size_t k = 0; k < sizeof all / sizeof *all; k++) free(all[k]);
 }
 
@@ -127,8 +139,8 @@ static void same_nodes(const struct sap_halo *a, const struct sap_halo_room *b)
         assert_memory_equal(&n->cell, &node[k].cell, sizeof n->cell);
     }
     assert_memory_equal(a->x, b->x, (size_t)a->n * sizeof *b->x);
-    if (!a->lengths) return;
-    assert_memory_equal(a->longest, b->longest, (size_t)a->nodes * sizeof *b->longest);
+    if (!a->words) return;
+    assert_memory_equal(a->of_node, b->of_node, (size_t)a->nodes * (size_t)a->words * sizeof *b->of_node);
     assert_memory_equal(a->h, b->h, (size_t)a->n * sizeof *b->h);
 }
 
@@ -139,12 +151,10 @@ static void same_selection(const struct planted *p, const struct tree_particles 
     static const double shift[PARTS] = {0.3, 0, 2.5, 40};
     struct sap_halo_region *const regions = memory(PARTS * (size_t)room, sizeof *regions);
     double(*const body)[4] = memory((size_t)m->n, sizeof *body);
-    const struct sap_halo_source source = {
-        .nodes = &p->nodes, .x = body[0], .h = p->h, .stride = 4, .order = p->settings.order, .level_most = level_most};
+    const struct sap_halo_source source = source_of(p, m, body, level_most);
     struct sap_halo_memory kept = {.who = {NULL, 0}};
-    struct sap_halo halo = {.lengths = p->h != NULL};
+    struct sap_halo halo = {.words = p->words};
     int count[PARTS][2], wanted[PARTS][2] = {{0, 0}};
-    for (int i = 0; i < m->n; i++) memcpy(body[i], m->x[i], sizeof m->x[i]), body[i][3] = m->mass[i];
     for (int part = 0; part < PARTS; part++)
         for (int r = 0; r < room; r++) {
             struct sap_halo_region *const to = &regions[part * room + r];
@@ -163,11 +173,12 @@ static void same_selection(const struct planted *p, const struct tree_particles 
     assert_memory_equal(count, wanted, sizeof count);
     struct sap_halo_room to = {.node = memory((size_t)halo.nodes, sizeof *to.node),
                                .x = memory((size_t)halo.n, sizeof *to.x)};
-    if (p->h) to.longest = memory((size_t)halo.nodes, sizeof *to.longest), to.h = memory((size_t)halo.n, sizeof *to.h);
+    if (p->h) to.of_node = memory((size_t)halo.nodes * (size_t)p->words, sizeof *to.of_node);
+    if (p->h) to.h = memory((size_t)halo.n, sizeof *to.h);
     assert_int_equal(sap_part_selected(p->tree, &to), SAPPORO_OK);
     same_nodes(&halo, &to);
-    void *const all[] = {regions, body,         to.node, to.x,        to.longest,     to.h,        halo.node,
-                         halo.x,  halo.longest, halo.h,  kept.who.at, kept.opened.at, kept.from.at};
+    void *const all[] = {regions, body,         to.node, to.x,        to.of_node,     to.h,        halo.node,
+                         halo.x,  halo.of_node, halo.h,  kept.who.at, kept.opened.at, kept.from.at};
     for (size_t k = 0; k < sizeof all / sizeof *all; k++) free(all[k]);
 }
 
@@ -184,7 +195,7 @@ static void same_halo(const struct planted *p, const struct tree_particles *m, i
         const struct sap_halo_targets targets = {.x = m->x[0],
                                                  .stride = 3,
                                                  .active = step ? active : NULL,
-                                                 .h = p->h,
+                                                 .h = p->words == SAP_SPLINE_WORDS ? p->h : NULL,
                                                  .a = p->settings.mac == SAPPORO_MAC_ACCELERATION ? a : NULL};
         for (int i = 0; i < m->n; i++) active[i] = step == 1 && m->x[i][0] > 0.1 && i % 3 == 0;
         sap_halo_tell_regions(&p->nodes, sap_group_accuracy((int)p->settings.ball, p->settings.accuracy), &targets,
@@ -212,18 +223,19 @@ static void select_for_none(sapporo_tree *t, int room)
     free(regions);
 }
 
-static void check(const struct tree_particles *m, sapporo_tree_options how, int room)
+static void check(const struct tree_particles *m, sapporo_tree_options how, int has_lengths, int room)
 {
     struct planted p = {.tree = NULL};
     how.size = sizeof how;
     how.backend = backend;
-    if (how.softening) p.h = memory((size_t)m->n, sizeof *p.h);
+    if (has_lengths) p.h = memory((size_t)m->n, sizeof *p.h);
     for (int i = 0; i < m->n && p.h; i++) p.h[i] = i % 5 ? 0.01 * (i % 5) : i % 75 ? 0 : 0.7;
     const sapporo_tree_particles set = {
         .size = sizeof set, .n = m->n, .x = {m->x, 0}, .mass = {m->mass, 0}, .h = {p.h, 0}};
     assert_int_equal(sapporo_tree_create(&how, m->n, &p.tree), SAPPORO_OK);
     assert_int_equal(sap_part_settings(p.tree, &p.settings), SAPPORO_OK);
     assert_true(sap_part_selects(p.tree));
+    p.words = p.h ? sap_softening_words(&p.settings) : 0;
     assert_int_equal(sapporo_tree_set(p.tree, &set), SAPPORO_OK);
     assert_int_equal(sapporo_tree_build(p.tree), SAPPORO_OK);
     select_for_none(p.tree, room);
@@ -244,15 +256,16 @@ static void models(void **state)
     (void)state;
     need_device();
     for (int model = 0; model < TREE_MODELS; model++)
-        for (int k = 0; k < 3; k++) {
+        for (int k = 0; k < 4; k++) {
             struct tree_particles m = tree_particles_make((enum tree_model)model, k == 2 ? 7 : 3000);
+            const int law = (model + 2 * k) % 3;
             check(&m,
-                  (sapporo_tree_options){.kind = k ? SAPPORO_TREE_KDTREE : SAPPORO_TREE_OCTREE,
+                  (sapporo_tree_options){.kind = (k < 3 ? k : model % 2) ? SAPPORO_TREE_KDTREE : SAPPORO_TREE_OCTREE,
                                          .mac = (sapporo_tree_mac)(1 + (model + k) % 3),
                                          .order = 1 + model % 2,
-                                         .softening = (sapporo_softening)((model + 2 * k) % 3),
+                                         .softening = (sapporo_softening)(k < 3 ? law : SAPPORO_SOFTENING_PLUMMER),
                                          .leaf_size = model % 2 ? 1 : 0},
-                  model == TREE_CLUSTER ? 700 : 64);
+                  law || k == 3, model == TREE_CLUSTER ? 700 : 64);
             tree_particles_free(&m);
         }
 }
@@ -262,7 +275,7 @@ static void large(void **state)
     (void)state;
     need_device();
     struct tree_particles m = tree_particles_plummer(40000);
-    check(&m, (sapporo_tree_options){.mac = SAPPORO_MAC_ACCELERATION, .accuracy = 1.0 / 128}, 2000);
+    check(&m, (sapporo_tree_options){.mac = SAPPORO_MAC_ACCELERATION, .accuracy = 1.0 / 128}, 0, 2000);
     tree_particles_free(&m);
 }
 

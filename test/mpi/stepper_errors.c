@@ -95,7 +95,9 @@ static void test_differences(void)
                {"criterion", offsetof(sapporo_stepper_options, criterion), SAPPORO_STEP_BY_CHANGE},
                {"levels", offsetof(sapporo_stepper_options, levels), 4},
                {"rebuild", offsetof(sapporo_stepper_options, rebuild), 2},
-               {"landing", offsetof(sapporo_stepper_options, landing), 1}};
+               {"landing", offsetof(sapporo_stepper_options, landing), 1},
+               {"iterations", offsetof(sapporo_stepper_options, iterations), 2},
+               {"nearest", offsetof(sapporo_stepper_options, nearest), 1}};
     for (size_t k = 0; k < sizeof all / sizeof *all; k++) {
         sapporo_stepper_options other = good;
         memcpy((char *)&other + all[k].at, &all[k].value, sizeof all[k].value);
@@ -119,6 +121,48 @@ static void test_differences(void)
     other.fields = &field;
     test_create("a field", SAPPORO_MPI_ERR_DIFFERENT, "nfields", &other, 0, N);
     test_create("another timeout", SAPPORO_MPI_ERR_DIFFERENT, "timeout", &good, 20, N);
+}
+
+/* Collective.  Creates with the same options on all ranks, which are refused. */
+static void test_refused(const char *word, const sapporo_stepper_options *o)
+{
+    const sapporo_mpi_stepper_options options = {.size = sizeof options, .stepper = o, .timeout = 30};
+    sapporo_mpi_stepper *s = NULL;
+    const int status = sapporo_mpi_stepper_create(MPI_COMM_WORLD, &options, N, &s);
+    report(status == SAPPORO_ERR_UNSUPPORTED && !s && strstr(sapporo_mpi_stepper_last_error(NULL), word),
+           "a Hermite stepper: %d, %s", status, sapporo_mpi_stepper_last_error(NULL));
+}
+
+/* Hermite schemes: what they have not over ranks; wrong particles of one rank; particles without mass. */
+static void test_hermite(void)
+{
+    static double pot[N];
+    const sapporo_tree_options sums = tree_options();
+    sapporo_stepper_options o = {
+        .size = sizeof o, .tree = &sums, .scheme = SAPPORO_STEPS_HERMITE4, .dt = 1.0 / 32, .nearest = 1};
+    const sapporo_mpi_stepper_options options = {.size = sizeof options, .stepper = &o, .timeout = 30};
+    test_refused("neighbours", &o);
+    o.nearest = 0, o.method = SAPPORO_STEP_TREE;
+    test_refused("direct sums", &o);
+    o.method = SAPPORO_STEP_METHOD_DEFAULT;
+    sapporo_mpi_stepper *s = NULL;
+    sapporo_stepper_particles p = columns();
+    int bad = sapporo_mpi_stepper_create(MPI_COMM_WORLD, &options, N, &s);
+    if (is_guilty()) v[p.n - 1][1] = NAN;
+    bad |= sapporo_mpi_stepper_set(s, &p) != SAPPORO_ERR_NOT_FINITE || !names_rank(s);
+    report(!bad, "a Hermite stepper, a velocity of NaN: %s", sapporo_mpi_stepper_last_error(s));
+    p = columns();
+    sapporo_stepper_output out = {.size = sizeof out, .n = p.n, .pot = pot};
+    bad = sapporo_mpi_stepper_set(s, &p) || sapporo_mpi_stepper_advance(s, 0.25, 0) ||
+          sapporo_mpi_stepper_get(s, &out) != SAPPORO_ERR_UNSUPPORTED;
+    report(!bad && isnan(pot[0]), "a Hermite stepper, present potentials: %s", sapporo_mpi_stepper_last_error(s));
+    out.when = SAPPORO_STEP_OWN;
+    bad = sapporo_mpi_stepper_get(s, &out) || !(pot[0] < 0);
+    report(!bad, "a Hermite stepper, potentials of own times");
+    for (int i = 0; i < p.n; i++) mass[i] = 0;
+    bad = sapporo_mpi_stepper_set(s, &p) || sapporo_mpi_stepper_advance(s, 0.25, 0) || sapporo_mpi_stepper_get(s, &out);
+    report(!bad && pot[0] == 0, "a Hermite stepper, no particle has a mass: %s", sapporo_mpi_stepper_last_error(s));
+    sapporo_mpi_stepper_destroy(s);
 }
 
 static void test_creation(void)
@@ -543,6 +587,7 @@ int main(int argc, char **argv)
     ranks_begin(&argc, &argv);
     source = points_new(N);
     test_creation();
+    test_hermite();
     test_life(SAPPORO_STEP_TREE);
     test_life(SAPPORO_STEP_DIRECT);
     test_late(SAPPORO_STEP_TREE);

@@ -253,18 +253,24 @@ static int run_here(const struct bodies *b, const struct way *w, double dt, stru
     return bad;
 }
 
+/* Collective.  Gives all ranks the state of the first one. */
+static void share_state(struct state *s)
+{
+    const size_t n = (size_t)s->n;
+    ranks_share(s->x, n * sizeof *s->x);
+    ranks_share(s->v, n * sizeof *s->v);
+    ranks_share(s->acc, n * sizeof *s->acc);
+    ranks_share(s->pot, n * sizeof *s->pot);
+    ranks_share(s->own_time, n * sizeof *s->own_time);
+    ranks_share(s->level, n * sizeof *s->level);
+}
+
 /* Collective.  The same, on the first rank for all of them. */
 static int run_alone(const struct bodies *b, const struct way *w, double dt, struct state *to, struct told *told)
 {
-    const size_t n = (size_t)to->n;
     int bad = rank == 0 && run_here(b, w, dt, to, told);
     ranks_share(&bad, sizeof bad);
-    ranks_share(to->x, n * sizeof *to->x);
-    ranks_share(to->v, n * sizeof *to->v);
-    ranks_share(to->acc, n * sizeof *to->acc);
-    ranks_share(to->pot, n * sizeof *to->pot);
-    ranks_share(to->own_time, n * sizeof *to->own_time);
-    ranks_share(to->level, n * sizeof *to->level);
+    share_state(to);
     ranks_share(told, sizeof *told);
     return bad;
 }
@@ -324,7 +330,8 @@ static void leapfrog(const struct bodies *b, double dt, double (*x)[3], double (
 static long double potential_of(const struct way *w, long double r2, double hi, double hj)
 {
     long double pot, acc;
-    if (!w->softening) return -1 / sqrtl(r2 + EPS2);
+    const long double lengths_2 = w->lengths ? (long double)hi * hi + (long double)hj * hj : 0;
+    if (!w->softening) return -1 / sqrtl(r2 + EPS2 + lengths_2);
     reference_spline_pair(w->softening == SAPPORO_SOFTENING_SPLINE_MEAN, sqrtl(r2), hi, hj, &pot, &acc);
     return pot;
 }
@@ -376,7 +383,11 @@ static const struct way ways[] = {
     {"tree with lengths, block steps, sp", TREE, BLOCK, BY_A, SAPPORO_MAC_ACCELERATION, SAPPORO_SP, 0, 0, 0, 0,
      SAPPORO_SOFTENING_SPLINE_MEAN, 1},
     {"tree with lengths, block steps by change, dp", TREE, BLOCK, CHANGE, SAPPORO_MAC_OPENING, SAPPORO_DP, 3, 0, 0, 0,
-     SAPPORO_SOFTENING_SPLINE_LARGER, 1}};
+     SAPPORO_SOFTENING_SPLINE_LARGER, 1},
+    {"tree with Plummer lengths, block steps, sp", TREE, BLOCK, BY_A, SAPPORO_MAC_ACCELERATION, SAPPORO_SP, 0, 0, 0, 0,
+     SAPPORO_SOFTENING_PLUMMER, 1},
+    {"tree with Plummer lengths, block steps by change, dp", TREE, BLOCK, CHANGE, SAPPORO_MAC_OPENING, SAPPORO_DP, 3, 0,
+     0, 0, SAPPORO_SOFTENING_PLUMMER, 1}};
 enum { WAYS = sizeof ways / sizeof *ways };
 
 /* The step of a way: particles with lengths of their own have the shortest ones. */
@@ -619,6 +630,152 @@ static void test_lengths(int softening, enum split how)
     bodies_free(&b);
 }
 
+/*
+ * Particles of trees that are set without Plummer lengths have none, though the last ones, of the same number, had
+ * some: their orbits are those of a stepper that never had lengths.
+ */
+static void test_no_more_lengths(const struct way *with)
+{
+    enum { N = 500 };
+    struct way without = *with;
+    without.lengths = 0;
+    struct bodies b = cluster(N, PIECES, 5);
+    struct state found = state_new(N), alone = state_new(N), soft = state_new(N);
+    struct told other = {.s = {.n = 0}};
+    int n,
+        bad = run_alone(&b, &without, dt_of(with), &alone, &other) || run_alone(&b, with, dt_of(with), &soft, &other);
+    const int first = first_of(&b, &n);
+    sapporo_mpi_stepper *const s = stepper_new(with, dt_of(with), MPI_COMM_WORLD, n);
+    const sapporo_stepper_output out = output_of(&found, first, n);
+    for (int k = 0; k < 2; k++) {
+        const sapporo_stepper_particles p = columns_from(&b, k ? &without : with, first, n);
+        bad |= sapporo_mpi_stepper_set(s, &p) || sapporo_mpi_stepper_advance(s, 0.5 + END, 0);
+    }
+    bad |= sapporo_mpi_stepper_get(s, &out);
+    sapporo_mpi_stepper_destroy(s);
+    join_states(&found);
+    const double apart = distance((const double(*)[3])found.x, (const double(*)[3])alone.x, N),
+                 between = distance((const double(*)[3])soft.x, (const double(*)[3])alone.x, N);
+    report(!bad && apart < 1e-2 * between, "%s, then without: %.1e from orbits without, those with %.1e", with->name,
+           apart, between);
+    state_free(&found);
+    state_free(&alone);
+    state_free(&soft);
+    bodies_free(&b);
+}
+
+/* ------------------------------------------------------------ Hermite schemes */
+
+/* Options of a Hermite scheme; iterations: n of P(EC)^n. */
+struct series {
+    sapporo_step_scheme scheme;
+    sapporo_precision precision;
+    int iterations;
+};
+
+static sapporo_stepper_options hermite_of(const struct series *how, const sapporo_tree_options *sums)
+{
+    static const sapporo_field field = {.kind = SAPPORO_FIELD_PLUMMER, .strength = 0.3, .a = 1.5};
+    return (sapporo_stepper_options){.size = sizeof(sapporo_stepper_options),
+                                     .tree = sums,
+                                     .scheme = how->scheme,
+                                     .dt = 1.0 / 16,
+                                     .iterations = how->iterations,
+                                     .nfields = 1,
+                                     .fields = &field};
+}
+
+/* Potentials are those of own times, which all steppers have. */
+static sapporo_stepper_output own_output_of(const struct state *s, int first, int n)
+{
+    sapporo_stepper_output out = output_of(s, first, n);
+    out.when = SAPPORO_STEP_OWN;
+    return out;
+}
+
+/* Collective.  The orbits of one stepper with all particles, on the first rank for all of them. */
+static int hermite_alone(const struct bodies *b, const sapporo_stepper_options *o, struct state *to, struct told *told)
+{
+    const struct way plain = {.lengths = 0};
+    const sapporo_stepper_particles p = columns_from(b, &plain, 0, b->n);
+    const sapporo_stepper_output out = own_output_of(to, 0, b->n);
+    sapporo_stepper *s = NULL;
+    int bad = rank == 0 && (sapporo_stepper_create(o, b->n, &s) || sapporo_stepper_set(s, &p) ||
+                            sapporo_stepper_advance(s, 0.5 + END, 0) || sapporo_stepper_energy(s, &told->end) ||
+                            sapporo_stepper_get(s, &out) || sapporo_stepper_get_statistics(s, &told->s));
+    if (bad) report(0, "a Hermite stepper: %s", sapporo_stepper_last_error(s));
+    sapporo_stepper_destroy(s);
+    ranks_share(&bad, sizeof bad);
+    ranks_share(told, sizeof *told);
+    share_state(to);
+    return bad;
+}
+
+/* Collective.  The same over all ranks; saves: in two runs, the second one restored from a file. */
+static int hermite_over_ranks(const struct bodies *b, const sapporo_stepper_options *o, int saves, struct state *to,
+                              struct told *told)
+{
+    const struct way plain = {.lengths = 0};
+    const sapporo_mpi_stepper_options options = {.size = sizeof options, .stepper = o, .timeout = 60};
+    int n, bad = 0;
+    const int first = first_of(b, &n);
+    const sapporo_stepper_particles p = columns_from(b, &plain, first, n);
+    const sapporo_stepper_output out = own_output_of(to, first, n);
+    sapporo_mpi_stepper *s = NULL;
+    bad = sapporo_mpi_stepper_create(MPI_COMM_WORLD, &options, n, &s) || sapporo_mpi_stepper_set(s, &p);
+    if (!bad && saves) {
+        bad = sapporo_mpi_stepper_advance(s, 0.5 + END / 2, 0) ||
+              sapporo_mpi_stepper_save(s, rank == 0 ? path_of_file() : NULL);
+        sapporo_mpi_stepper_destroy(s);
+        s = NULL;
+        bad = bad || sapporo_mpi_stepper_create(MPI_COMM_WORLD, &options, n, &s) ||
+              sapporo_mpi_stepper_restore(s, rank == 0 ? path_of_file() : NULL);
+    }
+    bad = bad || sapporo_mpi_stepper_advance(s, 0.5 + END, 0) || sapporo_mpi_stepper_energy(s, &told->end) ||
+          sapporo_mpi_stepper_get(s, &out) || sapporo_mpi_stepper_get_statistics(s, &told->s);
+    if (bad) report(0, "a Hermite stepper over ranks: %s", sapporo_mpi_stepper_last_error(s));
+    sapporo_mpi_stepper_destroy(s);
+    join_states(to);
+    return bad;
+}
+
+/* Orbits over ranks have the bits of one stepper, also after a file; light: every `light`-th particle is massless. */
+static void test_hermite(const struct series *how, enum split split, int light)
+{
+    enum { N = 300 };
+    sapporo_tree_options sums = options_of(SAPPORO_TREE_OCTREE, SAPPORO_MAC_DEFAULT, how->precision);
+    sums.eps2 = EPS2;
+    const sapporo_stepper_options o = hermite_of(how, &sums);
+    struct bodies b = cluster(N, split, light);
+    struct state alone = state_new(N);
+    struct told theirs = {.end = {.size = sizeof theirs.end}, .s = {.size = sizeof theirs.s}};
+    const int wrong = hermite_alone(&b, &o, &alone, &theirs);
+    for (int saves = 0; saves < 2; saves++) {
+        struct state found = state_new(N);
+        struct told ours = {.end = {.size = sizeof ours.end}, .s = {.size = sizeof ours.s}};
+        const int bad = wrong || hermite_over_ranks(&b, &o, saves, &found, &ours);
+        const double energy = ours.end.kinetic + ours.end.potential, same = theirs.end.kinetic + theirs.end.potential;
+        report(!bad && same_states(&found, &alone) && fabs(energy / same - 1) < 1e-13 &&
+                   ours.s.steps == theirs.s.steps &&
+                   total((double)ours.s.particle_steps) == (double)theirs.s.particle_steps,
+               "scheme %d, precision %d, iterations %d%s: the bits of one stepper, %lld steps", (int)how->scheme,
+               (int)how->precision, how->iterations, saves ? ", restored" : "", ours.s.steps);
+        state_free(&found);
+    }
+    if (rank == 0) (void)remove(path_of_file());
+    state_free(&alone);
+    bodies_free(&b);
+}
+
+static void test_hermites(int few)
+{
+    static const struct series all[] = {{SAPPORO_STEPS_HERMITE4, SAPPORO_DS, 0},
+                                        {SAPPORO_STEPS_HERMITE4, SAPPORO_PRECISION_DEFAULT, 2},
+                                        {SAPPORO_STEPS_HERMITE6, SAPPORO_DP, 0},
+                                        {SAPPORO_STEPS_HERMITE8, SAPPORO_DP, 2}};
+    for (int k = 0; k < (few ? 2 : 4); k++) test_hermite(&all[k], (enum split)((k + ranks) % SPLITS), k % 2 ? 5 : 0);
+}
+
 /* ------------------------------------------------------------ builds by times */
 
 /* Builds that times decide come in the same steps on all ranks, and leave the orbits near those of other builds; a rank
@@ -667,16 +824,19 @@ int main(int argc, char **argv)
     if (has_device()) {
         const int few = are_few();
         for (int k = 0; k < WAYS; k++)
-            if (!few || k == 1 || k == 4 || k == 7) test_way(&ways[k], (enum split)((k + ranks) % SPLITS), 0);
+            if (!few || k == 1 || k == 4 || k == 7 || k == 9) test_way(&ways[k], (enum split)((k + ranks) % SPLITS), 0);
         if (!few) test_way(&ways[1], IN_TURN, 5);
         test_way(&ways[4], PIECES, 5);
         test_file(&ways[1], PIECES, 5);
         test_file(&ways[4], IN_TURN, 5);
         test_file(&ways[7], PIECES, 5);
+        test_file(&ways[9], PIECES, 5);
         if (!few) test_file(&ways[5], ALL_ON_LAST, 0);
         if (!few) test_file(&ways[6], PIECES, 0);
         test_lengths(SAPPORO_SOFTENING_PLUMMER, IN_TURN);
         test_lengths(SAPPORO_SOFTENING_SPLINE_MEAN, IN_TURN);
+        test_no_more_lengths(&ways[9]);
+        test_hermites(few);
         if (!few) test_timed();
         if (ranks < 4) test_landings();
         test_gravity(&ways[1]);

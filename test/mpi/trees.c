@@ -51,16 +51,17 @@ static int compute_alone(const struct model *all, const sapporo_tree_options *op
 
 /* ------------------------------------------------------------------ errors */
 
-/* Checks the numbers of particles, and the bound of memory. */
-static void check_statistics(sapporo_mpi_tree *t, int n, int has_lengths, const char *what)
+/* Checks the numbers of particles, and the bound of memory.  words: doubles of lengths per cell; or 0. */
+static void check_statistics(sapporo_mpi_tree *t, int n, int words, const char *what)
 {
     sapporo_mpi_tree_statistics s = {.size = sizeof s};
     const int status = sapporo_mpi_tree_get_statistics(t, &s);
     const double regions = ranks > 256 ? 64 : 256; /* of fewer than 4,096 particles on each rank */
-    const double length = has_lengths ? 8 : 0;     /* of each cell twice, where they are joined */
+    const double length = words ? 8 : 0;
+    const double of_cell = 8 * words; /* twice, where they are joined */
     const double bound = 56 * (regions + 1) * (ranks + 1) +
-                         1.5 * ((152 + length) * s.sent_cells + (32 + length) * s.sent_particles) +
-                         (312 + 2 * length) * s.got_cells + (32 + length) * s.got_particles + 4096;
+                         1.5 * ((152 + of_cell) * s.sent_cells + (32 + length) * s.sent_particles) +
+                         (312 + 2 * of_cell) * s.got_cells + (32 + length) * s.got_particles + 4096;
     report(!status && total(s.n) == n && s.total == n && s.n <= 3.0 * n / ranks + 1 && total(s.given) == n &&
                total(s.sent_cells) == total(s.got_cells) && total(s.sent_particles) == total(s.got_particles),
            "%s: %d of %lld particles on this rank", what, s.n, s.total);
@@ -179,7 +180,7 @@ static void test_bits(const struct model *m, const sapporo_tree_options *o, cons
     struct rows alone = rows_new(m->n), first = rows_new(m->n), second = rows_new(m->n), again = rows_new(m->n);
     sapporo_mpi_tree *t = open_tree(o);
     int bad = compute_alone(m, o, &alone) || compute(t, m, PIECES, &first) || compute(t, m, PIECES, &second);
-    check_statistics(t, m->n, m->h != NULL, what);
+    check_statistics(t, m->n, !m->h ? 0 : m->softening ? 1 : 3, what);
     sapporo_mpi_tree_destroy(t);
     t = open_tree(o);
     bad = bad || compute(t, m, PIECES, &again) || !same_rows(&first, &again, m->n) || compute(t, m, PIECES, &again) ||
@@ -258,24 +259,48 @@ enum odd {
     SHORT,
     HUGE_ONES,
     LONG_ONES,
+    PLUMMER_WIDE,
+    PLUMMER_SHORT,
+    PLUMMER_LONG_ONES,
+    PLUMMER_SIGNS,
+    PLUMMER_MASSLESS,
+    PLUMMER_FAR,
     ODDS
 };
-static const char *const odd_names[ODDS] = {"all at one point", "at two points",
-                                            "on a line",        "masses of both signs",
-                                            "massless",         "with an escaper",
-                                            "1e-30 small",      "one particle",
-                                            "two particles",    "no particle",
-                                            "lengths of cells", "lengths beyond float",
-                                            "huge lengths",     "one cluster of long lengths"};
+static const char *const odd_names[ODDS] = {"all at one point",
+                                            "at two points",
+                                            "on a line",
+                                            "masses of both signs",
+                                            "massless",
+                                            "with an escaper",
+                                            "1e-30 small",
+                                            "one particle",
+                                            "two particles",
+                                            "no particle",
+                                            "lengths of cells",
+                                            "lengths beyond float",
+                                            "huge lengths",
+                                            "one cluster of long lengths",
+                                            "Plummer lengths of cells",
+                                            "Plummer lengths beyond float",
+                                            "one cluster of long Plummer lengths",
+                                            "Plummer lengths, masses of both signs",
+                                            "Plummer lengths, massless",
+                                            "long Plummer lengths of cells above ranks"};
 
 /* Lengths of odd models: as cells, too short for float, longer than the model, of one cluster to the other one. */
 static void soften_odd(struct model *m, enum odd what)
 {
     static const double wide[] = {0.4, 0, 2, 0.03, 20, 0.2, 0.1}, tiny[] = {1e-13, 0, 1e-9, 0.02, 1e-150},
-                        one[] = {50, 0.01, 0.02};
+                        one[] = {50, 0.01, 0.02}, far[] = {60, 60, 100};
     if (what == WIDE) model_soften(m, SAPPORO_SOFTENING_SPLINE_MEAN, 7, wide);
     if (what == SHORT) model_soften(m, SAPPORO_SOFTENING_SPLINE_MEAN, 5, tiny);
     if (what == LONG_ONES) model_soften(m, SAPPORO_SOFTENING_SPLINE_MEAN, 3, one);
+    if (what == PLUMMER_WIDE || what == PLUMMER_SIGNS || what == PLUMMER_MASSLESS)
+        model_soften(m, SAPPORO_SOFTENING_PLUMMER, 7, wide);
+    if (what == PLUMMER_SHORT) model_soften(m, SAPPORO_SOFTENING_PLUMMER, 3, tiny); /* all below the root of eps2 */
+    if (what == PLUMMER_LONG_ONES) model_soften(m, SAPPORO_SOFTENING_PLUMMER, 3, one);
+    if (what == PLUMMER_FAR) model_soften(m, SAPPORO_SOFTENING_PLUMMER, 3, far);
     if (what != HUGE_ONES) return;
     model_soften(m, SAPPORO_SOFTENING_SPLINE_LARGER, 7, wide);
     for (int i = 0; i < m->n; i += 50) m->h[i] = 1e6;
@@ -292,9 +317,10 @@ static struct model odd_model(enum odd what)
             if (what == LINE && c > 0) m.x[i][c] = m.x[i][0] * c;
             if (what == TINY) m.x[i][c] *= 1e-30;
         }
-        if (what == SIGNS && i % 2) m.mass[i] = -m.mass[i];
-        if (what == MASSLESS) m.mass[i] = 0;
+        if ((what == SIGNS || what == PLUMMER_SIGNS) && i % 2) m.mass[i] = -m.mass[i];
+        if (what == MASSLESS || what == PLUMMER_MASSLESS) m.mass[i] = 0;
         if (what == ESCAPER && i == 17) m.x[i][0] = 1e20;
+        if (what == PLUMMER_FAR && i % 3 == 0) m.x[i][1] += 300;
     }
     soften_odd(&m, what);
     return m;
@@ -316,7 +342,7 @@ static void test_odd_models(int fewer)
             o.softening = (sapporo_softening)m.softening;
             sapporo_mpi_tree *const t = open_tree(&o);
             bad |= compute_alone(&m, &o, &alone) || compute(t, &m, (enum split)(way / 2), &found);
-            const int absolute = o.mac == SAPPORO_MAC_MULTIPOLE || what == SIGNS;
+            const int absolute = o.mac == SAPPORO_MAC_MULTIPOLE || what == SIGNS || what == PLUMMER_SIGNS;
             double (*const measure)(const struct rows *, const struct rows *, int) =
                 absolute ? absolute_error_of : error_of;
             const double one = measure(&alone, &exact, m.n), all = measure(&found, &exact, m.n);
@@ -341,18 +367,18 @@ static void soften(struct model *m, int softening)
     model_soften(m, softening, 6, lengths);
 }
 
-/* Errors and bits with lengths, by both laws; 1, 2 and 3 ranks have both kinds of trees and all criteria. */
+/* Errors and bits with lengths, by all laws; 1, 2 and 3 ranks have both kinds of trees and all criteria. */
 static void test_lengths(const struct model *given)
 {
-    for (int law = SAPPORO_SOFTENING_SPLINE_LARGER; law <= SAPPORO_SOFTENING_SPLINE_MEAN; law++) {
+    for (int law = SAPPORO_SOFTENING_PLUMMER; law <= SAPPORO_SOFTENING_SPLINE_MEAN; law++) {
         struct model m = model_new(given->n);
         char what[64];
         memcpy(m.x, given->x, (size_t)m.n * sizeof *m.x);
         memcpy(m.mass, given->mass, (size_t)m.n * sizeof *m.mass);
         soften(&m, law);
-        struct rows exact = exact_first(&m, 0, N);
+        struct rows exact = exact_first(&m, 0x1p-12, N);
         sapporo_tree_options o = options_of((sapporo_tree_kind)(1 + (law + ranks) % 2),
-                                            (sapporo_tree_mac)(1 + (law + ranks) % 3), SAPPORO_SP);
+                                            (sapporo_tree_mac)(1 + (law + !law + ranks) % 3), SAPPORO_SP);
         o.softening = (sapporo_softening)law;
         (void)snprintf(what, sizeof what, "lengths, law %d, %s, %s", law, kind_names[o.kind], mac_names[o.mac]);
         test_percentiles(&m, &exact, &o, what);
@@ -371,19 +397,19 @@ static int force_again(sapporo_mpi_tree *t, const sapporo_tree_particles *p, int
 
 /*
  * Lengths stay those of the particles where a call gives none: in a refresh, and after an exchange.  Particles without
- * any have the usual one.
+ * any have the usual one: of splines the root of eps2, else 0.
  */
-static void test_kept_lengths(void)
+static void test_kept_lengths(sapporo_softening softening)
 {
     enum { FEW = 900 };
     struct model all = clusters(FEW);
-    soften(&all, SAPPORO_SOFTENING_SPLINE_MEAN);
-    for (int i = 0; i < FEW; i += ranks) all.h[i] = 0x1p-6; /* those of the first rank: the root of eps2 */
+    soften(&all, (int)softening);
+    for (int i = 0; i < FEW; i += ranks) all.h[i] = softening ? 0x1p-6 : 0; /* those of the first rank */
     struct particles_of_rank m = model_pick(&all, IN_TURN);
     sapporo_tree_options o = options_of(SAPPORO_TREE_OCTREE, SAPPORO_MAC_OPENING, SAPPORO_SP);
-    o.softening = SAPPORO_SOFTENING_SPLINE_MEAN;
+    o.softening = softening;
     sapporo_mpi_tree *const t = open_tree(&o);
-    struct rows first = rows_new(m.n), next = rows_new(m.n), moved = rows_new(FEW), exact = exact_rows(&all, 0);
+    struct rows first = rows_new(m.n), next = rows_new(m.n), moved = rows_new(FEW), exact = exact_rows(&all, 0x1p-12);
     sapporo_tree_particles p = columns_of(&m.model, m.n);
     if (rank == 0) p.h.base = NULL;
     int *const number = calloc(FEW, sizeof *number), n = 0;
@@ -419,6 +445,37 @@ static void test_kept_lengths(void)
     rows_free(&here);
     rows_free(&exact);
     model_drop(&mine);
+    model_drop(&m);
+    model_free(&all);
+}
+
+/* Plummer lengths of the last rank's particles come with a refresh, after forces without; those of others are 0. */
+static void test_late_lengths(void)
+{
+    enum { FEW = 900 };
+    struct model all = clusters(FEW);
+    soften(&all, SAPPORO_SOFTENING_PLUMMER);
+    for (int i = 0; i < FEW; i++)
+        if (i % ranks != ranks - 1) all.h[i] = 0;
+    struct particles_of_rank m = model_pick(&all, IN_TURN);
+    const sapporo_tree_options o = options_of(SAPPORO_TREE_OCTREE, SAPPORO_MAC_ACCELERATION, SAPPORO_SP);
+    struct rows found = rows_new(m.n), before = rows_new(m.n), exact = exact_rows(&all, 0x1p-12),
+                all_found = rows_new(FEW);
+    sapporo_mpi_tree *const t = open_tree(&o);
+    const sapporo_tree_particles with = columns_of(&m.model, m.n);
+    sapporo_tree_particles without = with;
+    without.h.base = NULL;
+    int bad = force_again(t, &without, 1, &before);
+    for (int k = 0; k < 2; k++) bad |= force_again(t, rank == ranks - 1 ? &with : &without, 0, &found);
+    gather(&m, &found, FEW, &all_found);
+    const double error = error_of(&all_found, &exact, FEW);
+    report(!bad && error < 1e-3 && !same_rows(&found, &before, m.n), "lengths from a refresh on: error %.2e, %s", error,
+           sapporo_mpi_tree_last_error(t));
+    sapporo_mpi_tree_destroy(t);
+    rows_free(&found);
+    rows_free(&before);
+    rows_free(&exact);
+    rows_free(&all_found);
     model_drop(&m);
     model_free(&all);
 }
@@ -584,7 +641,9 @@ int main(int argc, char **argv)
         test_gravity(&m);
         test_odd_models(fewer);
         if (ranks < 4) test_lengths(&m);
-        if (ranks < 4) test_kept_lengths();
+        if (ranks < 4) test_kept_lengths(SAPPORO_SOFTENING_PLUMMER);
+        if (ranks < 4) test_kept_lengths(SAPPORO_SOFTENING_SPLINE_MEAN);
+        if (ranks < 4) test_late_lengths();
         test_given(&m, &exact);
         rows_free(&exact);
         model_free(&m);

@@ -62,7 +62,7 @@ static void take_units(struct sap_cpu_tree *t, const struct sap_cpu_box *box)
     t->frame.pairs = sap_cpu_pairs_of(&t->settings, t->own.lengths);
     t->self.h = t->own.h;
     t->frame.soft = sap_softening_of(&t->settings, t->own.lengths ? t->given.h : NULL, t->own.n);
-    if (t->is_part && t->own.lengths) t->frame.soft.longest_2 = t->whole.longest * t->whole.longest;
+    if (t->is_part && t->own.lengths) t->frame.soft.longest_2 = sap_softening_longest_2(&t->settings, t->whole.longest);
     const struct sap_tree_units units = sap_cube_units(&t->frame.cube, low, high, t->frame.soft.longest_2);
     memcpy(t->frame.middle, units.middle, sizeof t->frame.middle);
     t->frame.unit = units.unit;

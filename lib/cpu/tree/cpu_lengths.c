@@ -6,6 +6,8 @@
 #include "cpu/tree/cpu_tree.h"
 #include "engine/tree_options.h"
 
+_Static_assert(sizeof(struct sap_softs) == SAP_SOFTS_WORDS * sizeof(double), "words of nodes that travel");
+
 /* ---- of particles ------------------------------------------------------------------ */
 
 size_t sap_cpu_bytes_of_lengths(const struct sap_tree_settings *settings, int n, int nodes)
@@ -129,13 +131,12 @@ static struct sap_softs soft_of(const struct sap_cpu_nodes *t, const struct sap_
     return soft;
 }
 
-/* Computes the squares of the Plummer lengths of a node, and enters them into its source and the words. */
-static void take_soft(struct sap_cpu_nodes *t, const struct sap_cpu_frame *f, int k, const struct sap_criterion *how)
+/* Enters the squares of the Plummer lengths of node k into its source and the words. */
+static void enter_soft(struct sap_cpu_nodes *t, const struct sap_cpu_frame *f, int k, const struct sap_criterion *how)
 {
     struct sap_tree_words *const w = &t->words_of;
     struct sap_cell cell = t->cell[k];
     double x[3];
-    t->soft[k] = soft_of(t, f, k);
     t->source[k].soft = t->soft[k].mean;
     const double spread = sap_soft_spread(&t->soft[k]) / f->unit / f->unit;
     if (!(spread > 0)) return;
@@ -146,28 +147,43 @@ static void take_soft(struct sap_cpu_nodes *t, const struct sap_cpu_frame *f, in
     w->turn[k] = fmaxf(w->turn[k], (float)fmin(reach.turn * t->turn_unit, SAP_TREE_NEVER));
 }
 
+/* The criterion of acceptance of a tree. */
+static struct sap_criterion criterion_of(const struct sap_cpu_tree *t)
+{
+    return sap_criterion_of((int)t->settings.mac, t->settings.order, t->settings.accuracy, t->frame.pull);
+}
+
 void sap_cpu_tree_lengths(struct sap_cpu_tree *tree)
 {
     struct sap_cpu_nodes *const t = &tree->own;
     struct sap_cpu_frame *const f = &tree->frame;
-    const struct sap_tree_settings *const s = &tree->settings;
-    const struct sap_criterion how = sap_criterion_of((int)s->mac, s->order, s->accuracy, f->pull);
-    for (int k = t->lengths * t->nodes - 1; k >= 0; k--)
+    const struct sap_criterion how = criterion_of(tree);
+    for (int k = t->lengths * t->nodes - 1; k >= 0; k--) {
         if (t->is_spline)
             take_length(t, f, k);
-        else
-            take_soft(t, f, k, &how);
+        else {
+            t->soft[k] = soft_of(t, f, k);
+            enter_soft(t, f, k, &how);
+        }
+    }
     if (t->lengths && tree->is_part) f->far |= is_short(tree->whole.shortest * f->unit);
     for (int k = 0; k < t->lengths * t->n && !f->far; k++) f->far = is_short(t->h[k]);
 }
 
 void sap_cpu_tree_import_lengths(struct sap_cpu_tree *tree, const struct sap_tree_halo *halo)
 {
-    const struct sap_cpu_nodes *const t = &tree->halo;
+    struct sap_cpu_nodes *const t = &tree->halo;
+    const struct sap_criterion how = criterion_of(tree);
     const double unit = tree->frame.unit;
     for (int k = 0; k < t->lengths * t->n; k++) t->h[k] = sap_cube_scaled_length(halo->h[k], unit);
     for (int k = 0; k < t->lengths * t->nodes; k++) {
-        t->length[k] = sap_cube_scaled_length(halo->longest[k], unit);
-        enter_length(t, &tree->frame, k);
+        const double *const from = halo->of_node + (size_t)halo->words * (size_t)k;
+        if (t->is_spline) {
+            t->length[k] = sap_cube_scaled_length(from[0], unit);
+            enter_length(t, &tree->frame, k);
+        } else {
+            t->soft[k] = (struct sap_softs){from[0] * unit * unit, from[1] * unit * unit, from[2] * unit * unit};
+            enter_soft(t, &tree->frame, k, &how);
+        }
     }
 }

@@ -17,9 +17,12 @@ void sap_cpu_tree_join(struct sap_tree *opaque_tree, const struct sap_tree_whole
 /* ---- nodes of other parts ---------------------------------------------------------- */
 
 /* Makes room for the nodes of other parts; 0 or SAPPORO_ERR_MEMORY. */
-static int reserve_halo(struct sap_cpu_nodes *h, const struct sap_tree_halo *halo, int lengths)
+static int reserve_halo(struct sap_cpu_nodes *h, const struct sap_tree_halo *halo, const struct sap_cpu_nodes *own)
 {
-    h->lengths = h->is_spline = lengths;
+    const int lengths = own->lengths;
+    h->lengths = lengths;
+    h->is_spline = lengths && own->is_spline;
+    h->is_soft = lengths && own->is_soft;
     h->n = halo->n;
     h->nodes = h->room = halo->nodes;
     h->x = malloc(((size_t)halo->n + 1) * sizeof *h->x);
@@ -43,7 +46,7 @@ int sap_cpu_tree_import(struct sap_tree *opaque_tree, const struct sap_tree_halo
     struct sap_cpu_tree *const t = (void *)opaque_tree;
     t->words[0] = '\0';
     sap_cpu_free_nodes(&t->halo);
-    if (reserve_halo(&t->halo, halo, t->own.lengths)) {
+    if (reserve_halo(&t->halo, halo, &t->own)) {
         sap_cpu_free_nodes(&t->halo);
         return SAPPORO_ERR_MEMORY;
     }

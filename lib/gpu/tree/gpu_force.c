@@ -30,6 +30,7 @@ static int walk(struct sap_gpu_host_tree *t, const struct sap_gpu_pass *p)
                                         .nodes = p->imported ? &t->halo.nodes : &t->nodes,
                                         .sorted = p->imported ? &t->halo.sorted : &t->own.sorted,
                                         .length = p->imported ? &t->halo.lengths.of_particle : &t->own.length,
+                                        .soft = p->imported ? &t->halo.lengths.of_node : &t->lengths.of_node,
                                         .stops = t->settings.walk == SAPPORO_WALK_STACKLESS ? &t->stops : NULL,
                                         .cells = &sap_gpu_builder_read(&t->builder)->stop_cells,
                                         .lists = &t->lists,

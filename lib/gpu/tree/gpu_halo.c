@@ -60,7 +60,7 @@ int sap_gpu_halo_import(struct sap_gpu_halo *h, const struct sap_gpu_built *of, 
     TRY(sap_session_upload(s, &h->sorted, sizeof *halo->x, halo->n, fill_particles, &from));
     h->nodes.n = halo->nodes;
     TRY(sap_gpu_nodes_words(s, of->f, &h->nodes, &of->nodes->cell, of->frame));
-    return of->lengths->law->import(s, of->lengths, &h->lengths, &h->nodes, halo, of->frame);
+    return of->lengths->law->import(s, of->lengths, &h->lengths, &h->nodes, &of->nodes->cell, halo, of->frame);
 }
 
 void sap_gpu_halo_free(const struct sap_driver *driver, struct sap_gpu_halo *h)

@@ -13,6 +13,8 @@
 #include "gpu/tree/gpu_nodes.h"
 #include "gpu/tree/gpu_targets.h"
 
+_Static_assert((int)SAP_SOFT_WORDS == (int)SAP_SOFTS_WORDS, "words of nodes that travel are those of devices");
+
 /* ---- kernels and memory ---------------------------------------------------------------------- */
 
 /* Makes memory and kernels for the lengths of the next law, if it has lengths. */
@@ -177,44 +179,80 @@ static int groups_lengths(const struct sap_gpu_session *s, const struct sap_gpu_
                                          to->heavy.mem, to->groups);
 }
 
-/* Lengths of another part on their way to the device. */
+/* Lengths of another part on their way to the device; words: per node. */
 struct scaling {
-    const double *h;
+    const double *from;
+    int words;
     double unit;
 };
 
 static void fill_scaled(void *argument, void *to, int first, int n)
 {
-    const struct scaling *const from = argument;
+    const struct scaling *const s = argument;
     double *const chunk = to;
-    for (int k = 0; k < n; k++) chunk[k] = sap_cube_scaled_length(from->h[first + k], from->unit);
+    for (int k = 0; k < n; k++) chunk[k] = sap_cube_scaled_length(s->from[first + k], s->unit);
+}
+
+/* Squares of lengths. */
+static void fill_squares(void *argument, void *to, int first, int n)
+{
+    const struct scaling *const s = argument;
+    const double *const from = s->from + (size_t)first * (size_t)s->words;
+    double *const chunk = to;
+    for (int k = 0; k < n * s->words; k++) chunk[k] = from[k] * s->unit * s->unit;
+}
+
+static int import_lengths(struct sap_gpu_session *s, struct sap_gpu_halo_lengths *to, const struct sap_tree_halo *halo,
+                          double unit, sap_session_source *fill_nodes)
+{
+    const size_t each = (size_t)halo->words * sizeof(double);
+    struct scaling of_nodes = {halo->of_node, halo->words, unit}, of_particles = {halo->h, 1, unit};
+    TRY(sap_session_reserve(s, &to->of_node, (size_t)halo->nodes * each));
+    TRY(sap_session_reserve(s, &to->of_particle, ((size_t)halo->n + 1) * sizeof(double)));
+    TRY(sap_session_upload(s, &to->of_node, each, halo->nodes, fill_nodes, &of_nodes));
+    return sap_session_upload(s, &to->of_particle, sizeof(double), halo->n, fill_scaled, &of_particles);
 }
 
 static int import_spline(struct sap_gpu_session *s, const struct sap_gpu_lengths *l, struct sap_gpu_halo_lengths *to,
-                         const struct sap_gpu_nodes *nodes, const struct sap_tree_halo *halo,
-                         const struct sap_gpu_tree *frame)
+                         const struct sap_gpu_nodes *nodes, const struct sap_gpu_buffer *top,
+                         const struct sap_tree_halo *halo, const struct sap_gpu_tree *frame)
 {
-    struct scaling of_nodes = {halo->longest, frame->unit}, of_particles = {halo->h, frame->unit};
-    TRY(sap_session_reserve(s, &to->of_node, (size_t)halo->nodes * sizeof(double)));
-    TRY(sap_session_reserve(s, &to->of_particle, ((size_t)halo->n + 1) * sizeof(double)));
-    TRY(sap_session_upload(s, &to->of_node, sizeof(double), halo->nodes, fill_scaled, &of_nodes));
-    TRY(sap_session_upload(s, &to->of_particle, sizeof(double), halo->n, fill_scaled, &of_particles));
+    (void)top;
+    TRY(import_lengths(s, to, halo, frame->unit, fill_scaled));
     return sap_launch_tree_length_words(s, l->f, nodes->n, nodes->cell.mem, to->of_node.mem, nodes->word.mem, nodes->n,
                                         *frame);
 }
 
-static int reach_spline(const struct sap_gpu_session *s, const struct sap_gpu_lengths *l,
-                        const struct sap_gpu_nodes *nodes, const struct sap_gpu_buffer *reach, double unit)
+static int import_soft(struct sap_gpu_session *s, const struct sap_gpu_lengths *l, struct sap_gpu_halo_lengths *to,
+                       const struct sap_gpu_nodes *nodes, const struct sap_gpu_buffer *top,
+                       const struct sap_tree_halo *halo, const struct sap_gpu_tree *frame)
 {
-    return sap_launch_tree_length_reach(s, l->f, nodes->n, nodes->cell.mem, l->of_node.mem, reach->mem, unit, nodes->n);
+    TRY(import_lengths(s, to, halo, frame->unit, fill_squares));
+    return sap_launch_tree_soft_words(s, l->f, nodes->n, nodes->cell.mem, top->mem, to->of_node.mem, nodes->word.mem,
+                                      nodes->n, *frame);
 }
 
-static int fill_spline(const struct sap_gpu_session *s, const struct sap_gpu_lengths *l,
-                       const struct sap_gpu_length_fill *of, double unit)
+static int reach_spline(const struct sap_gpu_session *s, const struct sap_gpu_lengths *l,
+                        const struct sap_gpu_nodes *nodes, const struct sap_gpu_buffer *reach,
+                        const struct sap_gpu_tree *frame)
+{
+    return sap_launch_tree_length_reach(s, l->f, nodes->n, nodes->cell.mem, l->of_node.mem, reach->mem, frame->unit,
+                                        nodes->n);
+}
+
+static int reach_soft(const struct sap_gpu_session *s, const struct sap_gpu_lengths *l,
+                      const struct sap_gpu_nodes *nodes, const struct sap_gpu_buffer *reach,
+                      const struct sap_gpu_tree *frame)
+{
+    return sap_launch_tree_soft_reach(s, l->f, nodes->n, nodes->cell.mem, l->of_node.mem, reach->mem, nodes->n, *frame);
+}
+
+static int fill_lengths(const struct sap_gpu_session *s, const struct sap_gpu_lengths *l,
+                        const struct sap_gpu_length_fill *of, double unit)
 {
     return sap_launch_tree_length_fill(s, l->f, of->entries, of->entry->mem, of->shift->mem, of->shift_at,
                                        of->before->mem, of->nodes->link.mem, l->of_node.mem, l->given.mem,
-                                       of->address->mem, of->made->mem, of->made_h->mem, unit);
+                                       of->address->mem, of->made->mem, of->made_h->mem, l->law->of_node, unit);
 }
 
 /* ---- one length for all ---------------------------------------------------------- */
@@ -241,26 +279,28 @@ static int groups_plain(const struct sap_gpu_session *s, const struct sap_gpu_le
 }
 
 static int import_plain(struct sap_gpu_session *s, const struct sap_gpu_lengths *l, struct sap_gpu_halo_lengths *to,
-                        const struct sap_gpu_nodes *nodes, const struct sap_tree_halo *halo,
-                        const struct sap_gpu_tree *frame)
+                        const struct sap_gpu_nodes *nodes, const struct sap_gpu_buffer *top,
+                        const struct sap_tree_halo *halo, const struct sap_gpu_tree *frame)
 {
     (void)s;
     (void)l;
     (void)to;
     (void)nodes;
+    (void)top;
     (void)halo;
     (void)frame;
     return SAP_DRIVER_OK;
 }
 
 static int reach_plain(const struct sap_gpu_session *s, const struct sap_gpu_lengths *l,
-                       const struct sap_gpu_nodes *nodes, const struct sap_gpu_buffer *reach, double unit)
+                       const struct sap_gpu_nodes *nodes, const struct sap_gpu_buffer *reach,
+                       const struct sap_gpu_tree *frame)
 {
     (void)s;
     (void)l;
     (void)nodes;
     (void)reach;
-    (void)unit;
+    (void)frame;
     return SAP_DRIVER_OK;
 }
 
@@ -300,7 +340,6 @@ static int positions_plain(struct sap_gpu_session *s, struct sap_gpu_lengths *l,
 /* Returns the law of the next build or refresh; lengths: particles have some, though they need none. */
 static const struct sap_gpu_law *next_of(const struct sap_gpu_lengths *l, int lengths)
 {
-    /* trees over ranks refuse Plummer lengths, so these need none of import, reach and fill */
     static const struct sap_gpu_law law[SAP_GPU_LAWS] = {{.number = SAP_GPU_PLAIN,
                                                           .open = open_plain,
                                                           .nodes = nodes_plain,
@@ -316,6 +355,9 @@ static const struct sap_gpu_law *next_of(const struct sap_gpu_lengths *l, int le
                                                           .open = open_soft,
                                                           .nodes = nodes_soft,
                                                           .groups = groups_lengths,
+                                                          .import = import_soft,
+                                                          .reach = reach_soft,
+                                                          .fill = fill_lengths,
                                                           .sort = sort_lengths,
                                                           .positions = positions_lengths},
                                                          {.number = SAP_GPU_SPLINE,
@@ -326,7 +368,7 @@ static const struct sap_gpu_law *next_of(const struct sap_gpu_lengths *l, int le
                                                           .groups = groups_lengths,
                                                           .import = import_spline,
                                                           .reach = reach_spline,
-                                                          .fill = fill_spline,
+                                                          .fill = fill_lengths,
                                                           .sort = sort_lengths,
                                                           .positions = positions_lengths}};
     return &law[sap_softening_lengths(l->settings) ? SAP_GPU_SPLINE : lengths ? SAP_GPU_SOFT : SAP_GPU_PLAIN];

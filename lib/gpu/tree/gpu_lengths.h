@@ -41,7 +41,7 @@ SAP_KERNELS_TREE_SPLINE_DP(SAP_LAUNCH_EACH, SAP_LAUNCH_GROUPS, struct sap_gpu_sp
 SAP_KERNELS_TREE_SOFT_SP(SAP_LAUNCH_EACH, SAP_LAUNCH_GROUPS, struct sap_gpu_soft_kernels)
 SAP_KERNELS_TREE_SOFT_DP(SAP_LAUNCH_EACH, SAP_LAUNCH_GROUPS, struct sap_gpu_soft_kernels)
 
-/* Lengths of a halo, in units: of its particles, and the greatest of each node. */
+/* Lengths of a halo, in units: of its particles, and what its nodes have of them. */
 struct sap_gpu_halo_lengths {
     struct sap_gpu_buffer of_particle, of_node;
 };
@@ -79,13 +79,13 @@ struct sap_gpu_law {
 
     /*
      * Of a part of a whole: upload the lengths of a halo, and enter them into the words of its nodes; make nodes
-     * accepted only from beyond their lengths on; copy those of a level of a selection.
+     * accepted only from as far away as their lengths allow; copy those of a level of a selection.
      */
     int (*import)(struct sap_gpu_session *s, const struct sap_gpu_lengths *l, struct sap_gpu_halo_lengths *to,
-                  const struct sap_gpu_nodes *nodes, const struct sap_tree_halo *halo,
+                  const struct sap_gpu_nodes *nodes, const struct sap_gpu_buffer *top, const struct sap_tree_halo *halo,
                   const struct sap_gpu_tree *frame);
     int (*reach)(const struct sap_gpu_session *s, const struct sap_gpu_lengths *l, const struct sap_gpu_nodes *nodes,
-                 const struct sap_gpu_buffer *reach, double unit);
+                 const struct sap_gpu_buffer *reach, const struct sap_gpu_tree *frame);
     int (*fill)(const struct sap_gpu_session *s, const struct sap_gpu_lengths *l, const struct sap_gpu_length_fill *of,
                 double unit);
 

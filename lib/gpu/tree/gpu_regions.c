@@ -228,7 +228,7 @@ int sap_gpu_regions_report(struct sap_gpu_regions *h, const struct sap_gpu_built
     TRY(upload_targets(h, of, targets));
     TRY(sap_session_reserve(s, &h->region, (size_t)room * sizeof *region));
     const struct sap_gpu_buffer *const flags = has_active ? &h->active : &own->address;
-    const int has_length = of->lengths->law->lengths;
+    const int has_length = of->lengths->law->number == SAP_GPU_SPLINE;
     TRY(sap_launch_tree_halo_tell(s, of->f, h->n, h->node.mem, of->nodes->link.mem, own->sorted.mem, own->address.mem,
                                   own->group_of.mem, own->bound.mem, flags->mem, has_active, of->given->a.mem, has_a,
                                   has_length ? of->lengths->given.mem : own->sorted.mem, has_length, h->widest,

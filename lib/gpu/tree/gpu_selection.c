@@ -125,7 +125,7 @@ static int find_reach(const struct selecting *s)
     TRY(sap_session_reserve(session, &h->parent, (size_t)nodes->n * sizeof(int)));
     TRY(sap_launch_tree_halo_reach(session, s->of->f, nodes->n, nodes->link.mem, nodes->cell.mem, h->reach.mem,
                                    h->parent.mem, *s->of->frame));
-    return s->of->lengths->law->reach(session, s->of->lengths, nodes, &h->reach, s->of->frame->unit);
+    return s->of->lengths->law->reach(session, s->of->lengths, nodes, &h->reach, s->of->frame);
 }
 
 /* Begins the first level with the root, for each part that has regions. */
@@ -246,8 +246,9 @@ static int reserve_made(const struct selecting *s)
     const size_t nodes = (size_t)h->sent, n = (size_t)h->sent_x;
     TRY(sap_session_reserve(session, &h->made, nodes * sizeof(struct sap_halo_node)));
     TRY(sap_session_reserve(session, &h->made_x, (n + 1) * 4 * sizeof(double)));
-    if (!s->of->lengths->law->lengths) return SAP_DRIVER_OK;
-    TRY(sap_session_reserve(session, &h->made_longest, nodes * sizeof(double)));
+    h->words = s->of->lengths->law->of_node;
+    if (h->words == 0) return SAP_DRIVER_OK;
+    TRY(sap_session_reserve(session, &h->made_lengths, nodes * (size_t)h->words * sizeof(double)));
     return sap_session_reserve(session, &h->made_h, (n + 1) * sizeof(double));
 }
 
@@ -261,7 +262,7 @@ static int fill_lengths(const struct selecting *s, int level)
                                             .shift = &h->shift,
                                             .before = &h->before,
                                             .address = &s->of->own->address,
-                                            .made = &h->made_longest,
+                                            .made = &h->made_lengths,
                                             .made_h = &h->made_h,
                                             .nodes = s->of->nodes};
     return s->of->lengths->law->fill(s->of->session, s->of->lengths, &all, s->of->frame->unit);
@@ -316,7 +317,7 @@ int sap_gpu_selection_fetch(const struct sap_gpu_selection *h, struct sap_gpu_se
     TRY(sap_session_download(s, to->node, &h->made, 0, nodes * sizeof *to->node));
     TRY(sap_session_download(s, to->x, &h->made_x, 0, n * sizeof *to->x));
     if (!to->h) return SAP_DRIVER_OK;
-    TRY(sap_session_download(s, to->longest, &h->made_longest, 0, nodes * sizeof *to->longest));
+    TRY(sap_session_download(s, to->of_node, &h->made_lengths, 0, nodes * (size_t)h->words * sizeof *to->of_node));
     return sap_session_download(s, to->h, &h->made_h, 0, n * sizeof *to->h);
 }
 
@@ -324,7 +325,7 @@ void sap_gpu_selection_free(const struct sap_driver *driver, struct sap_gpu_sele
 {
     struct sap_gpu_buffer *const all[] = {&h->region,      &h->block, &h->region_first, &h->reach,        &h->parent,
                                           &h->level_first, &h->more,  &h->before,       &h->shift,        &h->base,
-                                          &h->x_base,      &h->made,  &h->made_x,       &h->made_longest, &h->made_h};
+                                          &h->x_base,      &h->made,  &h->made_x,       &h->made_lengths, &h->made_h};
     for (int k = 0; k < COUNT(all); k++) sap_gpu_free(driver, all[k]);
     for (int k = 0; k < COUNT(h->entry); k++) sap_gpu_free(driver, &h->entry[k]);
 }

@@ -16,8 +16,8 @@ struct sap_gpu_selection {
     struct sap_gpu_buffer reach, parent;               /* of nodes */
     struct sap_gpu_buffer entry[SAP_TREE_LEVELS + 1], level_first, more, before;
     struct sap_gpu_buffer shift, base, x_base, made, made_x;
-    struct sap_gpu_buffer made_longest, made_h; /* softening lengths of these nodes and particles, if they have any */
-    int sent, sent_x;                           /* nodes and particles in made and made_x */
+    struct sap_gpu_buffer made_lengths, made_h; /* of these nodes, `words` each, and particles, if they have lengths */
+    int sent, sent_x, words;                    /* nodes and particles in made and made_x */
 };
 
 /* Implement `select` and `selected` of the table. */

@@ -104,8 +104,8 @@ static int launch_soft(const struct sap_gpu_walking *walk, const struct sap_gpu_
     return kernel.soft(tree->session, tree->lengths->walks, groups, walk->sorted->mem, of->sorted.mem, from->word.mem,
                        from->source.mem, from->moments.mem, from->cell.mem, of->group_first.mem, of->group_of.mem,
                        of->bound.mem, of->heavy.mem, to->strict->mem, to->slot->mem, to->row->mem, r->acc.mem,
-                       r->pot.mem, walk->lists->left.mem, tree->own->length.mem, of->length.mem,
-                       tree->lengths->of_node.mem, how, *tree->frame);
+                       r->pot.mem, walk->lists->left.mem, walk->length->mem, of->length.mem, walk->soft->mem, how,
+                       *tree->frame);
 }
 
 static int alone_soft(const struct sap_gpu_walking *walk, const struct sap_gpu_subset *to,
@@ -117,7 +117,7 @@ static int alone_soft(const struct sap_gpu_walking *walk, const struct sap_gpu_s
     return sap_launch_tree_alone_soft(
         tree->session, tree->lengths->walks, to->w.slots, of->sorted.mem, walk->stops->stop.mem, tree->nodes->cell.mem,
         sizes->mem, of->address.mem, to->slot->mem, to->row->mem, r->acc.mem, r->pot.mem, walk->lists->left.mem,
-        walk->stops->n, tree->own->length.mem, of->length.mem, tree->lengths->of_node.mem, to->w, *tree->frame);
+        walk->stops->n, walk->length->mem, of->length.mem, walk->soft->mem, to->w, *tree->frame);
 }
 
 /* ---- which law ---- */

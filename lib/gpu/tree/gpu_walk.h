@@ -29,7 +29,8 @@ struct sap_gpu_subset {
 struct sap_gpu_walking {
     struct sap_gpu_built tree;
     const struct sap_gpu_nodes *nodes;            /* that act: the tree's, or imported ones, with their particles */
-    const struct sap_gpu_buffer *sorted, *length; /* length: with spline softening */
+    const struct sap_gpu_buffer *sorted, *length; /* length: if particles have lengths */
+    const struct sap_gpu_buffer *soft;            /* with Plummer lengths: SAP_SOFT_WORDS per node */
     struct sap_gpu_stops *stops;                  /* target particles walk one by one; NULL: in groups and bunches */
     int *cells;                                   /* pinned memory of sap_gpu_stops_make */
     struct sap_gpu_walk_lists *lists;

@@ -86,8 +86,7 @@ static void draw_softening(struct plan *p)
     rng random;
     rng_seed(&random, p->seed, 53);
     if (one_in(&random, 3)) p->tree.softening = (sapporo_softening)(1 + draw(&random, 2));
-    const int may = p->tree.softening || p->stepper.method == SAPPORO_STEP_DIRECT;
-    p->lengths = may && !one_in(&random, 3);
+    p->lengths = !one_in(&random, 3);
 }
 
 /* ---- calls ------------------------------------------------------------------------------------ */

@@ -63,7 +63,7 @@ struct plan {
     /* trees and steppers; strict: every cell is opened, so that trees are direct sums */
     sapporo_tree_options tree;
     int strict;
-    int lengths; /* 1: particles of steppers have softening lengths; those of trees do with splines */
+    int lengths; /* 1: particles of trees and of steppers have softening lengths; those of trees also with splines */
     sapporo_stepper_options stepper;
     int n;
     struct call call[PLAN_CALLS];

@@ -14,8 +14,9 @@ static struct {
     sapporo_mpi_tree *over; /* NULL: not open */
     enum has has;
     int n;                      /* particles of all ranks */
-    double x[N][3], m[N], h[N]; /* of the tree; h: softening lengths, with splines */
+    double x[N][3], m[N], h[N]; /* of the tree; h: softening lengths */
     int softening;              /* sapporo_softening */
+    int lengths;                /* particles have softening lengths; if not, all h are 0 */
     int mine, own[N];           /* this rank's, in its order */
     double eps2, bound;         /* of errors, in units of the sum of the sizes of all terms */
 } tree;
@@ -41,6 +42,7 @@ static void open_tree(const struct plan *p)
     check_status("create a tree", status, SAPPORO_OK, sapporo_mpi_tree_last_error(NULL), NULL);
     tree.eps2 = p->tree.eps2;
     tree.softening = (int)p->tree.softening;
+    tree.lengths = p->lengths || tree.softening;
     /* An opening angle of 0.3 gives a few 1e-3; single precision adds 1e-4 of the largest pair. */
     tree.bound = !p->strict ? 0.03 : p->tree.precision == SAPPORO_SP ? 2e-4 : 1e-12;
 }
@@ -53,6 +55,12 @@ static void poison_rows(void)
     poison(pot, ROWS);
 }
 
+/* What Plummer's softening adds to the squared distance of two particles. */
+static long double soft_of(int k, int j)
+{
+    return tree.softening ? 0 : tree.eps2 + (long double)tree.h[k] * tree.h[k] + (long double)tree.h[j] * tree.h[j];
+}
+
 /* Potential, and acceleration over distance, of two particles of unit mass at a squared distance. */
 static void pair(long double r2, int k, int j, long double *by_mass, long double *by_place)
 {
@@ -61,8 +69,9 @@ static void pair(long double r2, int k, int j, long double *by_mass, long double
                               by_place);
         return;
     }
-    *by_mass = -1 / sqrtl(r2 + tree.eps2);
-    *by_place = -*by_mass / (r2 + tree.eps2);
+    r2 += soft_of(k, j);
+    *by_mass = -1 / sqrtl(r2);
+    *by_place = -*by_mass / r2;
 }
 
 /* Error of a row, the force on particle k, in units of the sum of the sizes of its terms. */
@@ -77,7 +86,7 @@ static void check_row(int row, int k)
         pair(r2, k, j, &by_mass, &by_place);
         for (int c = 0; c < 3; c++) sum[c] += tree.m[j] * by_place * d[c];
         sum[3] += tree.m[j] * by_mass;
-        size += tree.m[j] * by_place * sqrtl(tree.softening ? r2 : r2 + tree.eps2);
+        size += tree.m[j] * by_place * sqrtl(r2 + soft_of(k, j));
         depth -= tree.m[j] * by_mass;
     }
     for (int c = 0; c < 4; c++) {
@@ -124,7 +133,7 @@ static sapporo_tree_particles columns_of(const struct call *c, double (*x)[3], c
                                     .n = rank == c->odd && c->mistake == 3 ? -1 : tree.mine,
                                     .x = {give_x, 0},
                                     .mass = {give_m, 0},
-                                    .h = {tree.softening && h ? give_h : NULL, 0}};
+                                    .h = {tree.lengths && h ? give_h : NULL, 0}};
 }
 
 /* A softening length: 0, or shorter or longer than cells. */
@@ -146,14 +155,14 @@ static void draw_tree_particles(const struct call *c)
         if (owner[k] == rank) tree.own[tree.mine++] = k;
     }
     call_random(r, c, 7);
-    for (int k = 0; k < c->n; k++) tree.h[k] = draw_length(r);
+    for (int k = 0; k < c->n; k++) tree.h[k] = tree.lengths ? draw_length(r) : 0;
 }
 
 static void build(const struct call *c)
 {
     draw_tree_particles(c);
     const sapporo_tree_particles p = columns_of(c, tree.x, tree.m, tree.h);
-    const int no_number = c->mistake == 2 || (c->mistake == 5 && tree.softening);
+    const int no_number = c->mistake == 2 || (c->mistake == 5 && tree.lengths);
     const int is_wrong = no_number || c->mistake == 3;
     check_status("build", sapporo_mpi_tree_build(tree.over, &p),
                  no_number  ? SAPPORO_ERR_NOT_FINITE
@@ -180,7 +189,7 @@ static int draw_moves(const struct call *c, double (*x)[3], double *m, double *h
     }
     call_random(r, c, 8);
     const int others = one_in(r, 3);
-    for (int k = 0; k < tree.n; k++) h[k] = others ? draw_length(r) : tree.h[k];
+    for (int k = 0; k < tree.n; k++) h[k] = others && tree.lengths ? draw_length(r) : tree.h[k];
     return others || tree.has != HAS || one_in(r, 2);
 }
 
@@ -203,7 +212,7 @@ static void refresh(const struct call *c)
     const int gives = draw_moves(c, x, m, h);
     sapporo_tree_particles p = columns_of(c, x, m, gives ? h : NULL);
     const int odd = odd_has(c), fewer = c->mistake == 1 && odd > 0;
-    const int spoilt = odd > 0 && (c->mistake == 2 || (c->mistake == 5 && tree.softening && gives));
+    const int spoilt = odd > 0 && (c->mistake == 2 || (c->mistake == 5 && tree.lengths && gives));
     if (fewer && rank == c->odd) p.n--;
     const int status = sapporo_mpi_tree_refresh(tree.over, &p);
     const int expected = fewer || c->mistake == 3 ? SAPPORO_ERR_ARGUMENT : spoilt ? SAPPORO_ERR_NOT_FINITE : SAPPORO_OK;
@@ -220,7 +229,7 @@ static void renew(const struct call *c)
     if (tree.n == 0) draw_tree_particles(c);
     const int gives = draw_moves(c, x, m, h);
     const sapporo_tree_particles p = columns_of(c, x, m, gives ? h : NULL);
-    const int spoilt = odd_has(c) > 0 && (c->mistake == 2 || (c->mistake == 5 && tree.softening && gives));
+    const int spoilt = odd_has(c) > 0 && (c->mistake == 2 || (c->mistake == 5 && tree.lengths && gives));
     const double factor = c->mistake == 1 ? 0.5 : c->mistake == 4 && rank == c->odd ? 2 : 0;
     const int expected = c->mistake == 1 || c->mistake == 3 ? SAPPORO_ERR_ARGUMENT
                          : c->mistake == 4                  ? SAPPORO_MPI_ERR_DIFFERENT
