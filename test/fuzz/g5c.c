@@ -135,7 +135,7 @@ static void solve_row(const struct device *d, const double *x, double eps2, sapp
 /* The force on ni targets; NULL: it fails. */
 static struct answer *solve(const struct device *d, int ni, double (*x)[3])
 {
-    const sapporo_precision precision = precision_of(2);
+    const sapporo_precision precision = *setting.precision ? precision_of(2) : SAPPORO_SP; /* as in g5.c */
     int far = 0;
     if (d->n < 0 || !(eps2_of_all >= 0 && isfinite(eps2_of_all))) return NULL;
     struct answer *const a = calloc(1, sizeof *a);
