@@ -71,7 +71,6 @@ static void add_cell(const struct cell *c, const double *x, double eps2, sapporo
         return;
     }
     const double R = sqrt((double)(r2 + eps2));
-    if (precision == SAPPORO_DP && R < 0x1p-63 && is_known("near_moments")) s->is_wild = 1;
     if (!(x_size < most && R > least && R < most && x_size * unit < 0.125 * R) ||
         !is_moderate(fabs(c->mass), R, precision) || !is_moderate(size_of_moments(c->q), R, precision)) {
         s->is_wild = 1;
