@@ -334,7 +334,7 @@ static void near_moments(void **state)
     (void)state;
     for (int k = 0; k < ENGINES2 * CASES; k++) {
         const double R = distances[k % DISTANCES], mass = masses[k / DISTANCES % 3], m[2] = {mass, 0};
-        double x[1][3] = {{0}}, acc[1][3], pot[1], xj[2][3] = {{0, 0, R}, {1, 0, 0}}, quad[2][6] = {{0}};
+        double x[1][3] = {{0}}, acc[1][3], pot[1], xj[2][3] = {{0, 0, R}, {3, 0, 0}}, quad[2][6] = {{0}};
         const sapporo_small_force l = {
             .size = sizeof l, .ni = 1, .nj = 2, .x.base = x, .x_j.base = xj, .mass_j.base = m, .quad_j.base = quad};
         const sapporo_result r = {.size = sizeof r, .acc = acc, .pot = pot};
