@@ -129,7 +129,7 @@ enum { IN_DOUBLE = sizeof(W) == sizeof(double) };
  */
 SAP_INLINE struct sap_variant general(struct sap_variant v)
 {
-    return (struct sap_variant){3, 1, v.skip_own, IN_DOUBLE, v.soft == 2 ? 2 : 1, 0, 0, 0, 0};
+    return (struct sap_variant){3, 1, v.skip_own, IN_DOUBLE, v.soft == 2 ? 2 : 1, 0, 0, 0, 0, 0};
 }
 
 /* Returns the instance that serves a variant. A variant has its own if that makes it faster by 3 % or more. */
@@ -138,19 +138,19 @@ SAP_INLINE struct sap_variant general(struct sap_variant v)
 SAP_INLINE struct sap_variant instance_of(struct sap_variant v)
 {
     if (!v.skip_own || v.soft || (IN_DOUBLE && v.wide) || v.near & SAP_LISTS) return general(v);
-    return (struct sap_variant){v.near, v.near ? 1 : v.zero, 1, 0, 0, 0, 0, 0, 0};
+    return (struct sap_variant){v.near, v.near ? 1 : v.zero, 1, 0, 0, 0, 0, 0, 0, 0};
 }
 #else
 SAP_INLINE struct sap_variant instance_of(struct sap_variant v)
 {
     if (IN_DOUBLE && v.wide) return general(v);
     if (SAP_ORDER == 2 && !v.near && !(v.skip_own && v.soft == 2))
-        return (struct sap_variant){0, v.zero, v.skip_own, 0, v.soft == 2 ? 2 : 1, 0, 0, 0, 0};
+        return (struct sap_variant){0, v.zero, v.skip_own, 0, v.soft == 2 ? 2 : 1, 0, 0, 0, 0, 0};
     if (v.soft) return general(v);
     if (SAP_ORDER == 4 &&
         (v.skip_own ? v.near < SAP_LISTS || (!v.zero && (IN_DOUBLE || v.near == SAP_LISTS)) : !v.near && !v.zero))
-        return (struct sap_variant){v.near, v.zero, v.skip_own, 0, 0, 0, 0, 0, 0};
-    return IN_DOUBLE ? (struct sap_variant){3, 1, v.skip_own, 0, 0, 0, 0, 0, 0} : general(v);
+        return (struct sap_variant){v.near, v.zero, v.skip_own, 0, 0, 0, 0, 0, 0, 0};
+    return IN_DOUBLE ? (struct sap_variant){3, 1, v.skip_own, 0, 0, 0, 0, 0, 0, 0} : general(v);
 }
 #endif
 
@@ -159,7 +159,7 @@ SAP_INLINE struct sap_variant instance_of(struct sap_variant v)
 /* Runs F(A, B, variant) with a variant that is a constant for the compiler. */
 #define CASE(F, A, B, near, zero, own, wide, soft)                                                                     \
     case ((((near)*2 + (zero)) * 2 + (own)) * 2 + (wide)) * 3 + (soft):                                                \
-        F(A, B, ((struct sap_variant){near, zero, own, wide, soft, 0, 0, 0, 0}));                                      \
+        F(A, B, ((struct sap_variant){near, zero, own, wide, soft, 0, 0, 0, 0, 0}));                                   \
         return;
 #if SAP_ORDER > 4
 #define ORDER_CASES(F, A, B)                                                                                           \
@@ -192,7 +192,7 @@ SAP_INLINE struct sap_variant instance_of(struct sap_variant v)
 #if SAP_ORDER == 2
 #define SPLINE(F, A, B, near, own, wide, soft)                                                                         \
     case ((near) != 0) * 4 + (own)*2 + ((soft) == 2):                                                                  \
-        F(A, B, ((struct sap_variant){near, 0, own, wide, soft, 0, 0, 1, 0}));                                         \
+        F(A, B, ((struct sap_variant){near, 0, own, wide, soft, 0, 0, 1, 0, 0}));                                      \
         return;
 #define SPLINE_CASES(F, A, B, v)                                                                                       \
     if ((v).spline) {                                                                                                  \
@@ -205,7 +205,7 @@ SAP_INLINE struct sap_variant instance_of(struct sap_variant v)
             SPLINE(F, A, B, 3, 0, WIDE, 2)                                                                             \
             SPLINE(F, A, B, 3, 1, WIDE, 1)                                                                             \
         default:                                                                                                       \
-            F(A, B, ((struct sap_variant){3, 0, 1, WIDE, 2, 0, 0, 1, 0}));                                             \
+            F(A, B, ((struct sap_variant){3, 0, 1, WIDE, 2, 0, 0, 1, 0, 0}));                                          \
         }                                                                                                              \
         return;                                                                                                        \
     }
@@ -216,7 +216,7 @@ SAP_INLINE struct sap_variant instance_of(struct sap_variant v)
 #if SAP_ORDER == 4
 #define OUTSIDE_CASE(F, A, B, v)                                                                                       \
     if ((v).outside) {                                                                                                 \
-        F(A, B, ((struct sap_variant){SAP_LISTS, 1, 0, WIDE, 0, 1, 0, 0, 0}));                                         \
+        F(A, B, ((struct sap_variant){SAP_LISTS, 1, 0, WIDE, 0, 1, 0, 0, 0, 0}));                                      \
         return;                                                                                                        \
     }
 #else
@@ -238,7 +238,7 @@ SAP_INLINE struct sap_variant instance_of(struct sap_variant v)
 /* Completes a variant as instance_of does: members of lists leave the sums, and only dp has wide distances. */
 SAP_INLINE struct sap_variant completed(struct sap_variant v)
 {
-    if (v.outside) return (struct sap_variant){SAP_LISTS, 1, 0, IN_DOUBLE, 0, 1, 0, 0, 0};
+    if (v.outside) return (struct sap_variant){SAP_LISTS, 1, 0, IN_DOUBLE, 0, 1, 0, 0, 0, 0};
     v.wide = IN_DOUBLE && v.wide;
     v.zero = v.zero && !v.spline;
     return v;
@@ -256,7 +256,7 @@ SAP_INLINE struct sap_variant completed(struct sap_variant v)
         CASE(F, A, B, 3, 1, 1, WIDE, 1)                                                                                \
         CASE(F, A, B, 3, 1, 0, WIDE, 2)                                                                                \
     default:                                                                                                           \
-        F(A, B, ((struct sap_variant){3, 1, 1, WIDE, 2, 0, 0, 0, 0}));                                                 \
+        F(A, B, ((struct sap_variant){3, 1, 1, WIDE, 2, 0, 0, 0, 0, 0}));                                              \
     }
 #endif
 
@@ -269,13 +269,13 @@ SAP_INLINE struct sap_variant more_instance_of(struct sap_variant v)
 {
     const int rare = (v.more & SAP_QUAD && (v.more & SAP_COUNTS || v.zero || v.soft == 2)) ||
                      (v.more & SAP_FLOORS && (v.zero || v.soft == 2));
-    return (struct sap_variant){0, rare || v.zero, 0, 0, rare || v.soft == 2 ? 2 : 1, 0, 0, 0, v.more};
+    return (struct sap_variant){0, rare || v.zero, 0, 0, rare || v.soft == 2 ? 2 : 1, 0, 0, 0, v.more, 0};
 }
 
 #define MORE_KEY(v) ((v).more * 2 + (v).zero) * 2 + ((v).soft == 2)
 #define MORE(more, zero, soft)                                                                                         \
     case ((more)*2 + (zero)) * 2 + ((soft) == 2):                                                                      \
-        many_tile(a, g, ((struct sap_variant){0, zero, 0, 0, soft, 0, 0, 0, more}));                                   \
+        many_tile(a, g, ((struct sap_variant){0, zero, 0, 0, soft, 0, 0, 0, more, 0}));                                \
         return;
 #define MORE_CASES(a, g, v)                                                                                            \
     if ((v).more) {                                                                                                    \
@@ -293,7 +293,7 @@ SAP_INLINE struct sap_variant more_instance_of(struct sap_variant v)
             MORE(SAP_COUNTS | SAP_FLOORS, 0, 1)                                                                        \
             MORE(SAP_COUNTS | SAP_FLOORS, 1, 2)                                                                        \
         default:                                                                                                       \
-            many_tile(a, g, ((struct sap_variant){0, 1, 0, 0, 2, 0, 0, 0, SAP_COUNTS | SAP_QUAD | SAP_FLOORS}));       \
+            many_tile(a, g, ((struct sap_variant){0, 1, 0, 0, 2, 0, 0, 0, SAP_COUNTS | SAP_QUAD | SAP_FLOORS, 0}));    \
         }                                                                                                              \
         return;                                                                                                        \
     }
@@ -301,8 +301,42 @@ SAP_INLINE struct sap_variant more_instance_of(struct sap_variant v)
 #define MORE_CASES(a, g, v)
 #endif
 
+#if SAP_ORDER == 2 && SAP_MANY_VECTORS == 2 && !defined(SAP_SMALL_KERNELS)
+enum { HALF_GROUP = V_LANES };
+
+/*
+ * Runs the most frequent variants for a group with one vector of i-particles, in half the time.  Lists of trees and of
+ * batches have few targets, so many of their groups are such.
+ */
+#define HALF(zero, own, more)                                                                                          \
+    case ((more)*2 + (zero)) * 2 + (own):                                                                              \
+        many_tile(a, g, ((struct sap_variant){0, zero, own, 0, 1, 0, 0, 0, more, 1}));                                 \
+        return;
+#if SAP_MORE_HERE
+#define HALF_MORE HALF(0, 0, SAP_FLOOR) HALF(0, 0, SAP_COUNTS) HALF(0, 0, SAP_QUAD)
+#else
+#define HALF_MORE
+#endif
+#define HALF_CASES(a, g, v)                                                                                            \
+    if ((g)->n <= HALF_GROUP && !(v).near && !(v).wide && (v).soft < 2 && !(v).spline) {                               \
+        switch (((v).more * 2 + (v).zero) * 2 + (v).skip_own) {                                                        \
+            HALF(0, 0, 0)                                                                                              \
+            HALF(1, 0, 0)                                                                                              \
+            HALF(0, 1, 0)                                                                                              \
+            HALF(1, 1, 0)                                                                                              \
+            HALF_MORE                                                                                                  \
+        default:                                                                                                       \
+            break;                                                                                                     \
+        }                                                                                                              \
+    }
+#else
+enum { HALF_GROUP = 0 };
+#define HALF_CASES(a, g, v)
+#endif
+
 static void many_i(const struct sap_many_args *a, struct sap_group *g)
 {
+    HALF_CASES(a, g, a->variant)
     MORE_CASES(a, g, a->variant)
     DISPATCH(many_tile, a, g, a->variant)
 }
@@ -463,6 +497,7 @@ static void seed_bias(double *first, double *third)
     extern const struct sap_kernel name;                                                                               \
     const struct sap_kernel name = {.sums = SUMS,                                                                      \
                                     .group = GROUP,                                                                    \
+                                    .half = HALF_GROUP,                                                                \
                                     .tile_bytes = sizeof(W) * AT_EPS2,                                                 \
                                     .soft_bytes = sizeof(W) * TILE,                                                    \
                                     .more_bytes = SAP_MORE_HERE ? sizeof(W) * (TILE_END - AT_BOUNDS) : 0,              \

@@ -140,6 +140,7 @@ struct sap_variant {
     int spline;   /* of order 2: SAP_SPLINE_... of spline softening; 0: Plummer's. It needs soft, and looks at zero
                      distances itself */
     int more;     /* SAP_FLOOR ...; only of kernels with more_bytes */
+    int half;     /* 1: the group has one vector of i-particles, of two; many_i itself sets it */
 };
 
 struct sap_many_args {
@@ -214,8 +215,9 @@ struct sap_more_target {
 };
 
 struct sap_kernel {
-    int sums;          /* pot, acc and, from order 4 on, jerk; snap from 6, crackle from 8 */
-    int group;         /* i-particles per call of many_i */
+    int sums;  /* pot, acc and, from order 4 on, jerk; snap from 6, crackle from 8 */
+    int group; /* i-particles per call of many_i */
+    int half;  /* number of them up to which many_i takes half the time in frequent variants; 0: there is none */
     size_t tile_bytes; /* of 2,048 predicted j in packet order */
     size_t soft_bytes; /* bytes that follow if the tile has softening per particle */
     size_t more_bytes; /* bytes that follow those in batches: bounds, moments; 0: many_i has no variants `more` */

@@ -10,6 +10,9 @@ struct many_state {
     int spline; /* SAP_SPLINE_..., or 0 */
 };
 
+/* Vectors of i-particles that take part. */
+SAP_INLINE int vectors_of(const struct sap_variant variant) { return variant.half ? 1 : NV; }
+
 /* Loads element e of packet l into all lanes. */
 SAP_INLINE void load_record(const W *tile, int l, int e, struct source_words *j, const struct sap_variant variant)
 {
@@ -49,7 +52,7 @@ SAP_INLINE void make_seeds(const W *tile, int l, int e, const struct many_state 
     struct source_words j;
     load_record(tile, l, e, &j, variant);
     UNROLL
-    for (int v = 0; v < NV; v++) {
+    for (int v = 0; v < vectors_of(variant); v++) {
         if (has_counts(variant)) note_distance(&j, &m->i[v], &s[v].low);
         to->r2[v] = pair_r2(&j, &m->i[v], m->eps2, variant);
         to->seed[v] = v_seed(to->r2[v]);
@@ -62,7 +65,7 @@ SAP_INLINE void add_seeded(const W *tile, int l, int e, const struct many_state 
     struct source_words j;
     load_record(tile, l, e, &j, variant);
     UNROLL
-    for (int v = 0; v < NV; v++) {
+    for (int v = 0; v < vectors_of(variant); v++) {
         const V root = v_root_from(from->r2[v], from->seed[v]);
         int close = 0;
 #if SAP_ORDER == 2
@@ -106,7 +109,7 @@ SAP_INLINE void walk(const W *tile, int l, int e0, int e1, const struct many_sta
         uint32_t hits = 0;
         load_record(tile, l, e, &j, variant);
         UNROLL
-        for (int v = 0; v < NV; v++) {
+        for (int v = 0; v < vectors_of(variant); v++) {
             unsigned bits = 0;
             int *const near = &close[TWO_LOOPS ? e - e0 : 0][v];
             if (has_counts(variant)) note_distance(&j, &m->i[v], &s[v].low);
@@ -123,7 +126,7 @@ SAP_INLINE void walk(const W *tile, int l, int e0, int e1, const struct many_sta
         struct source_words j;
         load_record(tile, l, e, &j, variant);
         UNROLL
-        for (int v = 0; v < NV; v++) {
+        for (int v = 0; v < vectors_of(variant); v++) {
             const int at = TWO_LOOPS ? e - e0 : 0;
             pair_sums(&j, &m->i[v], u[at][v], m->eps2, close[at][v], m->spline, s[v].sum, variant);
         }
@@ -140,10 +143,10 @@ SAP_INLINE void walk(const W *tile, int l, int e0, int e1, const struct many_sta
 #define SHARED_SUMS SHARED
 #endif
 
-SHARED_SUMS void add_sums(V (*sum)[NV], D (*run)[G_HALVES])
+SHARED_SUMS void add_sums(V (*sum)[NV], D (*run)[G_HALVES], const int vectors)
 {
     for (int q = 0; q < SUMS; q++) UNROLL
-    for (int v = 0; v < NV; v++) UNROLL
+    for (int v = 0; v < vectors; v++) UNROLL
     for (int half = 0; half < V_HALVES; half++) {
         D *to = &run[q][v * V_HALVES + half];
         *to = d_add(*to, v_to_d(sum[q][v], half));
@@ -191,16 +194,16 @@ SHARED void count_block(const W *tile, int l, int e0, int e1, struct sap_group *
  * distance alone.
  */
 SAP_INLINE void count_near(const W *tile, int l, int e0, int e1, const struct many_state *m, const struct pair_state *s,
-                           struct sap_group *g)
+                           struct sap_group *g, const struct sap_variant variant)
 {
     const V of_j = v_set1((double)tile[AT_WITHIN + e0 / SAP_BLOCK * LANES + l]);
     unsigned near = 0;
     UNROLL
-    for (int v = 0; v < NV; v++) near |= vm_bits(v_lt(s[v].low, v_max(m->i[v].within, of_j)));
+    for (int v = 0; v < vectors_of(variant); v++) near |= vm_bits(v_lt(s[v].low, v_max(m->i[v].within, of_j)));
     if (__builtin_expect(near != 0, 0)) count_block(tile, l, e0, e1, g);
 }
 #else
-#define count_near(tile, l, e0, e1, m, s, g) (void)(s)
+#define count_near(tile, l, e0, e1, m, s, g, variant) (void)(s)
 #endif
 
 /* Adds one packet: float sums, flushed to the running double sums of the superpacket. */
@@ -211,16 +214,16 @@ SAP_INLINE void many_packet(const W *tile, int l, int count, int block, struct m
     const int looks = variant.near & SAP_NEAREST || tells_zero(variant) || has_counts(variant);
     const int step = looks || (TWO_LOOPS && !walks_in_step(variant)) ? SAP_BLOCK : SAP_CPU_PACKET;
     UNROLL
-    for (int v = 0; v < NV; v++) UNROLL
+    for (int v = 0; v < vectors_of(variant); v++) UNROLL
     for (int q = 0; q < SUMS; q++) s[v].sum[q] = v_set1(0.0);
     for (int e0 = 0; e0 < count; e0 += step, block++) {
         const int e1 = e0 + step < count ? e0 + step : count;
         UNROLL
-        for (int v = 0; v < NV; v++) s[v].low = v_set1(W_HUGE);
+        for (int v = 0; v < vectors_of(variant); v++) s[v].low = v_set1(W_HUGE);
         walk(tile, l, e0, e1, m, s, h, variant);
-        if (has_counts(variant)) count_near(tile, l, e0, e1, m, s, g);
+        if (has_counts(variant)) count_near(tile, l, e0, e1, m, s, g, variant);
         UNROLL
-        for (int v = 0; v < NV; v++) {
+        for (int v = 0; v < vectors_of(variant); v++) {
             if (variant.near & SAP_NEAREST)
                 note_near(s[v].low, vb_set1(block), &m->best[v], &m->second[v], &m->block[v]);
             if (tells_zero(variant)) g->coincident |= vm_bits(v_lt(s[v].low, v_set1(SAP_COINCIDENT))) << (v * V_LANES);
@@ -229,8 +232,8 @@ SAP_INLINE void many_packet(const W *tile, int l, int count, int block, struct m
     V sum[SUMS][NV];
     UNROLL
     for (int q = 0; q < SUMS; q++) UNROLL
-    for (int v = 0; v < NV; v++) sum[q][v] = s[v].sum[q];
-    add_sums(sum, run);
+    for (int v = 0; v < vectors_of(variant); v++) sum[q][v] = s[v].sum[q];
+    add_sums(sum, run, vectors_of(variant));
 }
 
 SAP_INLINE void load_many(struct many_state *m, struct sap_group *g, const struct sap_many_args *a,
@@ -239,7 +242,7 @@ SAP_INLINE void load_many(struct many_state *m, struct sap_group *g, const struc
     m->eps2 = v_set1(a->eps2);
     m->spline = a->variant.spline;
     UNROLL
-    for (int v = 0; v < NV; v++) {
+    for (int v = 0; v < vectors_of(variant); v++) {
         UNROLL
         for (int w = 0; w < IWORDS; w++) m->i[v].word[w] = v_load((const W *)g->words[w] + v * V_LANES);
         if (variant.soft && !a->variant.soft) m->i[v].word[IE] = m->eps2;
@@ -296,7 +299,7 @@ SAP_INLINE void many_tile(const struct sap_many_args *a, struct sap_group *g, co
     if (variant.near & SAP_LISTS) collect_hits(g, &hits, a->records, a->first, variant.outside);
     keep_sums(g, run);
     if (!(variant.near & SAP_NEAREST)) return;
-    for (int v = 0; v < NV; v++) {
+    for (int v = 0; v < vectors_of(variant); v++) {
         v_store((W *)g->near.best + v * V_LANES, m.best[v]);
         v_store((W *)g->near.second + v * V_LANES, m.second[v]);
         vb_store((void *)((W *)g->near.block + v * V_LANES), m.block[v]);

@@ -39,22 +39,22 @@ static inline void more_root(const more_v *of, more_v *root)
 static inline void more_load(const double *column, int at, more_v *to) { memcpy(to, column + at, sizeof *to); }
 
 /*
- * Adds the terms of second moments Q = sum of m x x of a source at d: with R the softened distance,
- *     pot = -(3 d.Q d / R^5 - tr Q / R^3) / 2,  acc = -3 Q d / R^5 + (15 d.Q d / R^7 - 3 tr Q / R^5) d / 2,
+ * Adds the terms of second moments Q = sum of m x x of a source at d = R e: with R the softened distance and u = 1/R,
+ *     pot = -(3 e.Q e - tr Q) u^3 / 2,  acc = ((15 e.Q e - 3 tr Q) e / 2 - 3 Q e) u^4,
  * the second order of the expansion of m / R about the source.  pot has the opposite sign here, like that of masses.
+ * Powers of u beyond u^2, which may be infinite, are factors one after the other: moments of 0 give 0.
  */
-static inline void more_add_quad(const double *const quad[6], int at, const more_v *d, const more_v *u, more_v *sum)
+static inline void more_add_quad(const double *const quad[6], int at, const more_v *e, const more_v *u, more_v *sum)
 {
-    more_v q[6], qd[3];
+    more_v q[6], qe[3];
     for (int k = 0; k < 6; k++) more_load(quad[k], at, &q[k]);
-    const more_v u2 = *u * *u, u3 = u2 * *u, u5 = u3 * u2, trace = q[0] + q[1] + q[2];
-    qd[0] = q[0] * d[0] + q[3] * d[1] + q[4] * d[2];
-    qd[1] = q[3] * d[0] + q[1] * d[1] + q[5] * d[2];
-    qd[2] = q[4] * d[0] + q[5] * d[1] + q[2] * d[2];
-    const more_v dqd = d[0] * qd[0] + d[1] * qd[1] + d[2] * qd[2];
-    const more_v along = (7.5 * dqd * u2 - 1.5 * trace) * u5;
-    sum[0] += 1.5 * dqd * u5 - 0.5 * trace * u3;
-    for (int c = 0; c < 3; c++) sum[1 + c] += along * d[c] - 3.0 * qd[c] * u5;
+    const more_v u2 = *u * *u, trace = q[0] + q[1] + q[2];
+    qe[0] = q[0] * e[0] + q[3] * e[1] + q[4] * e[2];
+    qe[1] = q[3] * e[0] + q[1] * e[1] + q[5] * e[2];
+    qe[2] = q[4] * e[0] + q[5] * e[1] + q[2] * e[2];
+    const more_v eqe = e[0] * qe[0] + e[1] * qe[1] + e[2] * qe[2], along = 7.5 * eqe - 1.5 * trace;
+    sum[0] += (1.5 * eqe - 0.5 * trace) * u2 * *u;
+    for (int c = 0; c < 3; c++) sum[1 + c] += (along * e[c] - 3.0 * qe[c]) * u2 * u2;
 }
 
 static double more_total(const more_v *v)
@@ -70,7 +70,7 @@ static void more(const struct sap_more_args *a, const struct sap_more_target *t,
 {
     more_v sum[4] = {{0}};
     more_m near = {0};
-    const more_v zero = {0}, floor2 = zero + t->floor2, own = zero + t->h2, tiny = zero + SAP_TINY_R2;
+    const more_v zero = {0}, floor2 = zero + t->floor2, own = zero + t->h2, tiny = zero + SAP_COINCIDENT_R2;
     more_m lane;
     for (int l = 0; l < MORE_LANES; l++) lane[l] = l;
     for (int at = 0; at < a->n; at += MORE_LANES) {
@@ -86,9 +86,9 @@ static void more(const struct sap_more_args *a, const struct sap_more_target *t,
         least = MORE_LARGER(floor2, least);
         R2 = MORE_LARGER(softened, least);
         more_root(&R2, &root);
-        const more_v u = (more_v)((more_m)(1.0 / root) & ~(R2 < tiny)), mu = mass * u, mu3 = mu * u * u;
+        const more_v u = (more_v)((more_m)(1.0 / root) & ~(R2 < tiny)), mu = mass * u, mu2 = mu * u;
         sum[0] += mu;
-        for (int c = 0; c < 3; c++) sum[1 + c] += mu3 * d[c];
+        for (int c = 0; c < 3; c++) d[c] *= u, sum[1 + c] += mu2 * d[c];
         if (a->quad[0]) more_add_quad(a->quad, at, d, &u, sum);
     }
     for (int q = 0; q < 4; q++) sums[q] = more_total(&sum[q]);

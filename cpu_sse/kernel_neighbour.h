@@ -363,9 +363,11 @@ static int neighbour(const struct sap_neighbour_args *a, struct sap_single *s, d
     W row[ROW];
     if (!IN_DOUBLE && a->given) own = predict_own(a->given, a->own, row);
     if (IN_DOUBLE && a->variant.wide)
-        return neighbour_in(a, own, s, sum, place, (struct sap_variant){SAP_NEAREST, 1, 1, IN_DOUBLE, 0, 0, 1, 0, 0});
-    if (!a->variant.near) return neighbour_in(a, own, s, sum, place, (struct sap_variant){0, 1, 1, 0, 0, 0, 1, 0, 0});
-    return neighbour_in(a, own, s, sum, place, (struct sap_variant){SAP_NEAREST, 1, 1, 0, 0, 0, 1, 0, 0});
+        return neighbour_in(a, own, s, sum, place,
+                            (struct sap_variant){SAP_NEAREST, 1, 1, IN_DOUBLE, 0, 0, 1, 0, 0, 0});
+    if (!a->variant.near)
+        return neighbour_in(a, own, s, sum, place, (struct sap_variant){0, 1, 1, 0, 0, 0, 1, 0, 0, 0});
+    return neighbour_in(a, own, s, sum, place, (struct sap_variant){SAP_NEAREST, 1, 1, 0, 0, 0, 1, 0, 0, 0});
 }
 
 #endif

@@ -115,6 +115,9 @@ SAPPORO_API int g5_set_eps2_to_all(double eps2);
 /* Returns the square of the softening length of all devices, for libraries beside this one. */
 SAPPORO_API double sapporo_g5_eps2(void);
 
+/* Returns the sapporo_precision that new contexts of this interface ask for, for the same libraries. */
+SAPPORO_API int sapporo_g5_precision(void);
+
 /*
  * Asks for a force with a cut-off, which this library does not have.  Returns -1 with a message.  All forces of this
  * interface are NaN from then on, because Newton's force instead would be wrong.

@@ -8,7 +8,7 @@
  *     p = - sum (m_j / R + r.q_j.r / (2 R^5))
  *
  * and a is minus its gradient.  The potential p is negative, unlike that of GRAPE-5 calls.  Forces are computed in
- * `ds`, or as SAPPORO_PRECISION says.
+ * `sp`, as those of GRAPE-5 calls, or as SAPPORO_PRECISION says.
  *
  * Each device devid, from 0 to 65535, has cells and a number of its own.  Threads that use different devices do not
  * wait for each other.  Functions return 0, or -1 with a message; forces also 1, if some targets are not finite.  After

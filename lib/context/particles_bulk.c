@@ -355,8 +355,10 @@ static int put_runs(sapporo *c, const struct columns *to, int n)
     int status = SAPPORO_OK;
     sap_jstore_finish(&c->host);
     const int room = reserve_runs(c, to, n), lost = to->first + room;
-    struct runs r = {.c = c, .of = to};
-    for (; r.from < room; r.from = r.to) {
+    struct runs r; /* never cleared as a whole: most calls need little of `strange` */
+    r.c = c;
+    r.of = to;
+    for (r.from = 0; r.from < room; r.from = r.to) {
         r.word = (to->first + r.from) / LANES;
         const int end = (r.word + WORDS_AT_ONCE) * LANES - to->first;
         r.to = end < room ? end : room;

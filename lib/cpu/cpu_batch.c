@@ -106,11 +106,9 @@ static void read_own(struct tile_columns *c, const sapporo_small_force *l, int f
     const char *at = n > 0 ? sap_column_at(&l->x_j, from, 3 * sizeof(double)) : NULL;
     double *to = c->x;
     for (int in = 0; in < n; to += 3 * LANES)
-        for (int lane = 0; lane < LANES && in < n; lane++, in++, at += stride) {
-            double x[3];
-            memcpy(x, at, sizeof x);
-            for (int axis = 0; axis < 3; axis++) to[axis * LANES + lane] = x[axis];
-        }
+        for (int lane = 0; lane < LANES && in < n; lane++, in++, at += stride)
+            for (size_t axis = 0; axis < 3; axis++) /* each by itself: gcc would copy all three by the stack */
+                memcpy(&to[axis * LANES + (size_t)lane], at + axis * sizeof *to, sizeof *to);
     read_column(&l->mass_j, from, n, c->mass);
     if (soft) read_column(&l->eps2_j, from, n, c->eps2);
 }
@@ -143,8 +141,9 @@ static void fill_up(struct tile_columns *c, int n, double x)
 static void read_moments(const sapporo_column *column, int at, double *to)
 {
     static const int place[] = {SAP_XX, SAP_YY, SAP_ZZ, SAP_XY, SAP_XZ, SAP_YZ};
+    const char *const from = sap_column_at(column, at, sizeof(double[6]));
     double q[6];
-    memcpy(q, sap_column_at(column, at, sizeof q), sizeof q);
+    for (size_t k = 0; k < 6; k++) memcpy(&q[k], from + k * sizeof *q, sizeof *q);
     for (int k = 0; k < 6; k++) to[place[k]] = 3 * q[k];
     to[SAP_QUAD_TRACE] = 1.5 * (q[0] + q[1] + q[2]);
     to[SAP_QUAD_TRACE + 1] = 0;

@@ -63,7 +63,8 @@ static int is_few(const struct sap_plan *p)
     const double per_target = 5, per_group = 40; /* of starts, sums of packets, and results */
     const double pair = (is_order2 ? 1.15 : 1) / k->group, prediction = is_order2 ? 0.1 : 0.4;
     if (ni >= k->few) return 0; /* their states leave the cache */
-    const double few = ni * (per_target + pair * nj), many = groups_of(p) * (per_group + nj);
+    const int last = ni - (groups_of(p) - 1) * k->group, saved = last <= k->half && !p->variant.near;
+    const double few = ni * (per_target + pair * nj), many = groups_of(p) * (per_group + nj) - 0.45 * saved * nj;
     if (few >= many) return 0;
     /* few_i predicts the sources of each call */
     return few + prediction * nj < many || !sap_cpu_all_valid(p->store, p->tiles, p->force->request.time, nj);

@@ -26,22 +26,23 @@ SAP_INLINE void clear_more(struct more_sum *s)
     s->near = 0;
 }
 
-/* Adds the terms of second moments q of a source at d, u = 1/R; the formula stands in cpu_sse/kernel_more.h. */
-SAP_INLINE void more_add_quad(const D *q, const D *d, D u, struct more_sum *s)
+/* Adds the terms of second moments q of a source at d = R e, u = 1/R; the formula stands in cpu_sse/kernel_more.h. */
+SAP_INLINE void more_add_quad(const D *q, const D *e, D u, struct more_sum *s)
 {
-    const D u2 = d_mul(u, u), u3 = d_mul(u2, u), u5 = d_mul(u3, u2), trace = d_add(d_add(q[0], q[1]), q[2]);
-    D qd[3];
-    qd[0] = more_dot(q[0], d[0], q[3], d[1], q[4], d[2]);
-    qd[1] = more_dot(q[3], d[0], q[1], d[1], q[5], d[2]);
-    qd[2] = more_dot(q[4], d[0], q[5], d[1], q[2], d[2]);
-    const D dqd = more_dot(d[0], qd[0], d[1], qd[1], d[2], qd[2]);
-    const D along =
-        d_mul(d_sub(d_mul(d_mul(d_set1(SAP_SEVEN_AND_HALF), dqd), u2), d_mul(d_set1(SAP_ONE_AND_HALF), trace)), u5);
-    const D pot = d_sub(d_mul(d_mul(d_set1(SAP_ONE_AND_HALF), dqd), u5), d_mul(d_mul(d_set1(SAP_HALF), trace), u3));
-    s->sum[0] = d_add(s->sum[0], pot);
+    const D u2 = d_mul(u, u), trace = d_add(d_add(q[0], q[1]), q[2]);
+    D qe[3];
+    qe[0] = more_dot(q[0], e[0], q[3], e[1], q[4], e[2]);
+    qe[1] = more_dot(q[3], e[0], q[1], e[1], q[5], e[2]);
+    qe[2] = more_dot(q[4], e[0], q[5], e[1], q[2], e[2]);
+    const D eqe = more_dot(e[0], qe[0], e[1], qe[1], e[2], qe[2]);
+    const D along = d_sub(d_mul(d_set1(SAP_SEVEN_AND_HALF), eqe), d_mul(d_set1(SAP_ONE_AND_HALF), trace));
+    const D pot = d_sub(d_mul(d_set1(SAP_ONE_AND_HALF), eqe), d_mul(d_set1(SAP_HALF), trace));
+    s->sum[0] = d_add(s->sum[0], d_mul(d_mul(pot, u2), u));
 #pragma unroll
-    for (int c = 0; c < 3; c++)
-        s->sum[1 + c] = d_add(s->sum[1 + c], d_sub(d_mul(along, d[c]), d_mul(d_mul(d_set1(SAP_THREE), qd[c]), u5)));
+    for (int c = 0; c < 3; c++) {
+        const D acc = d_sub(d_mul(along, e[c]), d_mul(d_set1(SAP_THREE), qe[c]));
+        s->sum[1 + c] = d_add(s->sum[1 + c], d_mul(d_mul(acc, u2), u2));
+    }
 }
 
 /* Adds a source; asks: SAP_GPU_ASKS_...; exists: 0: it is beyond the last. */
@@ -56,11 +57,14 @@ SAP_INLINE void more_add(const struct more_target *t, const struct more_source *
     const D softened = d_add(r2, d_add(j->word[4], t->eps2)), R2 = more_larger(softened, least);
     s->near += exists && more_is_near(t, j) ? 1 : 0;
     const D one_over = d_div(d_set1(SAP_ONE), d_sqrt(R2));
-    const D u = d_select(d_gt(d_set1(SAP_LEAST_R2), R2), d_set1(SAP_ZERO), one_over);
-    const D mu = d_mul(j->word[3], u), mu3 = d_mul(d_mul(mu, u), u);
+    const D u = d_select(d_gt(d_set1(SAP_COINCIDENT_R2), R2), d_set1(SAP_ZERO), one_over);
+    const D mu = d_mul(j->word[3], u), mu2 = d_mul(mu, u);
     s->sum[0] = d_add(s->sum[0], mu);
 #pragma unroll
-    for (int c = 0; c < 3; c++) s->sum[1 + c] = d_add(s->sum[1 + c], d_mul(mu3, d[c]));
+    for (int c = 0; c < 3; c++) {
+        d[c] = d_mul(d[c], u);
+        s->sum[1 + c] = d_add(s->sum[1 + c], d_mul(mu2, d[c]));
+    }
     if (asks & SAP_GPU_ASKS_MOMENTS) more_add_quad(j->word + MORE_QUAD, d, u, s);
 }
 

@@ -89,13 +89,16 @@ SAP_INLINE int sap_range_fits(const struct sap_list_range *r, D soft2)
     return sap_range_is_bearable(r, least2) && sap_range_is_felt(r, most2);
 }
 
-/* Whether the forces on a target at x with the squared softening or floor soft2 fit, too. */
+/*
+ * Whether the forces on a target at x with the squared softening or floor soft2 fit, too.  About 0 positions are finer
+ * than elsewhere, so distances without softening may be too small for moments, even for those that are 0.
+ */
 SAP_INLINE int sap_range_reaches(const struct sap_list_range *r, const D *x, D soft2)
 {
     D most = r->x;
     for (int axis = 0; axis < 3; axis++) most = sap_range_larger(most, x[axis]);
     const D most2 = sap_range_most2(r, most, soft2);
-    if (!sap_range_holds_moments(r, sap_range_least2(r, soft2), most2)) return 0;
+    if (!sap_range_holds_moments(r, soft2, most2)) return 0;
     if (dm_any(d_eq(r->mass, d_set1(SAP_ZERO)))) return dm_any(d_gt(d_set1(SAP_RANGE_MOST), most2));
     return sap_range_is_felt(r, most2);
 }

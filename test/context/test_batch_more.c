@@ -92,7 +92,7 @@ static void add_source(const struct more *m, const sapporo_small_force *l, int i
     if (R2 < l->floor2) R2 = l->floor2;
     if (l->floor2_i.base && R2 < ((const double *)l->floor2_i.base)[i]) R2 = ((const double *)l->floor2_i.base)[i];
     if (l->floor2_j.base && R2 < m->floor2[j]) R2 = m->floor2[j];
-    if (R2 < 0x1p-126L) return;
+    if (R2 < 0x1p-1022L) return;
     const long double R = sqrtl(R2), mass = m->mass[j];
     s->pot -= mass / R;
     s->size += mass / R2;

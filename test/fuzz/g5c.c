@@ -71,7 +71,6 @@ static void add_cell(const struct cell *c, const double *x, double eps2, sapporo
         return;
     }
     const double R = sqrt((double)(r2 + eps2));
-    if (precision == SAPPORO_DP && R < 0x1p-63 && is_known("near_moments")) s->is_wild = 1;
     if (!(x_size < most && R > least && R < most && x_size * unit < 0.125 * R) ||
         !is_moderate(fabs(c->mass), R, precision) || !is_moderate(size_of_moments(c->q), R, precision)) {
         s->is_wild = 1;
@@ -135,7 +134,7 @@ static void solve_row(const struct device *d, const double *x, double eps2, sapp
 /* The force on ni targets; NULL: it fails. */
 static struct answer *solve(const struct device *d, int ni, double (*x)[3])
 {
-    const sapporo_precision precision = precision_of(2);
+    const sapporo_precision precision = *setting.precision ? precision_of(2) : SAPPORO_SP; /* as in g5.c */
     int far = 0;
     if (d->n < 0 || !(eps2_of_all >= 0 && isfinite(eps2_of_all))) return NULL;
     struct answer *const a = calloc(1, sizeof *a);

@@ -84,6 +84,8 @@ int sap_g5_set_eps_to_all(double eps)
 
 double sapporo_g5_eps2(void) { return atomic_load_explicit(&sap_g5.eps2, memory_order_relaxed); }
 
+int sapporo_g5_precision(void) { return (int)sap_g5_precision(); }
+
 int sap_g5_set_cutoff(const char *caller)
 {
     atomic_store_explicit(&sap_g5.cutoff, 1, memory_order_relaxed);

@@ -79,7 +79,7 @@ sapporo *sap_g5_context(struct sap_g5_device *device, enum sap_g5_memory memory)
     if (*context != NULL || device->refused) return *context;
     const sapporo_options options = {.size = sizeof options,
                                      .order = 2,
-                                     .precision = sap_context_precision(SAPPORO_SP), /* enough for clients */
+                                     .precision = sap_g5_precision(),
                                      .devices = device->ndevices > 0 ? device->devices : NULL,
                                      .ndevices = device->ndevices,
                                      .preferred_device = device->id};

@@ -78,6 +78,9 @@ struct sap_g5_device {
 struct sap_g5_device *sap_g5_hold(int id, const char *caller);
 void sap_g5_release(struct sap_g5_device *device);
 
+/* The precision that contexts ask for: that of the environment, else single, which is enough for clients. */
+static inline sapporo_precision sap_g5_precision(void) { return sap_context_precision(SAPPORO_SP); }
+
 /* A context of a device, opened if necessary; NULL after a message, which is given once.  Device locked. */
 sapporo *sap_g5_context(struct sap_g5_device *device, enum sap_g5_memory memory);
 

@@ -87,11 +87,19 @@ static int reserve(struct device *d, int n)
     return 1;
 }
 
-/* Second moments from traceless ones: a third of them has the same force, and they have no trace. */
+/*
+ * Second moments from traceless ones: a third of them has the same force, and they have no trace.  Treecodes load cells
+ * for each group of targets anew, so there are no divisions and no loop.
+ */
 static void copy_moments(double *to, const double *q)
 {
-    static const int from[6] = {0, 3, 5, 1, 2, 4}; /* xx, yy, zz, xy, xz, yz */
-    for (int k = 0; k < 6; k++) to[k] = q[from[k]] / 3;
+    const double third = 1.0 / 3;
+    to[0] = q[0] * third; /* xx, yy, zz, xy, xz, yz */
+    to[1] = q[3] * third;
+    to[2] = q[5] * third;
+    to[3] = q[1] * third;
+    to[4] = q[2] * third;
+    to[5] = q[4] * third;
 }
 
 int g5c_set_xmjMC(int devid, int adr, int nj, double xj[][3], double mj[], double qj[][6])
@@ -114,7 +122,10 @@ int g5c_set_xmjMC(int devid, int adr, int nj, double xj[][3], double mj[], doubl
 
 static int ready(struct device *d, int devid)
 {
-    const sapporo_options options = {.size = sizeof options, .order = 2, .preferred_device = devid};
+    const sapporo_options options = {.size = sizeof options,
+                                     .order = 2,
+                                     .precision = (sapporo_precision)sapporo_g5_precision(),
+                                     .preferred_device = devid};
     if (!d->context) (void)sapporo_open(&options, &d->context);
     return d->context != NULL;
 }

@@ -14,7 +14,7 @@ verdict $? "the client compiles"
 client "libg5c.a" env SAPPORO_BACKEND=cpu "$work/static"
 on_paths "libg5c.so" "$work/shared"
 client "libg5c.so, memory that is not zero" env MALLOC_PERTURB_=85 SAPPORO_BACKEND=cpu "$work/shared"
-for precision in sp dp; do
+for precision in ds dp; do
     client "libg5c.so, $precision" env SAPPORO_BACKEND=cpu SAPPORO_PRECISION=$precision "$work/shared"
 done
 on_devices "libg5c.so" "$work/shared"
