@@ -112,11 +112,14 @@ static void note_speeds(const struct sap_columns *c, int terms, double time, ptr
 {
     enum { LANES = SAP_CPU_LANES };
     const double factor[SAP_TERMS] = {1, 2, 3, 3}; /* of v, a/2, j/6, s/18 in the series of the velocity */
+    const int highest = terms < SAP_TERMS ? terms : SAP_TERMS;
     double dt[LANES];
-    for (int l = 0; l < LANES; l++) dt[l] = fabs(time - c->time[block * LANES + l]);
+    for (int l = 0; l < LANES && highest > 1; l++) dt[l] = fabs(time - c->time[block * LANES + l]);
     for (int axis = 0; axis < 3; axis++) {
-        double speed[LANES] = {0};
-        for (int k = terms < SAP_TERMS ? terms : SAP_TERMS; k >= 1; k--) {
+        const double *const last = c->derivative[highest] + (block * 3 + axis) * LANES;
+        double speed[LANES];
+        for (int l = 0; l < LANES; l++) speed[l] = factor[highest - 1] * fabs(last[l]);
+        for (int k = highest - 1; k >= 1; k--) {
             const double *const d = c->derivative[k] + (block * 3 + axis) * LANES;
             for (int l = 0; l < LANES; l++) speed[l] = speed[l] * dt[l] + factor[k - 1] * fabs(d[l]);
         }
