@@ -94,19 +94,30 @@ struct few_hits {
     uint32_t is_sure[CHUNK]; /* certain members */
 };
 
-/* Notes the candidates. */
+/* Returns the bits of four masks from mask[0] on: of 64 addresses. */
+SAP_INLINE uint64_t four_masks(const uint32_t *mask)
+{
+    _Static_assert(LANES == 16 && CHUNK % 4 == 0, "a word has the bits of four masks");
+    uint64_t bits = 0;
+    for (int k = 0; k < 4; k++) bits |= (uint64_t)mask[k] << (k * LANES);
+    return bits;
+}
+
+/* Notes the candidates. Few words have one, so a loop over words of 64 addresses mispredicts less than one over 16. */
 static void scan_single_hits(const struct few_work *a, struct sap_single *s, const struct few_hits *h)
 {
     if (!sap_hits_reserve(&s->hits, CHUNK * LANES + 1)) return;
     struct sap_hit *const heading = s->hits.hit + s->hits.n, *to = heading + 1;
-    for (int e = 0; e < a->count; e++)
-        for (uint32_t bits = h->mask[e]; bits; bits &= bits - 1) {
-            const int l = __builtin_ctz(bits), at = e * LANES + l;
-            if (at >= a->n) continue;
-            to->address = (a->first + (uint32_t)at) | (h->is_sure[e] >> l & 1 ? 0 : SAP_DOUBTFUL);
-            memcpy(&to->index, &a->soa[e][JID][l], sizeof to->index);
+    for (int e = 0; e < a->count; e += 4) {
+        const uint64_t sure = four_masks(h->is_sure + e);
+        for (uint64_t bits = four_masks(h->mask + e); bits; bits &= bits - 1) {
+            const int l = __builtin_ctzll(bits), at = e * LANES + l;
+            if (at >= a->n) break;
+            to->address = (a->first + (uint32_t)at) | (sure >> l & 1 ? 0 : SAP_DOUBTFUL);
+            memcpy(&to->index, &a->soa[at / LANES][JID][at % LANES], sizeof to->index);
             to++;
         }
+    }
     *heading = (struct sap_hit){0, (int32_t)(to - heading - 1)};
     if (heading->index) s->hits.n = (int)(to - s->hits.hit);
 }
