@@ -109,7 +109,8 @@ struct sap_single {
     _Alignas(64) double unit[SAP_SUMS_PADDED], limb[SAP_LIMBS][SAP_SUMS_PADDED], special[SAP_SUMS_PADDED];
     double words[SAP_IWORDS];
     int32_t index;
-    double reach, weight;
+    double reach, weight;     /* of candidates: reach + m weight */
+    double sure, sure_weight; /* of certain members, where members leave the sums */
     _Alignas(64) struct sap_near_lanes near;
     uint32_t coincident;
     int alone;            /* as of a group */

@@ -68,21 +68,41 @@ static int list_bits(const uint32_t *row, const uint32_t *summary, uint16_t *a)
     return n;
 }
 
+/* Four words, of which the first three are axes; each fourth word below exists, and is no index. */
+typedef W three_axes __attribute__((vector_size(4 * sizeof(W))));
+
+/* Sets *to to a - b.  Through a pointer, because the ABI of such a vector depends on the path. */
+SAP_INLINE void subtract_axes(three_axes *to, const W *a, const W *b)
+{
+    three_axes x, y;
+    memcpy(&x, a, sizeof x);
+    memcpy(&y, b, sizeof y);
+    *to = x - y;
+}
+
+SAP_INLINE W square_axes(const three_axes *d)
+{
+    const three_axes square = *d * *d;
+    return square[0] + square[1] + square[2];
+}
+
 /*
  * Returns the squared distance of a candidate in the working type; if `ahead`, the smaller of now and the time ahead.
  */
 SAP_INLINE double distance2_of(const W *r, const W *x, const int ahead)
 {
-    W now = 0, later = 0;
-    for (int axis = 0; axis < 3; axis++) {
-        W d = r[JX + axis] - x[IX + axis];
-        if (LOW) d += r[(JLOW + axis) % RECORD] - x[(ILOW + axis) % IWORDS];
-        now += d * d;
-        if (!ahead) continue;
-        d += x[IT] * (r[JV + axis] - x[IV + axis]);
-        later += d * d;
+    three_axes d, low, v;
+    subtract_axes(&d, r + JX, x + IX);
+    if (LOW) {
+        subtract_axes(&low, r + JLOW, x + ILOW);
+        d += low;
     }
-    return (double)(ahead && later < now ? later : now);
+    const W now = square_axes(&d);
+    if (!ahead) return (double)now;
+    subtract_axes(&v, r + JV, x + IV);
+    d += x[IT] * v;
+    const W later = square_axes(&d);
+    return (double)(later < now ? later : now);
 }
 
 /* Adds the candidates of a lane under a header, and marks the doubtful ones. */

@@ -37,8 +37,9 @@ SAP_INLINE void load_record(const W *tile, int l, int e, struct source_words *j,
  */
 SAP_INLINE int walks_in_step(const struct sap_variant variant)
 {
-    const int gains = TWO_LOOPS ? D_LANES == 8 : V_LANES == 8 && !LOW && !variant.spline;
-    return gains && SAP_ORDER == 2 && !variant.near && !variant.zero && !variant.wide;
+    const int gains =
+        TWO_LOOPS ? D_LANES == 8 && SAP_ORDER <= 4 : V_LANES == 8 && !LOW && !variant.spline && SAP_ORDER == 2;
+    return gains && !variant.near && !variant.zero && !variant.wide;
 }
 
 /* Squared distances of an element and the seeds of their roots. */

@@ -163,11 +163,12 @@ SAP_INLINE void predict_16_given(const struct sap_rows_args *a, const int32_t *a
 
 #endif
 
-/* Returns the 16 entries at AHEAD behind `from`, in this list or the next; copied to `room` if there are fewer. */
+/* Returns the 16 entries at AHEAD or a whole list behind `from`, in this list or the next; copied to `room` if there
+ * are fewer. */
 SAP_INLINE const int32_t *entries_ahead(const struct sap_neighbour_args *a, int from, int32_t *room)
 {
-    const int end = (a->n + LANES - 1) / LANES * LANES, here = from + AHEAD < end;
-    const int first = here ? from + AHEAD : from + AHEAD - end, n = here ? a->n : a->nnext;
+    const int end = (a->n + LANES - 1) / LANES * LANES, ahead = AHEAD < end ? AHEAD : end, here = from + ahead < end;
+    const int first = here ? from + ahead : from + ahead - end, n = here ? a->n : a->nnext;
     const int *const list = here ? a->list : a->next;
     if (first + LANES <= n) return list + first;
     for (int l = 0; l < LANES; l++) room[l] = first + l < n ? list[first + l] : a->own;
@@ -279,7 +280,7 @@ SAP_INLINE int neighbour_pairs(const struct sap_neighbour_args *a, const W *own,
 {
     enum { MOST = CHUNK * LANES };
     _Alignas(64) W soa[CHUNK][WORDS][LANES];
-    uint32_t mask[CHUNK];
+    struct few_hits no_hits = {.reach = v_set1(0.0), .weight = v_set1(0.0)};
     struct target_words i;
     load_own(own, &i);
     for (int from = 0; from == 0 || from < a->n; from += MOST) {
@@ -295,7 +296,7 @@ SAP_INLINE int neighbour_pairs(const struct sap_neighbour_args *a, const W *own,
             UNROLL
             for (int q = 0; q < SUMS; q++) p.sum[q] = from ? v_load((W *)s->packet[q] + f * V_LANES) : v_set1(0.0);
             p.low = v_set1(W_HUGE);
-            few_packets(&work, &i, v_set1(0.0), v_set1(0.0), f, &p, mask, low ? low + from / LANES : NULL, variant);
+            few_packets(&work, &i, &no_hits, f, &p, low ? low + from / LANES : NULL, variant);
             UNROLL
             for (int q = 0; q < SUMS; q++) v_store((W *)s->packet[q] + f * V_LANES, p.sum[q]);
         }
@@ -319,22 +320,26 @@ SAP_INLINE W near_limit(const W *own, W r2)
 SAP_INLINE int near_places(const struct sap_neighbour_args *a, const W *own, W (*low)[LANES], int32_t *place)
 {
     const int count = (a->n + LANES - 1) / LANES;
-    _Alignas(64) W lane[LANES];
-    W least = W_HUGE;
+    _Alignas(64) W lane[LANES], half[LANES];
     int n = 0;
     for (int f = 0; f < LANES; f += V_LANES) {
         V best = v_set1((double)W_HUGE);
         for (int e = 0; e < count; e++) best = v_min(v_load(&low[e][f]), best); /* skips NaN */
         v_store(lane + f, best);
     }
-    for (int l = 0; l < LANES; l++) least = lane[l] < least ? lane[l] : least;
+    memcpy(half, lane, sizeof half);
+    for (int m = LANES / 2; m > 0; m /= 2)
+        for (int l = 0; l < m; l++) half[l] = half[l + m] < half[l] ? half[l + m] : half[l];
+    const W least = half[0];
     if (!(least < W_HUGE)) return 0;
     const W limit = near_limit(own, least);
     for (int f = 0; f < LANES; f += V_LANES)
         for (unsigned near = vm_bits(v_nlt(v_set1((double)limit), v_load(lane + f))); near; near &= near - 1) {
             const int l = f + __builtin_ctz(near);
-            for (int e = 0; e < count; e++)
-                if (low[e][l] <= limit && e * LANES + l < a->n) place[n++] = e * LANES + l;
+            for (int e = 0; e < count; e++) { /* has no branch: where the nearest is cannot be foreseen */
+                place[n] = e * LANES + l;
+                n += low[e][l] <= limit && place[n] < a->n;
+            }
         }
     return n;
 }

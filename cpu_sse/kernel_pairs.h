@@ -158,21 +158,22 @@ SAP_INLINE void note_distance(const struct source_words *j, const struct target_
 
 /*
  * Returns the lanes of candidates, which are excluded from the force: the squared distance, now or at the time ahead,
- * is below reach + m weight, or practically zero. Pairs that are not finite stay.
+ * is below reach + m weight, or practically zero. Pairs that are not finite stay. *least gets the smaller square.
  */
 SAP_INLINE VM pair_inside(const struct source_words *j, const struct target_words *i, const V *d, V d2, V reach,
-                          V weight)
+                          V weight, V *least)
 {
     V ahead[3];
     UNROLL
     for (int k = 0; k < 3; k++) ahead[k] = v_fma(i->word[IT], v_sub(j->word[JV + k], i->word[IV + k]), d[k]);
-    const V least = v_min(sap_distance2(ahead[0], ahead[1], ahead[2]), d2);
-    return v_lt(least, v_max(v_fma(j->word[JM], weight, reach), v_set1(SAP_TINY_R2)));
+    *least = v_min(sap_distance2(ahead[0], ahead[1], ahead[2]), d2);
+    return v_lt(*least, v_max(v_fma(j->word[JM], weight, reach), v_set1(SAP_TINY_R2)));
 }
 
 /*
- * First half of a pair: returns s/R, +0 if the pair does not count. Notes the smallest distance; *hits gets the lanes
- * within reach, *close whether any lane is within the lengths of spline softening.
+ * First half of a pair: returns s/R, +0 if the pair does not count. Notes the smallest distance, or of members of lists
+ * that leave the sums that of this pair; *hits gets the lanes within reach, *close whether any lane is within the
+ * lengths of spline softening.
  */
 SAP_INLINE V pair_root(const struct source_words *j, const struct target_words *i, V eps2, V reach, V weight, V *low,
                        unsigned *hits, int *close, const struct sap_variant variant)
@@ -182,7 +183,7 @@ SAP_INLINE V pair_root(const struct source_words *j, const struct target_words *
     const V d2 = sap_distance2(d[0], d[1], d[2]);
     const V r2 = soften(d2, j, i, eps2, variant);
     if (variant.outside) {
-        const VM inside = pair_inside(j, i, d, d2, reach, weight);
+        const VM inside = pair_inside(j, i, d, d2, reach, weight, low);
         *hits = vm_bits(inside);
         return v_drop(inside, root_anywhere(r2));
     }

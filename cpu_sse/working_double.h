@@ -57,10 +57,14 @@ SAP_INLINE V v_root(V r2) { return v_root_from(r2, v_seed(r2)); }
 /* A root made of correctly rounded operations. */
 #define v_root_exact v_root
 
-/* Returns the root of any r2 > 0: outside the range of single precision the seed is computed in double. */
+/*
+ * Returns the root of any r2 > 0: outside the range of single precision the seed is computed in double. Few vectors
+ * need that, and its division and root take as long as the rest of a pair.
+ */
 SAP_INLINE V v_root_wide(V r2)
 {
     const DM inside = dm_and(d_ge(r2, d_set1(SAP_TINY_R2)), d_lt(r2, d_set1(0x1p126)));
+    if (__builtin_expect(dm_bits(inside) == (1U << D_LANES) - 1, 1)) return v_root(r2);
     const V seed = d_select(inside, d_rsqrt_seed(r2), d_div(d_set1(1.0), d_sqrt(r2)));
     return v_root_from(r2, seed);
 }

@@ -63,8 +63,8 @@ const struct sap_variable_row sap_variables[SAP_VARIABLES] = {
                            .type = SAP_TYPE_WORD,
                            .bad = SAP_BAD_USE,
                            .words = WORDS({"sp", SAPPORO_SP}, {"ds", SAPPORO_DS}, {"dp", SAPPORO_DP}),
-                           .usual = "`ds`, and `dp` for fewer than 1,024 j-particles; `sp` for GRAPE-5 calls; `dp` in "
-                                    "orders 6 and 8",
+                           .usual = "`ds`, and `dp` for fewer than 1,024 j-particles; `sp` for GRAPE-5 calls; `ds` for "
+                                    "NBODY6; `dp` in orders 6 and 8",
                            .about = "Precision of positions and pair terms"},
     [SAP_VAR_ROOT] = {.name = "SAPPORO_ROOT",
                       .type = SAP_TYPE_WORD,

@@ -355,8 +355,9 @@ void sap_particle_scale(const sapporo *c, double (*to)[3], const double *const *
     for (int k = 0; k < SAP_DERIVATIVES_MOST; k++) {
         p->derivative[k] = NULL;
         if (k >= used || !from[k]) continue;
-        for (int axis = 0; axis < 3; axis++) to[k][axis] = from[k][axis] / sap_particle_factor(c, k);
-        p->derivative[k] = to[k];
+        const double factor = sap_particle_factor(c, k);
+        for (int axis = 0; axis < 3 && factor != 1; axis++) to[k][axis] = from[k][axis] / factor;
+        p->derivative[k] = factor == 1 ? from[k] : (const double *)to[k];
     }
 }
 

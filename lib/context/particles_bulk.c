@@ -150,9 +150,9 @@ static int copy_vectors(double *to, const sapporo_column *x, int k, int n, doubl
 static int copy_numbers(double *to, const sapporo_column *x, int k, int n)
 {
     uint64_t carries = 0;
-    for (int l = 0; l < n; l++) {
-        to[l] = 0;
-        if (x->base) memcpy(&to[l], sap_column_at(x, k + l, sizeof *to), sizeof *to);
+    if (!x->base) memset(to, 0, (size_t)n * sizeof *to);
+    for (int l = 0; l < n && x->base; l++) {
+        memcpy(&to[l], sap_column_at(x, k + l, sizeof *to), sizeof *to);
         carries |= carry_of(to[l], if_not_finite);
     }
     return carries >> 63 != 0;

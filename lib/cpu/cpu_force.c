@@ -280,9 +280,11 @@ static void set_single_reach(const struct sap_plan *p, struct sap_single *s, int
         const struct sap_sphere r = sap_near_reach_outside(&p->judge, i);
         s->reach = r.reach;
         s->weight = r.weight;
+        s->sure = r.sure;
+        s->sure_weight = r.sure_weight;
     } else {
         s->reach = list_reach(p, i) * (1 + 0x1p-22);
-        s->weight = 0;
+        s->weight = s->sure = s->sure_weight = 0;
     }
 }
 

@@ -156,8 +156,8 @@ static void write_row(const struct sap_neighbour_request *l, int i, const double
 
 static void write_bad(const struct sap_neighbour_request *l, int i)
 {
-    double sum[SAP_SUMS];
-    for (int q = 0; q < SAP_SUMS; q++) sum[q] = NAN;
+    double sum[SAP_SUMS4];
+    for (int q = 0; q < SAP_SUMS4; q++) sum[q] = NAN;
     write_row(l, i, sum);
     if (l->nearest) l->nearest[i] = -1;
     if (l->nearest_r2) l->nearest_r2[i] = NAN;
@@ -232,7 +232,7 @@ static int is_bad(const struct neighbour_call *w, int i)
 static int target_is_bad(const struct neighbour_call *w, int i, const double *sum)
 {
     double x[3], v[3], total = 0;
-    for (int q = 0; q < SAP_SUMS; q++) total += sum[q] - sum[q];
+    for (int q = 0; q < SAP_SUMS4; q++) total += sum[q] - sum[q];
     if (total == 0 && sum[SAP_POT] != 0) return 0;
     sap_canonical_predict(w->host, w->request->address[i], w->request->time, x, v);
     return !(isfinite(x[0]) && isfinite(x[1]) && isfinite(x[2]) && isfinite(v[0]) && isfinite(v[1]) && isfinite(v[2]));
@@ -243,7 +243,7 @@ static int compute_row(const struct neighbour_call *w, struct worker *with, int 
 {
     const struct sap_neighbour_request *const l = w->request;
     struct nearest best = {-1, INFINITY};
-    double sum[SAP_SUMS] = {0};
+    double sum[SAP_SUMS4] = {0};
     fetch_next(w, i);
     if (is_bad(w, i) || !add_list(w, with, i, sum, &best) || target_is_bad(w, i, sum)) {
         write_bad(l, i);

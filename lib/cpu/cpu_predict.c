@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/finite.h"
 #include "base/team.h"
 #include "cpu/cpu_engine.h"
 
@@ -107,20 +108,33 @@ int sap_cpu_predict(struct sap_cpu_store *store, double time, int nj, int thread
     return SAPPORO_OK;
 }
 
+/* The greater of two numbers in each lane; the second where one is NaN. */
+static inline two greater(two a, two b)
+{
+    const pair first = (pair)(a > b);
+    return (two)(((pair)a & first) | ((pair)b & ~first));
+}
+
+static inline two magnitude(two x) { return (two)((pair)x & (pair){INT64_MAX, INT64_MAX}); }
+
 /* Writes to most[lane] the largest coordinates of the predicted velocities of 16 addresses, or bounds of them. */
 static void note_speeds(const struct sap_columns *c, int terms, double time, ptrdiff_t block, double *most)
 {
     enum { LANES = SAP_CPU_LANES };
     const double factor[SAP_TERMS] = {1, 2, 3, 3}; /* of v, a/2, j/6, s/18 in the series of the velocity */
-    double dt[LANES];
-    for (int l = 0; l < LANES; l++) dt[l] = fabs(time - c->time[block * LANES + l]);
-    for (int axis = 0; axis < 3; axis++) {
-        double speed[LANES] = {0};
-        for (int k = terms < SAP_TERMS ? terms : SAP_TERMS; k >= 1; k--) {
-            const double *const d = c->derivative[k] + (block * 3 + axis) * LANES;
-            for (int l = 0; l < LANES; l++) speed[l] = speed[l] * dt[l] + factor[k - 1] * fabs(d[l]);
+    const int highest = terms < SAP_TERMS ? terms : SAP_TERMS;
+    const two now = {time, time};
+    for (int l = 0; l < LANES; l += 2) {
+        two all = two_at(most + l), dt = {0, 0};
+        if (highest > 1) dt = magnitude(now - two_at(c->time + block * LANES + l));
+        for (int axis = 0; axis < 3; axis++) {
+            const ptrdiff_t at = (block * 3 + axis) * LANES + l;
+            two speed = factor[highest - 1] * magnitude(two_at(c->derivative[highest] + at));
+            for (int k = highest - 1; k >= 1; k--)
+                speed = speed * dt + factor[k - 1] * magnitude(two_at(c->derivative[k] + at));
+            all = greater(speed, all);
         }
-        for (int l = 0; l < LANES; l++) most[l] = speed[l] > most[l] ? speed[l] : most[l];
+        put_two(most + l, all);
     }
 }
 

@@ -58,10 +58,15 @@ static int take_list(sapporo_options *options, int *device, int rank)
     return 1;
 }
 
-sapporo *sap_nbody6_context(sapporo_backend backend, int order, sapporo_precision precision, int rank)
+sapporo *sap_nbody6_context(sapporo_backend backend, int order, sapporo_precision usual, int rank)
 {
     int device[DEVICES_MAX];
-    sapporo_options options = {.size = sizeof options, .backend = backend, .order = order, .precision = precision};
+    const char *text;
+    const int set = sap_env_text(&sap_variables[SAP_VAR_PRECISION], &text) > 0;
+    sapporo_options options = {.size = sizeof options,
+                               .backend = backend,
+                               .order = order,
+                               .precision = set ? SAPPORO_PRECISION_DEFAULT : usual};
     sapporo *context = NULL;
     options.preferred_device = rank > 0 ? rank : 0;
     if (!check_method() || !take_list(&options, device, rank)) return NULL;

@@ -59,8 +59,8 @@ static void close_all(void)
 /* Opens a context on the engine of regular forces, which computes large blocks; if that fails, on the CPU. */
 static sapporo *open_context(int rank)
 {
-    sapporo *const context = sap_nbody6_context(SAPPORO_BACKEND_AUTO, 4, SAPPORO_PRECISION_DEFAULT, rank);
-    return context ? context : sap_nbody6_context(SAPPORO_BACKEND_CPU, 4, SAPPORO_PRECISION_DEFAULT, rank);
+    sapporo *const context = sap_nbody6_context(SAPPORO_BACKEND_AUTO, 4, SAPPORO_DS, rank);
+    return context ? context : sap_nbody6_context(SAPPORO_BACKEND_CPU, 4, SAPPORO_DS, rank);
 }
 
 void sap_irregular_open(int nmax, int lmax, int rank)

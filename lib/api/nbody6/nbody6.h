@@ -115,8 +115,8 @@ void sap_waiting_forget(void);
 /* ---- common (device.c) ---- */
 
 /* Opens a context of a backend and an order, on the devices of GPU_LIST if it applies, else on those that the
- * environment names.  NULL after a message. */
-sapporo *sap_nbody6_context(sapporo_backend backend, int order, sapporo_precision precision, int rank);
+ * environment names.  usual: the precision unless SAPPORO_PRECISION is set.  NULL after a message. */
+sapporo *sap_nbody6_context(sapporo_backend backend, int order, sapporo_precision usual, int rank);
 
 /* Print one line to the library's log: an error (at most twenty per process), and a line of a profile. */
 void sap_nbody6_tell(const char *format, ...) __attribute__((format(printf, 1, 2)));

@@ -7,10 +7,8 @@
 #include <stdlib.h>
 
 #include "api/nbody6/nbody6.h"
-#include "base/environment.h"
 #include "base/fpenv.h"
 #include "base/lock.h"
-#include "variables.h"
 
 /* The context is kept between calls, because opening it takes longer than the potential of a small cluster. */
 static sapporo *kept;
@@ -19,12 +17,7 @@ static struct sap_lock lock = SAP_LOCK_INIT;
 
 static int is_open(int rank)
 {
-    if (!kept) {
-        const char *text;
-        const sapporo_precision precision =
-            sap_env_text(&sap_variables[SAP_VAR_PRECISION], &text) > 0 ? SAPPORO_PRECISION_DEFAULT : SAPPORO_DP;
-        kept = sap_nbody6_context(SAPPORO_BACKEND_AUTO, 2, precision, rank);
-    }
+    if (!kept) kept = sap_nbody6_context(SAPPORO_BACKEND_AUTO, 2, SAPPORO_DP, rank);
     return kept != NULL;
 }
 

@@ -38,7 +38,7 @@ void sap_regular_open(int nbmax, int rank, enum sap_radii usual)
     if (regular.context) {
         sap_nbody6_tell("gpunb_open: it is open already; particles are kept");
     } else {
-        regular.context = sap_nbody6_context(SAPPORO_BACKEND_AUTO, 4, SAPPORO_PRECISION_DEFAULT, rank);
+        regular.context = sap_nbody6_context(SAPPORO_BACKEND_AUTO, 4, SAPPORO_DS, rank);
         regular.nj = regular.asked = 0;
         sap_radii_open(usual);
     }

@@ -34,45 +34,67 @@ static struct buffer {
 /* Bit k: buffer k may hold particles, so a force after few of them looks at few buffers. */
 static _Atomic uint64_t filled;
 
-/* Stores a particle; after a failure, forces with the particle fail. */
-static void store(sapporo *context, const struct waiting *w)
+/*
+ * Stores a particle; after a failure, forces with the particle fail.  zeros: a particle whose members that wait nowhere
+ * are 0; to set them takes as long as to store the others.
+ */
+static void store(sapporo *context, const struct waiting *w, sapporo_particle *zeros)
 {
-    sapporo_particle p = {.mass = w->mass, .time = w->time, .index = w->address};
-    memcpy(p.derivative, w->derivative, sizeof w->derivative);
-    (void)sapporo_set_particle(context, w->address, &p);
+    memcpy(zeros->derivative, w->derivative, sizeof w->derivative);
+    zeros->mass = w->mass;
+    zeros->time = w->time;
+    zeros->index = w->address;
+    (void)sapporo_set_particle(context, w->address, zeros);
 }
 
 /* Stores the particles of a buffer whose lock the caller holds. */
-static void empty(struct buffer *b, sapporo *context)
+static void empty(struct buffer *b, sapporo *context, sapporo_particle *zeros)
 {
-    for (int k = 0; k < b->n; k++) store(context, &b->at[k]);
+    for (int k = 0; k < b->n; k++) store(context, &b->at[k], zeros);
     b->n = 0;
+}
+
+/* The same, of a buffer that is full. */
+static __attribute__((noinline)) void empty_full(struct buffer *b, sapporo *context)
+{
+    sapporo_particle zeros = {0};
+    empty(b, context, &zeros);
+}
+
+/* Stores one particle for which there is no memory to wait. */
+static __attribute__((noinline)) void store_one(sapporo *context, const struct waiting *w)
+{
+    sapporo_particle zeros = {0};
+    store(context, w, &zeros);
 }
 
 void sap_waiting_put(sapporo *context, int address, const double (*derivative)[3], double mass, double time)
 {
     const unsigned which = (unsigned)address / RUN % BUFFERS;
     struct buffer *const b = &buffer[which];
-    struct waiting w = {.address = address, .mass = mass, .time = time};
-    memcpy(w.derivative, derivative, sizeof w.derivative);
+    struct waiting spare;
     sap_lock(&b->lock);
-    if (b->n == ROOM) empty(b, context);
+    if (b->n == ROOM) empty_full(b, context);
     if (!b->at) b->at = malloc(ROOM * sizeof *b->at);
-    if (b->at) {
-        if (b->n == 0) atomic_fetch_or(&filled, UINT64_C(1) << which);
-        b->at[b->n++] = w;
-    } else {
-        store(context, &w);
-    }
+    struct waiting *const w = b->at ? &b->at[b->n] : &spare;
+    memcpy(w->derivative, derivative, sizeof w->derivative);
+    w->address = address;
+    w->mass = mass;
+    w->time = time;
+    if (!b->at)
+        store_one(context, w);
+    else if (b->n++ == 0)
+        atomic_fetch_or(&filled, UINT64_C(1) << which);
     sap_unlock(&b->lock);
 }
 
 void sap_waiting_store(sapporo *context)
 {
+    sapporo_particle zeros = {0};
     for (uint64_t left = atomic_exchange(&filled, 0); left; left &= left - 1) {
         struct buffer *const b = &buffer[__builtin_ctzll(left)];
         sap_lock(&b->lock);
-        empty(b, context);
+        empty(b, context, &zeros);
         sap_unlock(&b->lock);
     }
 }
