@@ -228,6 +228,7 @@ static struct sap_gpu_walking walk_of(struct sap_gpu_helper *h, const struct sap
     own.nodes = &h->nodes;
     own.sorted = &h->own.sorted;
     own.length = &h->own.length;
+    own.soft = &h->lengths.of_node;
     own.lists = &h->lists;
     own.results = rows;
     return own;
