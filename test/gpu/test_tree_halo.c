@@ -66,12 +66,12 @@ static void *memory(size_t n, size_t each)
 }
 
 /* What is selected of a tree, with this room for positions and masses. */
-static struct sap_halo_source source_of(const struct planted *p, const struct tree_particles *m, double (*body)[4],
+static struct sap_halo_source source_of(const struct planted *p, const struct tree_particles *m, double *body,
                                         int level_most)
 {
-    for (int i = 0; i < m->n; i++) memcpy(body[i], m->x[i], sizeof m->x[i]), body[i][3] = m->mass[i];
+    for (int i = 0; i < m->n; i++) memcpy(body + 4 * (size_t)i, m->x[i], sizeof m->x[i]), body[4 * i + 3] = m->mass[i];
     return (struct sap_halo_source){
-        .nodes = &p->nodes, .x = body[0], .h = p->h, .stride = 4, .order = p->settings.order, .level_most = level_most};
+        .nodes = &p->nodes, .x = body, .h = p->h, .stride = 4, .order = p->settings.order, .level_most = level_most};
 }
 
 /* The unit of the tolerance of MULTIPOLE that the tree finds. */
@@ -101,7 +101,7 @@ static void copy_nodes(struct planted *p, const struct tree_particles *m, int ro
     assert_int_equal(sap_part_structure(p->tree, &s), SAPPORO_OK);
     const struct sap_tree_settings *const o = &p->settings;
     const struct sap_criterion how = sap_criterion_of((int)o->mac, o->order, o->accuracy, pull_of(m));
-    double(*const body)[4] = memory((size_t)m->n, sizeof *body);
+    double *const body = memory(4 * (size_t)m->n, sizeof *body);
     const struct sap_halo_source source = source_of(p, m, body, 22);
     t->words = p->words;
     t->lengths = memory((size_t)s.nodes * (size_t)p->words, sizeof *t->lengths);
@@ -150,7 +150,7 @@ static void same_selection(const struct planted *p, const struct tree_particles 
 {
     static const double shift[PARTS] = {0.3, 0, 2.5, 40};
     struct sap_halo_region *const regions = memory(PARTS * (size_t)room, sizeof *regions);
-    double(*const body)[4] = memory((size_t)m->n, sizeof *body);
+    double *const body = memory(4 * (size_t)m->n, sizeof *body);
     const struct sap_halo_source source = source_of(p, m, body, level_most);
     struct sap_halo_memory kept = {.who = {NULL, 0}};
     struct sap_halo halo = {.words = p->words};

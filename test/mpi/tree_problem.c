@@ -70,11 +70,12 @@ static void exact_row(const struct model *m, double eps2, int i, double *acc, do
 {
     long double sum[4] = {0};
     for (int j = 0; j < m->n; j++) {
-        long double d[3], r2 = m->softening ? 0 : eps2, by_mass = 0, by_place = 0;
+        const int is_spline = m->h && m->softening;
+        long double d[3], r2 = is_spline ? 0 : eps2, by_mass = 0, by_place = 0;
         for (int c = 0; c < 3; c++) d[c] = (long double)m->x[j][c] - m->x[i][c], r2 += d[c] * d[c];
         if (j == i) continue;
-        if (m->h && !m->softening) r2 += (long double)m->h[i] * m->h[i] + (long double)m->h[j] * m->h[j];
-        if (m->softening)
+        if (m->h && !is_spline) r2 += (long double)m->h[i] * m->h[i] + (long double)m->h[j] * m->h[j];
+        if (is_spline)
             reference_spline_pair(m->softening == SAPPORO_SOFTENING_SPLINE_MEAN, sqrtl(r2), m->h[i], m->h[j], &by_mass,
                                   &by_place);
         else if (r2 > 0)

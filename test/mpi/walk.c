@@ -67,6 +67,7 @@ static const double stale = 77;
 struct session {
     sapporo_mpi_way way;
     sapporo_step_method method;
+    sapporo_step_scheme scheme;
     sapporo_mpi *sums;
     sapporo_mpi_job *job;
     sapporo_mpi_tree *tree;
@@ -283,9 +284,10 @@ static void tree_session(struct session *s)
 
 static int create_stepper(struct session *s)
 {
-    const sapporo_tree_options tree = tree_options();
+    sapporo_tree_options tree = tree_options();
+    if (s->scheme >= SAPPORO_STEPS_HERMITE4) tree.softening = SAPPORO_SOFTENING_PLUMMER;
     const sapporo_stepper_options plain = {
-        .size = sizeof plain, .method = s->method, .tree = &tree, .scheme = SAPPORO_STEPS_BLOCK, .dt = 1.0 / 32};
+        .size = sizeof plain, .method = s->method, .tree = &tree, .scheme = s->scheme, .dt = 1.0 / 32};
     const sapporo_mpi_stepper_options o = {.size = sizeof o, .stepper = &plain, .timeout = 20};
     return sapporo_mpi_stepper_create(MPI_COMM_WORLD, &o, N, &s->stepper);
 }
@@ -339,6 +341,7 @@ struct walk {
     a_session *run;
     sapporo_mpi_way way;
     sapporo_step_method method;
+    sapporo_step_scheme scheme; /* 0: blocks */
     double tolerance;
 };
 
@@ -347,6 +350,7 @@ static void run(const struct walk *w, struct session *s, int at, int stays)
     memset(s, 0, sizeof *s);
     s->way = w->way;
     s->method = w->method;
+    s->scheme = w->scheme ? w->scheme : SAPPORO_STEPS_BLOCK;
     faults.most = 0;
     faults.at = at;
     faults.stays = stays;
@@ -394,6 +398,7 @@ int main(int argc, char **argv)
         {.name = "trees", .run = tree_session, .tolerance = 1e-2},
         {.name = "steppers, trees", .run = stepper_session, .method = SAPPORO_STEP_TREE, .tolerance = 1e-3},
         {.name = "steppers, direct sums", .run = stepper_session, .method = SAPPORO_STEP_DIRECT},
+        {.name = "steppers, a Hermite scheme", .run = stepper_session, .scheme = SAPPORO_STEPS_HERMITE4},
     };
     ranks_begin(&argc, &argv);
     const char *const folder = getenv("TMPDIR");

@@ -16,30 +16,30 @@ size_t sap_cpu_bytes_of_lengths(const struct sap_tree_settings *settings, int n,
 }
 
 /* Allocates lengths of particles, and of the nodes that there is room for. */
-static int allocate(struct sap_cpu_tree *t, int spline)
+static int allocate(struct sap_cpu_tree *t)
 {
     const size_t room = (size_t)t->room + 1, nodes = (size_t)t->own.cell_room + 1;
+    const int words = sap_softening_words(&t->settings);
     double *const h = malloc(room * sizeof *h), *const sorted = malloc(room * sizeof *sorted);
-    struct sap_softs *const soft = malloc(nodes * sizeof *soft);
-    if (!h || !sorted || !soft) {
+    double *const of_node = malloc(nodes * (size_t)words * sizeof *of_node);
+    if (!h || !sorted || !of_node) {
         free(h);
         free(sorted);
-        free(soft);
+        free(of_node);
         return SAPPORO_ERR_MEMORY;
     }
-    free(t->own.soft);
+    free(t->own.of_node);
     t->given.h = h;
     t->own.h = sorted;
-    t->own.soft = soft;
-    t->own.is_spline = spline;
-    t->own.is_soft = !spline;
+    t->own.of_node = of_node;
+    t->own.words = words;
     return SAPPORO_OK;
 }
 
 int sap_cpu_want_lengths(struct sap_cpu_tree *t, int wanted)
 {
-    const int spline = sap_softening_lengths(&t->settings), lengths = wanted || spline;
-    if (lengths && !t->given.h && allocate(t, spline)) return SAPPORO_ERR_MEMORY;
+    const int lengths = wanted || sap_softening_lengths(&t->settings);
+    if (lengths && !t->given.h && allocate(t)) return SAPPORO_ERR_MEMORY;
     t->given.lengths = lengths;
     return SAPPORO_OK;
 }
@@ -88,10 +88,16 @@ int sap_cpu_lengths_of(const struct sap_cpu_tree *t, const sapporo_column *h, co
 
 /* ---- of nodes ---------------------------------------------------------------------- */
 
+/* The squares of the Plummer lengths of a node. */
+static struct sap_softs *softs_of(const struct sap_cpu_nodes *t, int k)
+{
+    return (struct sap_softs *)(t->of_node + SAP_SOFTS_WORDS * (size_t)k);
+}
+
 /* Returns the greatest length of the particles of a node, of whose children those are known. */
 static double length_of(const struct sap_cpu_nodes *t, const struct sap_tree_node *node)
 {
-    const double *const from = node->children ? t->length + node->child : t->h + node->first;
+    const double *const from = node->children ? t->of_node + node->child : t->h + node->first;
     const int n = node->children ? node->children : node->count;
     double most = 0;
     for (int k = 0; k < n; k++) most = fmax(most, from[k]);
@@ -105,14 +111,7 @@ static void enter_length(const struct sap_cpu_nodes *t, const struct sap_cpu_fra
     double x[3];
     const double size = sap_tree_in_units(t->cell[k].centre, &f->cube.gaps, f->middle, f->unit, x);
     const double far = sap_cell_far(&t->cell[k]) * f->unit;
-    *guard = fmaxf(*guard, (float)sap_tree_padded(sap_accept_length(0, far, t->length[k]), size));
-}
-
-/* Computes the length of a node of a spline, and enters it into the words. */
-static void take_length(struct sap_cpu_nodes *t, const struct sap_cpu_frame *f, int k)
-{
-    t->length[k] = length_of(t, &t->node[k]);
-    enter_length(t, f, k);
+    *guard = fmaxf(*guard, (float)sap_tree_padded(sap_accept_length(0, far, t->of_node[k]), size));
 }
 
 /* Returns the squares of the lengths of a node, of whose children those are known. */
@@ -122,7 +121,7 @@ static struct sap_softs soft_of(const struct sap_cpu_nodes *t, const struct sap_
     struct sap_softs soft;
     sap_soft_start(&soft);
     for (int c = node->child; c < node->child + node->children; c++)
-        sap_soft_add(&soft, t->cell[c].mass, t->soft[c].mean, t->soft[c].least, t->soft[c].most);
+        sap_soft_add(&soft, t->cell[c].mass, softs_of(t, c)->mean, softs_of(t, c)->least, softs_of(t, c)->most);
     for (int j = node->first; j < node->first + node->count && !node->children; j++) {
         const double h2 = t->h[j] * t->h[j];
         sap_soft_add(&soft, t->x[j][3] / f->mass_unit, h2, h2, h2);
@@ -137,14 +136,23 @@ static void enter_soft(struct sap_cpu_nodes *t, const struct sap_cpu_frame *f, i
     struct sap_tree_words *const w = &t->words_of;
     struct sap_cell cell = t->cell[k];
     double x[3];
-    t->source[k].soft = t->soft[k].mean;
-    const double spread = sap_soft_spread(&t->soft[k]) / f->unit / f->unit;
+    t->source[k].soft = softs_of(t, k)->mean;
+    const double spread = sap_soft_spread(softs_of(t, k)) / f->unit / f->unit;
     if (!(spread > 0)) return;
     const double size = sap_tree_in_units(cell.centre, &f->cube.gaps, f->middle, f->unit, x);
     sap_soft_widen(&cell, spread);
     const struct sap_reach reach = sap_accept_reach(&cell, how);
     w->guard[k] = fmaxf(w->guard[k], (float)sap_tree_padded(reach.guard * f->unit, size));
     w->turn[k] = fmaxf(w->turn[k], (float)fmin(reach.turn * t->turn_unit, SAP_TREE_NEVER));
+}
+
+/* Enters the lengths of node k. */
+static void enter(struct sap_cpu_nodes *t, const struct sap_cpu_frame *f, int k, const struct sap_criterion *how)
+{
+    if (t->words == SAP_SPLINE_WORDS)
+        enter_length(t, f, k);
+    else
+        enter_soft(t, f, k, how);
 }
 
 /* The criterion of acceptance of a tree. */
@@ -159,12 +167,11 @@ void sap_cpu_tree_lengths(struct sap_cpu_tree *tree)
     struct sap_cpu_frame *const f = &tree->frame;
     const struct sap_criterion how = criterion_of(tree);
     for (int k = t->lengths * t->nodes - 1; k >= 0; k--) {
-        if (t->is_spline)
-            take_length(t, f, k);
-        else {
-            t->soft[k] = soft_of(t, f, k);
-            enter_soft(t, f, k, &how);
-        }
+        if (t->words == SAP_SPLINE_WORDS)
+            t->of_node[k] = length_of(t, &t->node[k]);
+        else
+            *softs_of(t, k) = soft_of(t, f, k);
+        enter(t, f, k, &how);
     }
     if (t->lengths && tree->is_part) f->far |= is_short(tree->whole.shortest * f->unit);
     for (int k = 0; k < t->lengths * t->n && !f->far; k++) f->far = is_short(t->h[k]);
@@ -177,13 +184,10 @@ void sap_cpu_tree_import_lengths(struct sap_cpu_tree *tree, const struct sap_tre
     const double unit = tree->frame.unit;
     for (int k = 0; k < t->lengths * t->n; k++) t->h[k] = sap_cube_scaled_length(halo->h[k], unit);
     for (int k = 0; k < t->lengths * t->nodes; k++) {
-        const double *const from = halo->of_node + (size_t)halo->words * (size_t)k;
-        if (t->is_spline) {
-            t->length[k] = sap_cube_scaled_length(from[0], unit);
-            enter_length(t, &tree->frame, k);
-        } else {
-            t->soft[k] = (struct sap_softs){from[0] * unit * unit, from[1] * unit * unit, from[2] * unit * unit};
-            enter_soft(t, &tree->frame, k, &how);
-        }
+        const size_t words = (size_t)t->words, at = words * (size_t)k;
+        for (size_t w = at; w < at + words; w++)
+            t->of_node[w] = words == SAP_SPLINE_WORDS ? sap_cube_scaled_length(halo->of_node[w], unit)
+                                                      : halo->of_node[w] * unit * unit;
+        enter(t, &tree->frame, k, &how);
     }
 }

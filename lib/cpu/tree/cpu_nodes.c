@@ -20,8 +20,7 @@ void sap_cpu_free_nodes(struct sap_cpu_nodes *t)
     free(t->cell);
     free(t->word);
     free(t->source);
-    free(t->length);
-    free(t->soft);
+    free(t->of_node);
     memset(t, 0, sizeof *t);
 }
 
@@ -32,23 +31,19 @@ int sap_cpu_reserve_cells(struct sap_cpu_nodes *t, int nodes)
     struct sap_cell *const cell = malloc(room * sizeof *cell);
     struct sap_tree_source *const source = malloc(room * sizeof *source);
     float *const word = aligned_alloc(64, WORD_COLUMNS * column * sizeof *word);
-    double *const length = malloc((room * (size_t)t->is_spline + 1) * sizeof *length);
-    struct sap_softs *const soft = malloc((room * (size_t)t->is_soft + 1) * sizeof *soft);
-    if (!cell || !source || !word || !length || !soft) {
+    double *const of_node = malloc((room * (size_t)t->words + 1) * sizeof *of_node);
+    if (!cell || !source || !word || !of_node) {
         free(cell);
         free(source);
         free(word);
-        free(length);
-        free(soft);
+        free(of_node);
         return SAPPORO_ERR_MEMORY;
     }
     free(t->cell);
     free(t->source);
     free(t->word);
-    free(t->length);
-    free(t->soft);
-    t->length = length;
-    t->soft = soft;
+    free(t->of_node);
+    t->of_node = of_node;
     t->cell = cell;
     t->source = source;
     t->word = word;

@@ -21,8 +21,7 @@ static int reserve_halo(struct sap_cpu_nodes *h, const struct sap_tree_halo *hal
 {
     const int lengths = own->lengths;
     h->lengths = lengths;
-    h->is_spline = lengths && own->is_spline;
-    h->is_soft = lengths && own->is_soft;
+    h->words = lengths * own->words;
     h->n = halo->n;
     h->nodes = h->room = halo->nodes;
     h->x = malloc(((size_t)halo->n + 1) * sizeof *h->x);

@@ -68,15 +68,14 @@ struct sap_cpu_nodes {
     double *h;                                                 /* lengths in units */
     int nodes, room, levels, level_first[SAP_TREE_LEVELS + 1]; /* room: of `node` */
     struct sap_tree_node *node;
-    int lengths;            /* of each particle in `h`: 1, or 0 */
-    int is_spline, is_soft; /* nodes have `length`; they have `soft` */
-    int cell_room;          /* nodes, of the arrays below */
+    int lengths;   /* of each particle in `h`: 1, or 0 */
+    int words;     /* doubles of each node in `of_node` (engine/softening.h); 0: particles never had lengths */
+    int cell_room; /* nodes, of the arrays below */
     struct sap_cell *cell;
     struct sap_tree_words words_of; /* words of the nodes for the walk; their memory is `word` */
     float *word;
     struct sap_tree_source *source;
-    double *length;         /* of splines: the greatest of each node's particles, in units */
-    struct sap_softs *soft; /* of Plummer lengths, in units */
+    double *of_node; /* lengths in units */
     double turn_unit;
 };
 
