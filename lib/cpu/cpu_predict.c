@@ -125,8 +125,8 @@ static void note_speeds(const struct sap_columns *c, int terms, double time, ptr
     const int highest = terms < SAP_TERMS ? terms : SAP_TERMS;
     const two now = {time, time};
     for (int l = 0; l < LANES; l += 2) {
-        two all = two_at(most + l), dt = {0, 0};
-        if (highest > 1) dt = magnitude(now - two_at(c->time + block * LANES + l));
+        const two dt = magnitude(now - two_at(c->time + block * LANES + l));
+        two all = two_at(most + l);
         for (int axis = 0; axis < 3; axis++) {
             const ptrdiff_t at = (block * 3 + axis) * LANES + l;
             two speed = factor[highest - 1] * magnitude(two_at(c->derivative[highest] + at));

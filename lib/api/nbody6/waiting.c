@@ -62,29 +62,32 @@ static __attribute__((noinline)) void empty_full(struct buffer *b, sapporo *cont
 }
 
 /* Stores one particle for which there is no memory to wait. */
-static __attribute__((noinline)) void store_one(sapporo *context, const struct waiting *w)
+static __attribute__((noinline)) void store_one(sapporo *context, int address, const double (*derivative)[3],
+                                                double mass, double time)
 {
+    struct waiting w = {.address = address, .mass = mass, .time = time};
     sapporo_particle zeros = {0};
-    store(context, w, &zeros);
+    memcpy(w.derivative, derivative, sizeof w.derivative);
+    store(context, &w, &zeros);
 }
 
 void sap_waiting_put(sapporo *context, int address, const double (*derivative)[3], double mass, double time)
 {
     const unsigned which = (unsigned)address / RUN % BUFFERS;
     struct buffer *const b = &buffer[which];
-    struct waiting spare;
     sap_lock(&b->lock);
     if (b->n == ROOM) empty_full(b, context);
     if (!b->at) b->at = malloc(ROOM * sizeof *b->at);
-    struct waiting *const w = b->at ? &b->at[b->n] : &spare;
-    memcpy(w->derivative, derivative, sizeof w->derivative);
-    w->address = address;
-    w->mass = mass;
-    w->time = time;
-    if (!b->at)
-        store_one(context, w);
-    else if (b->n++ == 0)
-        atomic_fetch_or(&filled, UINT64_C(1) << which);
+    if (b->at) {
+        struct waiting *const w = &b->at[b->n];
+        memcpy(w->derivative, derivative, sizeof w->derivative);
+        w->address = address;
+        w->mass = mass;
+        w->time = time;
+        if (b->n++ == 0) atomic_fetch_or(&filled, UINT64_C(1) << which);
+    } else {
+        store_one(context, address, derivative, mass, time);
+    }
     sap_unlock(&b->lock);
 }
 
