@@ -52,6 +52,7 @@ quad_by() {
 }
 quad_own() { quad_by source; }
 quad_ours() { quad_by ours; }
+quad_fast() { SAPPORO_ROOT=fast quad_by ours; }
 direct_by() { (cd "$direct" && "./$1" "init/pl${STARS:-1}k" end) | awk '/^e:/ { de = $4 } END { if (de != "") print de }'; }
 banana_by() { (cd "$banana" && "./$1") | awk '/^tot:/ { de = $8 } END { if (de != "") print de }'; }
 direct_own() { direct_by direct; }
@@ -66,9 +67,9 @@ row "Phantom-GRAPE, direct: pl${STARS:-1}k, eps 0.02, 990 steps of 0.01; error o
 measure symmetric_own symmetric_ours
 row "Phantom-GRAPE, direct with SYMMETRIC: pl${STARS:-1}k, eps 0.01 to 0.02, 990 steps of 0.01; error of the energy" "-lpg5_symmetric" \
     "$(least symmetric_own)" "$(least symmetric_ours)"
-measure quad_own quad_ours
+measure quad_own quad_ours quad_fast
 row "Phantom-GRAPE, newton_quad: pl16k, eps 0.02, theta 0.6, 20 steps of 0.01; relative error of the energy" "-lg5c -lpg5" \
-    "$(least quad_own)" "$(least quad_ours)"
+    "$(least quad_own)" "$(least quad_ours); \`SAPPORO_ROOT=fast\` $(least quad_fast)"
 measure banana_own banana_ours
 row "Phantom-GRAPE, banana: pl001k, no softening, eta 0.2, to time ${END:-1}; relative error of the energy" "-lg6" \
     "$(least banana_own)" "$(least banana_ours)"
