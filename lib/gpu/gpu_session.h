@@ -38,11 +38,11 @@ struct sap_gpu_session {
     struct sap_event *copied[2];             /* copies from and to these halves */
     struct sap_gpu_buffer scratch;           /* device memory that a launch needs until it has finished */
     struct sap_gpu_times times;
-    sap_fpguard caller; /* floating-point environment of the caller, during a call */
-    int broken;         /* the device is lost */
+    sap_fpguard caller;                  /* floating-point environment of the caller, during a call */
+    int broken;                          /* the device is lost */
     const struct sap_gpu_device *failed; /* another device, on which this call has failed; NULL: none */
-    int host_full;      /* this call failed to allocate host memory */
-    char message[200];  /* why the last call failed; "": nothing to add to its status */
+    int host_full;                       /* this call failed to allocate host memory */
+    char message[200];                   /* why the last call failed; "": nothing to add to its status */
 };
 
 /* ---- life ---- */

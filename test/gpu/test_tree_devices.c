@@ -88,8 +88,8 @@ static int shares_of(const sapporo_tree *tree)
 {
     const sapporo_tree *const t = sap_handle_find(SAP_HANDLE_TREE, tree);
     const struct sap_gpu_host_tree *const own = (const void *)t->tree;
-    assert_int_equal(own->shares.helpers, 1);
-    return own->shares.helper[0].walks.shares;
+    assert_int_equal(own->walks.shares.helpers, 1);
+    return own->walks.shares.helper[0].walks.shares;
 }
 
 static void same_counts(const struct pair *t)

@@ -105,7 +105,7 @@ static int make_moments(struct sap_gpu_host_tree *t, int linked)
 static int send_early(struct sap_gpu_host_tree *t)
 {
     const struct sap_gpu_built tree = sap_gpu_tree_built(t);
-    return sap_gpu_shares_early(&t->shares, &tree);
+    return sap_gpu_shares_early(&t->walks.shares, &tree);
 }
 
 /* ---- all of it ---------------------------------------------------------------------------------- */
@@ -175,7 +175,7 @@ static int prepare(struct sap_gpu_host_tree *t, struct draft *d)
 /* Marks the present tree as gone, and all that was computed from it. */
 static void forget(struct sap_gpu_host_tree *t)
 {
-    sap_gpu_shares_changed(&t->shares, SAP_COPY_ALL);
+    sap_gpu_shares_changed(&t->walks.shares, SAP_COPY_ALL);
     t->built = t->linked = t->nodes.has_next = t->stops.n = t->regions.room = 0;
 }
 
@@ -212,7 +212,7 @@ static int write_tree(struct sap_gpu_host_tree *t, const struct draft *d)
 static int build(struct sap_gpu_host_tree *t)
 {
     struct draft d = {.frame = t->frame};
-    TRY(sap_gpu_shares_settle(&t->shares));
+    TRY(sap_gpu_shares_settle(&t->walks.shares));
     d.frame.n = t->given.n;
     d.frame.nodes = 0;
     if (d.frame.n > 0) TRY(prepare(t, &d));
@@ -248,14 +248,14 @@ int sap_gpu_tree_refresh(struct sap_gpu_host_tree *t)
     const struct sap_gpu_rules rules = rules_of(t);
     struct sap_gpu_bounds bounds;
     if (t->frame.n == 0) return SAP_DRIVER_OK;
-    TRY(sap_gpu_shares_settle(&t->shares));
+    TRY(sap_gpu_shares_settle(&t->walks.shares));
     TRY(sap_gpu_frame_look(&t->session, &t->builder, &t->given,
                            sap_gpu_frame_finds_pull(&rules) ? sap_cube_sample(t->frame.n) : 1, &bounds));
     for (int phase = SAPPORO_PHASE_SORT; phase <= SAPPORO_PHASE_MOMENTS; phase++)
         TRY(sap_session_mark(&t->session, phase));
     TRY(reserve_lengths(t, (size_t)t->frame.n, (size_t)t->nodes.n, (size_t)t->own.groups));
     t->built = t->stops.n = t->regions.room = 0; /* particles and moments match only after the last step */
-    sap_gpu_shares_changed(&t->shares, SAP_COPY_MOVED);
+    sap_gpu_shares_changed(&t->walks.shares, SAP_COPY_MOVED);
     t->lengths.law = t->lengths.next;
     sap_gpu_frame_units(&t->frame, &t->cube, &rules, &bounds);
     TRY(sap_gpu_targets_gather(&t->session, t->f, &t->own, &t->given.particle, 0,

@@ -49,13 +49,14 @@ static void add_tree(struct tree_copies *all, const struct sap_gpu_built *tree, 
     static const struct targets_stale stale = {SAP_COPY_CUT, SAP_COPY_PARTICLES, SAP_COPY_NODES};
     const struct sap_gpu_law *const law = tree->lengths->law;
     const struct sap_gpu_nodes *const from = tree->nodes;
-    struct sap_gpu_nodes *const to = &h->nodes;
+    struct sap_gpu_nodes *const to = &h->copy.nodes;
     const size_t n = (size_t)from->n, moments = tree->frame->order > 1;
-    add_targets(all, tree->own, &h->own, (unsigned)law->lengths, stale);
+    add_targets(all, tree->own, &h->copy.own, (unsigned)law->lengths, stale);
     add(all, &from->word, &to->word, n * 8 * sizeof(float), SAP_COPY_NODES);
     add(all, &from->source, &to->source, n * 4 * sizeof(double), SAP_COPY_NODES);
     add(all, &from->moments, &to->moments, moments * n * 8 * sizeof(float), SAP_COPY_NODES);
-    add(all, &tree->lengths->of_node, &h->lengths.of_node, (size_t)law->of_node * n * sizeof(double), SAP_COPY_NODES);
+    add(all, &tree->lengths->of_node, &h->copy.lengths.of_node, (size_t)law->of_node * n * sizeof(double),
+        SAP_COPY_NODES);
     add(all, &from->cell, &to->cell, n * SAP_GPU_CELL, SAP_COPY_CELLS);
 }
 
@@ -66,14 +67,14 @@ static void add_subset(struct tree_copies *all, const struct sap_gpu_copying *c,
     const struct sap_gpu_subset *const to = c->to;
     const int own = to->of == c->tree->own;
     const size_t slots = (size_t)to->w.slots, groups = (size_t)to->of->groups, strict = to->w.strict ? 1 : 0;
-    if (!own) add_targets(all, to->of, &h->positions, (unsigned)c->tree->lengths->law->lengths, always);
+    if (!own) add_targets(all, to->of, &h->copy.positions, (unsigned)c->tree->lengths->law->lengths, always);
     if (to->w.all_slots) {
-        add(all, to->strict, own ? &h->own.strict : &h->positions.strict, strict * groups * sizeof(float), 0);
+        add(all, to->strict, own ? &h->copy.own.strict : &h->copy.positions.strict, strict * groups * sizeof(float), 0);
         return;
     }
-    add(all, to->row, &h->row, slots * sizeof(int), 0);
-    add(all, to->slot, &h->slot, slots * sizeof(int), 0);
-    add(all, to->strict, &h->strict, strict * slots * sizeof(float), 0);
+    add(all, to->row, &h->copy.row, slots * sizeof(int), 0);
+    add(all, to->slot, &h->copy.slot, slots * sizeof(int), 0);
+    add(all, to->strict, &h->copy.strict, strict * slots * sizeof(float), 0);
 }
 
 static struct tree_copies copies_of(struct sap_gpu_helper *h, const struct sap_gpu_copying *c)
@@ -88,7 +89,7 @@ static struct tree_copies copies_of(struct sap_gpu_helper *h, const struct sap_g
 static int is_lacking(const struct sap_gpu_helper *h, const struct sap_gpu_copying *c, const struct tree_copy *copy)
 {
     if (copy->stale == 0) return c->to && (c->what & SAP_COPY_NODES);
-    return (copy->stale & c->what & h->stale) != 0;
+    return (copy->stale & c->what & h->copy.stale) != 0;
 }
 
 size_t sap_gpu_copied_lacks(struct sap_gpu_helper *h, const struct sap_gpu_copying *c)
@@ -121,11 +122,11 @@ int sap_gpu_copied_reserve(struct sap_gpu_helper *h, const struct sap_gpu_copyin
         TRY(c->writes ? reserve(c->tree->session, h, b, all.copy[k].bytes)
                       : sap_session_reserve(&h->session, b, all.copy[k].bytes));
     }
-    h->lengths.law = c->tree->lengths->law;
-    h->lengths.soft = c->tree->lengths->soft;
-    h->own.n = c->tree->own->n;
-    h->own.groups = c->tree->own->groups;
-    return h->lengths.law->open(&h->session, &h->lengths);
+    h->copy.lengths.law = c->tree->lengths->law;
+    h->copy.lengths.soft = c->tree->lengths->soft;
+    h->copy.own.n = c->tree->own->n;
+    h->copy.own.groups = c->tree->own->groups;
+    return h->copy.lengths.law->open(&h->session, &h->copy.lengths);
 }
 
 int sap_gpu_copied_send(struct sap_gpu_helper *h, const struct sap_gpu_copying *c)
@@ -138,16 +139,16 @@ int sap_gpu_copied_send(struct sap_gpu_helper *h, const struct sap_gpu_copying *
         if (!is_lacking(h, c, copy)) continue;
         TRY((c->writes ? d->copy : d->copy_peer)(stream, copy->to->mem, 0, copy->from->mem, 0, copy->bytes));
     }
-    h->stale &= ~c->what;
+    h->copy.stale &= ~c->what;
     return SAP_DRIVER_OK;
 }
 
 void sap_gpu_copied_free(const struct sap_driver *driver, struct sap_gpu_helper *h)
 {
-    struct sap_gpu_buffer *const all[] = {&h->row, &h->slot, &h->strict, &h->lengths.of_node};
+    struct sap_gpu_buffer *const all[] = {&h->copy.row, &h->copy.slot, &h->copy.strict, &h->copy.lengths.of_node};
     for (int k = 0; k < COUNT(all); k++) sap_gpu_free(driver, all[k]);
-    sap_gpu_nodes_free(driver, &h->nodes);
-    sap_gpu_targets_free(driver, &h->own);
-    sap_gpu_targets_free(driver, &h->positions);
-    h->stale = SAP_COPY_ALL;
+    sap_gpu_nodes_free(driver, &h->copy.nodes);
+    sap_gpu_targets_free(driver, &h->copy.own);
+    sap_gpu_targets_free(driver, &h->copy.positions);
+    h->copy.stale = SAP_COPY_ALL;
 }

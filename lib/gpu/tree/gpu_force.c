@@ -33,10 +33,10 @@ static int walk(struct sap_gpu_host_tree *t, const struct sap_gpu_pass *p)
                                         .soft = p->imported ? &t->halo.lengths.of_node : &t->lengths.of_node,
                                         .stops = t->settings.walk == SAPPORO_WALK_STACKLESS ? &t->stops : NULL,
                                         .cells = &sap_gpu_builder_read(&t->builder)->stop_cells,
-                                        .lists = &t->lists,
+                                        .lists = &t->walks.lists,
                                         .results = &t->results};
-    return p->is_part || t->shares.helpers == 0 ? sap_gpu_walk_run(&all, &p->to)
-                                                : sap_gpu_shares_walk(&t->shares, &all, &p->to);
+    return p->is_part || t->walks.shares.helpers == 0 ? sap_gpu_walk_run(&all, &p->to)
+                                                      : sap_gpu_shares_walk(&t->walks.shares, &all, &p->to);
 }
 
 /* For ACCELERATION: computes how strict the acceptance criterion of each target particle is. */
@@ -80,11 +80,11 @@ static int results(struct sap_gpu_host_tree *t, const struct sap_gpu_pass *p, do
     if (p->picked) TRY(sap_gpu_results_pick(&t->session, t->f, &t->results, list_of(t, r), r->ni));
     TRY(sap_session_mark(&t->session, SAPPORO_PHASES));
     TRY(sap_gpu_results_give(&t->session, &t->results, r, p->picked, acc, pot));
-    TRY(sap_session_copy_out(&t->session, walked, t->lists.left.mem, 0, SAP_LEFT_COUNT * sizeof *walked));
+    TRY(sap_session_copy_out(&t->session, walked, t->walks.lists.left.mem, 0, SAP_LEFT_COUNT * sizeof *walked));
     TRY(sap_session_wait(&t->session));
-    if (!p->is_part) sap_gpu_shares_tell(&t->shares, walked);
+    if (!p->is_part) sap_gpu_shares_tell(&t->walks.shares, walked);
     TRY(sap_session_take_seconds(&t->session, SAPPORO_PHASE_WALK, SAPPORO_PHASE_WALK, t->done.seconds));
-    if (!t->session.times.events) sap_gpu_shares_took(&t->shares, t->done.seconds[SAPPORO_PHASE_WALK]);
+    if (!t->session.times.events) sap_gpu_shares_took(&t->walks.shares, t->done.seconds[SAPPORO_PHASE_WALK]);
     t->done.stackless = t->settings.walk == SAPPORO_WALK_STACKLESS;
     t->results.picked = p->picked;
     t->done.rows = r->ni;
@@ -126,8 +126,9 @@ static int copy_work(struct sap_gpu_host_tree *t, const struct sap_gpu_pass *p, 
     const int slots = p->to.w.slots;
     int *const all = p->picked ? malloc((size_t)slots * sizeof *all) : work;
     if (!all) return SAP_DRIVER_MEMORY;
-    const int status = sap_session_download(
-        &t->session, all, &t->lists.left, sap_gpu_walk_left_words(&p->to.w) * sizeof *all, (size_t)slots * sizeof *all);
+    const int status =
+        sap_session_download(&t->session, all, &t->walks.lists.left, sap_gpu_walk_left_words(&p->to.w) * sizeof *all,
+                             (size_t)slots * sizeof *all);
     for (int k = 0; k < p->request->ni && p->picked && !status; k++) work[k] = all[p->request->active[k]];
     if (p->picked) free(all);
     return status;
@@ -147,7 +148,7 @@ static int add_kept_counts(struct sap_gpu_host_tree *t, const struct sap_gpu_pas
 static int end_kept(struct sap_gpu_host_tree *t, const struct sap_gpu_pass *p)
 {
     t->done.particle_particle = t->done.particle_cell = 0;
-    return sap_gpu_results_keep(&t->session, &t->results, &t->lists.left, sap_gpu_walk_left_words(&p->to.w),
+    return sap_gpu_results_keep(&t->session, &t->results, &t->walks.lists.left, sap_gpu_walk_left_words(&p->to.w),
                                 p->to.w.slots);
 }
 
@@ -181,7 +182,7 @@ int sap_gpu_tree_walk_part(struct sap_gpu_host_tree *t, const struct sap_tree_pa
     w->work = work || how->keeps ? (int)sap_gpu_walk_left_words(w) : 0;
     TRY(walk(t, &p));
     if (how->keeps) return end_kept(t, &p);
-    if (how->adds) TRY(sap_gpu_results_add(&t->session, t->f, &t->results, &t->lists.left, w->work, w->slots));
+    if (how->adds) TRY(sap_gpu_results_add(&t->session, t->f, &t->results, &t->walks.lists.left, w->work, w->slots));
     if (work) TRY(copy_work(t, &p, work));
     TRY(results(t, &p, acc, pot));
     return how->adds ? add_kept_counts(t, &p) : (int)SAP_DRIVER_OK;
@@ -242,7 +243,7 @@ int sap_gpu_tree_force(struct sap_gpu_host_tree *t, const sapporo_tree_request *
         p.bad_active = 0;
     else
         p.bad = nothing(t, request, acc, pot);
-    if (status) sap_gpu_shares_halt(&t->shares);
+    if (status) sap_gpu_shares_halt(&t->walks.shares);
     if (!status && p.bad > 0 && !t->results.too_near) erase_bad(t, request, acc, pot);
     status = sap_session_end(&t->session, status);
     if (status) return status;
@@ -275,7 +276,7 @@ int sap_gpu_tree_force_massless(struct sap_gpu_host_tree *t, int n, int knows_a)
 {
     const sapporo_tree_statistics done = t->done;
     const int status = massless_force(t, n, knows_a);
-    if (status) sap_gpu_shares_halt(&t->shares);
+    if (status) sap_gpu_shares_halt(&t->walks.shares);
     t->done = done;
     return status;
 }

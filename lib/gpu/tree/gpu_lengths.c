@@ -214,21 +214,21 @@ static int import_lengths(struct sap_gpu_session *s, struct sap_gpu_halo_lengths
 }
 
 static int import_spline(struct sap_gpu_session *s, const struct sap_gpu_lengths *l, struct sap_gpu_halo_lengths *to,
-                         const struct sap_gpu_nodes *nodes, const struct sap_gpu_buffer *top,
+                         const struct sap_gpu_nodes *nodes, const struct sap_gpu_buffer *root,
                          const struct sap_tree_halo *halo, const struct sap_gpu_tree *frame)
 {
-    (void)top;
+    (void)root;
     TRY(import_lengths(s, to, halo, frame->unit, fill_scaled));
     return sap_launch_tree_length_words(s, l->f, nodes->n, nodes->cell.mem, to->of_node.mem, nodes->word.mem, nodes->n,
                                         *frame);
 }
 
 static int import_soft(struct sap_gpu_session *s, const struct sap_gpu_lengths *l, struct sap_gpu_halo_lengths *to,
-                       const struct sap_gpu_nodes *nodes, const struct sap_gpu_buffer *top,
+                       const struct sap_gpu_nodes *nodes, const struct sap_gpu_buffer *root,
                        const struct sap_tree_halo *halo, const struct sap_gpu_tree *frame)
 {
     TRY(import_lengths(s, to, halo, frame->unit, fill_squares));
-    return sap_launch_tree_soft_words(s, l->f, nodes->n, nodes->cell.mem, top->mem, to->of_node.mem, nodes->word.mem,
+    return sap_launch_tree_soft_words(s, l->f, nodes->n, nodes->cell.mem, root->mem, to->of_node.mem, nodes->word.mem,
                                       nodes->n, *frame);
 }
 
@@ -279,14 +279,14 @@ static int groups_plain(const struct sap_gpu_session *s, const struct sap_gpu_le
 }
 
 static int import_plain(struct sap_gpu_session *s, const struct sap_gpu_lengths *l, struct sap_gpu_halo_lengths *to,
-                        const struct sap_gpu_nodes *nodes, const struct sap_gpu_buffer *top,
+                        const struct sap_gpu_nodes *nodes, const struct sap_gpu_buffer *root,
                         const struct sap_tree_halo *halo, const struct sap_gpu_tree *frame)
 {
     (void)s;
     (void)l;
     (void)to;
     (void)nodes;
-    (void)top;
+    (void)root;
     (void)halo;
     (void)frame;
     return SAP_DRIVER_OK;

@@ -82,8 +82,8 @@ struct sap_gpu_law {
      * accepted only from as far away as their lengths allow; copy those of a level of a selection.
      */
     int (*import)(struct sap_gpu_session *s, const struct sap_gpu_lengths *l, struct sap_gpu_halo_lengths *to,
-                  const struct sap_gpu_nodes *nodes, const struct sap_gpu_buffer *top, const struct sap_tree_halo *halo,
-                  const struct sap_gpu_tree *frame);
+                  const struct sap_gpu_nodes *nodes, const struct sap_gpu_buffer *root,
+                  const struct sap_tree_halo *halo, const struct sap_gpu_tree *frame);
     int (*reach)(const struct sap_gpu_session *s, const struct sap_gpu_lengths *l, const struct sap_gpu_nodes *nodes,
                  const struct sap_gpu_buffer *reach, const struct sap_gpu_tree *frame);
     int (*fill)(const struct sap_gpu_session *s, const struct sap_gpu_lengths *l, const struct sap_gpu_length_fill *of,

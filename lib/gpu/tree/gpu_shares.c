@@ -52,7 +52,7 @@ int sap_gpu_shares_open(struct sap_gpu_session *s, struct sap_gpu_shares *shares
         struct sap_gpu_helper *const h = &shares->helper[shares->helpers++];
         sap_session_init(&h->session, s->set, s->owner);
         h->session.device = &s->set->device[k + 1];
-        h->stale = SAP_COPY_ALL;
+        h->copy.stale = SAP_COPY_ALL;
         TRY(open_helper(s, h));
     }
     TRY(open_sharer(s, &shares->first));
@@ -88,7 +88,7 @@ void sap_gpu_shares_free(const struct sap_driver *driver, struct sap_gpu_shares 
 void sap_gpu_shares_changed(struct sap_gpu_shares *shares, unsigned what)
 {
     for (int k = 0; k < shares->helpers; k++) {
-        shares->helper[k].stale |= what;
+        shares->helper[k].copy.stale |= what;
         if (what & SAP_COPY_CUT) shares->helper[k].full = 0;
     }
 }
@@ -222,13 +222,13 @@ static struct sap_gpu_walking walk_of(struct sap_gpu_helper *h, const struct sap
     struct sap_gpu_walking own = *walk;
     own.tree.session = &h->session;
     own.tree.f = h->f;
-    own.tree.nodes = &h->nodes;
-    own.tree.own = &h->own;
-    own.tree.lengths = &h->lengths;
-    own.nodes = &h->nodes;
-    own.sorted = &h->own.sorted;
-    own.length = &h->own.length;
-    own.soft = &h->lengths.of_node;
+    own.tree.nodes = &h->copy.nodes;
+    own.tree.own = &h->copy.own;
+    own.tree.lengths = &h->copy.lengths;
+    own.nodes = &h->copy.nodes;
+    own.sorted = &h->copy.own.sorted;
+    own.length = &h->copy.own.length;
+    own.soft = &h->copy.lengths.of_node;
     own.lists = &h->lists;
     own.results = rows;
     return own;
@@ -238,10 +238,10 @@ static struct sap_gpu_subset subset_of(struct sap_gpu_helper *h, const struct sa
                                        const struct sap_gpu_subset *to)
 {
     struct sap_gpu_subset own = *to;
-    own.of = to->of == walk->tree.own ? &h->own : &h->positions;
-    own.row = to->w.all_slots ? &own.of->address : &h->row;
-    own.slot = to->w.all_slots ? &own.of->address : &h->slot;
-    own.strict = to->w.all_slots ? &own.of->strict : &h->strict;
+    own.of = to->of == walk->tree.own ? &h->copy.own : &h->copy.positions;
+    own.row = to->w.all_slots ? &own.of->address : &h->copy.row;
+    own.slot = to->w.all_slots ? &own.of->address : &h->copy.slot;
+    own.strict = to->w.all_slots ? &own.of->strict : &h->copy.strict;
     own.w.share = h->walks.share;
     own.w.shares = h->walks.shares;
     return own;
@@ -326,7 +326,7 @@ static int start_helpers(struct sap_gpu_shares *shares, const struct sap_gpu_wal
         struct sap_gpu_helper *const h = &shares->helper[k];
         if (h->walks.shares == 0) continue;
         const int status = start_helper(shares, h, walk, to);
-        if (status) h->stale = SAP_COPY_ALL;
+        if (status) h->copy.stale = SAP_COPY_ALL;
         if (status == SAP_DRIVER_MEMORY) *full = h;
         if (status) first->failed = h->session.device;
         TRY(status);

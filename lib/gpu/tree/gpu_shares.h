@@ -32,6 +32,15 @@ struct sap_gpu_sharer {
     int share, shares;               /* of the walk under way, as of struct sap_gpu_walk */
 };
 
+/* A copy of a tree, and of the targets of a walk. */
+struct sap_gpu_copy {
+    unsigned stale; /* of the tree */
+    struct sap_gpu_nodes nodes;
+    struct sap_gpu_targets own, positions;
+    struct sap_gpu_lengths lengths;
+    struct sap_gpu_buffer row, slot, strict;
+};
+
 /* Another device than the first. */
 struct sap_gpu_helper {
     struct sap_gpu_session session;
@@ -40,12 +49,7 @@ struct sap_gpu_helper {
     int wide; /* its last walk has left something to double, so it needs the cells */
     int full; /* the device had too little memory: it takes no part until the next build */
 
-    /* copies */
-    unsigned stale;
-    struct sap_gpu_nodes nodes;
-    struct sap_gpu_targets own, positions;
-    struct sap_gpu_lengths lengths;
-    struct sap_gpu_buffer row, slot, strict;
+    struct sap_gpu_copy copy;
 
     /* on the first device: the stream of copies, and their times */
     struct sap_stream *send;
@@ -70,6 +74,12 @@ struct sap_gpu_shares {
     double whole[2][SAP_WALK_CLASSES]; /* of drivers without times, seconds per slot: undivided, divided; 0: unknown */
     int early;                         /* walks for which copies are sent while a tree is built */
     int class, slots, parts, walked;   /* of the last walk; walked: its times have not been read */
+};
+
+/* What walks of a tree need: memory of the first device, and other devices. */
+struct sap_gpu_walks {
+    struct sap_gpu_walk_lists lists;
+    struct sap_gpu_shares shares;
 };
 
 /* Makes the helpers of a session with several devices, within a call; frees them, within sap_session_stop. */

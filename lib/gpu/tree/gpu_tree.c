@@ -59,10 +59,10 @@ static void destroy(struct sap_tree *tree)
     sap_gpu_selection_free(driver, &t->selection);
     sap_gpu_active_free(driver, &t->active);
     sap_gpu_positions_free(driver, &t->positions);
-    sap_gpu_walk_free(driver, &t->lists);
+    sap_gpu_walk_free(driver, &t->walks.lists);
     sap_gpu_results_free(driver, &t->results);
     sap_gpu_search_free(driver, &t->search);
-    sap_gpu_shares_free(driver, &t->shares);
+    sap_gpu_shares_free(driver, &t->walks.shares);
     sap_session_close(&t->session);
     free(t);
 }
@@ -78,7 +78,7 @@ static int open_device(struct sap_gpu_host_tree *t)
     t->f = t->given.f;
     TRY(sap_gpu_lengths_open(s, &t->lengths));
     TRY(sap_gpu_builder_open(s, &t->builder));
-    return t->settings.walk == SAPPORO_WALK_STACKLESS ? (int)SAP_DRIVER_OK : sap_gpu_shares_open(s, &t->shares);
+    return t->settings.walk == SAPPORO_WALK_STACKLESS ? (int)SAP_DRIVER_OK : sap_gpu_shares_open(s, &t->walks.shares);
 }
 
 static void take_settings(struct sap_gpu_host_tree *t, const struct sap_tree_settings *settings)

@@ -54,10 +54,9 @@ struct sap_gpu_host_tree {
     /* forces and searches */
     struct sap_gpu_active active;
     struct sap_gpu_positions positions;
-    struct sap_gpu_walk_lists lists;
+    struct sap_gpu_walks walks;
     struct sap_gpu_results results;
     struct sap_gpu_search search;
-    struct sap_gpu_shares shares;
 
     sapporo_tree_statistics done;
 };
