@@ -23,24 +23,24 @@ static int read_times(const struct sap_driver *d, struct sap_event *from, struct
 }
 
 /* Learns what a walk of a device has cost; *change: the cost, over what it was. */
-static void learn_walk(const struct sap_driver *d, struct sap_gpu_sharer *sharer, int class, int slots, double *change)
+static void learn_walk(const struct sap_driver *d, struct sap_gpu_sharer *sharer, int octave, int slots, double *change)
 {
     double seconds;
     if (!read_times(d, sharer->began, sharer->ended, &seconds) || !(seconds > 0)) return;
     const double cost = seconds * SAP_SHARES / sharer->shares / slots;
-    const double before = sharer->cost[class];
-    sharer->cost[class] = before > 0 ? (before + cost) / 2 : cost; /* a single walk may have been held up */
-    if (before > 0) *change = sharer->cost[class] / before;
+    const double before = sharer->cost[octave];
+    sharer->cost[octave] = before > 0 ? (before + cost) / 2 : cost; /* a single walk may have been held up */
+    if (before > 0) *change = sharer->cost[octave] / before;
 }
 
-static void learn_helper(const struct sap_driver *d, struct sap_gpu_helper *h, int class, int slots, double change)
+static void learn_helper(const struct sap_driver *d, struct sap_gpu_helper *h, int octave, int slots, double change)
 {
     double seconds;
     if (h->walks.shares == 0) {
-        h->walks.cost[class] *= change; /* walks have become dearer everywhere */
+        h->walks.cost[octave] *= change; /* walks have become dearer everywhere */
         return;
     }
-    learn_walk(d, &h->walks, class, slots, &change);
+    learn_walk(d, &h->walks, octave, slots, &change);
     if (h->sent_bytes > 1 << 20 && read_times(d, h->sends, h->sent, &seconds))
         h->byte_cost = seconds / (double)h->sent_bytes;
 }
@@ -50,17 +50,18 @@ static void learn(struct sap_gpu_shares *shares, const struct sap_driver *d)
     double change = 1;
     if (!shares->walked) return;
     shares->walked = 0;
-    learn_walk(d, &shares->first, shares->class, shares->slots, &change);
-    for (int k = 0; k < shares->helpers; k++) learn_helper(d, &shares->helper[k], shares->class, shares->slots, change);
+    learn_walk(d, &shares->first, shares->octave, shares->slots, &change);
+    for (int k = 0; k < shares->helpers; k++)
+        learn_helper(d, &shares->helper[k], shares->octave, shares->slots, change);
 }
 
 /* ---- shares ----------------------------------------------------------------------------- */
 
-static int class_of(int slots)
+static int octave_of(int slots)
 {
-    int class = 0;
-    while (slots >> (class + 1)) class ++;
-    return class;
+    int octave = 0;
+    while (slots >> (octave + 1)) octave++;
+    return octave;
 }
 
 /* A helper's time for all items, and until it can begin. */
@@ -69,9 +70,9 @@ struct offer {
     int taken;
 };
 
-static double cost_of(const struct sap_gpu_shares *shares, const struct sap_gpu_helper *h, int class)
+static double cost_of(const struct sap_gpu_shares *shares, const struct sap_gpu_helper *h, int octave)
 {
-    return h->walks.cost[class] > 0 ? h->walks.cost[class] : shares->first.cost[class];
+    return h->walks.cost[octave] > 0 ? h->walks.cost[octave] : shares->first.cost[octave];
 }
 
 /* Returns the offer of a helper that lacks `what` of the tree, as far as it is stale. */
@@ -81,7 +82,7 @@ static struct offer offer_of(const struct sap_gpu_shares *shares, struct sap_gpu
     const double byte = h->byte_cost > 0 ? h->byte_cost : usual_byte[shares->mode];
     const struct sap_gpu_copying lacks = {.tree = &walk->tree, .to = to, .what = what};
     const double bytes = (double)sap_gpu_copied_lacks(h, &lacks);
-    return (struct offer){.all = cost_of(shares, h, class_of(to->w.slots)) * to->w.slots,
+    return (struct offer){.all = cost_of(shares, h, octave_of(to->w.slots)) * to->w.slots,
                           .before = start_seconds + byte * bytes,
                           .taken = !h->full};
 }
@@ -137,7 +138,7 @@ static int share_by_times(const struct sap_gpu_shares *shares, const struct sap_
                           const struct sap_gpu_subset *to, unsigned what, int *most)
 {
     struct offer offer[SAP_GPU_DEVICES];
-    const double alone = shares->first.cost[shares->class] * to->w.slots;
+    const double alone = shares->first.cost[shares->octave] * to->w.slots;
     for (int k = 0; k < shares->helpers; k++) offer[k] = offer_of(shares, &shares->helper[k], walk, to, what);
     const double end = take_helpers(alone, offer, shares->helpers);
     const int pays = end < worth * alone;
@@ -162,14 +163,14 @@ static void share_known(struct sap_gpu_shares *shares, const struct sap_gpu_walk
 /* Divides a walk of a driver without times if that is faster, or has not been tried. */
 static void share_untimed(struct sap_gpu_shares *shares, int *most)
 {
-    const double whole = shares->whole[0][shares->class], divided = shares->whole[1][shares->class];
+    const double whole = shares->whole[0][shares->octave], divided = shares->whole[1][shares->octave];
     if (shares->slots >= SLOTS_TRIED && whole > 0 && divided < worth * whole) share_alike(shares, most);
 }
 
 void sap_gpu_shares_took(struct sap_gpu_shares *shares, double seconds)
 {
     if (!shares->walked || shares->slots == 0) return;
-    double *const known = &shares->whole[shares->first.shares < SAP_SHARES][shares->class];
+    double *const known = &shares->whole[shares->first.shares < SAP_SHARES][shares->octave];
     const double cost = seconds / shares->slots;
     *known = *known > 0 ? (*known + cost) / 2 : cost;
     shares->walked = 0;
@@ -183,10 +184,10 @@ void sap_gpu_division_choose(struct sap_gpu_shares *shares, const struct sap_gpu
     if (s->times.events) learn(shares, s->driver);
     shares->slots = to->w.slots;
     shares->parts = to->w.parts > 0;
-    shares->class = class_of(to->w.slots);
+    shares->octave = octave_of(to->w.slots);
     if (!s->times.events)
         share_untimed(shares, most);
-    else if (shares->first.cost[shares->class] > 0)
+    else if (shares->first.cost[shares->octave] > 0)
         share_known(shares, walk, to, most);
     else if (to->w.slots >= SLOTS_TRIED)
         share_alike(shares, most);

@@ -22,13 +22,13 @@ enum {
     SAP_COPY_ALL = SAP_COPY_CUT | SAP_COPY_MOVED
 };
 
-/* Walks are sorted by their slots: class k has 2^k and more. */
-enum { SAP_WALK_CLASSES = 32 };
+/* Walks are sorted by their slots: octave k has 2^k and more. */
+enum { SAP_WALK_OCTAVES = 32 };
 
 /* A device that walks: the first one, or a helper. */
 struct sap_gpu_sharer {
     struct sap_event *began, *ended; /* of its last walk */
-    double cost[SAP_WALK_CLASSES];   /* seconds of all items by this device alone, per slot; 0: unknown */
+    double cost[SAP_WALK_OCTAVES];   /* seconds of all items by this device alone, per slot; 0: unknown */
     int share, shares;               /* of the walk under way, as of struct sap_gpu_walk */
 };
 
@@ -71,9 +71,9 @@ struct sap_gpu_shares {
     enum { SAP_SHARES_WRITE, SAP_SHARES_COPY, SAP_SHARES_WAIT } mode;
     struct sap_event *ready;
     struct sap_mem *acc, *pot;         /* memory of rows that all devices can write */
-    double whole[2][SAP_WALK_CLASSES]; /* of drivers without times, seconds per slot: undivided, divided; 0: unknown */
+    double whole[2][SAP_WALK_OCTAVES]; /* of drivers without times, seconds per slot: undivided, divided; 0: unknown */
     int early;                         /* walks for which copies are sent while a tree is built */
-    int class, slots, parts, walked;   /* of the last walk; walked: its times have not been read */
+    int octave, slots, parts, walked;  /* of the last walk; walked: its times have not been read */
 };
 
 /* What walks of a tree need: memory of the first device, and other devices. */
