@@ -136,7 +136,7 @@ static sapporo_tree_request request_of(int k)
     return request;
 }
 
-/* A walk whose times are unknown is divided, by drivers without times the second one. */
+/* A walk whose times are unknown is divided. */
 static void same_forces(sapporo_tree_options o, const double *h, const sapporo_tree_request *request)
 {
     const struct pair t = make_pair(o, h);

@@ -160,11 +160,12 @@ static void share_known(struct sap_gpu_shares *shares, const struct sap_gpu_walk
         shares->early--;
 }
 
-/* Divides a walk of a driver without times if that is faster, or has not been tried. */
+/* Divides a walk of a driver without times if that has not been tried, or was faster than the next one, undivided. */
 static void share_untimed(struct sap_gpu_shares *shares, int *most)
 {
     const double whole = shares->whole[0][shares->octave], divided = shares->whole[1][shares->octave];
-    if (shares->slots >= SLOTS_TRIED && whole > 0 && divided < worth * whole) share_alike(shares, most);
+    const int pays = divided > 0 ? divided < worth * whole : shares->slots >= SLOTS_TRIED;
+    if (pays) share_alike(shares, most);
 }
 
 void sap_gpu_shares_took(struct sap_gpu_shares *shares, double seconds)

@@ -10,6 +10,8 @@ backends=${BACKENDS:-cpu opencl}
 # shellcheck source=test/fuzz/counts.sh
 . "$(dirname "$0")/../counts.sh"
 
+# trees are on all devices, of which PoCL makes two of a CPU
+export SAPPORO_DEVICES="${SAPPORO_DEVICES:-all}" POCL_DEVICES="${POCL_DEVICES:-pthread pthread}"
 # shellcheck disable=SC2086 # a list of words
 set -- $backends
 seconds=$((${SECONDS_ALL:-60} / $#))
