@@ -115,7 +115,8 @@ SAPPORO_API sapporo_backend sapporo_tree_get_backend(const sapporo_tree *tree);
 
 /*
  * Returns the most bytes of host memory that a tree of n particles takes, without the memory of its threads during a
- * walk, and writes those of device memory to *device_bytes, which may be NULL.  0 if options are not valid or n <= 0.
+ * walk, and writes those of device memory to *device_bytes, which may be NULL: of the first device, while others need
+ * less for their copies.  0 if options are not valid or n <= 0.
  */
 SAPPORO_API size_t sapporo_tree_memory_needed(const sapporo_tree_options *options, int n, size_t *device_bytes);
 
