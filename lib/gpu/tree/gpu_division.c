@@ -137,7 +137,7 @@ static void share_alike(const struct sap_gpu_shares *shares, int *most)
 static int share_by_times(const struct sap_gpu_shares *shares, const struct sap_gpu_walking *walk,
                           const struct sap_gpu_subset *to, unsigned what, int *most)
 {
-    struct offer offer[SAP_GPU_DEVICES];
+    struct offer offer[SAP_GPU_DEVICES] = {{.taken = 0}};
     const double alone = shares->first.cost[shares->octave] * to->w.slots;
     for (int k = 0; k < shares->helpers; k++) offer[k] = offer_of(shares, &shares->helper[k], walk, to, what);
     const double end = take_helpers(alone, offer, shares->helpers);
