@@ -197,3 +197,18 @@ void sap_gpu_close(struct sap_gpu_set *set)
     }
     free(set);
 }
+
+int sap_gpu_together(const struct sap_gpu_set *set)
+{
+    const struct sap_driver *const d = set->driver;
+    int together = d->together && d->copy_peer;
+    for (int k = 1; k < set->n && together; k++) together = d->together(set->device[0].dev, set->device[k].dev);
+    return together;
+}
+
+int sap_gpu_reserve_for_all(const struct sap_gpu_set *set, struct sap_gpu_buffer *b, size_t bytes)
+{
+    struct sap_dev *others[SAP_GPU_DEVICES];
+    for (int k = 1; k < set->n; k++) others[k - 1] = set->device[k].dev;
+    return sap_gpu_reserve_shared(set->driver, set->device[0].dev, others, set->n - 1, b, bytes);
+}

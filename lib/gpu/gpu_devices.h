@@ -5,6 +5,7 @@
 #include <stddef.h>
 
 #include "driver/driver.h"
+#include "gpu/gpu_memory.h"
 
 struct sap_settings;
 struct sap_gpu_kernels;
@@ -59,5 +60,11 @@ int sap_gpu_is_name(const struct sap_driver *driver, const char *word, size_t le
 int sap_gpu_open(const struct sap_driver *driver, const struct sap_embedded *kernels, const struct sap_settings *s,
                  int most, struct sap_gpu_set **set, char *why, size_t room);
 void sap_gpu_close(struct sap_gpu_set *set);
+
+/* Returns 1 if the devices can wait for the first one, and it for them, and copies between them are asynchronous. */
+int sap_gpu_together(const struct sap_gpu_set *set);
+
+/* Makes a buffer of the first device that kernels of all devices can write, as sap_gpu_reserve_shared. */
+int sap_gpu_reserve_for_all(const struct sap_gpu_set *set, struct sap_gpu_buffer *b, size_t bytes);
 
 #endif

@@ -71,10 +71,7 @@ int sap_gpu_gather_open(struct sap_gpu_store *store)
     if (n == 1 || gather_of(store)) return SAP_DRIVER_OK;
     struct gather *const g = calloc(1, sizeof *g + (size_t)n * sizeof g->source[0]);
     if (!g) return SAP_DRIVER_MEMORY;
-    int together = d->together && d->copy_peer;
-    for (int k = 1; k < n && together; k++)
-        together = d->together(store->set->device[0].dev, store->set->device[k].dev);
-    g->mode = !together ? HOST : d->allocate_shared ? WRITE : COPY;
+    g->mode = !sap_gpu_together(store->set) ? HOST : d->allocate_shared ? WRITE : COPY;
     sap_gpu_attach(store, &g->attached, free_gather);
     return SAP_DRIVER_OK;
 }
@@ -88,14 +85,9 @@ int sap_gpu_gathers(const struct sap_gpu_store *store)
 static int allocate_place(const struct sap_gpu_store *store, const struct gather *g, struct sap_gpu_buffer *b,
                           size_t bytes)
 {
-    const struct sap_driver *d = store->set->driver;
-    struct sap_dev *others[SAP_GPU_DEVICES], *const first = store->set->device[0].dev;
-    const int n = store->set->n;
-    if (g->mode == COPY) return sap_gpu_reserve(d, first, b, bytes);
-    for (int k = 1; k < n; k++) others[k - 1] = store->set->device[k].dev;
-    const int status = d->allocate_shared(first, others, n - 1, bytes, &b->mem);
-    if (!status) b->bytes = bytes;
-    return status;
+    const struct sap_gpu_set *const set = store->set;
+    return g->mode == COPY ? sap_gpu_reserve(set->driver, set->device[0].dev, b, bytes)
+                           : sap_gpu_reserve_for_all(set, b, bytes);
 }
 
 static int allocate_places(struct sap_gpu_store *store, struct gather *g, size_t bytes)

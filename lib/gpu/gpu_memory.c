@@ -29,6 +29,19 @@ int sap_gpu_reserve(const struct sap_driver *driver, struct sap_dev *dev, struct
     return status;
 }
 
+int sap_gpu_reserve_shared(const struct sap_driver *driver, struct sap_dev *dev, struct sap_dev *const *others, int n,
+                           struct sap_gpu_buffer *b, size_t bytes)
+{
+    if (bytes <= b->bytes) return SAP_DRIVER_OK;
+    sap_gpu_free(driver, b);
+    const int status = driver->allocate_shared(dev, others, n, rounded(bytes), &b->mem);
+    if (status)
+        b->mem = NULL;
+    else
+        b->bytes = rounded(bytes);
+    return status;
+}
+
 int sap_gpu_reserve_pinned(const struct sap_driver *driver, struct sap_dev *dev, struct sap_gpu_buffer *b, size_t bytes)
 {
     if (bytes <= b->bytes) return SAP_DRIVER_OK;

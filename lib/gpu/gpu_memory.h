@@ -25,6 +25,9 @@ struct sap_gpu_staging {
 int sap_gpu_reserve(const struct sap_driver *driver, struct sap_dev *dev, struct sap_gpu_buffer *b, size_t bytes);
 int sap_gpu_reserve_pinned(const struct sap_driver *driver, struct sap_dev *dev, struct sap_gpu_buffer *b,
                            size_t bytes);
+/* The same, of memory that kernels of n other devices can write too; UNSUPPORTED if they cannot. */
+int sap_gpu_reserve_shared(const struct sap_driver *driver, struct sap_dev *dev, struct sap_dev *const *others, int n,
+                           struct sap_gpu_buffer *b, size_t bytes);
 void sap_gpu_free(const struct sap_driver *driver, struct sap_gpu_buffer *b);
 
 static inline void sap_gpu_exchange(struct sap_gpu_buffer *a, struct sap_gpu_buffer *b)

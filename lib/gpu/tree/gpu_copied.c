@@ -105,13 +105,8 @@ static int reserve(const struct sap_gpu_session *first, struct sap_gpu_helper *h
                    size_t bytes)
 {
     struct sap_dev *writer[] = {first->device->dev};
-    const size_t more = bytes + bytes / 8;
-    if (b->bytes >= bytes) return SAP_DRIVER_OK;
-    TRY(sap_session_wait(&h->session)); /* an earlier walk may still read what is freed */
-    sap_gpu_free(first->driver, b);
-    TRY(first->driver->allocate_shared(h->session.device->dev, writer, 1, more, &b->mem));
-    b->bytes = more;
-    return SAP_DRIVER_OK;
+    if (b->bytes < bytes) TRY(sap_session_wait(&h->session)); /* an earlier walk may still read what is freed */
+    return sap_gpu_reserve_shared(first->driver, h->session.device->dev, writer, 1, b, bytes);
 }
 
 int sap_gpu_copied_reserve(struct sap_gpu_helper *h, const struct sap_gpu_copying *c)

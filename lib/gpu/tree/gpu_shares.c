@@ -30,22 +30,13 @@ static int open_helper(const struct sap_gpu_session *first, struct sap_gpu_helpe
     return d->allocate_shared ? d->stream_create(first->device->dev, &h->send) : (int)SAP_DRIVER_OK;
 }
 
-/* Whether all devices can wait for each other. */
-static int is_together(const struct sap_gpu_set *set)
-{
-    const struct sap_driver *const d = set->driver;
-    int together = d->together && d->copy_peer;
-    for (int k = 1; k < set->n && together; k++) together = d->together(set->device[0].dev, set->device[k].dev);
-    return together;
-}
-
 int sap_gpu_shares_open(struct sap_gpu_session *s, struct sap_gpu_shares *shares)
 {
     const int n = s->set->n - 1;
     if (n < 1 || !s->driver->copy_peer) return SAP_DRIVER_OK;
     shares->helper = sap_session_host_memory(s, (size_t)n, sizeof *shares->helper);
     if (!shares->helper) return SAP_DRIVER_MEMORY;
-    shares->mode = !is_together(s->set)         ? SAP_SHARES_WAIT
+    shares->mode = !sap_gpu_together(s->set)    ? SAP_SHARES_WAIT
                    : s->driver->allocate_shared ? SAP_SHARES_WRITE
                                                 : SAP_SHARES_COPY;
     for (int k = 0; k < n; k++) {
@@ -99,15 +90,11 @@ void sap_gpu_shares_changed(struct sap_gpu_shares *shares, unsigned what)
 static int reserve_for_all(const struct sap_gpu_session *s, struct sap_gpu_buffer *b, struct sap_mem **shared,
                            size_t bytes)
 {
-    struct sap_dev *others[SAP_GPU_DEVICES];
-    const int n = s->set->n;
     if (b->mem && b->mem == *shared && b->bytes >= bytes) return SAP_DRIVER_OK;
     *shared = NULL;
     TRY(sap_session_wait(s)); /* a kernel may still read what is freed */
     sap_gpu_free(s->driver, b);
-    for (int k = 1; k < n; k++) others[k - 1] = s->set->device[k].dev;
-    TRY(s->driver->allocate_shared(s->device->dev, others, n - 1, bytes + bytes / 8, &b->mem));
-    b->bytes = bytes + bytes / 8;
+    TRY(sap_gpu_reserve_for_all(s->set, b, bytes));
     *shared = b->mem;
     return SAP_DRIVER_OK;
 }
@@ -215,36 +202,37 @@ int sap_gpu_shares_settle(struct sap_gpu_shares *shares)
 
 /* ---- walks ------------------------------------------------------------------------------ */
 
-/* Returns the walk of a helper, over its copies; `rows`: where its rows go. */
-static struct sap_gpu_walking walk_of(struct sap_gpu_helper *h, const struct sap_gpu_walking *walk,
-                                      struct sap_gpu_results *rows)
-{
-    struct sap_gpu_walking own = *walk;
-    own.tree.session = &h->session;
-    own.tree.f = h->f;
-    own.tree.nodes = &h->copy.nodes;
-    own.tree.own = &h->copy.own;
-    own.tree.lengths = &h->copy.lengths;
-    own.nodes = &h->copy.nodes;
-    own.sorted = &h->copy.own.sorted;
-    own.length = &h->copy.own.length;
-    own.soft = &h->copy.lengths.of_node;
-    own.lists = &h->lists;
-    own.results = rows;
-    return own;
-}
+/* The share of a helper: its walk over the copies, and the targets there. */
+struct share {
+    struct sap_gpu_results theirs; /* rows in memory of the first device */
+    struct sap_gpu_walking walk;
+    struct sap_gpu_subset to;
+};
 
-static struct sap_gpu_subset subset_of(struct sap_gpu_helper *h, const struct sap_gpu_walking *walk,
-                                       const struct sap_gpu_subset *to)
+static void make_share(const struct sap_gpu_shares *shares, struct sap_gpu_helper *h,
+                       const struct sap_gpu_walking *walk, const struct sap_gpu_subset *to, struct share *s)
 {
-    struct sap_gpu_subset own = *to;
-    own.of = to->of == walk->tree.own ? &h->copy.own : &h->copy.positions;
-    own.row = to->w.all_slots ? &own.of->address : &h->copy.row;
-    own.slot = to->w.all_slots ? &own.of->address : &h->copy.slot;
-    own.strict = to->w.all_slots ? &own.of->strict : &h->copy.strict;
-    own.w.share = h->walks.share;
-    own.w.shares = h->walks.shares;
-    return own;
+    s->theirs = (struct sap_gpu_results){.acc = walk->results->acc, .pot = walk->results->pot};
+    s->walk = *walk;
+    s->walk.tree.session = &h->session;
+    s->walk.tree.f = h->f;
+    s->walk.tree.nodes = &h->copy.nodes;
+    s->walk.tree.own = &h->copy.own;
+    s->walk.tree.lengths = &h->copy.lengths;
+    s->walk.nodes = &h->copy.nodes;
+    s->walk.sorted = &h->copy.own.sorted;
+    s->walk.length = &h->copy.own.length;
+    s->walk.soft = &h->copy.lengths.of_node;
+    s->walk.lists = &h->lists;
+    s->walk.results = shares->mode == SAP_SHARES_WRITE ? &s->theirs : &h->results;
+    s->walk.without_wide = cells_come_later(h, to);
+    s->to = *to;
+    s->to.of = to->of == walk->tree.own ? &h->copy.own : &h->copy.positions;
+    s->to.row = to->w.all_slots ? &s->to.of->address : &h->copy.row;
+    s->to.slot = to->w.all_slots ? &s->to.of->address : &h->copy.slot;
+    s->to.strict = to->w.all_slots ? &s->to.of->strict : &h->copy.strict;
+    s->to.w.share = h->walks.share;
+    s->to.w.shares = h->walks.shares;
 }
 
 /* Launches a walk between the events of its device. */
@@ -267,10 +255,10 @@ static int fetch(const struct sap_gpu_shares *shares, struct sap_gpu_helper *h, 
 
 /* Launches what a helper has left to double. */
 static int run_wide(const struct sap_gpu_shares *shares, struct sap_gpu_helper *h, const struct sap_gpu_walking *walk,
-                    const struct sap_gpu_walking *own, const struct sap_gpu_subset *share)
+                    const struct share *share)
 {
     TRY(send_cells(shares, h, walk));
-    return sap_gpu_walk_wide(own, share);
+    return sap_gpu_walk_wide(&share->walk, &share->to);
 }
 
 /* Lets a helper walk: copies what it lacks, launches its share, and sends its rows. */
@@ -279,15 +267,13 @@ static int start_helper(const struct sap_gpu_shares *shares, struct sap_gpu_help
 {
     const struct sap_gpu_session *const first = walk->tree.session, *const s = &h->session;
     const int writes = shares->mode == SAP_SHARES_WRITE, rows = to->w.slots;
-    struct sap_gpu_results theirs = {.acc = walk->results->acc, .pot = walk->results->pot};
+    struct share share;
     TRY(send_copies(shares, h, walk, to));
     if (!writes) TRY(sap_gpu_results_reserve(s, &h->results, rows));
     if (!writes) TRY(clear_rows(s, &h->results, rows));
-    struct sap_gpu_walking own = walk_of(h, walk, writes ? &theirs : &h->results);
-    own.without_wide = cells_come_later(h, to);
-    const struct sap_gpu_subset share = subset_of(h, walk, to);
-    TRY(run(s, &h->walks, &own, &share));
-    if (own.without_wide && h->wide) TRY(run_wide(shares, h, walk, &own, &share));
+    make_share(shares, h, walk, to, &share);
+    TRY(run(s, &h->walks, &share.walk, &share.to));
+    if (share.walk.without_wide && h->wide) TRY(run_wide(shares, h, walk, &share));
     return fetch(shares, h, first, rows);
 }
 
@@ -302,17 +288,14 @@ static int leaves(const struct sap_gpu_shares *shares, const struct sap_gpu_help
 static int end_helper(const struct sap_gpu_shares *shares, struct sap_gpu_helper *h, const struct sap_gpu_walking *walk,
                       const struct sap_gpu_subset *to)
 {
-    struct sap_gpu_results theirs = {.acc = walk->results->acc, .pot = walk->results->pot};
-    const struct sap_gpu_session *const first = walk->tree.session, *const s = &h->session;
+    struct share share;
     if (h->wide || !cells_come_later(h, to)) return SAP_DRIVER_OK;
-    TRY(sap_session_wait(s));
+    TRY(sap_session_wait(&h->session));
     h->wide = leaves(shares, h);
     if (!h->wide) return SAP_DRIVER_OK;
-    const int writes = shares->mode == SAP_SHARES_WRITE;
-    const struct sap_gpu_walking own = walk_of(h, walk, writes ? &theirs : &h->results);
-    const struct sap_gpu_subset share = subset_of(h, walk, to);
-    TRY(run_wide(shares, h, walk, &own, &share));
-    return fetch(shares, h, first, to->w.slots);
+    make_share(shares, h, walk, to, &share);
+    TRY(run_wide(shares, h, walk, &share));
+    return fetch(shares, h, walk->tree.session, to->w.slots);
 }
 
 /* Starts all helpers that have a share; *full: the one that lacks memory, or NULL. */
