@@ -12,7 +12,6 @@
 
 #include "context/tree_private.h"
 #include "faulty_driver.h"
-#include "gpu/gpu_engine.h"
 #include "gpu/tree/gpu_tree.h"
 #include "sapporo.h"
 #include "tree_faults.h"
@@ -24,29 +23,13 @@
 
 enum { N = 1200, SOME = 400, MASSLESS = 400 };
 
-static sapporo_backend backend; /* of the tests that run */
 static struct tree_particles p;
 static double lengths[N];
 
-static int on_opencl(void **state)
-{
-    (void)state;
-    backend = SAPPORO_BACKEND_OPENCL;
-    return 0;
-}
-
-static int on_cuda(void **state)
-{
-    (void)state;
-    backend = SAPPORO_BACKEND_CUDA;
-    return 0;
-}
-
 static void need_devices(void)
 {
-    const struct sap_engine *const e = backend == SAPPORO_BACKEND_CUDA ? &sap_engine_cuda : &sap_engine_opencl;
-    const char *const wanted = getenv("SAPPORO_TEST_ENGINES");
-    if (e->count() < 2 || (wanted && !strstr(wanted, e->name))) skip();
+    tree_faults_need_device();
+    if (tree_fault_place->engine->count() < 2) skip();
 }
 
 /* Two trees of the same particles, on one device and on two. */
@@ -60,7 +43,7 @@ static sapporo_tree *make(sapporo_tree_options o, int ndevices)
 {
     sapporo_tree *t = NULL;
     o.size = sizeof o;
-    o.backend = backend;
+    o.backend = tree_fault_place->backend;
     o.devices = devices;
     o.ndevices = ndevices;
     if (sapporo_tree_create(&o, N, &t)) fail_msg("%s", sapporo_tree_last_error(NULL));
@@ -200,7 +183,7 @@ static sapporo_stepper *start(int ndevices, sapporo_step_scheme scheme)
                                        .mac = SAPPORO_MAC_ACCELERATION,
                                        .accuracy = 0.005,
                                        .eps2 = 1e-3,
-                                       .backend = backend,
+                                       .backend = tree_fault_place->backend,
                                        .devices = devices,
                                        .ndevices = ndevices};
     const sapporo_stepper_options o = {
@@ -302,7 +285,6 @@ static void faults(void **state)
     static const int kinds[] = {SAP_DRIVER_MEMORY, SAP_DRIVER_ERROR, SAP_DRIVER_LAUNCH, SAP_DRIVER_LOST};
     static struct rows right, f;
     (void)state;
-    backend = tree_fault_place->backend;
     need_devices();
     tree_faults_start();
     faulty_plan(0, SAP_DRIVER_OK);
@@ -314,24 +296,20 @@ static void faults(void **state)
         const int told = live(kind == SAP_DRIVER_LOST, &f);
         if (!faulty.failed) break;
         if (told == 0 && kind != SAP_DRIVER_MEMORY && !is_harmless(faulty.failed_call))
-            fail_msg("call %ld, %s: nobody tells", n, faulty.failed_call);
+            fail_msg("call %ld, %s: no error", n, faulty.failed_call);
         if (memcmp(&f, &right, sizeof f) != 0) fail_msg("call %ld, %s: forces differ", n, faulty.failed_call);
     }
 }
 
 /* ---- main ------------------------------------------------------------------------------------ */
 
-#define ON_BOTH(test)                                                                                                  \
-    {#test ", OpenCL", test, on_opencl, NULL, NULL}, { #test ", CUDA", test, on_cuda, NULL, NULL }
+#define ON_BOTH(test, end)                                                                                             \
+    {#test ", OpenCL", test, tree_faults_on_opencl, end, NULL}, { #test ", CUDA", test, tree_faults_on_cuda, end, NULL }
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {ON_BOTH(plain),
-                                       ON_BOTH(in_double),
-                                       ON_BOTH(with_lengths),
-                                       ON_BOTH(steppers),
-                                       {"faults, OpenCL", faults, tree_faults_on_opencl, tree_faults_end, NULL},
-                                       {"faults, CUDA", faults, tree_faults_on_cuda, tree_faults_end, NULL}};
+    const struct CMUnitTest tests[] = {ON_BOTH(plain, NULL), ON_BOTH(in_double, NULL), ON_BOTH(with_lengths, NULL),
+                                       ON_BOTH(steppers, NULL), ON_BOTH(faults, tree_faults_end)};
     (void)setenv("POCL_DEVICES", "pthread pthread", 0);
     p = tree_particles_make(TREE_CLUSTER, N);
     for (int i = 0; i < N; i++) lengths[i] = i % 7 ? 1e-3 * (i % 5) : 0.05;

@@ -15,7 +15,6 @@
 #include "engine/pull.h"
 #include "engine/softening.h"
 #include "faulty_driver.h"
-#include "gpu/gpu_engine.h"
 #include "mpi/tree_halo.h"
 #include "tree_faults.h"
 #include "tree_particles.h"
@@ -24,29 +23,6 @@
 #include <string.h>
 
 enum { PARTS = 4, EMPTY = 1 }; /* part EMPTY has no regions */
-
-static sapporo_backend backend; /* of the tests that run */
-
-static int on_opencl(void **state)
-{
-    (void)state;
-    backend = SAPPORO_BACKEND_OPENCL;
-    return 0;
-}
-
-static int on_cuda(void **state)
-{
-    (void)state;
-    backend = SAPPORO_BACKEND_CUDA;
-    return 0;
-}
-
-static void need_device(void)
-{
-    const struct sap_engine *const e = backend == SAPPORO_BACKEND_CUDA ? &sap_engine_cuda : &sap_engine_opencl;
-    const char *wanted = getenv("SAPPORO_TEST_ENGINES");
-    if (e->count() == 0 || (wanted && !strstr(wanted, e->name))) skip();
-}
 
 /* A tree and a copy of its nodes, from which tree_halo.c selects. */
 struct planted {
@@ -227,7 +203,7 @@ static void check(const struct tree_particles *m, sapporo_tree_options how, int 
 {
     struct planted p = {.tree = NULL};
     how.size = sizeof how;
-    how.backend = backend;
+    how.backend = tree_fault_place->backend;
     if (has_lengths) p.h = memory((size_t)m->n, sizeof *p.h);
     for (int i = 0; i < m->n && p.h; i++) p.h[i] = i % 5 ? 0.01 * (i % 5) : i % 75 ? 0 : 0.7;
     const sapporo_tree_particles set = {
@@ -254,7 +230,7 @@ static void check(const struct tree_particles *m, sapporo_tree_options how, int 
 static void models(void **state)
 {
     (void)state;
-    need_device();
+    tree_faults_need_device();
     for (int model = 0; model < TREE_MODELS; model++)
         for (int k = 0; k < 4; k++) {
             struct tree_particles m = tree_particles_make((enum tree_model)model, k == 2 ? 7 : 3000);
@@ -273,7 +249,7 @@ static void models(void **state)
 static void large(void **state)
 {
     (void)state;
-    need_device();
+    tree_faults_need_device();
     struct tree_particles m = tree_particles_plummer(40000);
     check(&m, (sapporo_tree_options){.mac = SAPPORO_MAC_ACCELERATION, .accuracy = 1.0 / 128}, 0, 2000);
     tree_particles_free(&m);
@@ -429,9 +405,12 @@ static void refusals(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        {"models, opencl", models, on_opencl, NULL, NULL}, {"models, cuda", models, on_cuda, NULL, NULL},
-        {"large, opencl", large, on_opencl, NULL, NULL},   {"large, cuda", large, on_cuda, NULL, NULL},
-        TREE_FAULTS_TEST("walks", walks, opencl),          TREE_FAULTS_TEST("walks", walks, cuda),
+        {"models, opencl", models, tree_faults_on_opencl, NULL, NULL},
+        {"models, cuda", models, tree_faults_on_cuda, NULL, NULL},
+        {"large, opencl", large, tree_faults_on_opencl, NULL, NULL},
+        {"large, cuda", large, tree_faults_on_cuda, NULL, NULL},
+        TREE_FAULTS_TEST("walks", walks, opencl),
+        TREE_FAULTS_TEST("walks", walks, cuda),
         {"refusals", refusals, NULL, NULL, NULL},
     };
     return cmocka_run_group_tests_name("tree_halo", tests, NULL, NULL);
