@@ -1,5 +1,6 @@
 /* tree.cu - kernels that build a tree. */
 #define SAP_KERNEL_SP
+#include "device/tree_bodies.h"
 #include "device/tree_given.h"
 #include "device/tree_halo.h"
 #include "device/tree_moments.h"

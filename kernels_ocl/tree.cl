@@ -2,6 +2,7 @@
 #if !defined(SAP_NO_FP64) || !SAP_NO_FP64
 #define SAP_GROUPS 1 /* groups of threads, on CPUs too */
 #define SAP_KERNEL_SP
+#include "device/tree_bodies.h"
 #include "device/tree_given.h"
 #include "device/tree_halo.h"
 #include "device/tree_moments.h"

@@ -17,6 +17,7 @@ struct sap_halo_targets;
 struct sap_halo_wish;
 struct sap_halo_room;
 struct sap_tree_pass;
+struct sap_tree_bodies_ops; /* tree_bodies.h */
 
 /* The settings of a tree.  No member is 0 for a default: sap_tree_options_read fills all of them. */
 struct sap_tree_settings {
@@ -108,6 +109,7 @@ struct sap_tree_part_ops {
     int (*walk)(struct sap_tree *tree, const struct sap_tree_pass *pass, double (*acc)[3], double *pot, int *work);
     /* Interactions of the last force or walk: with particles, with cells. */
     void (*walked)(const struct sap_tree *tree, long long *particles, long long *cells);
+    const struct sap_tree_bodies_ops *bodies; /* NULL: the caller divides its particles */
 };
 
 /*

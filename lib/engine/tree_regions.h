@@ -29,6 +29,7 @@ struct sap_halo_targets {
     const double *h;             /* lengths of splines by address; NULL: other softening, or the engine has them */
     const double *a; /* sizes of accelerations by address, for ACCELERATION; NULL: another criterion, or an opening
                         angle of 1 */
+    int has_a;       /* 1: `a` are with the engine (tree_bodies.h), and not given */
     int threads;     /* that look at the regions; 0: as many as a context has */
 };
 

@@ -76,7 +76,8 @@
     ROW(list_fill_outside) ROW(list_sort) ROW(list_more) ROW(batch) ROW(neighbour) ROW(neighbour_put)
 /* clang-format on */
 
-/* ---- tree: tree_given.h, tree_build.h, tree_moments.h, tree_rows.h, tree_search.h, tree_stops.h, tree_halo.h ---- */
+/* ---- tree: tree_given.h, tree_build.h, tree_moments.h, tree_rows.h, tree_search.h, tree_stops.h, tree_halo.h,
+ * tree_bodies.h ---- */
 
 #define SAP_K_tree_look(M, V)                                                                                          \
     M(x), M(mass), M(a), V(double, gravity), V(int, has_mass), V(int, has_a), M(bad), V(int, n)
@@ -103,6 +104,21 @@
 #define SAP_K_tree_halo_fill(M, V)                                                                                     \
     M(entry), M(shift), V(int, shift_at), V(int, parts), M(base), M(x_base), M(before), M(node), M(cell), M(particle), \
         M(address), M(made), M(x)
+#define SAP_K_tree_body_places(M, V)  M(given), M(list), M(x), V(int, n)
+#define SAP_K_tree_body_counts(M, V)  M(work), M(size), M(sums), V(int, n)
+#define SAP_K_tree_body_weights(M, V) M(work), M(order), M(weight), V(struct sap_gpu_weights, how)
+#define SAP_K_tree_body_blocks(M, V)  M(weight), M(sums), V(int, blocks), V(int, n)
+#define SAP_K_tree_body_below(M, V)                                                                                    \
+    M(key), M(weight), M(sums), M(sought), M(below), V(int, weighs), V(int, n), V(int, keys)
+#define SAP_K_tree_body_pack(M, V)                                                                                     \
+    M(given), M(size), M(order), V(int, has_order), M(particle), M(a), M(out), V(struct sap_gpu_staying, how)
+#define SAP_K_tree_body_unpack(M, V) M(in), M(particle), M(a), V(struct sap_gpu_staying, how), V(int, n)
+#define SAP_K_tree_body_learn(M, V)  M(acc), M(a), V(int, n)
+#define SAP_K_tree_body_answer(M, V)                                                                                   \
+    M(acc), M(pot), M(left), M(active), M(a), M(out), V(struct sap_gpu_told, told), V(struct sap_gpu_staying, how)
+#define SAP_K_tree_body_deliver(M, V)                                                                                  \
+    M(acc), M(pot), M(left), M(active), M(in), M(order), V(int, has_order), M(size), M(work), M(to_acc), M(to_pot),    \
+        V(int, writes), V(struct sap_gpu_told, told), V(struct sap_gpu_staying, how)
 #define SAP_K_tree_bounds(M, V) M(given), M(out), V(int, n), V(int, members)
 #define SAP_K_tree_keys(M, V)   M(given), M(key), V(struct sap_gpu_tree, t), V(int, n)
 #define SAP_K_tree_gather(M, V)                                                                                        \
@@ -163,7 +179,12 @@
     EACH(F, tree_pick, SAP_TREE_THREADS) EACH(F, tree_rows_add, SAP_TREE_THREADS)                                      \
     EACH(F, tree_sizes, SAP_TREE_THREADS) EACH(F, tree_next, SAP_TREE_THREADS) EACH(F, tree_search, SAP_TREE_THREADS)  \
     EACH(F, tree_stop_count, SAP_TREE_THREADS) EACH(F, tree_stop_cells, SAP_TREE_THREADS)                              \
-    EACH(F, tree_stop_particles, SAP_TREE_THREADS)
+    EACH(F, tree_stop_particles, SAP_TREE_THREADS) EACH(F, tree_body_places, SAP_TREE_THREADS)                         \
+    GROUPS(F, tree_body_counts, SAP_TREE_THREADS) EACH(F, tree_body_weights, SAP_TREE_THREADS)                         \
+    EACH(F, tree_body_blocks, SAP_TREE_THREADS) EACH(F, tree_body_below, SAP_TREE_THREADS)                             \
+    EACH(F, tree_body_pack, SAP_TREE_THREADS) EACH(F, tree_body_unpack, SAP_TREE_THREADS)                              \
+    EACH(F, tree_body_learn, SAP_TREE_THREADS) EACH(F, tree_body_answer, SAP_TREE_THREADS)                             \
+    EACH(F, tree_body_deliver, SAP_TREE_THREADS)
 /* clang-format on */
 
 /* ---- tree_walk_sp, tree_walk_dp: tree_walk.h, tree_few.h, tree_stackless.h ---- */

@@ -43,7 +43,7 @@ void sap_saved_reorder(const void *mass, int n, size_t width, int to_slots, cons
 
 /* ---- a rank's part ---------------------------------------------------------------------------- */
 
-const sapporo_mpi_tree *sap_saved_tree(const sapporo_mpi_stepper *h)
+sapporo_mpi_tree *sap_saved_tree(const sapporo_mpi_stepper *h)
 {
     return h->tree && h->built ? sap_mpi_tree_find(h->tree) : NULL;
 }
@@ -105,9 +105,11 @@ static int prepare(sapporo_mpi_stepper *h, struct save *s, const char *path)
 
 int sap_saved_read_tree(sapporo_mpi_stepper *h, int column, int n, void *mass, void *by_slot, void *to)
 {
-    const sapporo_mpi_tree *const tree = sap_saved_tree(h);
+    sapporo_mpi_tree *const tree = sap_saved_tree(h);
     const size_t width = column == SAP_SAVED_WORK ? sizeof *tree->work : sizeof(int);
-    const int status = sapporo_internals()->stepper_part_read(h->stepper, SAP_STEP_MASS, mass);
+    int status = sapporo_internals()->stepper_part_read(h->stepper, SAP_STEP_MASS, mass);
+    if (!status && tree) status = sap_mpi_tree_copy_known(tree);
+    if (!status && tree) status = sap_mpi_tree_bring_order(tree);
     if (status || !tree) return status;
     if (column == SAP_SAVED_WORK)
         memcpy(by_slot, tree->work, (size_t)n * width);

@@ -62,7 +62,7 @@ int sap_saved_take(sapporo_mpi_stepper *h, struct sap_stepper_saved *part, struc
                    int worked);
 
 /* The tree whose division among the ranks is known; NULL: there is none. */
-const sapporo_mpi_tree *sap_saved_tree(const sapporo_mpi_stepper *h);
+sapporo_mpi_tree *sap_saved_tree(const sapporo_mpi_stepper *h);
 
 /* Reads what that tree knows of n particles, by particle; by_slot and mass are memory for n doubles. */
 int sap_saved_read_tree(sapporo_mpi_stepper *h, int column, int n, void *mass, void *by_slot, void *to);

@@ -92,6 +92,7 @@ static int prepare(sapporo_mpi_tree *h, const sapporo_mpi_tree_options *given)
     status = sapporo_tree_create(&h->options, 0, &h->tree);
     if (status) return sap_link_note(&h->link, status, sapporo_last_error(NULL));
     h->selects = sapporo_internals()->part_selects(h->tree);
+    h->divides = sapporo_internals()->bodies_able(h->tree) && !sap_mpi_tree_is_alone(h);
     status = sapporo_internals()->part_settings(h->tree, &h->settings);
     h->words = sap_softening_lengths(&h->settings) ? sap_softening_words(&h->settings) : 0;
     return status;

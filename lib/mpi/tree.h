@@ -5,6 +5,7 @@
 #include <stdint.h>
 
 #include "base/structs.h"
+#include "context/tree_bodies.h"
 #include "context/tree_pace.h"
 #include "context/tree_part.h"
 #include "mpi/exchange.h"
@@ -13,16 +14,13 @@
 #include "mpi/room.h"
 #include "mpi/tree_halo.h"
 
-/* A particle that is sent to the rank that walks it, in doubles: x, y, z, mass, size of the acceleration (< 0:
- * unknown). */
-enum { SAP_BODY_MASS = 3, SAP_BODY_A = 4, SAP_BODY = 5 };
-
 /* Particles of this rank's caller.  A build and a refresh read them where the caller has them. */
 struct sap_bodies {
     int n;
     sapporo_column x, mass, a, h;
     double gravity;     /* masses count times the gravitational constant */
     const double *size; /* [n] sizes of accelerations where column a is absent */
+    int by_engine;      /* the engine has them, and is asked */
 };
 
 /* Copies the position of particle i. */
@@ -41,9 +39,6 @@ static inline double sap_bodies_size(const struct sap_bodies *p, int i)
 {
     return p->a.base ? sap_column_double(&p->a, i) : p->size[i];
 }
-
-/* Its results, in doubles: acceleration, potential, number of interactions. */
-enum { SAP_ANSWER_POT = 3, SAP_ANSWER_WORK = 4, SAP_ANSWER = 5 };
 
 /*
  * The particles on which a force is wanted: of this rank's caller, and of those that this rank walks.  Their route goes
@@ -65,6 +60,7 @@ struct sap_tree_rooms {
     struct sap_room mine, a, mine_h;                   /* of the particles that this rank walks */
     struct sap_room given, out, in;                    /* answers to active particles; records sent, and received */
     struct sap_room out_h;                             /* softening lengths sent */
+    struct sap_room columns;                           /* of the caller, copied from a device */
     struct sap_room look;                              /* at all particles */
     struct sap_room key, to, boundary, bucket, member; /* of a division */
     struct sap_room rows[3], more[3];                  /* of walks: own tree, nodes of other ranks */
@@ -92,6 +88,7 @@ struct sapporo_mpi_tree {
     struct sap_listed listed;
     struct sap_link link;
     sapporo_tree *tree;           /* of the particles that this rank walks */
+    int divides;                  /* its engine divides the particles of callers (tree_engine.c) */
     int selects;                  /* its engine selects what travels; otherwise this library does, from `nodes` */
     int room;                     /* particles for which it has room */
     sapporo_tree_options options; /* of the own tree: the caller's, with copies of what they point to */
@@ -104,12 +101,17 @@ struct sapporo_mpi_tree {
 
     /* particles of this rank's caller */
     int given;
-    double *size;      /* [given] size of the acceleration of the last force; < 0: unknown */
-    int64_t *work;     /* [given] interactions in all forces since the build before the last force; < 0: unknown */
-    double *length;    /* [given] softening lengths; NULL: there are none, or one rank, whose tree has them */
-    int has_lengths;   /* 1: the caller has given them */
-    int worked;        /* 1: there was a force since the last build */
-    const int *walker; /* [given] ranks that walk the particles of the next build; NULL: it divides them */
+    double *size;        /* [given] size of the acceleration of the last force; < 0: unknown */
+    int64_t *work;       /* [given] interactions in all forces since the build before the last force; < 0: unknown */
+    double *length;      /* [given] softening lengths; NULL: there are none, or one rank, whose tree has them */
+    int has_lengths;     /* 1: the caller has given them */
+    int by_engine;       /* 1: the engine has the particles of the last build, and `order` and `a` */
+    int known_by_engine; /* 1: it has the present size and work */
+    int in_order;        /* 1: of these particles, records go in the engine's order; 0: by number */
+    int late;            /* a status that the next agreement takes (sap_mpi_tree_agree_all) */
+    double unknown;      /* sizes of accelerations that it does not know, of the particles of this rank's caller */
+    int worked;          /* 1: there was a force since the last build */
+    const int *walker;   /* [given] ranks that walk the particles of the next build; NULL: it divides them */
 
     /* particles that this rank walks, in order of the ranks that gave them */
     int built;
@@ -165,8 +167,47 @@ void sap_mpi_tree_tell_walkers(const sapporo_mpi_tree *h, int *walker);
 /* Local.  Takes the interactions of n particles of this rank's caller, as they were saved, for the next build. */
 int sap_mpi_tree_take_work(sapporo_mpi_tree *h, int n, const int64_t *work);
 
-/* Collective.  Sends the particles to their ranks: fills the route and h->mine (tree_exchange.c). */
+/*
+ * Collective.  Sends the particles to their ranks: fills the route and h->mine (tree_exchange.c).  to: NULL if the
+ * engine has them, and the route tells how many go to each rank.
+ */
 int sap_mpi_tree_send(sapporo_mpi_tree *h, const struct sap_bodies *bodies, const int *to);
+
+/*
+ * Local.  Leave the particles of a build with the engine, if it divides them; bring to host memory what it knows of
+ * them, and what it has of the last build; copy the caller's columns on a device to host memory; the order of the
+ * records of the route, from the engine or not (tree_engine.c).
+ */
+int sap_mpi_tree_settle(sapporo_mpi_tree *h, const sapporo_tree_particles *p);
+int sap_mpi_tree_bring_known(sapporo_mpi_tree *h);
+int sap_mpi_tree_copy_known(sapporo_mpi_tree *h);
+int sap_mpi_tree_bring(sapporo_mpi_tree *h);
+int sap_mpi_tree_bring_columns(sapporo_mpi_tree *h, sapporo_tree_particles *p);
+int sap_mpi_tree_bring_order(sapporo_mpi_tree *h);
+
+/* Local.  Says that the particles of the caller are those that this rank walks, as host memory knows them. */
+int sap_mpi_tree_renumber(sapporo_mpi_tree *h);
+
+/* Makes room for the tree of the particles that this rank walks, with its engine. */
+int sap_mpi_tree_grow(sapporo_mpi_tree *h);
+
+/* The records of a route that stay on this rank. */
+struct sap_bodies_way sap_mpi_tree_way(const sapporo_mpi_tree *h, const struct sap_route *p);
+
+/* Sets the error of a call on the engine; returns its status. */
+int sap_mpi_tree_failed(sapporo_mpi_tree *h, int status);
+
+/* Keep the status of a local step for the next agreement; collective: agrees on it, and on this status. */
+static inline void sap_mpi_tree_fail_late(sapporo_mpi_tree *h, int status)
+{
+    if (status && !h->late) h->late = status;
+}
+static inline int sap_mpi_tree_agree_all(sapporo_mpi_tree *h, int status)
+{
+    const int late = h->late;
+    h->late = SAPPORO_OK;
+    return sap_link_agree(&h->link, status ? status : late);
+}
 
 /* Collective.  Sends them again, to the ranks of the last build: changes h->mine, if it succeeds (tree_exchange.c). */
 int sap_mpi_tree_send_again(sapporo_mpi_tree *h, const struct sap_bodies *bodies);

@@ -73,8 +73,14 @@ static int check_bodies(sapporo_mpi_tree *h, const struct sap_bodies *bodies)
 /* The particles of the caller, of which reserve_given has made room for what is known. */
 static struct sap_bodies bodies_of(const sapporo_mpi_tree *h, const sapporo_tree_particles *p)
 {
-    return (struct sap_bodies){
-        .n = p->n, .x = p->x, .mass = p->mass, .a = p->a, .h = p->h, .gravity = h->gravity, .size = h->size};
+    return (struct sap_bodies){.n = p->n,
+                               .x = p->x,
+                               .mass = p->mass,
+                               .a = p->a,
+                               .h = p->h,
+                               .gravity = h->gravity,
+                               .size = h->size,
+                               .by_engine = h->by_engine};
 }
 
 int sap_mpi_tree_check(sapporo_mpi_tree *h, const sapporo_tree_particles *given, sapporo_tree_particles *p)
@@ -85,8 +91,11 @@ int sap_mpi_tree_check(sapporo_mpi_tree *h, const sapporo_tree_particles *given,
     if (p->n < 0 || (p->n > 0 && (!p->x.base || !p->mass.base)))
         return sap_link_fail(link, SAPPORO_ERR_ARGUMENT, "%s: %d particles, or positions or masses are missing",
                              h->call, p->n);
-    if (p->memory != SAPPORO_MEMORY_HOST)
-        return sap_link_fail(link, SAPPORO_ERR_UNSUPPORTED, "%s: particles come from host memory only", h->call);
+    if (p->memory != SAPPORO_MEMORY_HOST && p->memory != SAPPORO_MEMORY_DEVICE)
+        return sap_link_fail(link, SAPPORO_ERR_ARGUMENT, "%s: memory is %d; it may be 0 or 1", h->call, (int)p->memory);
+    if (p->memory == SAPPORO_MEMORY_DEVICE && !sapporo_internals()->bodies_able(h->tree))
+        return sap_link_fail(link, SAPPORO_ERR_UNSUPPORTED, "%s: trees on CPUs take particles from host memory only",
+                             h->call);
     if (!p->h.base && h->has_lengths && p->n != h->given)
         return sap_link_fail(link, SAPPORO_ERR_ARGUMENT, "%s: %d particles without h, and the last were %d", h->call,
                              p->n, h->given);
@@ -100,7 +109,7 @@ static void drop_given(sapporo_mpi_tree *h)
     free(h->length);
     h->size = h->length = NULL;
     h->work = NULL;
-    h->given = h->has_lengths = 0;
+    h->given = h->has_lengths = h->known_by_engine = 0;
 }
 
 /* Makes room for what is known of the caller's particles: nothing, if their number is another one. */
@@ -160,22 +169,54 @@ int sap_mpi_tree_take_work(sapporo_mpi_tree *h, int n, const int64_t *work)
 {
     h->built = 0; /* its particles may be others, and as many as before */
     const int status = reserve_given(h, n);
+    h->known_by_engine = 0;
     for (int i = 0; i < n && !status; i++) h->work[i] = work[i];
     return status;
 }
 
 /* --------------------------------------------------------------------- build */
 
-/* Collective.  Finds the ranks of the particles and sends them there. */
-static int distribute(sapporo_mpi_tree *h, const struct sap_bodies *bodies)
+/* Brings the particles back from the engine. */
+static int bring_back(sapporo_mpi_tree *h, sapporo_tree_particles *p, struct sap_bodies *bodies)
 {
-    const int n = h->given;
+    int status = sap_mpi_tree_bring_known(h);
+    if (!status) status = sap_mpi_tree_bring_columns(h, p);
+    *bodies = bodies_of(h, p);
+    return status;
+}
+
+/* Takes the particles of the caller, whose numbers are finite: leaves them with the engine, or has them in host memory.
+ */
+static int accept(sapporo_mpi_tree *h, sapporo_tree_particles *p, struct sap_bodies *bodies)
+{
+    const int elsewhere = p->memory != SAPPORO_MEMORY_HOST;
+    *bodies = bodies_of(h, p);
+    int status = elsewhere ? SAPPORO_OK : check_bodies(h, bodies);
+    if (!status) status = sap_mpi_tree_settle(h, p);
+    *bodies = bodies_of(h, p);
+    if (status || h->by_engine || !elsewhere) return status;
+    status = bring_back(h, p, bodies);
+    return status ? status : check_bodies(h, bodies);
+}
+
+/* Makes room for the ranks of the particles; NULL: the engine divides them, or the ranks are known, or no memory. */
+static int *reserve_ranks(sapporo_mpi_tree *h)
+{
+    if (h->by_engine || h->walker) return NULL;
+    return sap_room_array(&h->rooms.to, (size_t)h->given + 1, sizeof(int));
+}
+
+/* Collective.  Finds the ranks of the particles and sends them there. */
+static int distribute(sapporo_mpi_tree *h, sapporo_tree_particles *p, struct sap_bodies *bodies)
+{
     double mean = 1;
-    int *const to = h->walker ? NULL : sap_room_array(&h->rooms.to, (size_t)n + 1, sizeof *to);
-    int status = sap_link_agree(&h->link, to || h->walker ? SAPPORO_OK : sap_mpi_tree_no_memory(h, n));
-    if (!status) status = sap_mpi_tree_find_whole(h, bodies, &mean);
-    if (!status && to) status = sap_mpi_tree_split(h, bodies, mean, to);
-    return status ? status : sap_mpi_tree_send(h, bodies, to ? to : h->walker);
+    int status = sap_mpi_tree_find_whole(h, bodies, &mean);
+    if (status) return status;
+    if (h->by_engine && h->words > 0) sap_mpi_tree_fail_late(h, bring_back(h, p, bodies)); /* others have lengths */
+    int *const to = reserve_ranks(h);
+    if (!to && !h->by_engine && !h->walker) sap_mpi_tree_fail_late(h, sap_mpi_tree_no_memory(h, h->given));
+    if (!h->walker) status = sap_mpi_tree_split(h, bodies, mean, to);
+    return status ? status : sap_mpi_tree_send(h, bodies, to || h->by_engine ? to : h->walker);
 }
 
 /* Notes the seconds of a build or refresh whose particles were sent at `sent`. */
@@ -186,13 +227,13 @@ static void tell_seconds(sapporo_mpi_tree *h, double start, double sent)
 }
 
 /* Collective.  Builds the trees of all ranks. */
-static int build_over_ranks(sapporo_mpi_tree *h, const sapporo_tree_particles *p, int status)
+static int build_over_ranks(sapporo_mpi_tree *h, sapporo_tree_particles *p, int status)
 {
     const double start = sap_clock_seconds();
-    const struct sap_bodies bodies = bodies_of(h, p);
-    status = sap_link_agree(&h->link, status ? status : check_bodies(h, &bodies));
+    struct sap_bodies bodies = {.n = 0};
+    status = sap_mpi_tree_agree_all(h, status ? status : accept(h, p, &bodies));
     if (!status) take_lengths(h, p);
-    if (!status) status = distribute(h, &bodies);
+    if (!status) status = distribute(h, p, &bodies);
     const double sent = sap_clock_seconds();
     if (status) return status;
     const sapporo_tree_particles mine = sap_mpi_tree_columns(h);
@@ -259,7 +300,7 @@ static int build(sapporo_mpi_tree *h, const sapporo_tree_particles *given)
 /* Forgets the tree before a build. */
 static void forget(sapporo_mpi_tree *h, double lead)
 {
-    h->built = h->worked = 0;
+    h->built = h->worked = h->late = 0;
     sap_pace_begin(&h->pace, lead);
     memset(&h->done, 0, sizeof h->done);
     sap_route_forget(&h->route, h->link.size);
@@ -313,14 +354,30 @@ static int renew(sapporo_mpi_tree *h, const struct sap_bodies *bodies, double st
     return status;
 }
 
-static int refresh_over_ranks(sapporo_mpi_tree *h, const sapporo_tree_particles *p, int status)
+/* Takes the particles of the caller for a refresh, where those of the build are. */
+static int accept_again(sapporo_mpi_tree *h, sapporo_tree_particles *p, struct sap_bodies *bodies)
+{
+    int status = h->by_engine && h->length ? sap_mpi_tree_bring(h) : SAPPORO_OK; /* they have lengths now */
+    if (!status && !h->by_engine) status = sap_mpi_tree_bring_columns(h, p);
+    *bodies = bodies_of(h, p);
+    if (!status && p->memory == SAPPORO_MEMORY_HOST) status = check_bodies(h, bodies);
+    if (status || !h->by_engine) return status;
+    return sap_mpi_tree_failed(h, sapporo_internals()->bodies_take(h->tree, p, h->gravity));
+}
+
+static int refresh_over_ranks(sapporo_mpi_tree *h, sapporo_tree_particles *p, int status)
 {
     const double start = sap_clock_seconds();
-    const struct sap_bodies bodies = bodies_of(h, p);
-    status = sap_link_agree(&h->link, status ? status : check_bodies(h, &bodies));
+    struct sap_bodies bodies = {.n = 0};
+    status = sap_mpi_tree_agree_all(h, status ? status : accept_again(h, p, &bodies));
     if (!status) take_lengths(h, p);
     if (!status) status = sap_mpi_tree_find_range(h, &bodies);
-    return status ? status : renew(h, &bodies, start);
+    if (status) return status;
+    if (h->by_engine && h->words > 0) { /* particles of other ranks have lengths */
+        sap_mpi_tree_fail_late(h, sap_mpi_tree_bring(h));
+        sap_mpi_tree_fail_late(h, bring_back(h, p, &bodies));
+    }
+    return renew(h, &bodies, start);
 }
 
 /* Refreshes the tree of the only rank. */

@@ -102,6 +102,7 @@ static int announce(sapporo_mpi_tree *h)
     int status = sap_route_announce(&h->link, p, &arrived);
     if (status) return status;
     if (p->got[h->link.rank] == p->n && p->n == arrived) p->order = NULL;
+    h->in_order = h->by_engine && !(p->got[h->link.rank] == p->n && p->n == arrived);
     status = arrived < INT_MAX ? reserve_mine(h) : sap_mpi_tree_no_memory(h, p->arrived);
     const double field = (double)arrived;
     status = sap_link_compare(&h->link, status, 1, &field, differs);
@@ -117,6 +118,24 @@ static int reserve_out(sapporo_mpi_tree *h)
     if (sap_mpi_tree_need_lengths(h, h->words > 0)) return 0;
     const int has_lengths = !h->length || sap_room_array(&h->rooms.out_h, room, sizeof(double));
     return sap_room_array(&h->rooms.out, room, sizeof(double[SAP_BODY])) && has_lengths;
+}
+
+/* Collective.  Sends particles by the route to the trees of all ranks, whose engine has those of this rank. */
+static int send_by_engine(sapporo_mpi_tree *h, int refreshes)
+{
+    struct sap_wire wire = {.out = h->rooms.out.at, .in = h->mine, .each = sizeof(double[SAP_BODY]), .own_stays = 1};
+    struct sap_bodies_way way = sap_mpi_tree_way(h, &h->route);
+    way.keeps = refreshes;
+    int packed = refreshes ? SAPPORO_OK : sap_mpi_tree_grow(h);
+    if (!packed)
+        packed = sap_mpi_tree_failed(h, sapporo_internals()->bodies_send(h->tree, &way, h->in_order, h->rooms.out.at));
+    const int status = sap_exchange(&h->link, &h->route, &wire);
+    if (status) return status;
+    if (!packed)
+        packed = sap_mpi_tree_failed(
+            h, sapporo_internals()->bodies_arrive(h->tree, &way, (const double(*)[SAP_BODY])h->mine));
+    sap_mpi_tree_fail_late(h, packed);
+    return SAPPORO_OK;
 }
 
 /* Collective.  Sends particles by the route to h->mine and h->mine_h of all ranks. */
@@ -144,9 +163,12 @@ static void take_some_known_sizes(void *argument, ptrdiff_t from, ptrdiff_t to)
 
 int sap_mpi_tree_send(sapporo_mpi_tree *h, const struct sap_bodies *bodies, const int *to)
 {
-    const int bad = sap_route_sort(&h->route, h->link.size, h->given, to, h->options.threads) || !reserve_out(h);
-    int status = sap_link_agree(&h->link, bad ? sap_mpi_tree_no_memory(h, h->given) : SAPPORO_OK);
+    h->route.n = h->given;
+    const int bad =
+        (to && sap_route_sort(&h->route, h->link.size, h->given, to, h->options.threads)) || !reserve_out(h);
+    int status = sap_mpi_tree_agree_all(h, bad ? sap_mpi_tree_no_memory(h, h->given) : SAPPORO_OK);
     if (!status) status = announce(h);
+    if (!status && bodies->by_engine) return send_by_engine(h, 0);
     if (!status) status = send(h, bodies);
     if (!status) sapporo_internals()->partial_loop(h->options.threads, h->route.arrived, take_some_sizes, h);
     return status;
@@ -156,7 +178,8 @@ int sap_mpi_tree_send_again(sapporo_mpi_tree *h, const struct sap_bodies *bodies
 {
     const int bad = !reserve_out(h) || reserve_mine_lengths(h);
     int status = bad ? sap_mpi_tree_no_memory(h, h->route.n) : SAPPORO_OK;
-    status = sap_link_agree(&h->link, status);
+    status = sap_mpi_tree_agree_all(h, status);
+    if (!status && bodies->by_engine) return send_by_engine(h, 1);
     if (!status) status = send(h, bodies);
     if (!status) sapporo_internals()->partial_loop(h->options.threads, h->route.arrived, take_some_known_sizes, h);
     return status;

@@ -16,6 +16,7 @@
 /* What a caller asks for. */
 struct wish {
     int all;                /* 1: forces on all particles of this rank's caller */
+    sapporo_memory memory;  /* of acc and pot */
     int ni;                 /* rows */
     const int *particle;    /* [ni] particles of the caller; NULL: 0 .. ni-1 */
     double (*acc)[3], *pot; /* [ni] NULL: not wanted */
@@ -59,13 +60,14 @@ static int new_force(sapporo_mpi_tree *h, struct force *f)
     struct sap_tree_rooms *const r = &h->rooms;
     const size_t answer = sizeof(double[SAP_ANSWER]), n = (size_t)h->route.arrived, given = (size_t)h->given;
     const int alone = sap_mpi_tree_is_alone(h), all = f->wish->all, theirs = all && !h->route.order;
+    f->out = sap_room_array(&r->out, n + 1, answer);
+    f->in = sap_room_array(&r->in, given + 1, answer);
+    if (h->by_engine) return !f->out || !f->in;
     int bad = new_rows(r->rows, h->route.arrived, theirs ? f->wish->acc : NULL, theirs ? f->wish->pot : NULL, &f->sum);
     if (!all) f->answered = sap_room_array(&r->given, given + 1, answer);
     bad |= !all && !f->answered;
     if (bad || alone) return bad;
     if (!h->selects) bad = new_rows(r->more, h->route.arrived, NULL, NULL, &f->more);
-    f->out = sap_room_array(&r->out, n + 1, answer);
-    f->in = sap_room_array(&r->in, given + 1, answer);
     return bad || !f->out || !f->in ? SAPPORO_ERR_MEMORY : SAPPORO_OK;
 }
 
@@ -75,22 +77,25 @@ static int new_force(sapporo_mpi_tree *h, struct force *f)
  * Walks active particles of this rank through its own tree, or through the nodes of other ranks; adds the interactions.
  * keeps: the engine keeps the results for the walk through the nodes of other ranks, which adds them.
  */
-static int walk(sapporo_mpi_tree *h, int imported, int keeps, const struct sap_active *active, const double *a,
+static int walk(sapporo_mpi_tree *h, int imported, int keeps, const struct sap_active *active, int by_a,
                 struct rows *to)
 {
+    const int stays = keeps || h->by_engine;
     const struct sap_tree_pass pass = {.imported = imported,
                                        .ni = active->route->arrived,
                                        .active = active->address,
-                                       .a = a,
+                                       .a = by_a && !h->by_engine ? h->a : NULL,
                                        .knows_a = h->selects && !sap_mpi_tree_is_alone(h),
+                                       .has_a = by_a && h->by_engine,
                                        .keeps = keeps,
+                                       .stays = h->by_engine && !keeps,
                                        .adds = imported && h->selects};
     long long particles, cells;
     const double start = sap_clock_seconds();
     to->n = active->route->arrived;
     if (to->n == 0) return SAPPORO_OK;
-    int status = sapporo_internals()->part_walk(h->tree, &pass, keeps ? NULL : to->acc, keeps ? NULL : to->pot,
-                                                keeps ? NULL : to->work);
+    int status = sapporo_internals()->part_walk(h->tree, &pass, stays ? NULL : to->acc, stays ? NULL : to->pot,
+                                                stays ? NULL : to->work);
     if (!status) status = sapporo_internals()->part_walked(h->tree, &particles, &cells);
     if (status) return sap_link_note(&h->link, status, sapporo_tree_last_error(h->tree));
     h->done.particle_particle += particles;
@@ -121,12 +126,12 @@ static void add_some_rows(void *argument, ptrdiff_t from, ptrdiff_t to)
 }
 
 /* Adds the forces of the nodes of other ranks, which have arrived. */
-static int add_imported(sapporo_mpi_tree *h, struct sap_travel *t, const struct sap_active *active, const double *a,
+static int add_imported(sapporo_mpi_tree *h, struct sap_travel *t, const struct sap_active *active, int by_a,
                         struct force *f)
 {
     if (t->in.nodes == 0 || f->sum.n == 0) return SAPPORO_OK;
     int status = import(h, t);
-    if (!status) status = walk(h, 1, 0, active, a, h->selects ? &f->sum : &f->more);
+    if (!status) status = walk(h, 1, 0, active, by_a, h->selects ? &f->sum : &f->more);
     if (!status && !h->selects) sapporo_internals()->partial_loop(h->options.threads, f->sum.n, add_some_rows, f);
     return status;
 }
@@ -162,33 +167,35 @@ static void tell_travel(sapporo_mpi_tree *h, const struct sap_travel *t)
 }
 
 /* Collective.  Walks through the rank's own tree while the nodes of other ranks travel, then through those. */
-static int travel_and_walk(sapporo_mpi_tree *h, struct sap_travel *t, const struct sap_active *active, const double *a,
+static int travel_and_walk(sapporo_mpi_tree *h, struct sap_travel *t, const struct sap_active *active, int by_a,
                            struct force *f)
 {
     const struct sap_halo_targets targets = {.x = (const double *)h->mine,
                                              .stride = SAP_BODY,
                                              .active = active->is,
                                              .h = sap_softening_lengths(&h->settings) ? h->mine_h : NULL,
-                                             .a = a,
+                                             .a = by_a && !h->by_engine ? h->a : NULL,
+                                             .has_a = by_a && h->by_engine,
                                              .threads = h->options.threads};
     const double start = sap_clock_seconds();
     int status = sap_travel_start(h, t, &targets);
     h->done.seconds[SAPPORO_MPI_PHASE_SELECT] += sap_clock_seconds() - start;
     if (status) return status;
-    const int walked = walk(h, 0, h->selects && t->in.nodes > 0, active, a, &f->sum);
+    const int walked = walk(h, 0, h->selects && t->in.nodes > 0, active, by_a, &f->sum);
     const double waits = sap_clock_seconds();
     status = sap_travel_finish(h, t);
     h->done.seconds[SAPPORO_MPI_PHASE_WAIT] += sap_clock_seconds() - waits;
     if (status) return status;
     tell_travel(h, t);
-    return sap_link_agree(&h->link, walked ? walked : add_imported(h, t, active, a, f));
+    return sap_link_agree(&h->link, walked ? walked : add_imported(h, t, active, by_a, f));
 }
 
-/* Collective.  Computes forces from the particles of all ranks. */
-static int pass(sapporo_mpi_tree *h, const struct sap_active *active, const double *a, struct force *f)
+/* Collective.  Computes forces from the particles of all ranks; by_a: by the sizes of accelerations, else by opening
+ * angles. */
+static int pass(sapporo_mpi_tree *h, const struct sap_active *active, int by_a, struct force *f)
 {
-    if (sap_mpi_tree_is_alone(h)) return sap_link_agree(&h->link, walk(h, 0, 0, active, a, &f->sum));
-    return travel_and_walk(h, &h->travel, active, a, f);
+    if (sap_mpi_tree_is_alone(h)) return sap_link_agree(&h->link, walk(h, 0, 0, active, by_a, &f->sum));
+    return travel_and_walk(h, &h->travel, active, by_a, f);
 }
 
 /* ------------------------------------------------------------ accelerations */
@@ -205,9 +212,10 @@ static void count_some_unknown(void *argument, ptrdiff_t from, ptrdiff_t to)
     if (unknown) atomic_fetch_add(&f->mine_unknown, unknown);
 }
 
-/* How many sizes of accelerations are unknown of the particles that this rank walks. */
-static int count_unknown(struct force *f)
+/* How many sizes of accelerations are unknown, of the particles that this rank walks or that its caller gave. */
+static double count_unknown(struct force *f)
 {
+    if (f->h->by_engine) return is_by_acceleration(f->h) ? f->h->unknown : 0;
     if (is_by_acceleration(f->h))
         sapporo_internals()->partial_loop(f->h->options.threads, f->h->route.arrived, count_some_unknown, f);
     return atomic_load(&f->mine_unknown);
@@ -226,8 +234,13 @@ static int find_sizes(sapporo_mpi_tree *h, struct force *f)
     struct sap_active all;
     if (f->unknown == 0) return SAPPORO_OK;
     sap_active_choose_all(h, &all);
-    const int status = pass(h, &all, NULL, f);
-    if (!status) sapporo_internals()->partial_loop(h->options.threads, h->route.arrived, take_some_unknown, f);
+    const int status = pass(h, &all, 0, f);
+    if (!status && h->by_engine) {
+        sap_mpi_tree_fail_late(h, sap_mpi_tree_failed(h, sapporo_internals()->bodies_learn(h->tree)));
+        h->unknown = 0;
+    }
+    if (!status && !h->by_engine)
+        sapporo_internals()->partial_loop(h->options.threads, h->route.arrived, take_some_unknown, f);
     return status;
 }
 
@@ -253,12 +266,33 @@ static void answer_some(void *argument, ptrdiff_t from, ptrdiff_t to)
     }
 }
 
+/* What the engine is asked for. */
+static struct sap_bodies_wish engine_wish(const sapporo_mpi_tree *h, const struct force *f)
+{
+    const struct wish *const w = f->wish;
+    return (struct sap_bodies_wish){.way = sap_mpi_tree_way(h, f->active.route),
+                                    .item = w->all ? NULL : f->active.route->order,
+                                    .all = w->all,
+                                    .ni = w->ni,
+                                    .particle = w->particle,
+                                    .sized = is_by_acceleration(h),
+                                    .first_force = !h->worked,
+                                    .memory = w->memory,
+                                    .acc = w->acc,
+                                    .pot = w->pot};
+}
+
 /* Collective.  Returns the forces to the ranks whose callers gave the particles. */
 static int answer(sapporo_mpi_tree *h, struct force *f)
 {
     const struct sap_route back = sap_route_back(f->active.route);
     struct sap_wire wire = {.out = f->out, .in = f->in, .each = sizeof *f->in, .own_stays = 1};
     if (sap_mpi_tree_is_alone(h)) return SAPPORO_OK;
+    if (h->by_engine) {
+        const struct sap_bodies_wish wish = engine_wish(h, f);
+        sap_mpi_tree_fail_late(h, sap_mpi_tree_failed(h, sapporo_internals()->bodies_answer(h->tree, &wish, f->out)));
+        return sap_exchange(&h->link, &back, &wire);
+    }
     sapporo_internals()->partial_loop(h->options.threads, back.n - back.sent[h->link.rank], answer_some, f);
     return sap_exchange(&h->link, &back, &wire);
 }
@@ -316,6 +350,13 @@ static void deliver_some(void *argument, ptrdiff_t from, ptrdiff_t to)
 static void deliver(sapporo_mpi_tree *h, struct force *f)
 {
     const int threads = h->options.threads;
+    if (h->by_engine) {
+        const struct sap_bodies_wish wish = engine_wish(h, f);
+        const int status = sapporo_internals()->bodies_deliver(h->tree, &wish, (const double(*)[SAP_ANSWER])f->in);
+        sap_mpi_tree_fail_late(h, sap_mpi_tree_failed(h, status));
+        h->worked = 1;
+        return;
+    }
     if (!h->worked) memset(h->work, 0, (size_t)h->given * sizeof *h->work);
     h->worked = 1;
     sapporo_internals()->partial_loop(threads, f->active.route->n, take_some_answers, f);
@@ -344,6 +385,8 @@ static int choose(sapporo_mpi_tree *h, struct force *f)
         if (wish->particle[i] < 0 || wish->particle[i] >= h->given)
             return sap_link_fail(link, SAPPORO_ERR_ARGUMENT, "%s: active[%d] is %d; this rank has particles 0 to %d",
                                  h->call, i, wish->particle[i], h->given - 1);
+    const int late = wish->all ? SAPPORO_OK : sap_mpi_tree_bring_order(h);
+    if (late) return late;
     const int bad = wish->all ? SAPPORO_OK : sap_active_choose(h, wish->ni, wish->particle, &f->active);
     return bad || new_force(h, f) ? sap_mpi_tree_no_memory(h, h->route.arrived) : SAPPORO_OK;
 }
@@ -371,16 +414,21 @@ static int compute(sapporo_mpi_tree *h, struct force *f)
     int status = begin(h, f);
     if (!status && is_by_acceleration(h)) status = find_sizes(h, f);
     h->done.particle_particle = h->done.particle_cell = 0;
-    if (!status) status = pass(h, &f->active, is_by_acceleration(h) ? h->a : NULL, f);
+    if (!status) status = pass(h, &f->active, is_by_acceleration(h), f);
     if (!status) status = answer(h, f);
     if (status) return status;
     deliver(h, f);
-    keep_costs(h, f);
-    return SAPPORO_OK;
+    if (h->divides) status = sap_mpi_tree_agree_all(h, SAPPORO_OK);
+    if (!status) keep_costs(h, f);
+    return status;
 }
 
-static void fill_with_nan(const struct wish *wish)
+static void fill_with_nan(const sapporo_mpi_tree *h, const struct wish *wish)
 {
+    if (wish->memory == SAPPORO_MEMORY_DEVICE) {
+        if (h) (void)sapporo_internals()->bodies_erase(h->tree, wish->ni, wish->acc, wish->pot);
+        return;
+    }
     for (int i = 0; i < wish->ni; i++) {
         for (int c = 0; c < 3 && wish->acc; c++) wish->acc[i][c] = NAN;
         if (wish->pot) wish->pot[i] = NAN;
@@ -394,7 +442,7 @@ static int force(sapporo_mpi_tree *h, const struct wish *wish)
     for (int k = SAPPORO_MPI_PHASE_SELECT; k < SAPPORO_MPI_PHASES; k++) h->done.seconds[k] = 0;
     h->done.halo_bytes = 0;
     const int status = h->link.broken ? h->link.broken : compute(h, &f);
-    if (status < 0) fill_with_nan(wish);
+    if (status < 0) fill_with_nan(h, wish);
     sap_fp_leave(callers);
     return status;
 }
@@ -412,7 +460,7 @@ int sapporo_mpi_tree_force_active(sapporo_mpi_tree *tree, int ni, const int *act
 {
     const struct wish some = {.ni = ni, .particle = active, .acc = acc, .pot = pot};
     sapporo_mpi_tree *const h = sap_mpi_tree_find(tree);
-    if (!h) fill_with_nan(&some);
+    if (!h) fill_with_nan(NULL, &some);
     if (!h) return SAPPORO_ERR_CLOSED;
     h->call = sap_link_begin(&h->link, SAP_CALL_TREE_FORCE_ACTIVE);
     return force(h, &some);

@@ -97,7 +97,8 @@ int sap_mpi_tree_agree(sapporo_mpi_tree *h, int status)
     static const char *const differs[] = {NULL, NULL};
     const double field[] = {h->nodes.sizes, h->nodes.log_size};
     double sizes = 0, log_size = 0;
-    status = sap_link_compare(&h->link, status, 2, field, differs);
+    status = sap_link_compare(&h->link, status ? status : h->late, 2, field, differs);
+    h->late = SAPPORO_OK;
     for (int r = 0; r < h->link.size && !status; r++)
         sizes += sap_link_field(&h->link, r, 0), log_size += sap_link_field(&h->link, r, 1);
     if (sizes > 0) sap_halo_limit_widest(&h->nodes, sizes, log_size);
@@ -114,10 +115,10 @@ static int finish(sapporo_mpi_tree *h, int status)
 int sap_mpi_tree_build_mine(sapporo_mpi_tree *h, const sapporo_tree_particles *mine)
 {
     forget_nodes(&h->nodes);
-    int status = reserve_tree(h, mine->n);
+    int status = h->by_engine ? SAPPORO_OK : reserve_tree(h, mine->n);
     if (status) return status;
     status = sapporo_internals()->part_join(h->tree, sap_mpi_tree_is_alone(h) ? NULL : &h->whole);
-    if (!status) status = sapporo_tree_set(h->tree, mine);
+    if (!status && !h->by_engine) status = sapporo_tree_set(h->tree, mine);
     if (!status) status = sapporo_tree_build(h->tree);
     return finish(h, status);
 }
@@ -125,7 +126,7 @@ int sap_mpi_tree_build_mine(sapporo_mpi_tree *h, const sapporo_tree_particles *m
 int sap_mpi_tree_set_mine(sapporo_mpi_tree *h, const sapporo_tree_particles *mine)
 {
     int status = sapporo_internals()->part_join(h->tree, sap_mpi_tree_is_alone(h) ? NULL : &h->whole);
-    if (!status) status = sapporo_tree_set(h->tree, mine);
+    if (!status && !h->by_engine) status = sapporo_tree_set(h->tree, mine);
     return status ? sap_link_note(&h->link, status, sapporo_tree_last_error(h->tree)) : SAPPORO_OK;
 }
 

@@ -87,9 +87,10 @@ static int reserve(sapporo_mpi_tree *h, struct records *r)
     r->size = malloc(arrived * sizeof *r->size);
     r->work = malloc(arrived * sizeof *r->work);
     if (h->mine_h) r->length = malloc(arrived * sizeof *r->length);
-    return r->out && r->in && r->size && r->work && (r->length || !h->mine_h)
-               ? SAPPORO_OK
-               : sap_mpi_tree_no_memory(h, h->route.arrived);
+    if (!(r->out && r->in && r->size && r->work && (r->length || !h->mine_h)))
+        return sap_mpi_tree_no_memory(h, h->route.arrived);
+    const int status = sap_mpi_tree_bring_order(h);
+    return status ? status : sap_mpi_tree_copy_known(h);
 }
 
 /* Collective.  Sends the records, and makes the particles that this rank walks those of its caller. */
@@ -112,7 +113,9 @@ static int exchange(sapporo_mpi_tree *h, struct records *r)
     h->length = r->length;
     r->length = length;
     sap_route_stay(&h->route, &h->link, p->arrived);
-    return SAPPORO_OK;
+    const int renumbered = sap_mpi_tree_renumber(h);
+    if (renumbered) h->built = 0;
+    return renumbered;
 }
 
 int sapporo_mpi_tree_exchange(sapporo_mpi_tree *tree, size_t bytes, const void *from, int room, void *to, int *n)

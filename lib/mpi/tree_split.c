@@ -43,11 +43,14 @@ struct division {
     const struct sap_bodies *bodies;
     uint64_t mean;
     int counts;        /* 1: each particle weighs 1 */
+    int by_engine;     /* the engine has the particles, and weighs them; the other arrays of particles are not there */
     int knows_buckets; /* `of` is there */
     int n, parts, boundaries, *to;
-    uint64_t *mine, *all;  /* [boundaries][DIGIT] weights of the cells below each boundary's prefix */
-    uint64_t *before;      /* [boundaries] weight of all particles with keys below */
-    uint64_t *share;       /* [boundaries] weight that may be below */
+    uint64_t *mine, *all; /* [boundaries][DIGIT] weights of the cells below each boundary's prefix */
+    uint64_t *before;     /* [boundaries] weight of all particles with keys below */
+    uint64_t *share;      /* [boundaries] weight that may be below */
+    uint64_t *sought;     /* [boundaries * (DIGIT + 1)] keys that the engine is asked for, and what is below them */
+    uint64_t *below;
     sap_key *boundary;     /* [boundaries] digits that are known; those that follow are 0 */
     sap_key *exact;        /* [boundaries] those of equal weights */
     int *of;               /* [n] the bucket of each particle */
@@ -67,8 +70,8 @@ static int reserve(sapporo_mpi_tree *h, struct division *d)
     const size_t many = (size_t)d->boundaries, ranks = BUCKETS * sizeof *d->rank;
     d->words = many < BUCKETS ? (size_t)BUCKETS : many + 1;
     const size_t words = BUCKETS + 1 + (size_t)d->parts * d->words;
-    d->mine = sap_room_reserve(&h->rooms.boundary, many * (2 * DIGIT + 4) * sizeof *d->mine);
-    d->of = sap_room_array(&h->rooms.key, (size_t)d->n + 1, sizeof *d->of);
+    d->mine = sap_room_reserve(&h->rooms.boundary, many * (4 * DIGIT + 6) * sizeof *d->mine);
+    d->of = sap_room_array(&h->rooms.key, d->by_engine ? 1 : (size_t)d->n + 1, sizeof *d->of);
     d->bucket = sap_room_reserve(&h->rooms.bucket, words * sizeof *d->bucket + ranks + BUCKETS);
     if (!d->mine || !d->of || !d->bucket) return SAPPORO_ERR_MEMORY;
     d->all = d->mine + many * DIGIT;
@@ -76,6 +79,8 @@ static int reserve(sapporo_mpi_tree *h, struct division *d)
     d->share = d->before + many;
     d->boundary = (sap_key *)(d->share + many);
     d->exact = d->boundary + many;
+    d->sought = (uint64_t *)(d->exact + many);
+    d->below = d->sought + many * (DIGIT + 1);
     d->of_part = d->bucket + BUCKETS + 1;
     d->rank = (int *)(d->bucket + words);
     d->marked = (unsigned char *)(d->rank + BUCKETS);
@@ -191,14 +196,37 @@ static void take_part(void *argument, int part, int from, int to)
 /* Collective.  Takes the members, after the rounds of buckets. */
 static int take_members(sapporo_mpi_tree *h, struct division *d)
 {
-    count_members(d);
-    const int bad = reserve_members(h, d), status = sap_link_agree(&h->link, bad ? sap_mpi_tree_no_memory(h, d->n) : 0);
+    if (d->by_engine)
+        d->members = 0;
+    else
+        count_members(d);
+    const int bad = reserve_members(h, d);
+    const int status = sap_mpi_tree_agree_all(h, bad ? sap_mpi_tree_no_memory(h, d->n) : SAPPORO_OK);
     if (bad || status) return status ? status : bad;
-    sapporo_internals()->partial_parts(h->options.threads, d->n, d->parts, take_part, d);
+    if (!d->by_engine) sapporo_internals()->partial_parts(h->options.threads, d->n, d->parts, take_part, d);
     return SAPPORO_OK;
 }
 
 /* --------------------------------------------------------------- boundaries */
+
+/* Asks the engine for what is below n sought keys. */
+static void ask_engine(sapporo_mpi_tree *h, const struct division *d, int n)
+{
+    const int status = sapporo_internals()->bodies_below(h->tree, !d->counts, n, d->sought, d->below);
+    if (status) memset(d->below, 0, (size_t)n * sizeof *d->below);
+    sap_mpi_tree_fail_late(h, sap_mpi_tree_failed(h, status));
+}
+
+/* Weighs the cells below the prefix of each boundary by the engine. */
+static void weigh_cells_by_engine(sapporo_mpi_tree *h, const struct division *d, int shift)
+{
+    for (int b = 0; b < d->boundaries; b++)
+        for (int c = 0; c <= DIGIT; c++) d->sought[b * (DIGIT + 1) + c] = d->boundary[b] + ((sap_key)c << shift);
+    ask_engine(h, d, d->boundaries * (DIGIT + 1));
+    for (int b = 0; b < d->boundaries; b++)
+        for (int c = 0; c < DIGIT; c++)
+            d->mine[b * DIGIT + c] = d->below[b * (DIGIT + 1) + c + 1] - d->below[b * (DIGIT + 1) + c];
+}
 
 /* Weighs the cells below the prefix of each boundary, which are buckets or runs of these. */
 static void weigh_bucket_cells(const struct division *d, int shift)
@@ -283,12 +311,14 @@ static int find_boundaries(sapporo_mpi_tree *h, struct division *d)
     _Static_assert(ROUNDS * DIGIT_BITS == SAP_KEY_BITS, "digits have all bits of a key");
     memset(d->before, 0, (size_t)d->boundaries * sizeof *d->before);
     memset(d->boundary, 0, (size_t)d->boundaries * sizeof *d->boundary);
-    weigh_buckets(d);
+    if (!d->by_engine) weigh_buckets(d);
     for (int round = 0; round < ROUNDS; round++) {
         const int shift = DIGIT_BITS * (ROUNDS - 1 - round);
         int bad = round == BUCKET_ROUNDS ? take_members(h, d) : SAPPORO_OK;
         if (bad) return bad;
-        if (round < BUCKET_ROUNDS)
+        if (d->by_engine)
+            weigh_cells_by_engine(h, d, shift);
+        else if (round < BUCKET_ROUNDS)
             weigh_bucket_cells(d, shift);
         else
             weigh_member_cells(d, shift);
@@ -319,6 +349,7 @@ static void write_some_ranks(void *argument, ptrdiff_t from, ptrdiff_t to)
 
 static void write_ranks(struct division *d)
 {
+    if (d->by_engine) return;
     count_boundaries(d);
     sapporo_internals()->partial_loop(d->h->options.threads, d->n, write_some_ranks, d);
 }
@@ -332,14 +363,34 @@ static void weigh_ranks_of_part(void *argument, int part, int from, int to)
     for (int i = from; i < to; i++) weight[d->to[i]] += weight_of(d, i);
 }
 
-/* Collective.  Finds the weight of the particles of each rank, d->all. */
-static int weigh_ranks(sapporo_mpi_tree *h, struct division *d)
+/* Writes the weight of this rank's particles for each rank to d->mine, by the engine. */
+static void weigh_ranks_by_engine(sapporo_mpi_tree *h, const struct division *d)
+{
+    const int most = d->boundaries;
+    for (int b = 0; b < most; b++) d->sought[b] = d->boundary[b];
+    d->sought[most] = UINT64_MAX;
+    ask_engine(h, d, most + 1);
+    for (int r = 0; r <= most; r++) d->mine[r] = d->below[r] - (r > 0 ? d->below[r - 1] : 0);
+}
+
+/* Writes the weight of this rank's particles for each rank to d->mine. */
+static void weigh_ranks_here(const sapporo_mpi_tree *h, struct division *d)
 {
     const int ranks = d->boundaries + 1;
     sapporo_internals()->partial_parts(h->options.threads, d->n, d->parts, weigh_ranks_of_part, d);
     memset(d->mine, 0, (size_t)ranks * sizeof *d->mine);
     for (int part = 0; part < d->parts; part++)
         for (int r = 0; r < ranks; r++) d->mine[r] += d->of_part[(size_t)part * d->words + (size_t)r];
+}
+
+/* Collective.  Finds the weight of the particles of each rank, d->all. */
+static int weigh_ranks(sapporo_mpi_tree *h, struct division *d)
+{
+    const int ranks = d->boundaries + 1;
+    if (d->by_engine)
+        weigh_ranks_by_engine(h, d);
+    else
+        weigh_ranks_here(h, d);
     return add_over_ranks(&h->link, d->mine, d->all, ranks);
 }
 
@@ -364,7 +415,7 @@ static int keep_even(sapporo_mpi_tree *h, struct division *d)
         if (b > 0 && d->boundary[b] < d->boundary[b - 1]) d->boundary[b] = d->boundary[b - 1];
         back |= d->boundary[b] != was;
     }
-    if (!back) return SAPPORO_OK;
+    if (!back || d->by_engine) return SAPPORO_OK;
     count_members(d);
     write_ranks(d);
     return SAPPORO_OK;
@@ -395,17 +446,38 @@ static int move_to_groups(sapporo_mpi_tree *h, struct division *d)
     return keep_even(h, d);
 }
 
+/* Tells the route how many particles go to each rank, in the order of the engine. */
+static void cut_route(sapporo_mpi_tree *h, struct division *d)
+{
+    struct sap_route *const p = &h->route;
+    d->counts = 1;
+    weigh_ranks_by_engine(h, d);
+    for (int r = 0; r <= d->boundaries; r++) p->sent[r] = (int)d->mine[r];
+}
+
+/* Finds the boundaries of the ranks. */
+static int divide(sapporo_mpi_tree *h, struct division *d)
+{
+    const int status = find_boundaries(h, d);
+    if (status) return status;
+    write_ranks(d);
+    return move_to_groups(h, d);
+}
+
 int sap_mpi_tree_split(sapporo_mpi_tree *h, const struct sap_bodies *bodies, double mean, int *to)
 {
     const int n = bodies->n, wanted = 1 + n / A_PART;
-    struct division d = {.h = h, .bodies = bodies, .mean = (uint64_t)mean, .n = n, .to = to};
+    struct division d = {
+        .h = h, .bodies = bodies, .mean = (uint64_t)mean, .by_engine = bodies->by_engine, .n = n, .to = to};
     d.parts = wanted < PARTS ? wanted : PARTS;
     d.boundaries = h->link.size - 1;
     const int bad = reserve(h, &d);
-    int status = sap_link_agree(&h->link, bad ? sap_mpi_tree_no_memory(h, n) : SAPPORO_OK);
+    int status = bad ? sap_mpi_tree_no_memory(h, n) : SAPPORO_OK;
+    if (!bad && d.by_engine)
+        status = sap_mpi_tree_failed(h, sapporo_internals()->bodies_sort(h->tree, &h->whole.cube, d.mean));
+    status = sap_mpi_tree_agree_all(h, status);
     if (bad || status) return status ? status : bad;
-    status = find_boundaries(h, &d);
-    if (status) return status;
-    write_ranks(&d);
-    return move_to_groups(h, &d);
+    status = divide(h, &d);
+    if (!status && d.by_engine) cut_route(h, &d);
+    return status;
 }

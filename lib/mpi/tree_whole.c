@@ -84,6 +84,20 @@ static void look_at_part(void *argument, int part, int from, int to)
     look_at_lengths(l, part - 1, first, end);
 }
 
+/* The report of particles that the engine has. */
+static int ask_engine(sapporo_mpi_tree *h, struct report *mine)
+{
+    struct sap_bodies_look look;
+    const int status = sapporo_internals()->bodies_look(h->tree, &look);
+    *mine = (struct report){.n = h->given, .known = look.known, .work = look.work, .shortest = INFINITY};
+    sap_cell_start(&mine->cell);
+    memcpy(mine->cell.low, look.low, sizeof look.low);
+    memcpy(mine->cell.high, look.high, sizeof look.high);
+    mine->cell.weight = look.weight;
+    h->unknown = look.unknown;
+    return sap_mpi_tree_failed(h, status);
+}
+
 /* Joins the parts.  Interactions are integers, whose sums are exact. */
 static struct report report_of(struct body_looking *l)
 {
@@ -130,20 +144,29 @@ struct cube_sample {
 /* The particle of member k, counted over all ranks. */
 static double member(double n, int members, int k) { return floor((double)k * n / members); }
 
-/* Writes the members of this rank to `mine`, and the members of each rank. */
-static void take_sample(const sapporo_mpi_tree *h, const struct report *from, double n, const struct sap_bodies *bodies,
-                        struct cube_sample *s)
+/* Reads the positions of particles: from the engine, or from host memory. */
+static int read_places(sapporo_mpi_tree *h, const struct sap_bodies *bodies, int n, const int *list, double (*x)[3])
 {
+    if (bodies->by_engine) return sap_mpi_tree_failed(h, sapporo_internals()->bodies_places(h->tree, n, list, x));
+    for (int k = 0; k < n; k++) sap_bodies_position(bodies, list[k], x[k]);
+    return SAPPORO_OK;
+}
+
+/* Writes the members of this rank to `mine`, and the members of each rank. */
+static int take_sample(sapporo_mpi_tree *h, const struct report *from, double n, const struct sap_bodies *bodies,
+                       struct cube_sample *s)
+{
+    int list[SAP_CUBE_SAMPLE];
     double first = 0;
     int k = 0, taken = 0;
     for (int r = 0; r < h->link.size; r++) {
         s->at[r] = 3 * k;
         for (; k < s->members && member(n, s->members, k) < first + from[r].n; k++)
-            if (r == h->link.rank)
-                sap_bodies_position(bodies, (int)(member(n, s->members, k) - first), s->mine[taken++]);
+            if (r == h->link.rank) list[taken++] = (int)(member(n, s->members, k) - first);
         s->count[r] = 3 * k - s->at[r];
         first += from[r].n;
     }
+    return read_places(h, bodies, taken, list, s->mine);
 }
 
 /* Collective.  Gathers a sample of the positions of all ranks. */
@@ -152,7 +175,7 @@ static int gather_sample(sapporo_mpi_tree *h, const struct report *from, const s
 {
     struct sap_link *const link = &h->link;
     s->members = all->n < SAP_CUBE_SAMPLE ? (int)all->n : (int)SAP_CUBE_SAMPLE;
-    take_sample(h, from, all->n, bodies, s);
+    sap_mpi_tree_fail_late(h, take_sample(h, from, all->n, bodies, s));
     const int bad = sap_link_finish(link, MPI_Iallgatherv(s->mine, s->count[link->rank], MPI_DOUBLE, s->all, s->count,
                                                           s->at, MPI_DOUBLE, link->communicator, &link->request));
     if (bad) return bad;
@@ -192,10 +215,12 @@ static int gather_reports(sapporo_mpi_tree *h, const struct sap_bodies *bodies, 
                           struct report *all)
 {
     struct sap_link *const link = &h->link;
-    int status = sap_link_agree(link, l ? SAPPORO_OK : sap_mpi_tree_no_memory(h, bodies->n));
-    if (status || !l) return status ? status : (int)SAPPORO_ERR_MEMORY;
     struct body_looking looking = {.h = h, .bodies = bodies, .refreshes = refreshes};
-    l->mine = report_of(&looking);
+    int status = l ? SAPPORO_OK : sap_mpi_tree_no_memory(h, bodies->n);
+    if (l && !bodies->by_engine) l->mine = report_of(&looking);
+    if (l && bodies->by_engine) status = ask_engine(h, &l->mine);
+    status = sap_link_agree(link, status);
+    if (status || !l) return status ? status : (int)SAPPORO_ERR_MEMORY;
     status = sap_link_finish(link, MPI_Iallgather(&l->mine, REPORT, MPI_DOUBLE, l->all, REPORT, MPI_DOUBLE,
                                                   link->communicator, &link->request));
     if (status) return status;

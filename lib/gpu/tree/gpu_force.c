@@ -165,7 +165,7 @@ static int choose_part(struct sap_gpu_host_tree *t, const struct sap_tree_pass *
     else
         sap_gpu_subset_all(t, p);
     if (how->active && how->keeps) TRY(sap_session_wait(&t->session)); /* the list has left pinned memory */
-    return how->a ? make_strict(t, p, &t->given.a) : (int)SAP_DRIVER_OK;
+    return how->a || how->has_a ? make_strict(t, p, &t->given.a) : (int)SAP_DRIVER_OK;
 }
 
 int sap_gpu_tree_walk_part(struct sap_gpu_host_tree *t, const struct sap_tree_pass *how, double (*acc)[3], double *pot,
@@ -179,7 +179,9 @@ int sap_gpu_tree_walk_part(struct sap_gpu_host_tree *t, const struct sap_tree_pa
     w->own = !how->imported;
     w->every = t->settings.precision == SAPPORO_DP;
     TRY(choose_part(t, how, &p));
-    w->work = work || how->keeps ? (int)sap_gpu_walk_left_words(w) : 0;
+    w->work = work || how->keeps || how->stays ? (int)sap_gpu_walk_left_words(w) : 0;
+    t->bodies.work_at = w->work;
+    t->bodies.has_list = how->active != NULL;
     TRY(walk(t, &p));
     if (how->keeps) return end_kept(t, &p);
     if (how->adds) TRY(sap_gpu_results_add(&t->session, t->f, &t->results, &t->walks.lists.left, w->work, w->slots));

@@ -2,6 +2,7 @@
 #ifndef SAP_GPU_TREE_KERNELS_H
 #define SAP_GPU_TREE_KERNELS_H
 
+#include "device/tree_bodies_layout.h"
 #include "device/tree_halo_layout.h"
 #include "device/tree_layout.h"
 #include "gpu/gpu_kernel_list.h"

@@ -222,7 +222,7 @@ int sap_gpu_regions_report(struct sap_gpu_regions *h, const struct sap_gpu_built
 {
     struct sap_gpu_session *const s = of->session;
     const struct sap_gpu_targets *const own = of->own;
-    const int has_active = targets->active != NULL, has_a = targets->a != NULL;
+    const int has_active = targets->active != NULL, has_a = targets->a != NULL || targets->has_a;
     const double accuracy = sap_group_accuracy(of->frame->ball, of->frame->accuracy);
     TRY(choose_regions(h, of, room));
     TRY(upload_targets(h, of, targets));

@@ -54,6 +54,7 @@ static void destroy(struct sap_tree *tree)
     sap_gpu_nodes_free(driver, &t->nodes);
     sap_gpu_targets_free(driver, &t->own);
     sap_gpu_stops_free(driver, &t->stops);
+    sap_gpu_bodies_free(driver, &t->bodies);
     sap_gpu_halo_free(driver, &t->halo);
     sap_gpu_regions_free(driver, &t->regions);
     sap_gpu_selection_free(driver, &t->selection);
@@ -349,7 +350,8 @@ static const struct sap_tree_part_ops part = {.join = join,
                                               .selected = selected,
                                               .import = import,
                                               .walk = walk,
-                                              .walked = walked};
+                                              .walked = walked,
+                                              .bodies = &sap_gpu_bodies_ops};
 
 const struct sap_tree_ops sap_gpu_tree_ops = {
     .destroy = destroy,

@@ -14,6 +14,7 @@
 #include "gpu/gpu_session.h"
 #include "gpu/tree/gpu_active.h"
 #include "gpu/tree/gpu_ahead.h"
+#include "gpu/tree/gpu_bodies.h"
 #include "gpu/tree/gpu_builder.h"
 #include "gpu/tree/gpu_built.h"
 #include "gpu/tree/gpu_halo.h"
@@ -47,6 +48,7 @@ struct sap_gpu_host_tree {
     struct sap_gpu_stops stops;
 
     /* a part of a larger whole */
+    struct sap_gpu_bodies bodies;
     struct sap_gpu_halo halo;
     struct sap_gpu_regions regions;
     struct sap_gpu_selection selection;
