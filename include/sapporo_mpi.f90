@@ -230,6 +230,13 @@ module sapporo_mpi
             real(c_double), intent(inout), optional :: acc(3, *), pot(*)
         end function sapporo_mpi_tree_force_active
 
+        integer(c_int) function sapporo_mpi_tree_force_request(tree, request, acc, pot) bind(c)
+            import :: c_int, c_ptr, sapporo_tree_request
+            type(c_ptr), value :: tree
+            type(sapporo_tree_request), intent(in) :: request
+            type(c_ptr), value :: acc, pot ! of the request's memory; c_null_ptr: not wanted
+        end function sapporo_mpi_tree_force_request
+
         integer(c_int) function sapporo_mpi_tree_exchange(tree, bytes, from, room, to, n) bind(c)
             import :: c_int, c_ptr, c_size_t
             type(c_ptr), value :: tree

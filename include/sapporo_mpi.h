@@ -285,11 +285,12 @@ SAPPORO_API const char *sapporo_mpi_tree_kind_text(const sapporo_mpi_tree *tree)
 
 /*
  * Collective.  Copies the particles of all ranks and builds the trees.  A rank may give none.  Positions and
- * masses are needed, in host memory.  Column a is the size of each acceleration, for SAPPORO_MAC_ACCELERATION; absent:
- * that of the last force, if this rank gives as many particles as then.  Column h is as of sapporo_tree_particles; some
- * ranks may give it.  Particle i of this rank is row i of forces.  SAPPORO_ERR_NOT_FINITE names the first particle that
- * is NaN, infinite or beyond 1e100, or says that moments of all particles are beyond the range of double.  After an
- * error there is no tree until a build succeeds.
+ * masses are needed.  Columns are in host memory or, of any rank whose tree is on a CUDA device, in memory of that
+ * device, complete and without gaps: no result depends on it.  Column a is the size of each acceleration, for
+ * SAPPORO_MAC_ACCELERATION; absent: that of the last force, if this rank gives as many particles as then.  Column h is
+ * as of sapporo_tree_particles; some ranks may give it.  Particle i of this rank is row i of forces.
+ * SAPPORO_ERR_NOT_FINITE names the first particle that is NaN, infinite or beyond 1e100, or says that moments of all
+ * particles are beyond the range of double.  After an error there is no tree until a build succeeds.
  */
 SAPPORO_API int sapporo_mpi_tree_build(sapporo_mpi_tree *tree, const sapporo_tree_particles *particles);
 
@@ -332,6 +333,15 @@ SAPPORO_API int sapporo_mpi_tree_force(sapporo_mpi_tree *tree, double (*acc)[3],
  */
 SAPPORO_API int sapporo_mpi_tree_force_active(sapporo_mpi_tree *tree, int ni, const int *active, double (*acc)[3],
                                               double *pot);
+
+/*
+ * Collective.  The same for a request, as of sapporo_tree_force: on active particles, or without a list on the first
+ * ni; with SAPPORO_MEMORY_DEVICE from a list and into arrays in memory of the device of the rank's tree, which are
+ * complete at return.  SAPPORO_ERR_UNSUPPORTED: column x, or memory of a device on a CPU or by OpenCL.  Ranks may ask
+ * for different memory.
+ */
+SAPPORO_API int sapporo_mpi_tree_force_request(sapporo_mpi_tree *tree, const sapporo_tree_request *request,
+                                               double (*acc)[3], double *pot);
 
 /*
  * Collective.  Sends the particles to the ranks that walk them, and makes them the particles of the callers there.  So

@@ -27,8 +27,8 @@
     ROW(part_import) ROW(part_join) ROW(part_pull) ROW(part_regions) ROW(part_select) \
     ROW(part_selected) ROW(part_selects) ROW(part_settings) ROW(part_structure) \
     ROW(part_walk) ROW(part_walked) \
-    ROW(bodies_able) ROW(bodies_answer) ROW(bodies_arrive) ROW(bodies_below) ROW(bodies_deliver) ROW(bodies_erase) \
-    ROW(bodies_grow) ROW(bodies_know) ROW(bodies_learn) ROW(bodies_look) ROW(bodies_order) ROW(bodies_places) ROW(bodies_read) \
+    ROW(bodies_able) ROW(bodies_answer) ROW(bodies_arrive) ROW(bodies_below) ROW(bodies_copy) ROW(bodies_deliver) ROW(bodies_erase) \
+    ROW(bodies_grow) ROW(bodies_know) ROW(bodies_learn) ROW(bodies_look) ROW(bodies_order) ROW(bodies_places) \
     ROW(bodies_send) ROW(bodies_sort) ROW(bodies_take) ROW(bodies_tell)
 /* clang-format on */
 

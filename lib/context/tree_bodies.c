@@ -66,10 +66,10 @@ int sap_bodies_tell(sapporo_tree *tree, double *size, int64_t *work)
     return end(&c, c.ops ? c.ops->tell(c.tree, size, work) : 0);
 }
 
-int sap_bodies_read(sapporo_tree *tree, const void *from, size_t bytes, void *to)
+int sap_bodies_copy(sapporo_tree *tree, void *theirs, size_t bytes, void *host, int to_host)
 {
     struct body_call c = begin(tree);
-    return end(&c, c.ops ? c.ops->read(c.tree, from, bytes, to) : 0);
+    return end(&c, c.ops ? c.ops->copy(c.tree, theirs, bytes, host, to_host) : 0);
 }
 
 int sap_bodies_look(sapporo_tree *tree, struct sap_bodies_look *look)

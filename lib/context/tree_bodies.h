@@ -19,7 +19,7 @@ int sap_bodies_grow(sapporo_tree *tree, int n);
 int sap_bodies_take(sapporo_tree *tree, const sapporo_tree_particles *particles, double gravity);
 int sap_bodies_know(sapporo_tree *tree, int n, const double *size, const int64_t *work);
 int sap_bodies_tell(sapporo_tree *tree, double *size, int64_t *work);
-int sap_bodies_read(sapporo_tree *tree, const void *from, size_t bytes, void *to);
+int sap_bodies_copy(sapporo_tree *tree, void *theirs, size_t bytes, void *host, int to_host);
 int sap_bodies_look(sapporo_tree *tree, struct sap_bodies_look *look);
 int sap_bodies_places(sapporo_tree *tree, int n, const int *list, double (*x)[3]);
 int sap_bodies_sort(sapporo_tree *tree, const struct sap_cube *cube, uint64_t mean);

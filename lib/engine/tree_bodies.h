@@ -59,8 +59,8 @@ struct sap_tree_bodies_ops {
      * are set are those of the tree, by address, if no others are sent. */
     int (*know)(struct sap_tree *tree, int n, const double *size, const int64_t *work);
     int (*tell)(struct sap_tree *tree, double *size, int64_t *work);
-    /* Copies bytes of the caller's memory on the device to the host. */
-    int (*read)(struct sap_tree *tree, const void *from, size_t bytes, void *to);
+    /* Copies bytes of the caller's memory on the device to the host, or from there. */
+    int (*copy)(struct sap_tree *tree, void *theirs, size_t bytes, void *host, int to_host);
     int (*look)(struct sap_tree *tree, struct sap_bodies_look *look);
     int (*places)(struct sap_tree *tree, int n, const int *list, double (*x)[3]);
     /* Orders the particles along the curve of a cube; mean: the interactions of those that are unknown. */

@@ -36,6 +36,7 @@ static const char *const call_names[SAP_CALLS] = {
     [SAP_CALL_TREE_REFRESH_OR_BUILD] = "sapporo_mpi_tree_refresh_or_build",
     [SAP_CALL_TREE_FORCE] = "sapporo_mpi_tree_force",
     [SAP_CALL_TREE_FORCE_ACTIVE] = "sapporo_mpi_tree_force_active",
+    [SAP_CALL_TREE_FORCE_REQUEST] = "sapporo_mpi_tree_force_request",
     [SAP_CALL_TREE_EXCHANGE] = "sapporo_mpi_tree_exchange",
     [SAP_CALL_STEPPER_SET] = "sapporo_mpi_stepper_set",
     [SAP_CALL_STEPPER_ADVANCE] = "sapporo_mpi_stepper_advance",

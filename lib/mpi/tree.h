@@ -52,6 +52,16 @@ struct sap_active {
     int *list;
 };
 
+/* What a caller asks for. */
+struct sap_force_wish {
+    int all;                /* 1: forces on all particles of this rank's caller */
+    int wrong;              /* a status: the arguments of this rank's caller are wrong */
+    sapporo_memory memory;  /* of acc and pot */
+    int ni;                 /* rows */
+    const int *particle;    /* [ni] particles of the caller, in host memory; NULL: 0 .. ni-1 */
+    double (*acc)[3], *pot; /* [ni] NULL: not wanted */
+};
+
 /*
  * Memory that a tree keeps between calls.  A build and a force use the same records, one after the other.  MPI reads
  * and writes them.
@@ -60,7 +70,7 @@ struct sap_tree_rooms {
     struct sap_room mine, a, mine_h;                   /* of the particles that this rank walks */
     struct sap_room given, out, in;                    /* answers to active particles; records sent, and received */
     struct sap_room out_h;                             /* softening lengths sent */
-    struct sap_room columns;                           /* of the caller, copied from a device */
+    struct sap_room columns, results;                  /* of the caller, copied from a device, and to it */
     struct sap_room look;                              /* at all particles */
     struct sap_room key, to, boundary, bucket, member; /* of a division */
     struct sap_room rows[3], more[3];                  /* of walks: own tree, nodes of other ranks */
@@ -108,6 +118,7 @@ struct sapporo_mpi_tree {
     int by_engine;       /* 1: the engine has the particles of the last build, and `order` and `a` */
     int known_by_engine; /* 1: it has the present size and work */
     int in_order;        /* 1: of these particles, records go in the engine's order; 0: by number */
+    int direct;          /* 1: of one rank: its tree has taken particles from memory of a device, with their `a` */
     int late;            /* a status that the next agreement takes (sap_mpi_tree_agree_all) */
     double unknown;      /* sizes of accelerations that it does not know, of the particles of this rank's caller */
     int worked;          /* 1: there was a force since the last build */
@@ -267,6 +278,9 @@ struct sap_halo_source sap_mpi_tree_source(const sapporo_mpi_tree *h);
 
 /* The particles of h->mine as columns. */
 sapporo_tree_particles sap_mpi_tree_columns(const sapporo_mpi_tree *h);
+
+/* Collective.  Computes forces (tree_force.c).  Results in memory of a device need an engine that has the particles. */
+int sap_mpi_tree_force(sapporo_mpi_tree *h, const struct sap_force_wish *wish);
 
 /* The object of a handle; NULL: there is none. */
 sapporo_mpi_tree *sap_mpi_tree_find(const sapporo_mpi_tree *handle);

@@ -162,7 +162,8 @@ static void take_lengths(sapporo_mpi_tree *h, const sapporo_tree_particles *p)
     struct length_rows r = {&p->h, h->length};
     if (!p->h.base) return;
     h->has_lengths = 1;
-    if (h->length) sapporo_internals()->partial_loop(h->options.threads, p->n, take_some_lengths, &r);
+    if (h->length) /* of one rank the tree has them */
+        sapporo_internals()->partial_loop(h->options.threads, p->n, take_some_lengths, &r);
 }
 
 int sap_mpi_tree_take_work(sapporo_mpi_tree *h, int n, const int64_t *work)
@@ -272,15 +273,24 @@ static int take_sizes(sapporo_mpi_tree *h, const sapporo_tree_particles *p, doub
                          bad);
 }
 
+/* Says whether the tree of the only rank has the sizes of accelerations itself; the numbers here are then unknown. */
+static void go_direct(sapporo_mpi_tree *h, int direct)
+{
+    for (int i = 0; i < h->given && direct && !h->direct; i++) h->size[i] = -1;
+    h->direct = direct;
+}
+
 /* Builds the tree of the only rank from its caller's particles. */
 static int build_alone(sapporo_mpi_tree *h, const sapporo_tree_particles *p, int status)
 {
     sapporo_tree_particles mine = *p;
     const double start = sap_clock_seconds();
-    mine.a.base = NULL; /* walks get h->a */
+    const int direct = p->memory != SAPPORO_MEMORY_HOST;
+    if (!direct) mine.a.base = NULL; /* walks get h->a */
+    if (!status) go_direct(h, direct);
     if (!status) take_lengths(h, p);
     if (!status) status = sap_mpi_tree_stay(h, p->n);
-    if (!status) status = take_sizes(h, p, h->a, 0);
+    if (!status && !direct) status = take_sizes(h, p, h->a, 0);
     const double sent = sap_clock_seconds();
     if (!status) status = sap_mpi_tree_build_mine(h, &mine);
     h->done.total = p->n;
@@ -385,15 +395,17 @@ static int refresh_alone(sapporo_mpi_tree *h, const sapporo_tree_particles *p, i
 {
     sapporo_tree_particles mine = *p;
     const double start = sap_clock_seconds();
-    mine.a.base = NULL;
+    const int direct = p->memory != SAPPORO_MEMORY_HOST;
+    if (!direct) mine.a.base = NULL;
+    if (!status) go_direct(h, direct);
     if (!status) take_lengths(h, p);
-    if (!status) status = take_sizes(h, p, NULL, 1);
+    if (!status && !direct) status = take_sizes(h, p, NULL, 1);
     if (!status) status = sap_mpi_tree_set_mine(h, &mine);
     const double sent = sap_clock_seconds();
     if (status) return sap_link_agree(&h->link, status);
     status = sap_mpi_tree_refresh_mine(h);
     h->built = status == SAPPORO_OK || sap_mpi_tree_remains(h);
-    if (!status) status = take_sizes(h, p, h->a, 1);
+    if (!status && !direct) status = take_sizes(h, p, h->a, 1);
     h->done.refreshes++;
     tell_seconds(h, start, sent);
     return sap_link_agree(&h->link, status);

@@ -99,7 +99,7 @@ static int bring_column(sapporo_mpi_tree *h, int n, int each, sapporo_column *co
 {
     const size_t bytes = (size_t)n * (size_t)each * sizeof **to;
     if (!column->base) return SAPPORO_OK;
-    const int status = n > 0 ? sapporo_internals()->bodies_read(h->tree, column->base, bytes, *to) : SAPPORO_OK;
+    const int status = sapporo_internals()->bodies_copy(h->tree, (void *)(uintptr_t)column->base, bytes, *to, 1);
     *column = (sapporo_column){*to, 0};
     *to += (size_t)n * (size_t)each;
     return sap_mpi_tree_failed(h, status);

@@ -1,26 +1,15 @@
 /*
- * tree_force.c - sapporo_mpi_tree_force and _force_active: walks of each rank's particles, while the nodes of other
- * ranks travel.
+ * tree_force.c - forces of trees over ranks: walks of each rank's particles, while the nodes of other ranks travel.
  */
 #include <math.h>
 #include <stdatomic.h>
 #include <string.h>
 
 #include "base/clock.h"
-#include "base/fpenv.h"
 #include "context/internals.h"
 #include "engine/softening.h"
 #include "engine/tree_macs.h"
 #include "mpi/tree.h"
-
-/* What a caller asks for. */
-struct wish {
-    int all;                /* 1: forces on all particles of this rank's caller */
-    sapporo_memory memory;  /* of acc and pot */
-    int ni;                 /* rows */
-    const int *particle;    /* [ni] particles of the caller; NULL: 0 .. ni-1 */
-    double (*acc)[3], *pot; /* [ni] NULL: not wanted */
-};
 
 /* Forces on particles that this rank walks. */
 struct rows {
@@ -32,7 +21,7 @@ struct rows {
 /* A force under way.  Its memory is that of the handle. */
 struct force {
     sapporo_mpi_tree *h;
-    const struct wish *wish;
+    const struct sap_force_wish *wish;
     struct sap_active active;
     double asked;   /* active particles of all ranks */
     double unknown; /* particles of all ranks whose sizes of accelerations are unknown */
@@ -269,7 +258,7 @@ static void answer_some(void *argument, ptrdiff_t from, ptrdiff_t to)
 /* What the engine is asked for. */
 static struct sap_bodies_wish engine_wish(const sapporo_mpi_tree *h, const struct force *f)
 {
-    const struct wish *const w = f->wish;
+    const struct sap_force_wish *const w = f->wish;
     return (struct sap_bodies_wish){.way = sap_mpi_tree_way(h, f->active.route),
                                     .item = w->all ? NULL : f->active.route->order,
                                     .all = w->all,
@@ -300,7 +289,7 @@ static int answer(sapporo_mpi_tree *h, struct force *f)
 /* Writes row k of the results of the caller's particle i, unless it is there. */
 static void give_row(const struct force *f, ptrdiff_t i, const double *row)
 {
-    const struct wish *const w = f->wish;
+    const struct sap_force_wish *const w = f->wish;
     if (!w->all) memcpy(f->answered[i], row, sizeof *f->answered);
     if (w->all && w->acc && w->acc != f->sum.acc) memcpy(w->acc[i], row, sizeof *w->acc);
     if (w->all && w->pot && w->pot != f->sum.pot) w->pot[i] = row[SAP_ANSWER_POT];
@@ -338,7 +327,7 @@ static void keep_some_sizes(void *argument, ptrdiff_t from, ptrdiff_t to)
 static void deliver_some(void *argument, ptrdiff_t from, ptrdiff_t to)
 {
     const struct force *const f = argument;
-    const struct wish *const wish = f->wish;
+    const struct sap_force_wish *const wish = f->wish;
     for (ptrdiff_t i = from; i < to; i++) {
         const double *const row = f->answered[wish->particle ? wish->particle[i] : i];
         if (wish->acc) memcpy(wish->acc[i], row, sizeof *wish->acc);
@@ -375,9 +364,10 @@ static void keep_costs(sapporo_mpi_tree *h, const struct force *f)
 /* Checks what this rank's caller asks for, and chooses the active particles. */
 static int choose(sapporo_mpi_tree *h, struct force *f)
 {
-    const struct wish *const wish = f->wish;
+    const struct sap_force_wish *const wish = f->wish;
     struct sap_link *const link = &h->link;
     if (!h->built) return sap_link_fail(link, SAPPORO_ERR_ARGUMENT, "%s: build the tree first", h->call);
+    if (wish->wrong) return wish->wrong;
     if (wish->ni < 0 || (!wish->particle && wish->ni > h->given))
         return sap_link_fail(link, SAPPORO_ERR_ARGUMENT, "%s: %d active particles; this rank has %d", h->call, wish->ni,
                              h->given);
@@ -423,45 +413,10 @@ static int compute(sapporo_mpi_tree *h, struct force *f)
     return status;
 }
 
-static void fill_with_nan(const sapporo_mpi_tree *h, const struct wish *wish)
-{
-    if (wish->memory == SAPPORO_MEMORY_DEVICE) {
-        if (h) (void)sapporo_internals()->bodies_erase(h->tree, wish->ni, wish->acc, wish->pot);
-        return;
-    }
-    for (int i = 0; i < wish->ni; i++) {
-        for (int c = 0; c < 3 && wish->acc; c++) wish->acc[i][c] = NAN;
-        if (wish->pot) wish->pot[i] = NAN;
-    }
-}
-
-static int force(sapporo_mpi_tree *h, const struct wish *wish)
+int sap_mpi_tree_force(sapporo_mpi_tree *h, const struct sap_force_wish *wish)
 {
     struct force f = {.h = h, .wish = wish};
-    const sap_fpenv callers = sap_fp_enter();
     for (int k = SAPPORO_MPI_PHASE_SELECT; k < SAPPORO_MPI_PHASES; k++) h->done.seconds[k] = 0;
     h->done.halo_bytes = 0;
-    const int status = h->link.broken ? h->link.broken : compute(h, &f);
-    if (status < 0) fill_with_nan(h, wish);
-    sap_fp_leave(callers);
-    return status;
-}
-
-int sapporo_mpi_tree_force(sapporo_mpi_tree *tree, double (*acc)[3], double *pot)
-{
-    sapporo_mpi_tree *const h = sap_mpi_tree_find(tree);
-    if (!h) return SAPPORO_ERR_CLOSED;
-    const struct wish all = {.all = 1, .ni = h->given, .acc = acc, .pot = pot};
-    h->call = sap_link_begin(&h->link, SAP_CALL_TREE_FORCE);
-    return force(h, &all);
-}
-
-int sapporo_mpi_tree_force_active(sapporo_mpi_tree *tree, int ni, const int *active, double (*acc)[3], double *pot)
-{
-    const struct wish some = {.ni = ni, .particle = active, .acc = acc, .pot = pot};
-    sapporo_mpi_tree *const h = sap_mpi_tree_find(tree);
-    if (!h) fill_with_nan(NULL, &some);
-    if (!h) return SAPPORO_ERR_CLOSED;
-    h->call = sap_link_begin(&h->link, SAP_CALL_TREE_FORCE_ACTIVE);
-    return force(h, &some);
+    return compute(h, &f);
 }

@@ -117,10 +117,14 @@ static int ask(sapporo_mpi_tree *h, const sapporo_tree_particles *given, double 
         status = sap_link_fail(&h->link, SAPPORO_ERR_ARGUMENT, "%s: factor is %g; it may be 0, or 1 or more", h->call,
                                factor);
     if (!status) status = reserve_past(h, p->n);
-    const double field[TOLD] = {[TELLS_FACTOR] = factor,      [LACKS] = !h->built || p->n != h->given,
-                                [KNOWS] = h->past[0] == p->n, [BEST] = h->pace.best,
-                                [LAST] = h->pace.last,        [BEFORE] = h->pace.before,
-                                [AGE] = h->pace.age,          [LEAD] = h->pace.lead};
+    const double field[TOLD] = {[TELLS_FACTOR] = factor,
+                                [LACKS] = !h->built || p->n != h->given,
+                                [KNOWS] = h->past[0] == p->n && p->memory == SAPPORO_MEMORY_HOST,
+                                [BEST] = h->pace.best,
+                                [LAST] = h->pace.last,
+                                [BEFORE] = h->pace.before,
+                                [AGE] = h->pace.age,
+                                [LEAD] = h->pace.lead};
     status = sap_link_compare(&h->link, status, TOLD, field, name);
     if (!status) *plan = decide(h, factor);
     return status;
@@ -147,7 +151,7 @@ int sapporo_mpi_tree_refresh_or_build(sapporo_mpi_tree *tree, const sapporo_tree
     h->call = sap_link_begin(&h->link, SAP_CALL_TREE_REFRESH_OR_BUILD);
     int status = ask(h, particles, factor == 0 ? SAP_PACE_FACTOR : factor, &p, &plan);
     if (!status) status = renew(h, &p, &plan);
-    if (!status) keep_past(h, &p);
+    if (!status && p.memory == SAPPORO_MEMORY_HOST) keep_past(h, &p);
     if (built) *built = plan.builds && !status;
     sap_fp_leave(callers);
     return status;

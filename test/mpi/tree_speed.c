@@ -3,13 +3,14 @@
  * travels in a force.
  *
  *   mpicc -O2 -Iinclude test/mpi/tree_speed.c -Llib -lsapporo_mpi -lsapporo -Wl,-rpath,$PWD/lib -lm -o tree_speed
- *   OMP_NUM_THREADS=1 mpirun -n 2 --bind-to core ./tree_speed [N [REPEATS [ACCURACY [OWN [SEED]]]]]
+ *   OMP_NUM_THREADS=1 mpirun -n 2 --bind-to core ./tree_speed [N [REPEATS [ACCURACY [OWN [SEED [MEMORY]]]]]]
  *
  * Plummer's model of N (default 65536) particles of equal mass within 20 of its lengths, the criterion of acceleration
  * (default accuracy 1/128).  In each of REPEATS (default 8) steps all ranks build, compute the forces on all particles
  * and refresh.  OWN says which rank has which particles: 0 (default), each has particles of all regions; 1, after two
  * builds each has the particles that it walks, by sapporo_mpi_tree_exchange, and keeps these; 2, the ranks exchange in
- * each step, after the build.  SEED (default 1) chooses other particles of the model.
+ * each step, after the build.  SEED (default 1) chooses other particles of the model.  MEMORY 1: particles and forces
+ * are in memory of CUDA devices; default 0.
  *
  * A line has the ranks, N, the shortest and the median of each time, of all ranks the largest, and of the last force:
  * the mean interactions per particle, the most of a rank over the mean of the ranks, and the most cells, and particles,
@@ -24,6 +25,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cuda_memory.h"
 #include "timing.h"
 
 enum { MOST = 1000 };
@@ -42,11 +44,25 @@ int MPI_Ialltoallv(const void *from, const int *sent, const int *sent_at, MPI_Da
     return PMPI_Ialltoallv(from, sent, sent_at, what, to, got, got_at, type, communicator, request);
 }
 
-/* Particles of this rank, and the forces on them. */
+/* Particles of this rank, and the forces on them; with `on_device` also in memory of a device. */
 static struct {
     int n;
     double (*x)[3], (*acc)[3], *mass, *pot;
+    void *there[4]; /* x, mass, acc, pot */
 } own;
+static int on_device;
+
+/* Copies the particles to the device. */
+static void send_particles(void)
+{
+    if (!on_device) return;
+    const size_t n = (size_t)own.n;
+    for (int k = 0; k < 4; k++) cuda_free(own.there[k]);
+    own.there[0] = cuda_copy(own.x, n * sizeof *own.x);
+    own.there[1] = cuda_copy(own.mass, n * sizeof *own.mass);
+    own.there[2] = cuda_copy(NULL, n * sizeof *own.acc);
+    own.there[3] = cuda_copy(NULL, n * sizeof *own.pot);
+}
 
 /* Times of all steps; `work` are processor times.  The last: phases of a force. */
 static struct {
@@ -89,6 +105,7 @@ static void make_particles(long n, unsigned long seed)
         make_point(own.x[k], &state);
         own.mass[k] = 1.0 / (double)n;
     }
+    send_particles();
 }
 
 /* What travels of a particle when it changes its rank. */
@@ -118,6 +135,7 @@ static void unpack(const struct record *r, int n)
         memcpy(own.x[k], r[k].x, sizeof r->x);
         own.mass[k] = r[k].mass;
     }
+    send_particles();
 }
 
 /* The clocks at the start of something. */
@@ -158,8 +176,21 @@ static void exchange(int k)
 
 static sapporo_tree_particles columns(void)
 {
+    if (on_device)
+        return (sapporo_tree_particles){.size = sizeof(sapporo_tree_particles),
+                                        .memory = SAPPORO_MEMORY_DEVICE,
+                                        .n = own.n,
+                                        .x = {own.there[0], 0},
+                                        .mass = {own.there[1], 0}};
     return (sapporo_tree_particles){
         .size = sizeof(sapporo_tree_particles), .n = own.n, .x = {own.x, 0}, .mass = {own.mass, 0}};
+}
+
+static int force(void)
+{
+    const sapporo_tree_request r = {.size = sizeof r, .memory = SAPPORO_MEMORY_DEVICE, .ni = own.n};
+    return on_device ? sapporo_mpi_tree_force_request(tree, &r, own.there[2], own.there[3])
+                     : sapporo_mpi_tree_force(tree, own.acc, own.pot);
 }
 
 /* Step k; negative steps touch memory and find the accelerations of the criterion and the interactions. */
@@ -171,7 +202,7 @@ static void step(int k, int exchanges)
     note(sapporo_mpi_tree_build(tree, &mine), now, times.build, times.build_work, &bytes.build, k);
     if (exchanges) exchange(k);
     now = start();
-    note(sapporo_mpi_tree_force(tree, own.acc, own.pot), now, times.force, times.force_work, &bytes.force, k);
+    note(force(), now, times.force, times.force_work, &bytes.force, k);
     check(sapporo_mpi_tree_get_statistics(tree, &s), "statistics");
     mine = columns();
     now = start();
@@ -206,14 +237,17 @@ int main(int argc, char **argv)
     const double accuracy = argc > 3 ? strtod(argv[3], NULL) : 1.0 / 128;
     const long owns = argc > 4 ? strtol(argv[4], NULL, 10) : 0, seed = argc > 5 ? strtol(argv[5], NULL, 10) : 1;
     check(n < 1 || repeats < 1 || repeats > MOST || !(accuracy > 0) || owns < 0 || owns > 2,
-          "usage: tree_speed [N [REPEATS [ACCURACY [OWN [SEED]]]]]");
+          "usage: tree_speed [N [REPEATS [ACCURACY [OWN [SEED [MEMORY]]]]]]");
+    on_device = argc > 6 && strtol(argv[6], NULL, 10) == 1;
+    check(on_device && !cuda_open(rank), "no CUDA device");
     make_particles(n, (unsigned long)seed);
     const sapporo_tree_options how = {
         .size = sizeof how, .mac = SAPPORO_MAC_ACCELERATION, .accuracy = accuracy, .eps2 = 1e-6};
     const sapporo_mpi_tree_options options = {.size = sizeof options, .tree = &how};
     check(sapporo_mpi_tree_create(MPI_COMM_WORLD, &options, &tree), sapporo_mpi_tree_last_error(NULL));
     for (int k = owns ? -3 : -1; k < repeats; k++) step(k, owns == 2 || (owns == 1 && k == -2));
-    if (rank == 0) printf("ranks %d n %ld accuracy %g own %ld seed %ld", ranks, n, accuracy, owns, seed);
+    if (rank == 0)
+        printf("ranks %d n %ld accuracy %g own %ld seed %ld memory %d", ranks, n, accuracy, owns, seed, on_device);
     print_times("build", times.build, (int)repeats);
     print_times("force", times.force, (int)repeats);
     print_times("refresh", times.refresh, (int)repeats);

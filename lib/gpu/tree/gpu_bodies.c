@@ -108,16 +108,18 @@ static int tell(struct sap_tree *tree, double *size, int64_t *work)
     return sap_session_end(s, status);
 }
 
-static int read_memory(struct sap_gpu_session *s, const void *from, size_t bytes, void *to)
+static int copy_memory(struct sap_gpu_session *s, void *theirs, size_t bytes, void *host, int to_host)
 {
-    struct sap_gpu_buffer theirs = {.bytes = bytes};
-    TRY(sap_gpu_adopt(s, from, bytes, &theirs.mem));
-    const int status = sap_session_download(s, to, &theirs, 0, bytes);
-    s->driver->release(theirs.mem);
+    struct sap_gpu_buffer there = {.bytes = bytes};
+    TRY(sap_gpu_adopt(s, theirs, bytes, &there.mem));
+    int status =
+        to_host ? sap_session_download(s, host, &there, 0, bytes) : sap_session_copy_in(s, there.mem, 0, host, bytes);
+    if (!status) status = sap_session_wait(s);
+    s->driver->release(there.mem);
     return status;
 }
 
-static int read(struct sap_tree *tree, const void *from, size_t bytes, void *to)
+static int copy(struct sap_tree *tree, void *theirs, size_t bytes, void *host, int to_host)
 {
     struct sap_gpu_session *const s = &of(tree)->session;
     const int status = sap_session_begin(s);
@@ -126,7 +128,7 @@ static int read(struct sap_tree *tree, const void *from, size_t bytes, void *to)
         return sap_session_refuse(
             s, SAPPORO_ERR_UNSUPPORTED,
             "OpenCL has no addresses of device memory that a caller could name: host memory only");
-    return sap_session_end(s, read_memory(s, from, bytes, to));
+    return sap_session_end(s, bytes > 0 ? copy_memory(s, theirs, bytes, host, to_host) : (int)SAP_DRIVER_OK);
 }
 
 /* Returns the sizes that travel: those that the caller gave, or those of the last force. */
@@ -366,7 +368,7 @@ const struct sap_tree_bodies_ops sap_gpu_bodies_ops = {.grow = grow,
                                                        .take = take,
                                                        .know = know,
                                                        .tell = tell,
-                                                       .read = read,
+                                                       .copy = copy,
                                                        .look = look,
                                                        .places = places,
                                                        .sort = sort,
