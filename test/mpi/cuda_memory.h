@@ -24,7 +24,7 @@ struct cuda_calls {
 
 static struct cuda_calls cuda;
 
-static int cuda_find(void *library, const char *name, void *call)
+static inline int cuda_find(void *library, const char *name, void *call)
 {
     void *const found = dlsym(library, name);
     *(void **)call = found;
@@ -32,7 +32,7 @@ static int cuda_find(void *library, const char *name, void *call)
 }
 
 /* Makes the device of a rank current; returns 0 if there is none. */
-static int cuda_open(int rank)
+static inline int cuda_open(int rank)
 {
     int devices = 0, device = 0;
     void *context = NULL, *const library = dlopen("libcuda.so.1", RTLD_NOW);
@@ -47,19 +47,19 @@ static int cuda_open(int rank)
 }
 
 /* Memory with a copy of these bytes; from NULL: as it is.  Ends the program without memory. */
-static void *cuda_copy(const void *from, size_t bytes)
+static inline void *cuda_copy(const void *from, size_t bytes)
 {
     uint64_t at = 0;
     if (cuda.allocate(&at, bytes + 8) || (from && bytes > 0 && cuda.in(at, from, bytes))) exit(3);
     return (void *)(uintptr_t)at;
 }
 
-static void cuda_fetch(void *to, const void *from, size_t bytes)
+static inline void cuda_fetch(void *to, const void *from, size_t bytes)
 {
     if (bytes > 0 && cuda.out(to, (uint64_t)(uintptr_t)from, bytes)) exit(3);
 }
 
-static void cuda_free(void *memory)
+static inline void cuda_free(void *memory)
 {
     if (memory) (void)cuda.release((uint64_t)(uintptr_t)memory);
 }
