@@ -47,6 +47,7 @@ struct sap_tree_pass {
     int knows_a; /* 1: `a` are those of the last regions that were told (tree_regions.h) */
     int has_a;   /* 1: `a` are with the engine (tree_bodies.h), and not given */
     int keeps;   /* 1: results stay with the engine, which may still compute; acc, pot and work are NULL */
+    int ends;    /* 1: there is no walk: results that the last one kept are those of all; imported and adds are 0 */
     int stays;   /* 1: results and interactions stay with the engine, for its bodies; acc, pot and work are NULL */
     int adds; /* 1: those of the last walk, which kept its results of the same rows, and its interactions, are added */
 };

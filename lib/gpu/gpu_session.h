@@ -38,6 +38,7 @@ struct sap_gpu_session {
     struct sap_event *copied[2];             /* copies from and to these halves */
     struct sap_gpu_buffer scratch;           /* device memory that a launch needs until it has finished */
     struct sap_gpu_times times;
+    int urgent;                          /* its work goes before that of other sessions, where a driver can */
     sap_fpguard caller;                  /* floating-point environment of the caller, during a call */
     int broken;                          /* the device is lost */
     const struct sap_gpu_device *failed; /* another device, on which this call has failed; NULL: none */

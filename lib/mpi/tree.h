@@ -60,6 +60,8 @@ struct sap_force_wish {
     int ni;                 /* rows */
     const int *particle;    /* [ni] particles of the caller, in host memory; NULL: 0 .. ni-1 */
     double (*acc)[3], *pot; /* [ni] NULL: not wanted */
+    /* memory of a device to which rows are copied from acc and pot, which are in host memory; NULL: not wanted */
+    double (*acc_there)[3], *pot_there;
 };
 
 /*
@@ -235,8 +237,11 @@ int sap_active_choose(sapporo_mpi_tree *h, int ni, const int *particle, struct s
 /* Collective.  Tells the ranks that walk them; fills the rest. */
 int sap_active_share(sapporo_mpi_tree *h, struct sap_active *active);
 
-/* Collective.  Sends to each rank the nodes that its particles need, and starts to receive theirs. */
-int sap_travel_start(sapporo_mpi_tree *h, struct sap_travel *travel, const struct sap_halo_targets *targets);
+/* Collective.  Finds the regions of this rank's particles. */
+int sap_travel_prepare(sapporo_mpi_tree *h, struct sap_travel *travel, const struct sap_halo_targets *targets);
+
+/* Collective.  Then sends to each rank the nodes that its particles need, and starts to receive theirs. */
+int sap_travel_start(sapporo_mpi_tree *h, struct sap_travel *travel);
 int sap_travel_room(const sapporo_mpi_tree *h); /* regions of a rank, at most: the same on all ranks */
 
 /* Collective.  Waits for the nodes of all ranks. */

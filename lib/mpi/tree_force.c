@@ -64,13 +64,14 @@ static int new_force(sapporo_mpi_tree *h, struct force *f)
 
 /*
  * Walks active particles of this rank through its own tree, or through the nodes of other ranks; adds the interactions.
- * keeps: the engine keeps the results for the walk through the nodes of other ranks, which adds them.
+ * keeps: the engine keeps the results for the walk through the nodes of other ranks, which adds them; without such
+ * nodes that walk is none.
  */
 static int walk(sapporo_mpi_tree *h, int imported, int keeps, const struct sap_active *active, int by_a,
                 struct rows *to)
 {
-    const int stays = keeps || h->by_engine;
-    const struct sap_tree_pass pass = {.imported = imported,
+    const int stays = keeps || h->by_engine, ends = imported && h->travel.in.nodes == 0;
+    const struct sap_tree_pass pass = {.imported = imported && !ends,
                                        .ni = active->route->arrived,
                                        .active = active->address,
                                        .a = by_a && !h->by_engine ? h->a : NULL,
@@ -78,7 +79,8 @@ static int walk(sapporo_mpi_tree *h, int imported, int keeps, const struct sap_a
                                        .has_a = by_a && h->by_engine,
                                        .keeps = keeps,
                                        .stays = h->by_engine && !keeps,
-                                       .adds = imported && h->selects};
+                                       .ends = ends,
+                                       .adds = imported && h->selects && !ends};
     long long particles, cells;
     const double start = sap_clock_seconds();
     to->n = active->route->arrived;
@@ -118,8 +120,8 @@ static void add_some_rows(void *argument, ptrdiff_t from, ptrdiff_t to)
 static int add_imported(sapporo_mpi_tree *h, struct sap_travel *t, const struct sap_active *active, int by_a,
                         struct force *f)
 {
-    if (t->in.nodes == 0 || f->sum.n == 0) return SAPPORO_OK;
-    int status = import(h, t);
+    if (f->sum.n == 0 || (t->in.nodes == 0 && !h->selects)) return SAPPORO_OK;
+    int status = t->in.nodes > 0 ? import(h, t) : SAPPORO_OK;
     if (!status) status = walk(h, 1, 0, active, by_a, h->selects ? &f->sum : &f->more);
     if (!status && !h->selects) sapporo_internals()->partial_loop(h->options.threads, f->sum.n, add_some_rows, f);
     return status;
@@ -166,11 +168,14 @@ static int travel_and_walk(sapporo_mpi_tree *h, struct sap_travel *t, const stru
                                              .a = by_a && !h->by_engine ? h->a : NULL,
                                              .has_a = by_a && h->by_engine,
                                              .threads = h->options.threads};
+    int walked = SAPPORO_OK, status = sap_travel_prepare(h, t, &targets);
+    if (status) return status;
+    if (h->selects) walked = walk(h, 0, 1, active, by_a, &f->sum); /* on an accelerator, while it selects, too */
     const double start = sap_clock_seconds();
-    int status = sap_travel_start(h, t, &targets);
+    status = sap_travel_start(h, t);
     h->done.seconds[SAPPORO_MPI_PHASE_SELECT] += sap_clock_seconds() - start;
     if (status) return status;
-    const int walked = walk(h, 0, h->selects && t->in.nodes > 0, active, by_a, &f->sum);
+    if (!h->selects) walked = walk(h, 0, 0, active, by_a, &f->sum);
     const double waits = sap_clock_seconds();
     status = sap_travel_finish(h, t);
     h->done.seconds[SAPPORO_MPI_PHASE_WAIT] += sap_clock_seconds() - waits;
@@ -353,6 +358,18 @@ static void deliver(sapporo_mpi_tree *h, struct force *f)
     if (!f->wish->all) sapporo_internals()->partial_loop(threads, f->wish->ni, deliver_some, f);
 }
 
+/* Copies rows to memory of the device. */
+static int send_rows(sapporo_mpi_tree *h, const struct sap_force_wish *w)
+{
+    const size_t rows = (size_t)w->ni;
+    int status = SAPPORO_OK;
+    if (w->acc_there)
+        status = sapporo_internals()->bodies_copy(h->tree, w->acc_there, rows * sizeof *w->acc, w->acc, 0);
+    if (!status && w->pot_there)
+        status = sapporo_internals()->bodies_copy(h->tree, w->pot_there, rows * sizeof *w->pot, w->pot, 0);
+    return sap_mpi_tree_failed(h, status);
+}
+
 /* Keeps what a force cost. */
 static void keep_costs(sapporo_mpi_tree *h, const struct force *f)
 {
@@ -408,6 +425,7 @@ static int compute(sapporo_mpi_tree *h, struct force *f)
     if (!status) status = answer(h, f);
     if (status) return status;
     deliver(h, f);
+    if (f->wish->acc_there || f->wish->pot_there) sap_mpi_tree_fail_late(h, send_rows(h, f->wish));
     if (h->divides) status = sap_mpi_tree_agree_all(h, SAPPORO_OK);
     if (!status) keep_costs(h, f);
     return status;

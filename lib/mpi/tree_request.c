@@ -22,28 +22,17 @@ static void fill_with_nan(const sapporo_mpi_tree *h, const struct sap_force_wish
 
 /* ------------------------------------------------------- memory of a device */
 
-/* Copies rows to memory of the device. */
-static int send_rows(sapporo_mpi_tree *h, const struct sap_force_wish *wish, double (*acc)[3], double *pot)
-{
-    const size_t rows = (size_t)wish->ni;
-    int status = SAPPORO_OK;
-    if (wish->acc) status = sapporo_internals()->bodies_copy(h->tree, wish->acc, rows * sizeof *acc, acc, 0);
-    if (!status && wish->pot) status = sapporo_internals()->bodies_copy(h->tree, wish->pot, rows * sizeof *pot, pot, 0);
-    return sap_mpi_tree_failed(h, status);
-}
-
 /* Collective.  Forces in memory of a device from a tree whose particles are in host memory. */
 static int force_by_host(sapporo_mpi_tree *h, const struct sap_force_wish *wish)
 {
     struct sap_force_wish here = *wish;
     double *const rows = sap_room_array(&h->rooms.results, (size_t)wish->ni + 1, 4 * sizeof *rows);
     here.memory = SAPPORO_MEMORY_HOST;
+    here.acc_there = wish->acc, here.pot_there = wish->pot;
     here.acc = (double(*)[3])rows;
     here.pot = rows ? rows + 3 * (size_t)wish->ni : NULL;
     if (!rows && !wish->wrong) here.wrong = sap_mpi_tree_no_memory(h, wish->ni);
-    int status = sap_mpi_tree_force(h, &here);
-    if (!status) status = sap_link_agree(&h->link, send_rows(h, wish, here.acc, here.pot));
-    return status;
+    return sap_mpi_tree_force(h, &here);
 }
 
 /* Collective.  Forces of a tree of one rank, in memory of a device or from particles there. */

@@ -169,14 +169,17 @@ static int send(sapporo_mpi_tree *h, struct sap_travel *t)
     return status;
 }
 
-int sap_travel_start(sapporo_mpi_tree *h, struct sap_travel *t, const struct sap_halo_targets *targets)
+int sap_travel_prepare(sapporo_mpi_tree *h, struct sap_travel *t, const struct sap_halo_targets *targets)
+{
+    const int ready = reserve(h, t, sap_travel_room(h));
+    const int status = ready ? tell_regions(h, t, targets) : sap_mpi_tree_no_memory(h, h->route.arrived);
+    return sap_link_agree(&h->link, status);
+}
+
+int sap_travel_start(sapporo_mpi_tree *h, struct sap_travel *t)
 {
     struct sap_link *const link = &h->link;
-    const int ready = reserve(h, t, sap_travel_room(h));
-    int status = ready ? tell_regions(h, t, targets) : sap_mpi_tree_no_memory(h, h->route.arrived);
-    status = sap_link_agree(link, status);
-    if (status || !ready) return status;
-    status = exchange_regions(h, t);
+    int status = exchange_regions(h, t);
     if (status) return status;
     const int selected = select_halos(h, t);
     status = sap_exchange_numbers(link, 2, t->sent[0], t->got[0]);

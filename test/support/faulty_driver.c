@@ -296,6 +296,15 @@ static int stream_create(struct sap_dev *dev, struct sap_stream **s)
     return made(status, *s, dev);
 }
 
+static int stream_create_urgent(struct sap_dev *dev, struct sap_stream **s)
+{
+    *s = NULL;
+    int status = judge(dev, "stream_create_urgent");
+    if (status) return status;
+    status = driver_of(dev)->stream_create_urgent(dev, s);
+    return made(status, *s, dev);
+}
+
 static void stream_destroy(struct sap_stream *s)
 {
     const struct sap_driver *const driver = driver_of(s);
@@ -441,6 +450,7 @@ const struct sap_driver *faulty_wrap_as(int number, const struct sap_driver *dri
         .pinned_to_device = driver->pinned_to_device ? pinned_to_device : NULL,
         .pinned_to_host = driver->pinned_to_host ? pinned_to_host : NULL,
         .stream_create = stream_create,
+        .stream_create_urgent = driver->stream_create_urgent ? stream_create_urgent : NULL,
         .stream_destroy = stream_destroy,
         .stream_finish = stream_finish,
         .event_create = event_create,

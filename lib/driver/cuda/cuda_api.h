@@ -94,6 +94,9 @@ struct sap_cu_allocation {
     one(fill, "cuMemsetD8Async", NULL, 1,                                                                              \
         (sap_cu_address to, unsigned char byte, size_t bytes, sap_cu_stream stream));                                  \
     one(stream_create, "cuStreamCreate", NULL, 1, (sap_cu_stream * stream, unsigned flags));                           \
+    one(stream_create_urgent, "cuStreamCreateWithPriority", NULL, 0,                                                   \
+        (sap_cu_stream * stream, unsigned flags, int priority));                                                       \
+    one(priorities, "cuCtxGetStreamPriorityRange", NULL, 0, (int *least, int *greatest));                              \
     one(stream_destroy, "cuStreamDestroy_v2", NULL, 1, (sap_cu_stream stream));                                        \
     one(stream_synchronize, "cuStreamSynchronize", NULL, 1, (sap_cu_stream stream));                                   \
     one(stream_wait, "cuStreamWaitEvent", NULL, 1, (sap_cu_stream stream, sap_cu_event event, unsigned flags));        \

@@ -114,7 +114,19 @@ static int fill(struct sap_stream *opaque_stream, struct sap_mem *opaque_to, siz
 
 /* ---------------------------------------------------------------- streams */
 
-static int stream_create(struct sap_dev *opaque_dev, struct sap_stream **opaque_stream)
+/* Creates a stream of the device whose context is current: of the greatest priority, if it is urgent. */
+static int make_stream(sap_cu_stream *stream, int urgent)
+{
+    int least = 0, greatest = 0;
+    if (!urgent || !api()->stream_create_urgent || !api()->priorities)
+        return sap_cuda_check(api()->stream_create(stream, STREAM_NON_BLOCKING), "cuStreamCreate");
+    const int status = sap_cuda_check(api()->priorities(&least, &greatest), "cuCtxGetStreamPriorityRange");
+    if (status != SAP_DRIVER_OK) return status;
+    return sap_cuda_check(api()->stream_create_urgent(stream, STREAM_NON_BLOCKING, greatest),
+                          "cuStreamCreateWithPriority");
+}
+
+static int create_stream(struct sap_dev *opaque_dev, int urgent, struct sap_stream **opaque_stream)
 {
     struct sap_cuda_device *const dev = sap_cuda_device_of(opaque_dev);
     *opaque_stream = NULL;
@@ -122,14 +134,20 @@ static int stream_create(struct sap_dev *opaque_dev, struct sap_stream **opaque_
     if (!made) return SAP_DRIVER_MEMORY;
     made->dev = dev;
     int status = sap_cuda_begin(dev);
-    if (status == SAP_DRIVER_OK)
-        status = sap_cuda_check(api()->stream_create(&made->stream, STREAM_NON_BLOCKING), "cuStreamCreate");
+    if (status == SAP_DRIVER_OK) status = make_stream(&made->stream, urgent);
     status = sap_cuda_end(dev, status);
     if (status == SAP_DRIVER_OK)
         *opaque_stream = sap_cuda_stream_handle(made);
     else
         free(made);
     return status;
+}
+
+static int stream_create(struct sap_dev *dev, struct sap_stream **stream) { return create_stream(dev, 0, stream); }
+
+static int stream_create_urgent(struct sap_dev *dev, struct sap_stream **stream)
+{
+    return create_stream(dev, 1, stream);
 }
 
 static void stream_destroy(struct sap_stream *opaque_stream)
@@ -408,6 +426,7 @@ const struct sap_driver sap_driver_cuda = {
     .copy_peer = copy_peer,
     .fill = fill,
     .stream_create = stream_create,
+    .stream_create_urgent = stream_create_urgent,
     .stream_destroy = stream_destroy,
     .stream_finish = stream_finish,
     .event_create = event_create,

@@ -18,7 +18,7 @@ static struct sap_mem *either(const struct sap_gpu_buffer *b, const struct sap_g
 
 static struct row_memory rows_of(const struct sap_gpu_host_tree *t)
 {
-    const struct sap_gpu_buffer *const other = &t->bodies.size;
+    const struct sap_gpu_buffer *const other = &t->part.bodies.size;
     return (struct row_memory){either(sap_gpu_results_acc(&t->results), other),
                                either(sap_gpu_results_pot(&t->results), other), either(&t->walks.lists.left, other),
                                either(&t->active.list, other)};
@@ -27,7 +27,7 @@ static struct row_memory rows_of(const struct sap_gpu_host_tree *t)
 /* What kernels need of the last walk; rows: their number. */
 static struct sap_gpu_told told_of(const struct sap_gpu_host_tree *t, const struct sap_bodies_wish *wish)
 {
-    const struct sap_gpu_bodies *const b = &t->bodies;
+    const struct sap_gpu_bodies *const b = &t->part.bodies;
     return (struct sap_gpu_told){.rows = wish->way.arrived,
                                  .has_list = b->has_list,
                                  .picked = b->has_list && t->results.picked,
@@ -51,7 +51,7 @@ int sap_gpu_bodies_learn(struct sap_tree *tree)
 static int answer(struct sap_gpu_host_tree *t, const struct sap_bodies_wish *wish, double (*out)[SAP_ANSWER])
 {
     struct sap_gpu_session *const s = &t->session;
-    struct sap_gpu_bodies *const b = &t->bodies;
+    struct sap_gpu_bodies *const b = &t->part.bodies;
     const struct row_memory r = rows_of(t);
     const struct sap_bodies_way *const way = &wish->way;
     const int rows = way->arrived, answers = rows - way->stays;
@@ -93,7 +93,7 @@ static int list(struct sap_gpu_session *s, struct sap_gpu_bodies *b, const int *
 static int spread(struct sap_gpu_host_tree *t, const struct sap_bodies_wish *wish, int writes)
 {
     struct sap_gpu_session *const s = &t->session;
-    struct sap_gpu_bodies *const b = &t->bodies;
+    struct sap_gpu_bodies *const b = &t->part.bodies;
     const struct row_memory r = rows_of(t);
     const struct sap_bodies_way *const way = &wish->way;
     const size_t room = (size_t)b->known + 1;
@@ -113,7 +113,7 @@ static int spread(struct sap_gpu_host_tree *t, const struct sap_bodies_wish *wis
 static int give(struct sap_gpu_host_tree *t, const struct sap_bodies_wish *wish)
 {
     struct sap_gpu_session *const s = &t->session;
-    struct sap_gpu_bodies *const b = &t->bodies;
+    struct sap_gpu_bodies *const b = &t->part.bodies;
     struct sap_gpu_results by = {.acc = b->acc, .pot = b->pot};
     const sapporo_tree_request to = {.size = sizeof to, .ni = wish->ni, .memory = wish->memory};
     int status = SAP_DRIVER_OK;
@@ -128,7 +128,7 @@ static int give(struct sap_gpu_host_tree *t, const struct sap_bodies_wish *wish)
 static int deliver(struct sap_gpu_host_tree *t, const struct sap_bodies_wish *wish, const double (*in)[SAP_ANSWER])
 {
     struct sap_gpu_session *const s = &t->session;
-    struct sap_gpu_bodies *const b = &t->bodies;
+    struct sap_gpu_bodies *const b = &t->part.bodies;
     const struct sap_bodies_way *const way = &wish->way;
     const int in_place = is_in_place(b, wish);
     const sapporo_tree_request to = {.size = sizeof to, .ni = wish->ni, .memory = wish->memory};

@@ -66,7 +66,7 @@ static int take(struct sap_tree *tree, const sapporo_tree_particles *p, double g
 {
     struct sap_gpu_host_tree *const t = of(tree);
     struct sap_gpu_session *const s = &t->session;
-    struct sap_gpu_bodies *const b = &t->bodies;
+    struct sap_gpu_bodies *const b = &t->part.bodies;
     int status = sap_session_begin(s);
     if (status) return status;
     status = grow_given(s, &b->given, p->n, gravity);
@@ -89,10 +89,12 @@ static int know(struct sap_tree *tree, int n, const double *size, const int64_t 
     struct sap_gpu_session *const s = &t->session;
     const int begun = sap_session_begin(s);
     if (begun) return begun;
-    t->bodies.in_order = 0;
-    int status = reserve_known(s, &t->bodies, n);
-    if (!status) status = sap_session_upload(s, &t->bodies.size, sizeof *size, n, fill_words, (void *)(uintptr_t)size);
-    if (!status) status = sap_session_upload(s, &t->bodies.work, sizeof *work, n, fill_words, (void *)(uintptr_t)work);
+    t->part.bodies.in_order = 0;
+    int status = reserve_known(s, &t->part.bodies, n);
+    if (!status)
+        status = sap_session_upload(s, &t->part.bodies.size, sizeof *size, n, fill_words, (void *)(uintptr_t)size);
+    if (!status)
+        status = sap_session_upload(s, &t->part.bodies.work, sizeof *work, n, fill_words, (void *)(uintptr_t)work);
     return sap_session_end(s, status);
 }
 
@@ -100,11 +102,11 @@ static int tell(struct sap_tree *tree, double *size, int64_t *work)
 {
     struct sap_gpu_host_tree *const t = of(tree);
     struct sap_gpu_session *const s = &t->session;
-    const size_t bytes = (size_t)t->bodies.known * sizeof *size;
+    const size_t bytes = (size_t)t->part.bodies.known * sizeof *size;
     const int begun = sap_session_begin(s);
     if (begun) return begun;
-    int status = sap_session_download(s, size, &t->bodies.size, 0, bytes);
-    if (!status) status = sap_session_download(s, work, &t->bodies.work, 0, bytes);
+    int status = sap_session_download(s, size, &t->part.bodies.size, 0, bytes);
+    if (!status) status = sap_session_download(s, work, &t->part.bodies.work, 0, bytes);
     return sap_session_end(s, status);
 }
 
@@ -157,13 +159,13 @@ static int count(struct sap_gpu_session *s, struct sap_gpu_bodies *b, struct sap
 static int look_at(struct sap_gpu_host_tree *t, struct sap_bodies_look *look)
 {
     struct sap_gpu_bounds bounds;
-    const int status = sap_gpu_frame_look(&t->session, &t->builder, &t->bodies.given, 1, &bounds);
+    const int status = sap_gpu_frame_look(&t->session, &t->builder, &t->part.bodies.given, 1, &bounds);
     if (status && !t->builder.out_of_range) return status;
     t->builder.out_of_range = 0; /* all ranks find it */
     memcpy(look->low, bounds.low, sizeof look->low);
     memcpy(look->high, bounds.high, sizeof look->high);
     look->weight = bounds.weight;
-    return count(&t->session, &t->bodies, look);
+    return count(&t->session, &t->part.bodies, look);
 }
 
 static int look(struct sap_tree *tree, struct sap_bodies_look *found)
@@ -173,7 +175,7 @@ static int look(struct sap_tree *tree, struct sap_bodies_look *found)
     *found = (struct sap_bodies_look){
         .low = {INFINITY, INFINITY, INFINITY}, .high = {-INFINITY, -INFINITY, -INFINITY}, .known = 0};
     if (status) return status;
-    return sap_session_end(&t->session, t->bodies.given.n > 0 ? look_at(t, found) : (int)SAP_DRIVER_OK);
+    return sap_session_end(&t->session, t->part.bodies.given.n > 0 ? look_at(t, found) : (int)SAP_DRIVER_OK);
 }
 
 static int read_places(struct sap_gpu_session *s, struct sap_gpu_bodies *b, int n, const int *list, double (*x)[3])
@@ -191,7 +193,8 @@ static int places(struct sap_tree *tree, int n, const int *list, double (*x)[3])
     struct sap_gpu_host_tree *const t = of(tree);
     const int status = sap_session_begin(&t->session);
     if (status) return status;
-    return sap_session_end(&t->session, n > 0 ? read_places(&t->session, &t->bodies, n, list, x) : (int)SAP_DRIVER_OK);
+    return sap_session_end(&t->session,
+                           n > 0 ? read_places(&t->session, &t->part.bodies, n, list, x) : (int)SAP_DRIVER_OK);
 }
 
 /* ---- weights along the curve ------------------------------------------------------------ */
@@ -222,7 +225,7 @@ static int add_blocks(struct sap_gpu_session *s, struct sap_gpu_bodies *b, int n
 static int sort_all(struct sap_gpu_host_tree *t, const struct sap_cube *cube, uint64_t mean)
 {
     struct sap_gpu_session *const s = &t->session;
-    struct sap_gpu_bodies *const b = &t->bodies;
+    struct sap_gpu_bodies *const b = &t->part.bodies;
     const int n = b->given.n;
     struct sap_gpu_tree frame = {.cells = cube->cells, .gaps = cube->gaps};
     const struct sap_gpu_weights how = {(unsigned)mean, (unsigned)(mean >> 32), t->settings.kind == SAPPORO_TREE_KDTREE,
@@ -245,7 +248,7 @@ static int sort(struct sap_tree *tree, const struct sap_cube *cube, uint64_t mea
     struct sap_gpu_host_tree *const t = of(tree);
     const int status = sap_session_begin(&t->session);
     if (status) return status;
-    return sap_session_end(&t->session, t->bodies.given.n > 0 ? sort_all(t, cube, mean) : (int)SAP_DRIVER_OK);
+    return sap_session_end(&t->session, t->part.bodies.given.n > 0 ? sort_all(t, cube, mean) : (int)SAP_DRIVER_OK);
 }
 
 static int weigh_below(struct sap_gpu_session *s, struct sap_gpu_bodies *b, int weighs, int n, const uint64_t *key,
@@ -266,15 +269,15 @@ static int below(struct sap_tree *tree, int weighs, int n, const uint64_t *key, 
     const int status = sap_session_begin(&t->session);
     if (status) return status;
     memset(found, 0, (size_t)n * sizeof *found);
-    return sap_session_end(&t->session, t->bodies.given.n > 0
-                                            ? weigh_below(&t->session, &t->bodies, weighs, n, key, found)
+    return sap_session_end(&t->session, t->part.bodies.given.n > 0
+                                            ? weigh_below(&t->session, &t->part.bodies, weighs, n, key, found)
                                             : (int)SAP_DRIVER_OK);
 }
 
 static int order(struct sap_tree *tree, int n, int *to)
 {
     struct sap_gpu_host_tree *const t = of(tree);
-    const struct sap_gpu_bodies *const b = &t->bodies;
+    const struct sap_gpu_bodies *const b = &t->part.bodies;
     const int status = sap_session_begin(&t->session);
     if (status) return status;
     return sap_session_end(&t->session,
@@ -319,7 +322,7 @@ int sap_gpu_bodies_send(struct sap_gpu_session *s, struct sap_gpu_buffer *to, in
 static int pack(struct sap_gpu_host_tree *t, const struct sap_bodies_way *way, double (*out)[SAP_BODY])
 {
     struct sap_gpu_session *const s = &t->session;
-    struct sap_gpu_bodies *const b = &t->bodies;
+    struct sap_gpu_bodies *const b = &t->part.bodies;
     const int travels = way->n - way->stays;
     const struct sap_gpu_buffer *const by = b->in_order ? &b->order[b->at] : &b->given.particle;
     if (way->n == 0) return SAP_DRIVER_OK;
@@ -335,7 +338,7 @@ static int send(struct sap_tree *tree, const struct sap_bodies_way *way, int in_
     struct sap_gpu_host_tree *const t = of(tree);
     const int status = sap_session_begin(&t->session);
     if (status) return status;
-    t->bodies.in_order = in_order;
+    t->part.bodies.in_order = in_order;
     t->given.torn = SAP_TORN_MASSES; /* until all have arrived */
     return sap_session_end(&t->session, pack(t, way, out));
 }
@@ -343,7 +346,7 @@ static int send(struct sap_tree *tree, const struct sap_bodies_way *way, int in_
 static int unpack(struct sap_gpu_host_tree *t, const struct sap_bodies_way *way, const double (*in)[SAP_BODY])
 {
     struct sap_gpu_session *const s = &t->session;
-    struct sap_gpu_bodies *const b = &t->bodies;
+    struct sap_gpu_bodies *const b = &t->part.bodies;
     const int travelled = way->arrived - way->stays;
     if (travelled == 0) return SAP_DRIVER_OK;
     TRY(sap_gpu_bodies_send(s, &b->in, way->arrived, way->at, way->stays, SAP_BODY, &in[0][0]));

@@ -176,7 +176,7 @@ static int prepare(struct sap_gpu_host_tree *t, struct draft *d)
 static void forget(struct sap_gpu_host_tree *t)
 {
     sap_gpu_shares_changed(&t->walks.shares, SAP_COPY_ALL);
-    t->built = t->linked = t->nodes.has_next = t->stops.n = t->regions.room = 0;
+    t->built = t->linked = t->nodes.has_next = t->stops.n = t->part.regions.room = 0;
 }
 
 /* Replaces the tree by the draft. Later steps of the build write the tree's own arrays. */
@@ -254,7 +254,7 @@ int sap_gpu_tree_refresh(struct sap_gpu_host_tree *t)
     for (int phase = SAPPORO_PHASE_SORT; phase <= SAPPORO_PHASE_MOMENTS; phase++)
         TRY(sap_session_mark(&t->session, phase));
     TRY(reserve_lengths(t, (size_t)t->frame.n, (size_t)t->nodes.n, (size_t)t->own.groups));
-    t->built = t->stops.n = t->regions.room = 0; /* particles and moments match only after the last step */
+    t->built = t->stops.n = t->part.regions.room = 0; /* particles and moments match only after the last step */
     sap_gpu_shares_changed(&t->walks.shares, SAP_COPY_MOVED);
     t->lengths.law = t->lengths.next;
     sap_gpu_frame_units(&t->frame, &t->cube, &rules, &bounds);

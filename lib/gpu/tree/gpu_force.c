@@ -27,10 +27,10 @@ static int sizes(const struct sap_gpu_host_tree *t, const struct sap_gpu_buffer 
 static int walk(struct sap_gpu_host_tree *t, const struct sap_gpu_pass *p)
 {
     const struct sap_gpu_walking all = {.tree = sap_gpu_tree_built(t),
-                                        .nodes = p->imported ? &t->halo.nodes : &t->nodes,
-                                        .sorted = p->imported ? &t->halo.sorted : &t->own.sorted,
-                                        .length = p->imported ? &t->halo.lengths.of_particle : &t->own.length,
-                                        .soft = p->imported ? &t->halo.lengths.of_node : &t->lengths.of_node,
+                                        .nodes = p->imported ? &t->part.halo.nodes : &t->nodes,
+                                        .sorted = p->imported ? &t->part.halo.sorted : &t->own.sorted,
+                                        .length = p->imported ? &t->part.halo.lengths.of_particle : &t->own.length,
+                                        .soft = p->imported ? &t->part.halo.lengths.of_node : &t->lengths.of_node,
                                         .stops = t->settings.walk == SAPPORO_WALK_STACKLESS ? &t->stops : NULL,
                                         .cells = &sap_gpu_builder_read(&t->builder)->stop_cells,
                                         .lists = &t->walks.lists,
@@ -180,9 +180,10 @@ int sap_gpu_tree_walk_part(struct sap_gpu_host_tree *t, const struct sap_tree_pa
     w->every = t->settings.precision == SAPPORO_DP;
     TRY(choose_part(t, how, &p));
     w->work = work || how->keeps || how->stays ? (int)sap_gpu_walk_left_words(w) : 0;
-    t->bodies.work_at = w->work;
-    t->bodies.has_list = how->active != NULL;
-    TRY(walk(t, &p));
+    t->part.bodies.work_at = w->work;
+    t->part.bodies.has_list = how->active != NULL;
+    if (how->ends) sap_gpu_results_unkeep(&t->results);
+    if (!how->ends) TRY(walk(t, &p));
     if (how->keeps) return end_kept(t, &p);
     if (how->adds) TRY(sap_gpu_results_add(&t->session, t->f, &t->results, &t->walks.lists.left, w->work, w->slots));
     if (work) TRY(copy_work(t, &p, work));

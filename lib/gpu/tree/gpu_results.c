@@ -53,6 +53,12 @@ int sap_gpu_results_keep(const struct sap_gpu_session *s, struct sap_gpu_results
     return sap_session_copy(s, r->kept_work.mem, bytes, left->mem, SAP_LEFT_TOLD * sizeof(int), counts);
 }
 
+void sap_gpu_results_unkeep(struct sap_gpu_results *r)
+{
+    sap_gpu_exchange(&r->acc, &r->kept_acc);
+    sap_gpu_exchange(&r->pot, &r->kept_pot);
+}
+
 int sap_gpu_results_add(const struct sap_gpu_session *s, const struct sap_gpu_tree_kernels *f,
                         const struct sap_gpu_results *r, const struct sap_gpu_buffer *left, int at, int rows)
 {

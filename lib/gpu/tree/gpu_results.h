@@ -45,12 +45,14 @@ int sap_gpu_results_sizes(const struct sap_gpu_session *s, const struct sap_gpu_
                           const struct sap_gpu_buffer *a, int n);
 
 /*
- * _keep keeps the rows of a walk; `left` is what the walk leaves (device/tree_layout.h), with the interactions of rows
- * from word `at` on. _add adds these rows and their interactions to those of the last walk, and _counts reads the
- * numbers of interactions of the walk that were kept: counts[SAP_LEFT_COUNT]; it waits.
+ * _unkeep makes the rows that were kept last those of the last walk again.  _keep keeps the rows of a walk; `left` is
+ * what the walk leaves (device/tree_layout.h), with the interactions of rows from word `at` on. _add adds these rows
+ * and their interactions to those of the last walk, and _counts reads the numbers of interactions of the walk that were
+ * kept: counts[SAP_LEFT_COUNT]; it waits.
  */
 int sap_gpu_results_keep(const struct sap_gpu_session *s, struct sap_gpu_results *r, const struct sap_gpu_buffer *left,
                          size_t at, int rows);
+void sap_gpu_results_unkeep(struct sap_gpu_results *r);
 int sap_gpu_results_add(const struct sap_gpu_session *s, const struct sap_gpu_tree_kernels *f,
                         const struct sap_gpu_results *r, const struct sap_gpu_buffer *left, int at, int rows);
 int sap_gpu_results_counts(struct sap_gpu_session *s, const struct sap_gpu_results *r, int rows, unsigned *counts);

@@ -42,11 +42,20 @@ static size_t memory(const struct sap_device_set *opaque_set, const struct sap_t
            SAP_SESSION_CHUNK * 4 * sizeof(double);
 }
 
+static void close_aside(struct sap_gpu_host_tree *t)
+{
+    struct sap_gpu_session *const s = &t->part.aside;
+    if (!s->driver) return;
+    sap_session_stop(s);
+    sap_session_close(s);
+}
+
 static void destroy(struct sap_tree *tree)
 {
     struct sap_gpu_host_tree *const t = of(tree);
     const struct sap_driver *const driver = t->session.driver;
     sap_session_stop(&t->session);
+    if (t->part.aside.stream) (void)driver->stream_finish(t->part.aside.stream);
     sap_gpu_given_free(driver, &t->given);
     sap_gpu_lengths_free(driver, &t->lengths);
     sap_gpu_ahead_free(driver, &t->past);
@@ -54,16 +63,17 @@ static void destroy(struct sap_tree *tree)
     sap_gpu_nodes_free(driver, &t->nodes);
     sap_gpu_targets_free(driver, &t->own);
     sap_gpu_stops_free(driver, &t->stops);
-    sap_gpu_bodies_free(driver, &t->bodies);
-    sap_gpu_halo_free(driver, &t->halo);
-    sap_gpu_regions_free(driver, &t->regions);
-    sap_gpu_selection_free(driver, &t->selection);
+    sap_gpu_bodies_free(driver, &t->part.bodies);
+    sap_gpu_halo_free(driver, &t->part.halo);
+    sap_gpu_regions_free(driver, &t->part.regions);
+    sap_gpu_selection_free(driver, &t->part.selection);
     sap_gpu_active_free(driver, &t->active);
     sap_gpu_positions_free(driver, &t->positions);
     sap_gpu_walk_free(driver, &t->walks.lists);
     sap_gpu_results_free(driver, &t->results);
     sap_gpu_search_free(driver, &t->search);
     sap_gpu_shares_free(driver, &t->walks.shares);
+    close_aside(t);
     sap_session_close(&t->session);
     free(t);
 }
@@ -253,12 +263,53 @@ static void join(struct sap_tree *tree, const struct sap_tree_whole *whole)
     if (whole) t->builder.whole = *whole;
 }
 
+/* Opens the session aside at first use. */
+static int open_aside(struct sap_gpu_host_tree *t)
+{
+    struct sap_gpu_session *const s = &t->part.aside;
+    const struct sap_gpu_tree_kernels *f;
+    if (s->stream) return SAP_DRIVER_OK;
+    TRY(sap_session_open(s));
+    return sap_gpu_tree_load(s, &f);
+}
+
+/* Begins a call on the tree beside walks, whose results it does not touch. */
+static int begin_aside(struct sap_gpu_host_tree *t, struct sap_gpu_built *built)
+{
+    struct sap_gpu_session *const s = &t->part.aside;
+    *built = sap_gpu_tree_built(t);
+    built->session = s;
+    if (!s->driver) {
+        sap_session_init(s, t->session.set, "tree");
+        s->urgent = 1;
+    }
+    s->broken = t->session.broken;
+    return sap_session_begin(s);
+}
+
+/* Ends it; the error is one of the tree. */
+static int end_aside(struct sap_gpu_host_tree *t, int driver_status)
+{
+    struct sap_gpu_session *const s = &t->part.aside;
+    const int status = sap_session_end(s, driver_status);
+    t->session.broken = s->broken;
+    return status ? sap_session_fail(&t->session, status, s->message) : SAPPORO_OK;
+}
+
+static int import_aside(struct sap_gpu_host_tree *t, const struct sap_gpu_built *built,
+                        const struct sap_tree_halo *halo)
+{
+    TRY(open_aside(t));
+    TRY(sap_gpu_halo_import(&t->part.halo, built, halo));
+    return sap_session_wait(built->session); /* walks are in another stream */
+}
+
 static int import(struct sap_tree *tree, const struct sap_tree_halo *halo)
 {
     struct sap_gpu_host_tree *const t = of(tree);
-    const struct sap_gpu_built built = sap_gpu_tree_built(t);
-    const int status = sap_session_begin(&t->session);
-    return status ? status : sap_session_end(&t->session, sap_gpu_halo_import(&t->halo, &built, halo));
+    struct sap_gpu_built built;
+    const int status = begin_aside(t, &built);
+    return status ? status : end_aside(t, import_aside(t, &built, halo));
 }
 
 static int walk(struct sap_tree *tree, const struct sap_tree_pass *pass, double (*acc)[3], double *pot, int *work)
@@ -266,7 +317,7 @@ static int walk(struct sap_tree *tree, const struct sap_tree_pass *pass, double 
     struct sap_gpu_host_tree *const t = of(tree);
     int status = sap_session_begin(&t->session);
     if (status) return status;
-    if (pass->imported && t->halo.nodes.n == 0)
+    if (pass->imported && t->part.halo.nodes.n == 0)
         return sap_session_refuse(&t->session, SAPPORO_ERR_ARGUMENT, "no nodes were imported");
     t->results.too_near = 0;
     status = sap_session_end(&t->session, sap_gpu_tree_walk_part(t, pass, acc, pot, work));
@@ -278,27 +329,33 @@ static int regions(struct sap_tree *tree, int room, const struct sap_halo_target
                    struct sap_halo_region *region, int *n)
 {
     struct sap_gpu_host_tree *const t = of(tree);
-    const struct sap_gpu_built built = sap_gpu_tree_built(t);
-    int status = sap_session_begin(&t->session);
-    if (!status)
-        status = sap_session_end(&t->session, sap_gpu_regions_report(&t->regions, &built, room, targets, region));
-    *n = status ? 0 : t->regions.n;
+    struct sap_gpu_built built;
+    int status = begin_aside(t, &built);
+    if (!status) {
+        const int opened = open_aside(t);
+        status =
+            end_aside(t, opened ? opened : sap_gpu_regions_report(&t->part.regions, &built, room, targets, region));
+    }
+    *n = status ? 0 : t->part.regions.n;
     return status;
 }
 
 static int select_for(struct sap_tree *tree, const struct sap_halo_wish *wish, int (*count)[2])
 {
     struct sap_gpu_host_tree *const t = of(tree);
-    const struct sap_gpu_built built = sap_gpu_tree_built(t);
-    const int status = sap_session_begin(&t->session);
-    return status ? status : sap_session_end(&t->session, sap_gpu_selection_make(&t->selection, &built, wish, count));
+    struct sap_gpu_built built;
+    const int status = begin_aside(t, &built);
+    if (status) return status;
+    const int opened = open_aside(t);
+    return end_aside(t, opened ? opened : sap_gpu_selection_make(&t->part.selection, &built, wish, count));
 }
 
 static int selected(struct sap_tree *tree, const struct sap_halo_room *to)
 {
     struct sap_gpu_host_tree *const t = of(tree);
-    const int status = sap_session_begin(&t->session);
-    return status ? status : sap_session_end(&t->session, sap_gpu_selection_fetch(&t->selection, &t->session, to));
+    struct sap_gpu_built built;
+    const int status = begin_aside(t, &built);
+    return status ? status : end_aside(t, sap_gpu_selection_fetch(&t->part.selection, &t->part.aside, to));
 }
 
 static int force(struct sap_tree *tree, const sapporo_tree_request *request, double (*acc)[3], double *pot)

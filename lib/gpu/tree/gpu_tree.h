@@ -27,6 +27,15 @@
 #include "gpu/tree/gpu_stops.h"
 #include "gpu/tree/gpu_walk.h"
 
+/* What a tree has that is a part of a larger whole. */
+struct sap_gpu_tree_part {
+    struct sap_gpu_session aside; /* of what happens while a walk is under way; its stream is NULL: it is not open */
+    struct sap_gpu_bodies bodies;
+    struct sap_gpu_halo halo;
+    struct sap_gpu_regions regions;
+    struct sap_gpu_selection selection;
+};
+
 struct sap_gpu_host_tree {
     struct sap_tree base;
     struct sap_tree_settings settings;
@@ -47,11 +56,7 @@ struct sap_gpu_host_tree {
     struct sap_gpu_targets own; /* the particles in sorted order, by groups */
     struct sap_gpu_stops stops;
 
-    /* a part of a larger whole */
-    struct sap_gpu_bodies bodies;
-    struct sap_gpu_halo halo;
-    struct sap_gpu_regions regions;
-    struct sap_gpu_selection selection;
+    struct sap_gpu_tree_part part;
 
     /* forces and searches */
     struct sap_gpu_active active;
