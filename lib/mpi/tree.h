@@ -237,10 +237,10 @@ int sap_active_choose(sapporo_mpi_tree *h, int ni, const int *particle, struct s
 /* Collective.  Tells the ranks that walk them; fills the rest. */
 int sap_active_share(sapporo_mpi_tree *h, struct sap_active *active);
 
-/* Collective.  Finds the regions of this rank's particles. */
+/* Collective.  Selects the nodes that particles of other ranks need. */
 int sap_travel_prepare(sapporo_mpi_tree *h, struct sap_travel *travel, const struct sap_halo_targets *targets);
 
-/* Collective.  Then sends to each rank the nodes that its particles need, and starts to receive theirs. */
+/* Collective.  Then starts to send them, and to receive theirs. */
 int sap_travel_start(sapporo_mpi_tree *h, struct sap_travel *travel);
 int sap_travel_room(const sapporo_mpi_tree *h); /* regions of a rank, at most: the same on all ranks */
 

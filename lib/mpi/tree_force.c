@@ -168,10 +168,10 @@ static int travel_and_walk(sapporo_mpi_tree *h, struct sap_travel *t, const stru
                                              .a = by_a && !h->by_engine ? h->a : NULL,
                                              .has_a = by_a && h->by_engine,
                                              .threads = h->options.threads};
+    const double start = sap_clock_seconds();
     int walked = SAPPORO_OK, status = sap_travel_prepare(h, t, &targets);
     if (status) return status;
-    if (h->selects) walked = walk(h, 0, 1, active, by_a, &f->sum); /* on an accelerator, while it selects, too */
-    const double start = sap_clock_seconds();
+    if (h->selects) walked = walk(h, 0, 1, active, by_a, &f->sum); /* on a device, while the host sends */
     status = sap_travel_start(h, t);
     h->done.seconds[SAPPORO_MPI_PHASE_SELECT] += sap_clock_seconds() - start;
     if (status) return status;

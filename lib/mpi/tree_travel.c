@@ -102,6 +102,13 @@ static int select_by_engine(sapporo_mpi_tree *h, struct sap_travel *t, int level
     if (nodes > INT_MAX || n > INT_MAX || sap_halo_reserve(&t->out, (int)nodes + 1, (int)n + 1))
         return sap_mpi_tree_no_memory(h, h->route.arrived);
     t->out.nodes = (int)nodes, t->out.n = (int)n;
+    return SAPPORO_OK;
+}
+
+/* Copies to host memory what the engine has selected. */
+static int fetch_halos(sapporo_mpi_tree *h, struct sap_travel *t)
+{
+    if (!engine_selects(h)) return SAPPORO_OK;
     const struct sap_halo_room to = {t->out.node, t->out.x, t->out.of_node, t->out.h};
     return failed(h, sapporo_internals()->part_selected(h->tree, &to));
 }
@@ -172,19 +179,20 @@ static int send(sapporo_mpi_tree *h, struct sap_travel *t)
 int sap_travel_prepare(sapporo_mpi_tree *h, struct sap_travel *t, const struct sap_halo_targets *targets)
 {
     const int ready = reserve(h, t, sap_travel_room(h));
-    const int status = ready ? tell_regions(h, t, targets) : sap_mpi_tree_no_memory(h, h->route.arrived);
-    return sap_link_agree(&h->link, status);
+    int status = ready ? tell_regions(h, t, targets) : sap_mpi_tree_no_memory(h, h->route.arrived);
+    status = sap_link_agree(&h->link, status);
+    if (!status && ready) status = exchange_regions(h, t);
+    if (!status) sap_mpi_tree_fail_late(h, select_halos(h, t));
+    return status;
 }
 
 int sap_travel_start(sapporo_mpi_tree *h, struct sap_travel *t)
 {
     struct sap_link *const link = &h->link;
-    int status = exchange_regions(h, t);
+    const int fetched = h->late ? SAPPORO_OK : fetch_halos(h, t);
+    int status = sap_exchange_numbers(link, 2, t->sent[0], t->got[0]);
     if (status) return status;
-    const int selected = select_halos(h, t);
-    status = sap_exchange_numbers(link, 2, t->sent[0], t->got[0]);
-    if (status) return status;
-    status = sap_link_agree(link, selected ? selected : make_room(h, t));
+    status = sap_mpi_tree_agree_all(h, fetched ? fetched : make_room(h, t));
     return status ? status : send(h, t);
 }
 
