@@ -51,7 +51,7 @@ typedef enum sapporo_tree_kind {
 
 /* When a cell acts as a whole.  The meaning of `accuracy`, smaller is better, and its default in brackets: */
 typedef enum sapporo_tree_mac {
-    SAPPORO_MAC_DEFAULT = 0,     /* opening angle */
+    SAPPORO_MAC_DEFAULT = 0,     /* chosen for you: ACCELERATION; with an accuracy OPENING, of that angle */
     SAPPORO_MAC_OPENING = 1,     /* size of the cell over its distance, with the centre of mass's offset (0.7) */
     SAPPORO_MAC_MULTIPOLE = 2,   /* bound on the error of a cell's pull over M/s^2 of all, s their r.m.s. radius without
                                     few far particles and distances of far groups (0.1) */
@@ -137,7 +137,8 @@ typedef struct sapporo_tree_particles {
                             signs, times the square of the largest extent, must be in the range of double.  With masses
                             of both signs forces take twice the time, and errors are those of the criterion in units of
                             the sum of the sizes of all terms */
-    sapporo_column a;    /* double: size of the acceleration, for SAPPORO_MAC_ACCELERATION; absent: of the last force */
+    sapporo_column a;    /* double: size of the acceleration, for SAPPORO_MAC_ACCELERATION; absent: of the last force, also if
+                            that was of other particles, unless their number was another */
     sapporo_column h;    /* double, 0 to 1e100: softening lengths; absent: as before (then n must be, too), at first
                             with a spline the root of eps2, else 0.  Plummer lengths need 8 bytes per particle and 32
                             per cell more, which sapporo_tree_memory_needed does not count */
@@ -195,7 +196,7 @@ typedef struct sapporo_tree_request {
 /*
  * Writes accelerations and potentials from all particles of the tree, as it was built or refreshed last: ni rows each,
  * in the order of the request; NULL: not wanted.  With SAPPORO_MAC_ACCELERATION, particles without an acceleration
- * first get one from a walk by opening angle 1.
+ * first get one from a walk by opening angle 1, and positions in each call.
  *
  * SAPPORO_PARTIAL: some rows are NaN, the others right.  Their positions are not finite, or farther away than 2^300
  * (2e90) times the size of the tree or its softening; or their h is negative, not finite, or as large; or, on the CPU,

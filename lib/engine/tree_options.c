@@ -72,10 +72,17 @@ static int check(const sapporo_tree_options *o, struct sap_notes *notes)
     return SAPPORO_OK;
 }
 
+/* Returns the criterion of a tree; an accuracy without a criterion is an opening angle, as in other codes. */
+static sapporo_tree_mac criterion_of(const sapporo_tree_options *o)
+{
+    if (o->mac) return o->mac;
+    return o->accuracy > 0 ? SAPPORO_MAC_OPENING : SAPPORO_MAC_ACCELERATION;
+}
+
 static void fill(const sapporo_tree_options *o, struct sap_tree_settings *t)
 {
     t->kind = o->kind ? o->kind : SAPPORO_TREE_OCTREE;
-    t->mac = o->mac ? o->mac : (sapporo_tree_mac)1; /* the first row */
+    t->mac = criterion_of(o);
     t->accuracy = o->accuracy > 0 ? o->accuracy : sap_mac_row(t->mac).accuracy;
     t->order = o->order ? o->order : 2;
     t->eps2 = o->eps2 < SAP_TREE_LEAST_EPS2 ? 0 : o->eps2;

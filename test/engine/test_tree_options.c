@@ -47,15 +47,19 @@ static void defaults(void **state)
 {
     (void)state;
     read_options(NULL);
-    assert_true(tree.kind == SAPPORO_TREE_OCTREE && tree.mac == SAPPORO_MAC_OPENING && tree.accuracy == 0.7);
+    assert_true(tree.kind == SAPPORO_TREE_OCTREE && tree.mac == SAPPORO_MAC_ACCELERATION && tree.accuracy == 0.01);
     READ();
-    assert_true(tree.kind == SAPPORO_TREE_OCTREE && tree.mac == SAPPORO_MAC_OPENING && tree.accuracy == 0.7 &&
+    assert_true(tree.kind == SAPPORO_TREE_OCTREE && tree.mac == SAPPORO_MAC_ACCELERATION && tree.accuracy == 0.01 &&
                 tree.order == 2 && tree.leaf_size == 16 && tree.group_size == 64 && tree.eps2 == 0 && !tree.splits &&
                 tree.group_extent == 0 && tree.softening == SAPPORO_SOFTENING_PLUMMER);
     assert_true(tree.precision == SAPPORO_SP && settings.precision == SAPPORO_SP && settings.order == 2 &&
                 settings.backend == SAPPORO_BACKEND_CPU && !settings.mixed);
-    assert_true(tree.walk == SAPPORO_WALK_GROUPS && tree.ball == SAPPORO_BALL_SMALLER &&
+    assert_true(tree.walk == SAPPORO_WALK_GROUPS && tree.ball == SAPPORO_BALL_NONE &&
                 tree.bunch_ball == SAPPORO_BALL_NONE && tree.curve == SAPPORO_CURVE_HILBERT);
+    READ(o.accuracy = 0.5); /* an angle, as without a criterion it was from the first version on */
+    assert_true(tree.mac == SAPPORO_MAC_OPENING && tree.accuracy == 0.5 && tree.ball == SAPPORO_BALL_SMALLER);
+    READ(o.mac = SAPPORO_MAC_OPENING);
+    assert_true(tree.accuracy == 0.7 && tree.ball == SAPPORO_BALL_SMALLER);
     READ(o.kind = SAPPORO_TREE_KDTREE, o.mac = SAPPORO_MAC_MULTIPOLE);
     assert_true(tree.kind == SAPPORO_TREE_KDTREE && tree.leaf_size == 8 && tree.accuracy == 0.1);
     READ(o.mac = SAPPORO_MAC_ACCELERATION);

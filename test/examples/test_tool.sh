@@ -257,7 +257,7 @@ for criteria in opening opening:0.7 nonsense:0.7:2 opening:x:2 opening:-1:2 open
 done
 expect 2 bench --api tree --imf heavy
 bench 0 --backend cpu --api tree --n 300 --leaf 4,9 --group 16 --walk 1,2
-contains out '^plummer  *300 opening'
+contains out '^plummer  *300 auto'
 bench 0 --backend cpu --api tree --n 300 --model hernquist --tree octree,kdtree --mac acceleration --accuracy 0.003,0.012 --ball 3,5 --once --json
 json_lines 8 case tree ball error99
 bench 0 --backend cpu --api tree --n 600 --mac acceleration --once --group-extent 0.5

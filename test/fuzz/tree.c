@@ -55,7 +55,7 @@ static void run_create(const struct op *op)
     if (!good || rc) return;
     t->is_open = 1;
     t->room = op->i[1];
-    t->mac = op->i[2];
+    t->mac = op->i[2] ? op->i[2] : (int)(accuracy > 0 ? SAPPORO_MAC_OPENING : SAPPORO_MAC_ACCELERATION);
     t->walk = op->i[7];
     t->softening = op->i[9];
     t->has_lengths = 0;
@@ -188,7 +188,7 @@ static void check_row(const struct model_tree *t, int i, const double *x, int ow
 /* No cell is accepted. */
 static int is_exact(const struct model_tree *t)
 {
-    return t->mac <= SAPPORO_MAC_OPENING && t->accuracy > 0 && t->accuracy <= 1e-12;
+    return t->mac == SAPPORO_MAC_OPENING && t->accuracy > 0 && t->accuracy <= 1e-12;
 }
 
 static void check_written_row(int i, unsigned wanted, int is_nan)

@@ -19,7 +19,7 @@ static const double LONG_ENOUGH = 1; /* seconds of samples after which a few are
 
 static const char *const MODELS[] = {"plummer", "king",      "hernquist", "uniform",      "nfw",        "clumps",
                                      "disc",    "andromeda", "cold-disc", "two-clusters", "mass-ratios"};
-static const char *const MACS[] = {"", "opening", "multipole", "acceleration"};
+static const char *const MACS[] = {"auto", "opening", "multipole", "acceleration"};
 
 /* What the cases of one model, number of particles and fraction of them share; made by the first of them. */
 typedef struct shared_model {
@@ -355,7 +355,7 @@ static int run_one(const tree_request *asked, const tree_case *what)
 
 int bench_mac_of(const char *name)
 {
-    int mac = 1;
+    int mac = 0;
     while (mac < 3 && strcmp(name, MACS[mac]) != 0) mac++;
     return mac;
 }

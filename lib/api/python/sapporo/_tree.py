@@ -151,7 +151,8 @@ class Tree(Owner):
     Args:
         n: room for particles.
         kind: "octree", "kdtree"; None: octree.
-        mac: multipole acceptance criterion: "opening", "multipole" or "acceleration"; None: opening.
+        mac: multipole acceptance criterion: "opening", "multipole" or "acceleration"; None: acceleration, with an
+            accuracy opening.
         accuracy: number of that criterion, smaller is more accurate; None: 0.7, 0.1 or 0.01, by criterion.
         multipoles: 1 (masses) or 2 (default; second moments, too).
         eps: softening length; with a spline, of particles and targets that have no length of their own.
