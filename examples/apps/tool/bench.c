@@ -305,6 +305,8 @@ static int read_request(request *asked, int argc, char **argv)
          "of --api tree, stepper: acceptance criteria (default auto: acceleration; with --accuracy opening)"},
         {"--accuracy", OPTION_REALS, &asked->tree.accuracy, "LIST", 0,
          "of --api tree, stepper; 0: the criterion's own (default)"},
+        {"--error", OPTION_REAL, &asked->tree.error, "E", 0,
+         "of --api tree, stepper: in place of --accuracy, what 99 % of the errors are to stay below"},
         {"--multipoles", OPTION_COUNTS, &asked->tree.multipoles, "LIST", 1, "of --api tree, stepper: 1, 2 (default 2)"},
         {"--criteria", OPTION_TEXT, &asked->criteria, "LIST", 0,
          "of --api tree: MAC:ACCURACY:MULTIPOLES, ..., in place of these three lists"},
