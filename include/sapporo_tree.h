@@ -143,8 +143,8 @@ typedef struct sapporo_tree_particles {
                             signs, times the square of the largest extent, must be in the range of double.  With masses
                             of both signs forces take twice the time, and errors are those of the criterion in units of
                             the sum of the sizes of all terms */
-    sapporo_column a;    /* double: size of the acceleration, for SAPPORO_MAC_ACCELERATION; absent: of the last force, even
-                            if it was of other particles; another number of particles forgets them */
+    sapporo_column a;    /* double: size of the acceleration, for SAPPORO_MAC_ACCELERATION; absent: of the last force,
+                            even if it was of other particles; another number of particles forgets them */
     sapporo_column h;    /* double, 0 to 1e100: softening lengths; absent: as before (then n must be, too), at first
                             with a spline the root of eps2, else 0.  Plummer lengths need 8 bytes per particle and 32
                             per cell more, which sapporo_tree_memory_needed does not count */
