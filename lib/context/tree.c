@@ -363,7 +363,8 @@ static void warn_of_nothing(sapporo_tree *t)
 
 static int force(sapporo_tree *t, const sapporo_tree_request *r, double (*acc)[3], double *pot)
 {
-    const int status = t->tree->ops->ask->force(t->tree, r, acc, pot);
+    int status = sap_tree_aims(t) ? sap_tree_aim(t) : (int)SAPPORO_OK;
+    if (!status) status = t->tree->ops->ask->force(t->tree, r, acc, pot);
     if (status < 0)
         (void)sap_context_tree_failed(t, status, "force of the tree", "");
     else
@@ -385,8 +386,7 @@ int sapporo_tree_force(sapporo_tree *tree, const sapporo_tree_request *request, 
         known ? sap_struct_error(&t->object.notes, known, "sapporo_tree_request", request) : check_request(t, &r);
     if (!status && r.ni > 0 && (acc || pot)) {
         warn_of_nothing(t);
-        status = sap_tree_aims(t) ? sap_tree_aim(t) : SAPPORO_OK;
-        if (!status) status = force(t, &r, acc, pot);
+        status = force(t, &r, acc, pot);
     }
     if (status < 0) fill_with_nan(&r, acc, pot);
     if (status < 0 && r.memory == SAPPORO_MEMORY_DEVICE && t->tree->ops->ask->erase)

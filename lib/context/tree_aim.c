@@ -169,7 +169,7 @@ int sap_tree_aim(sapporo_tree *t)
     if (!status) status = try_some(&a, &accuracy);
     free_aim(&a);
     t->tree->ops->aim(t->tree, accuracy);
-    if (status) return sap_context_tree_failed(t, status, "the accuracy for an error", "");
+    if (status) return status;
     t->settings.accuracy = accuracy;
     t->aimed = a.n;
     return SAPPORO_OK;

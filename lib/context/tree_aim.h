@@ -8,8 +8,8 @@
 int sap_tree_aims(const sapporo_tree *tree);
 
 /*
- * Finds it, from the errors of a sample of particles against direct sums, and sets it.  After an error, which is set,
- * the tree has the accuracy as before.
+ * Finds it, from the errors of a sample of particles against direct sums, and sets it.  After an error the tree has the
+ * accuracy as before.
  */
 int sap_tree_aim(sapporo_tree *tree);
 

@@ -183,8 +183,7 @@ static const struct {
     int soft;
     double error;
 } trees[] = {{SAPPORO_TREE_OCTREE, SAPPORO_MAC_OPENING, SAPPORO_SOFTENING_PLUMMER, 0, 0},
-             {SAPPORO_TREE_KDTREE, SAPPORO_MAC_ACCELERATION, SAPPORO_SOFTENING_PLUMMER, 1, 0},
-             {SAPPORO_TREE_OCTREE, SAPPORO_MAC_DEFAULT, SAPPORO_SOFTENING_PLUMMER, 0, 1e-4},
+             {SAPPORO_TREE_KDTREE, SAPPORO_MAC_ACCELERATION, SAPPORO_SOFTENING_PLUMMER, 1, 1e-4},
              {SAPPORO_TREE_KDTREE, SAPPORO_MAC_OPENING, SAPPORO_SOFTENING_SPLINE_MEAN, 0, 0}};
 
 static void session_of(sapporo_tree_kind kind, sapporo_tree_mac mac, double error)

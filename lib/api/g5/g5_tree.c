@@ -49,8 +49,8 @@ static int make(struct sap_g5_tree *t, sapporo *context, int n, double eps2)
     return SAPPORO_OK;
 }
 
-/* Copies of j-particles. */
-struct copies {
+/* Copies of the j-particles of the next tree. */
+struct new_sources {
     int n;
     double (*x)[3], *mass;
 };
@@ -59,7 +59,7 @@ struct copies {
  * Whether accelerations of the particles of the tree tell those of new ones: positions have moved by less than a
  * quarter of their extent, and masses have changed by less than a sixteenth, in the mean.
  */
-static int are_like(const struct sap_g5_tree *t, const struct copies *now)
+static int are_like(const struct sap_g5_tree *t, const struct new_sources *now)
 {
     double moved = 0, size = 0, changed = 0, mass = 0;
     if (now->n != t->sources) return 0;
@@ -76,7 +76,7 @@ static int are_like(const struct sap_g5_tree *t, const struct copies *now)
 }
 
 /* Makes copies the sources of the next tree. */
-static void keep(struct sap_g5_tree *t, const struct copies *now)
+static void keep(struct sap_g5_tree *t, const struct new_sources *now)
 {
     t->known &= are_like(t, now);
     free(t->x);
@@ -94,7 +94,7 @@ static int take(struct sap_g5_tree *t, sapporo *context, int n)
     const unsigned long long version = sap_context_version(context);
     if (t->fits && t->version == version && t->n == n) return SAPPORO_OK;
     t->fits = 0;
-    struct copies now = {.n = sap_context_copy(context, n, NULL, NULL)};
+    struct new_sources now = {.n = sap_context_copy(context, n, NULL, NULL)};
     if (now.n < n)
         sap_context_warn_once(context, SAP_WARN_EMPTY_SLOT, "%d of the %d j-particles of a tree were never loaded",
                               n - now.n, n);
