@@ -9,6 +9,9 @@
 #include "context/context.h"
 #include "context/particles_part.h"
 
+/* For the criterion of acceleration: errors are at most those of the opening angle, also the smallest ones. */
+static const double ACCURACY = 0.003;
+
 /*
  * Without a criterion and an accuracy of the environment, trees whose targets are their sources take the criterion of
  * acceleration: the tree remembers the accelerations of its particles.  Others take the opening angle, since each force
@@ -21,10 +24,11 @@ static int options_of(const struct sap_g5_tree *t, sapporo *context, double eps2
     struct sap_tree_variables settings;
     const int status = sap_context_tree_variables(context, &settings);
     if (status) return status;
+    const int free_mac = t->elsewhere ? SAPPORO_MAC_OPENING : SAPPORO_MAC_ACCELERATION;
     *o = (sapporo_tree_options){.size = sizeof *o,
                                 .kind = settings.kind,
-                                .mac = is_free(&settings) && t->elsewhere ? SAPPORO_MAC_OPENING : settings.mac,
-                                .accuracy = settings.accuracy,
+                                .mac = is_free(&settings) ? (sapporo_tree_mac)free_mac : settings.mac,
+                                .accuracy = is_free(&settings) && !t->elsewhere ? ACCURACY : settings.accuracy,
                                 .eps2 = eps2,
                                 .precision = sapporo_get_precision(context) == SAPPORO_DP ? SAPPORO_DP : SAPPORO_SP};
     return SAPPORO_OK;

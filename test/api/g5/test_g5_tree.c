@@ -251,7 +251,11 @@ static void criteria(void **state)
 {
     (void)state;
     const double eps = 0.03;
-    sapporo_tree_options o = {.size = sizeof o, .precision = SAPPORO_SP, .eps2 = eps * eps};
+    sapporo_tree_options o = {.size = sizeof o,
+                              .mac = SAPPORO_MAC_ACCELERATION,
+                              .accuracy = 0.003,
+                              .precision = SAPPORO_SP,
+                              .eps2 = eps * eps};
     double(*a)[3] = zeroed(N, sizeof *a), *p = zeroed(N, sizeof *p), *right_p = zeroed(N, sizeof *p);
     double(*right_a)[3] = zeroed(N, sizeof *a);
     bodies b = tree_model(CLUSTER_PLUMMER, N), other = tree_model(CLUSTER_HERNQUIST, N);
@@ -266,7 +270,7 @@ static void criteria(void **state)
             tree_set(t, &b);
             assert_int_equal(sapporo_tree_build(t), SAPPORO_OK);
         } else if (k > 1) {
-            if (k == 3) o.mac = SAPPORO_MAC_OPENING;
+            if (k == 3) o.mac = SAPPORO_MAC_OPENING, o.accuracy = 0.7;
             sapporo_tree_destroy(t);
             t = tree_of(now, &o);
         }
