@@ -363,7 +363,7 @@ static void warn_of_nothing(sapporo_tree *t)
 
 static int force(sapporo_tree *t, const sapporo_tree_request *r, double (*acc)[3], double *pot)
 {
-    int status = sap_tree_aims(t) ? sap_tree_aim(t) : (int)SAPPORO_OK;
+    int status = sap_aim_wanted(t) ? sap_aim_find(t) : (int)SAPPORO_OK;
     if (!status) status = t->tree->ops->ask->force(t->tree, r, acc, pot);
     if (status < 0)
         (void)sap_context_tree_failed(t, status, "force of the tree", "");

@@ -32,7 +32,7 @@ struct aim {
     double *error;          /* [m] */
 };
 
-int sap_tree_aims(const sapporo_tree *t)
+int sap_aim_wanted(const sapporo_tree *t)
 {
     const int n = t->tree->ops->count(t->tree, 0);
     return t->settings.error > 0 && n > 0 && n != t->aimed;
@@ -160,7 +160,7 @@ static int try_some(const struct aim *a, double *best)
     return SAPPORO_OK;
 }
 
-int sap_tree_aim(sapporo_tree *t)
+int sap_aim_find(sapporo_tree *t)
 {
     struct aim a = {.t = t};
     double accuracy = t->settings.accuracy;

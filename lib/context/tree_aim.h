@@ -5,12 +5,12 @@
 #include "context/tree_private.h"
 
 /* Whether the accuracy of a locked tree is to be found before the next force: for the first, and for another n. */
-int sap_tree_aims(const sapporo_tree *tree);
+int sap_aim_wanted(const sapporo_tree *tree);
 
 /*
  * Finds it, from the errors of a sample of particles against direct sums, and sets it.  After an error the tree has the
  * accuracy as before.
  */
-int sap_tree_aim(sapporo_tree *tree);
+int sap_aim_find(sapporo_tree *tree);
 
 #endif

@@ -29,7 +29,8 @@ static sapporo_tree *tree_by(const struct engine *e, const bodies *b, sapporo_tr
 
 static void same_rows(const struct tree_rows *a, const struct tree_rows *b, const char *what, const char *engine)
 {
-    if (memcmp(a->acc, b->acc, (size_t)a->n * sizeof *a->acc) || memcmp(a->pot, b->pot, (size_t)a->n * sizeof *a->pot))
+    if (memcmp(a->acc, b->acc, (size_t)a->n * sizeof *a->acc) != 0 ||
+        memcmp(a->pot, b->pot, (size_t)a->n * sizeof *a->pot) != 0)
         fail_msg("%s, %s: other bits", engine, what);
 }
 
