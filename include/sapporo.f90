@@ -167,7 +167,7 @@ module sapporo
         integer(c_int) :: threads = 0, experiments = 0, unused = 0
         real(c_double) :: group_extent = 0
         integer(c_int) :: softening = SAPPORO_SOFTENING_PLUMMER
-        real(c_double) :: gravitational_constant = 0
+        real(c_double) :: gravitational_constant = 0, error = 0
     end type sapporo_tree_options
 
     type, bind(c) :: sapporo_tree_particles
@@ -190,7 +190,7 @@ module sapporo
         integer(c_long_long) :: rows = 0, particle_particle = 0, particle_cell = 0
         real(c_double) :: seconds(SAPPORO_PHASES) = 0
         integer(c_size_t) :: host_bytes = 0, device_bytes = 0
-        real(c_double) :: first_interactions = 0, group_extent = 0
+        real(c_double) :: first_interactions = 0, group_extent = 0, accuracy = 0
     end type sapporo_tree_statistics
 
     type, bind(c) :: sapporo_field

@@ -51,7 +51,7 @@ typedef enum sapporo_tree_kind {
 
 /* When a cell acts as a whole.  The meaning of `accuracy`, smaller is better, and its default in brackets: */
 typedef enum sapporo_tree_mac {
-    SAPPORO_MAC_DEFAULT = 0,     /* opening angle */
+    SAPPORO_MAC_DEFAULT = 0,     /* chosen for you: ACCELERATION; with an accuracy OPENING, of that angle */
     SAPPORO_MAC_OPENING = 1,     /* size of the cell over its distance, with the centre of mass's offset (0.7) */
     SAPPORO_MAC_MULTIPOLE = 2,   /* bound on the error of a cell's pull over M/s^2 of all, s their r.m.s. radius without
                                     few far particles and distances of far groups (0.1) */
@@ -86,6 +86,11 @@ typedef struct sapporo_tree_options {
     sapporo_softening softening;   /* SAPPORO_SOFTENING_PLUMMER (0), or a spline */
     double gravitational_constant; /* G, as in sapporo_options.  Masses are multiplied by it as they are set; their
                                       products must be finite */
+    double error; /* instead of accuracy, by SAPPORO_MAC_ACCELERATION: 99 % of the relative errors are to stay below, of
+                     accelerations and of potentials, 1e-9 to 0.1; 0: not asked.  The first force, and the first one
+                     after the number of particles has changed, finds the accuracy: it sums forces on 1,024 particles
+                     directly, and tries accuracies on all.  Below 1e-5 the default precision is SAPPORO_DP.  Steppers
+                     and trees over ranks take an accuracy that was measured for usual models */
 } sapporo_tree_options;
 
 /*
@@ -116,7 +121,8 @@ SAPPORO_API sapporo_backend sapporo_tree_get_backend(const sapporo_tree *tree);
 /*
  * Returns the most bytes of host memory that a tree of n particles takes, without the memory of its threads during a
  * walk, and writes those of device memory to *device_bytes, which may be NULL: of the first device, while others need
- * less for their copies.  0 if options are not valid or n <= 0.
+ * less for their copies.  A kd-tree of an accelerator may take 24 bytes per particle more.  0 if options are not valid
+ * or n <= 0.
  */
 SAPPORO_API size_t sapporo_tree_memory_needed(const sapporo_tree_options *options, int n, size_t *device_bytes);
 
@@ -137,7 +143,8 @@ typedef struct sapporo_tree_particles {
                             signs, times the square of the largest extent, must be in the range of double.  With masses
                             of both signs forces take twice the time, and errors are those of the criterion in units of
                             the sum of the sizes of all terms */
-    sapporo_column a;    /* double: size of the acceleration, for SAPPORO_MAC_ACCELERATION; absent: of the last force */
+    sapporo_column a;    /* double: size of the acceleration, for SAPPORO_MAC_ACCELERATION; absent: of the last force,
+                            even if it was of other particles; another number of particles forgets them */
     sapporo_column h;    /* double, 0 to 1e100: softening lengths; absent: as before (then n must be, too), at first
                             with a spline the root of eps2, else 0.  Plummer lengths need 8 bytes per particle and 32
                             per cell more, which sapporo_tree_memory_needed does not count */
@@ -195,7 +202,7 @@ typedef struct sapporo_tree_request {
 /*
  * Writes accelerations and potentials from all particles of the tree, as it was built or refreshed last: ni rows each,
  * in the order of the request; NULL: not wanted.  With SAPPORO_MAC_ACCELERATION, particles without an acceleration
- * first get one from a walk by opening angle 1.
+ * first get one from a walk by opening angle 1, and positions in each call.
  *
  * SAPPORO_PARTIAL: some rows are NaN, the others right.  Their positions are not finite, or farther away than 2^300
  * (2e90) times the size of the tree or its softening; or their h is negative, not finite, or as large; or, on the CPU,
@@ -240,6 +247,7 @@ typedef struct sapporo_tree_statistics {
     double first_interactions; /* per row, of the first force on at least half of the particles after the last build; 0:
                                   there was none */
     double group_extent;       /* the limit of the present groups; 0: none */
+    double accuracy;           /* of the criterion: as in the options, or found for an error */
 } sapporo_tree_statistics;
 
 /* Fills *statistics up to its size; after an error, and of a tree that was destroyed, numbers are 0 and seconds NaN. */

@@ -386,7 +386,7 @@ SANITIZED="fuzz primitives tree tree_counts tree_edges partial tree_devices tree
     units_more gravitational"
 # shellcheck disable=SC2034 # test/lint.sh reads the next two lists
 # Tests on devices that launch kernels of the others, only more often or on more particles.
-SPARED="accuracy native native_threads g5_threads not_finite sparse tree_criteria tree_extremes tree_life tree_near tree_pace
+SPARED="accuracy native native_threads g5_threads not_finite sparse tree_chosen tree_criteria tree_extremes tree_life tree_near tree_pace
     tree_alloc tree_no_retry stepper_faults environment jstore jstore_alloc closed outputs lost_stores races leapfrog_tree
     leapfrog_direct driver faults outputs_more lost_device attached closed_threads circumstances digest stepper_files
     stepper_limits stepper_units"

@@ -8,6 +8,7 @@
 #include "base/threads.h"
 #include "context/call.h"
 #include "context/context.h"
+#include "context/tree_aim.h"
 #include "context/tree_private.h"
 #include "engine/tree_limits.h"
 #include "engine/tree_options.h"
@@ -360,6 +361,17 @@ static void warn_of_nothing(sapporo_tree *t)
                       "the particles of the tree were set without masses: they exert no force");
 }
 
+static int force(sapporo_tree *t, const sapporo_tree_request *r, double (*acc)[3], double *pot)
+{
+    int status = sap_aim_wanted(t) ? sap_aim_find(t) : (int)SAPPORO_OK;
+    if (!status) status = t->tree->ops->ask->force(t->tree, r, acc, pot);
+    if (status < 0)
+        (void)sap_context_tree_failed(t, status, "force of the tree", "");
+    else
+        note_interactions(t, r);
+    return status;
+}
+
 int sapporo_tree_force(sapporo_tree *tree, const sapporo_tree_request *request, double (*acc)[3], double *pot)
 {
     sapporo_tree_request r = {.ni = 0};
@@ -374,11 +386,7 @@ int sapporo_tree_force(sapporo_tree *tree, const sapporo_tree_request *request, 
         known ? sap_struct_error(&t->object.notes, known, "sapporo_tree_request", request) : check_request(t, &r);
     if (!status && r.ni > 0 && (acc || pot)) {
         warn_of_nothing(t);
-        status = t->tree->ops->ask->force(t->tree, &r, acc, pot);
-        if (status < 0)
-            (void)sap_context_tree_failed(t, status, "force of the tree", "");
-        else
-            note_interactions(t, &r);
+        status = force(t, &r, acc, pot);
     }
     if (status < 0) fill_with_nan(&r, acc, pot);
     if (status < 0 && r.memory == SAPPORO_MEMORY_DEVICE && t->tree->ops->ask->erase)
@@ -453,6 +461,7 @@ int sapporo_tree_get_statistics(sapporo_tree *tree, sapporo_tree_statistics *sta
     memset(whole.seconds, 0, sizeof whole.seconds);
     const int status = t->tree->ops->ask->statistics(t->tree, &whole);
     whole.first_interactions = t->pace.first;
+    whole.accuracy = t->settings.accuracy;
     if (status) {
         whole = none;
         (void)sap_context_tree_failed(t, status, "statistics of the tree", "");

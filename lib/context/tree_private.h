@@ -16,6 +16,7 @@ struct sapporo_tree {
     int has_lengths; /* these came with softening lengths */
     int soft;        /* the particles of the tree have softening lengths */
     int has_masses;  /* some particles were set with masses */
+    int aimed;       /* the accuracy of `settings` was found for so many particles (tree_aim.h); 0: for none */
     struct sap_tree_pace pace;
     int past; /* so many positions of the last call of sapporo_tree_refresh_or_build are known */
     char kind[96];

@@ -24,6 +24,7 @@ struct sap_tree_settings {
     sapporo_tree_kind kind;
     sapporo_tree_mac mac;
     double accuracy;
+    double error; /* that 99 % of the errors are to stay below (tree_error.h); 0: `accuracy` is the caller's */
     int order;
     double eps2;
     double gravity; /* the gravitational constant, by which `set` multiplies masses */
@@ -138,6 +139,8 @@ struct sap_tree_ops {
     double (*interactions)(const struct sap_tree *tree); /* per row, of the last force */
     /* Sets group_extent for the next build, of a tree whose settings have `splits`. */
     void (*limit)(struct sap_tree *tree, double group_extent);
+    /* Sets the accuracy of the forces that follow, of a tree by ACCELERATION; 0: no cell is accepted. */
+    void (*aim)(struct sap_tree *tree, double accuracy);
     /* Twice the radii of balls that hold the bounds of groups: the median, and the largest; both 0 without a tree. */
     int (*extents)(struct sap_tree *tree, double *median, double *largest);
     const char *(*words)(const struct sap_tree *tree); /* text why the last call failed; "": only the status is known */

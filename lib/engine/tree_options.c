@@ -5,6 +5,7 @@
 
 #include "base/structs.h"
 #include "engine/softening.h"
+#include "engine/tree_error.h"
 #include "engine/tree_limits.h"
 #include "engine/tree_macs.h"
 #include "physics/tree_parts.h"
@@ -44,6 +45,21 @@ static sapporo_tree_ball default_ball(const struct sap_tree_settings *t)
     return t->walk == SAPPORO_WALK_GROUPS ? (sapporo_tree_ball)sap_mac_row(t->mac).ball : SAPPORO_BALL_SMALLER;
 }
 
+static int check_error(const sapporo_tree_options *o, struct sap_notes *notes)
+{
+    if (o->error == 0) return SAPPORO_OK;
+    if (!(o->error >= SAP_ERROR_LEAST && o->error <= SAP_ERROR_MOST))
+        return sap_error(notes, SAPPORO_ERR_ARGUMENT, "error of a tree is %g; it may be %g to %g, or 0", o->error,
+                         SAP_ERROR_LEAST, SAP_ERROR_MOST);
+    if (o->accuracy > 0)
+        return sap_error(notes, SAPPORO_ERR_ARGUMENT, "a tree has either an accuracy, %g, or an error, %g", o->accuracy,
+                         o->error);
+    if (o->mac && o->mac != SAPPORO_MAC_ACCELERATION)
+        return sap_error(notes, SAPPORO_ERR_ARGUMENT, "mac of a tree is %d; with an error it may be 0 or %d",
+                         (int)o->mac, (int)SAPPORO_MAC_ACCELERATION);
+    return SAPPORO_OK;
+}
+
 static int check(const sapporo_tree_options *o, struct sap_notes *notes)
 {
     const struct {
@@ -64,6 +80,8 @@ static int check(const sapporo_tree_options *o, struct sap_notes *notes)
             return bad(notes, field[k].name, field[k].value, 0, field[k].high);
     if (!(o->accuracy >= 0 && o->accuracy <= 1e30))
         return sap_error(notes, SAPPORO_ERR_ARGUMENT, "accuracy of a tree is %g; it is a number > 0", o->accuracy);
+    const int status = check_error(o, notes);
+    if (status) return status;
     if (!(o->group_extent >= 0))
         return sap_error(notes, SAPPORO_ERR_ARGUMENT, "group_extent of a tree is %g; it is a length > 0, or 0",
                          o->group_extent);
@@ -72,11 +90,26 @@ static int check(const sapporo_tree_options *o, struct sap_notes *notes)
     return SAPPORO_OK;
 }
 
+/* Returns the criterion of a tree; an accuracy without a criterion is an opening angle, as in other codes. */
+static sapporo_tree_mac criterion_of(const sapporo_tree_options *o)
+{
+    if (o->mac) return o->mac;
+    return o->accuracy > 0 ? SAPPORO_MAC_OPENING : SAPPORO_MAC_ACCELERATION;
+}
+
+/* Returns the accuracy of a criterion. */
+static double accuracy_of(const sapporo_tree_options *o, sapporo_tree_mac mac)
+{
+    if (o->error > 0) return sap_error_first(o->order == 1 ? 1 : 2, o->error);
+    return o->accuracy > 0 ? o->accuracy : sap_mac_row(mac).accuracy;
+}
+
 static void fill(const sapporo_tree_options *o, struct sap_tree_settings *t)
 {
     t->kind = o->kind ? o->kind : SAPPORO_TREE_OCTREE;
-    t->mac = o->mac ? o->mac : (sapporo_tree_mac)1; /* the first row */
-    t->accuracy = o->accuracy > 0 ? o->accuracy : sap_mac_row(t->mac).accuracy;
+    t->mac = criterion_of(o);
+    t->accuracy = accuracy_of(o, t->mac);
+    t->error = o->error;
     t->order = o->order ? o->order : 2;
     t->eps2 = o->eps2 < SAP_TREE_LEAST_EPS2 ? 0 : o->eps2;
     t->leaf_size = o->leaf_size ? o->leaf_size : default_leaf(t->kind);
@@ -113,8 +146,10 @@ int sap_tree_options_read(const sapporo_tree_options *options, struct sap_settin
                                   .gravitational_constant = o.gravitational_constant};
     status = sap_settings_read(settings, &base, notes);
     tree->gravity = settings->gravity;
+    const int needs_double = o.error > 0 && o.error < SAP_ERROR_DOUBLE;
     /* ds that was asked for is served in double; ds by default, as direct sums have it, is sp */
-    if (settings->precision == SAPPORO_DS) settings->precision = settings->mixed ? SAPPORO_SP : SAPPORO_DP;
+    if (settings->precision == SAPPORO_DS)
+        settings->precision = settings->mixed && !needs_double ? SAPPORO_SP : SAPPORO_DP;
     settings->mixed = 0;
     tree->precision = settings->precision;
     return status;

@@ -38,7 +38,7 @@ enum { SAP_BALL_BOX = 1, SAP_BALL_MASS = 2, SAP_BALL_SMALLER = 3, SAP_BALL_RITTE
 
 /*
  * One row per criterion: M(name, number, word, accuracy, by_a, by_pull, ball), with S between rows.
- *   number    of sapporo_tree_mac, from 1 on without gaps; the first row is the default
+ *   number    of sapporo_tree_mac, from 1 on without gaps; engine/tree_options.c has the default
  *   word      of SAPPORO_TREE_MAC
  *   accuracy  the default
  *   by_a      1: needs the sizes of accelerations of targets

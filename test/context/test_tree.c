@@ -27,17 +27,6 @@ static const struct trial {
               {CLUSTER_TWO, "two-clusters"}, {CLUSTER_MASS_RATIOS, "mass-ratios"}};
 enum { NTRIALS = sizeof TRIALS / sizeof TRIALS[0] };
 
-/* 1 if an engine of sp or dp can be used and has trees. */
-static int has_trees(const struct engine *e)
-{
-    sapporo_tree_options o = tree_on(e);
-    sapporo_tree *t;
-    if (e->precision == SAPPORO_DS || !engine_usable(e)) return 0;
-    const int status = sapporo_tree_create(&o, 1, &t);
-    sapporo_tree_destroy(t);
-    return status == SAPPORO_OK;
-}
-
 static void structure(void **state)
 {
     (void)state;
@@ -167,7 +156,7 @@ static void errors(void **state)
             bodies b = tree_model_of(TRIALS[m].kind, N, seed);
             struct tree_rows exact = tree_exact(&b, 0, 1);
             for (int e = 0; e < ENGINES; e++) {
-                if ((m + e + seed) % 2 || !has_trees(&engines[e])) continue;
+                if ((m + e + seed) % 2 || !tree_has_engine(&engines[e])) continue;
                 for (int k = 0; k < NBOUNDS; k++) check_bound(&engines[e], &b, TRIALS[m].name, &BOUNDS[k], &exact);
                 tried++;
             }
@@ -183,7 +172,7 @@ static void direct(void **state)
     (void)state;
     bodies b = tree_model(CLUSTER_PLUMMER, 700);
     for (int e = 0; e < ENGINES; e++) {
-        if (!has_trees(&engines[e])) continue;
+        if (!tree_has_engine(&engines[e])) continue;
         for (int soft = 0; soft < 2; soft++) {
             const double eps2 = soft * 1e-3;
             struct tree_rows exact = tree_exact(&b, eps2, 1);

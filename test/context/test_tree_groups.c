@@ -187,7 +187,8 @@ static void extents(void **state)
     static const double limits[] = {1e-3, 0.05, 0.2, 1, 100, INFINITY};
     (void)state;
     bodies b = tree_model(CLUSTER_PLUMMER, 3000);
-    sapporo_tree_options o = {.size = sizeof o, .kind = tree_kind, .backend = SAPPORO_BACKEND_CPU, .eps2 = 1e-4};
+    sapporo_tree_options o = {
+        .size = sizeof o, .kind = tree_kind, .mac = SAPPORO_MAC_OPENING, .backend = SAPPORO_BACKEND_CPU, .eps2 = 1e-4};
     sapporo_tree *const whole = tree_of(&b, &o);
     struct sap_tree_structure s = tree_structure_of(whole);
     int fewer = b.n + 1;
@@ -252,7 +253,8 @@ static void balls_after_refresh(void **state)
 {
     (void)state;
     bodies b = tree_model(CLUSTER_PLUMMER, 3000);
-    const sapporo_tree_options o = {.size = sizeof o, .kind = tree_kind, .backend = SAPPORO_BACKEND_CPU, .eps2 = 1e-4};
+    const sapporo_tree_options o = {
+        .size = sizeof o, .kind = tree_kind, .mac = SAPPORO_MAC_OPENING, .backend = SAPPORO_BACKEND_CPU, .eps2 = 1e-4};
     sapporo_tree *const few = tree_of(&b, &o), *const whole = tree_of(&b, &o);
     struct tree_rows all = tree_rows_of(whole, NULL, b.n);
     check_few(few, 100, &all);

@@ -9,6 +9,7 @@
 
 #include <cmocka.h>
 
+#include "engine/tree_error.h"
 #include "engine/tree_limits.h"
 #include "engine/tree_options.h"
 
@@ -47,15 +48,28 @@ static void defaults(void **state)
 {
     (void)state;
     read_options(NULL);
-    assert_true(tree.kind == SAPPORO_TREE_OCTREE && tree.mac == SAPPORO_MAC_OPENING && tree.accuracy == 0.7);
+    assert_true(tree.kind == SAPPORO_TREE_OCTREE && tree.mac == SAPPORO_MAC_ACCELERATION && tree.accuracy == 0.01);
     READ();
-    assert_true(tree.kind == SAPPORO_TREE_OCTREE && tree.mac == SAPPORO_MAC_OPENING && tree.accuracy == 0.7 &&
+    assert_true(tree.kind == SAPPORO_TREE_OCTREE && tree.mac == SAPPORO_MAC_ACCELERATION && tree.accuracy == 0.01 &&
                 tree.order == 2 && tree.leaf_size == 16 && tree.group_size == 64 && tree.eps2 == 0 && !tree.splits &&
                 tree.group_extent == 0 && tree.softening == SAPPORO_SOFTENING_PLUMMER);
     assert_true(tree.precision == SAPPORO_SP && settings.precision == SAPPORO_SP && settings.order == 2 &&
                 settings.backend == SAPPORO_BACKEND_CPU && !settings.mixed);
-    assert_true(tree.walk == SAPPORO_WALK_GROUPS && tree.ball == SAPPORO_BALL_SMALLER &&
+    assert_true(tree.walk == SAPPORO_WALK_GROUPS && tree.ball == SAPPORO_BALL_NONE &&
                 tree.bunch_ball == SAPPORO_BALL_NONE && tree.curve == SAPPORO_CURVE_HILBERT);
+    READ(o.accuracy = 0.5); /* an angle, as without a criterion it was from the first version on */
+    assert_true(tree.mac == SAPPORO_MAC_OPENING && tree.accuracy == 0.5 && tree.ball == SAPPORO_BALL_SMALLER);
+    READ(o.error = 8e-4);
+    assert_true(tree.mac == SAPPORO_MAC_ACCELERATION && tree.accuracy == sap_error_short(0.01) && tree.error == 8e-4);
+    assert_int_equal(tree.precision, SAPPORO_SP);
+    READ(o.error = 9e-6);
+    assert_int_equal(tree.precision, SAPPORO_DP);
+    READ(o.error = 9e-6, o.precision = SAPPORO_SP);
+    assert_int_equal(tree.precision, SAPPORO_SP);
+    READ(o.error = 0.1, o.mac = SAPPORO_MAC_ACCELERATION);
+    assert_true(tree.accuracy == 1);
+    READ(o.mac = SAPPORO_MAC_OPENING);
+    assert_true(tree.accuracy == 0.7 && tree.ball == SAPPORO_BALL_SMALLER);
     READ(o.kind = SAPPORO_TREE_KDTREE, o.mac = SAPPORO_MAC_MULTIPOLE);
     assert_true(tree.kind == SAPPORO_TREE_KDTREE && tree.leaf_size == 8 && tree.accuracy == 0.1);
     READ(o.mac = SAPPORO_MAC_ACCELERATION);
@@ -102,6 +116,11 @@ static void ends(void **state)
     REFUSED(o.group_size = -1, "group_size of a tree is -1");
     REFUSED(o.precision = (sapporo_precision)4, "precision of a tree is 4; it may be 0 to 3");
     REFUSED(o.softening = (sapporo_softening)3, "softening of a tree is 3; it may be 0 to 2");
+    REFUSED(o.error = 0.2, "error of a tree is 0.2; it may be 1e-09 to 0.1, or 0");
+    REFUSED(o.error = -1e-3, "error of a tree is -0.001");
+    REFUSED(o.error = NAN, "error of a tree is");
+    REFUSED((o.error = 1e-3, o.accuracy = 0.5), "either an accuracy, 0.5, or an error, 0.001");
+    REFUSED((o.error = 1e-3, o.mac = SAPPORO_MAC_MULTIPOLE), "mac of a tree is 2; with an error it may be 0 or 3");
     REFUSED(o.accuracy = -0.5, "accuracy of a tree is -0.5; it is a number > 0");
     REFUSED(o.accuracy = 1.01e30, "accuracy of a tree is 1.01e+30");
     REFUSED(o.accuracy = NAN, "accuracy of a tree is nan");

@@ -249,6 +249,11 @@ bench 0 --backend cpu --api tree --n 16385 --once --json
 each_holds 'compared == 1000'
 bench 0 --backend cpu --api tree --n 500 --active 0.5 --once --json
 each_holds 'compared == 250 and net_force is None'
+# 99 % of the errors are those asked for, of accelerations at most; the accuracy is told
+bench 0 --backend cpu --api tree --n 4096 --model uniform,plummer --error 1e-3 --once --json
+each_holds '0.5e-3 < error99 < 1.5e-3 and error_asked == 1e-3 and 1e-3 < accuracy_found < 0.1'
+bench 1 --backend cpu --api tree --n 500 --error 1e-3 --accuracy 0.1 --once
+contains out 'a tree has either an accuracy, 0.1, or an error, 0.001'
 bench 0 --backend cpu --api tree --n 500 --once
 contains out ' median  *99%  *99.9%  *largest  *r.m.s.  *of '
 for criteria in opening opening:0.7 nonsense:0.7:2 opening:x:2 opening:-1:2 opening:0.7:3 opening:0.7:2:1; do
@@ -257,7 +262,7 @@ for criteria in opening opening:0.7 nonsense:0.7:2 opening:x:2 opening:-1:2 open
 done
 expect 2 bench --api tree --imf heavy
 bench 0 --backend cpu --api tree --n 300 --leaf 4,9 --group 16 --walk 1,2
-contains out '^plummer  *300 opening'
+contains out '^plummer  *300 auto'
 bench 0 --backend cpu --api tree --n 300 --model hernquist --tree octree,kdtree --mac acceleration --accuracy 0.003,0.012 --ball 3,5 --once --json
 json_lines 8 case tree ball error99
 bench 0 --backend cpu --api tree --n 600 --mac acceleration --once --group-extent 0.5

@@ -181,18 +181,19 @@ static const struct {
     sapporo_tree_mac mac;
     sapporo_softening softening;
     int soft;
-} trees[] = {{SAPPORO_TREE_OCTREE, SAPPORO_MAC_OPENING, SAPPORO_SOFTENING_PLUMMER, 0},
-             {SAPPORO_TREE_KDTREE, SAPPORO_MAC_ACCELERATION, SAPPORO_SOFTENING_PLUMMER, 1},
-             {SAPPORO_TREE_KDTREE, SAPPORO_MAC_OPENING, SAPPORO_SOFTENING_SPLINE_MEAN, 0}};
+    double error;
+} trees[] = {{SAPPORO_TREE_OCTREE, SAPPORO_MAC_OPENING, SAPPORO_SOFTENING_PLUMMER, 0, 0},
+             {SAPPORO_TREE_KDTREE, SAPPORO_MAC_ACCELERATION, SAPPORO_SOFTENING_PLUMMER, 1, 1e-4},
+             {SAPPORO_TREE_KDTREE, SAPPORO_MAC_OPENING, SAPPORO_SOFTENING_SPLINE_MEAN, 0, 0}};
 
-static void session_of(sapporo_tree_kind kind, sapporo_tree_mac mac)
+static void session_of(sapporo_tree_kind kind, sapporo_tree_mac mac, double error)
 {
     eps2 = softening ? 0 : 0.01;
     const sapporo_tree_options options = {.size = sizeof options,
                                           .kind = kind,
                                           .mac = mac,
                                           .eps2 = soft ? eps2 / 2 : eps2,
-                                          .accuracy = 0,
+                                          .error = error,
                                           .softening = softening};
     sapporo_tree *t = NULL;
     const int status = client_told("sapporo_tree_create", sapporo_tree_create(&options, N, &t));
@@ -204,7 +205,7 @@ static void session_of(sapporo_tree_kind kind, sapporo_tree_mac mac)
 static void session(void)
 {
     for (size_t k = 0; k < sizeof trees / sizeof trees[0]; k++)
-        softening = trees[k].softening, soft = trees[k].soft, session_of(trees[k].kind, trees[k].mac);
+        softening = trees[k].softening, soft = trees[k].soft, session_of(trees[k].kind, trees[k].mac, trees[k].error);
 }
 
 int main(int argc, char **argv)

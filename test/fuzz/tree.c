@@ -42,26 +42,34 @@ static void run_destroy(const struct op *op)
 
 static int in(int value, int low, int high) { return value >= low && value <= high; }
 
+/* Whether an error that is asked for is valid beside the criterion and the accuracy. */
+static int is_error(double error, int mac, double accuracy)
+{
+    return error == 0 || (error >= 1e-9 && error <= 0.1 && accuracy == 0 && mac % SAPPORO_MAC_ACCELERATION == 0);
+}
+
 static void run_create(const struct op *op)
 {
     struct model_tree *const t = &trees[op->i[0]];
     if (t->is_open) return; /* sequences destroy before; a reduced one may not */
-    const double accuracy = op->d[0], eps2 = op->d[1];
+    const double accuracy = op->d[0], eps2 = op->d[1], error = op->d[2];
     const int good = op->i[1] >= 0 && in(op->i[2], 0, 3) && in(op->i[3], 0, 2) && in(op->i[4], 0, 1024) &&
                      in(op->i[5], 0, 256) && in(op->i[6], 0, 3) && in(op->i[7], 0, 2) && in(op->i[8], 0, 2) &&
-                     in(op->i[9], 0, 2) && accuracy >= 0 && accuracy <= 1e30 && eps2 >= 0 && eps2 <= 1e200;
+                     in(op->i[9], 0, 2) && accuracy >= 0 && accuracy <= 1e30 && eps2 >= 0 && eps2 <= 1e200 &&
+                     is_error(error, op->i[2], accuracy);
     make_call(op, 0, 0);
     check_int("rc", rc, good ? SAPPORO_OK : SAPPORO_ERR_ARGUMENT);
     if (!good || rc) return;
     t->is_open = 1;
     t->room = op->i[1];
-    t->mac = op->i[2];
+    t->mac = op->i[2] ? op->i[2] : (int)(accuracy > 0 ? SAPPORO_MAC_OPENING : SAPPORO_MAC_ACCELERATION);
     t->walk = op->i[7];
     t->softening = op->i[9];
     t->has_lengths = 0;
     t->accuracy = accuracy;
     t->eps2 = eps2;
     t->precision = op->i[6] ? (sapporo_precision)op->i[6] : precision_of(2);
+    if (!op->i[6] && error > 0 && error < 1e-5) t->precision = SAPPORO_DP;
     if (t->precision != SAPPORO_DP) t->precision = SAPPORO_SP;
     t->given.n = 0;
     t->built.n = -1;
@@ -188,7 +196,7 @@ static void check_row(const struct model_tree *t, int i, const double *x, int ow
 /* No cell is accepted. */
 static int is_exact(const struct model_tree *t)
 {
-    return t->mac <= SAPPORO_MAC_OPENING && t->accuracy > 0 && t->accuracy <= 1e-12;
+    return t->mac == SAPPORO_MAC_OPENING && t->accuracy > 0 && t->accuracy <= 1e-12;
 }
 
 static void check_written_row(int i, unsigned wanted, int is_nan)
@@ -387,6 +395,9 @@ static void add_create(struct plan *p, int room)
     if (one_in(r, 80)) op->i[2 + draw(r, 8)] = one_in(r, 2) ? -1 : 5000;
     op->d[0] = one_in(r, 3) ? 0.7 * rng_uniform(r) : one_in(r, 60) ? odd_number(r) : 1e-14;
     op->d[1] = scene_eps2(&p->scene);
+    if (!one_in(r, 12)) return;
+    op->d[2] = one_in(r, 10) ? odd_number(r) : pow(10, -1 - 8 * rng_uniform(r));
+    if (!one_in(r, 10)) op->d[0] = op->i[2] = 0;
 }
 
 static void add_set(struct plan *p, int n)

@@ -155,7 +155,7 @@ static void plain(void **state)
 {
     (void)state;
     need_devices();
-    forces((sapporo_tree_options){.eps2 = 1e-4}, NULL);
+    forces((sapporo_tree_options){.mac = SAPPORO_MAC_OPENING, .eps2 = 1e-4}, NULL);
     forces((sapporo_tree_options){.mac = SAPPORO_MAC_ACCELERATION, .accuracy = 0.005, .order = 1}, NULL);
 }
 
@@ -170,8 +170,10 @@ static void with_lengths(void **state)
 {
     (void)state;
     need_devices();
-    forces((sapporo_tree_options){.eps2 = 1e-4}, lengths);
-    forces((sapporo_tree_options){.eps2 = 1e-4, .softening = SAPPORO_SOFTENING_SPLINE_LARGER}, lengths);
+    forces((sapporo_tree_options){.mac = SAPPORO_MAC_OPENING, .eps2 = 1e-4}, lengths);
+    forces(
+        (sapporo_tree_options){.mac = SAPPORO_MAC_OPENING, .eps2 = 1e-4, .softening = SAPPORO_SOFTENING_SPLINE_LARGER},
+        lengths);
 }
 
 /* ---- steppers -------------------------------------------------------------------------------- */

@@ -358,20 +358,26 @@ static void forces(void **state)
     (void)state;
     need_device();
     const double eps2 = 1e-4;
-    force_case(TREE_CUBE, 1, (sapporo_tree_options){.eps2 = eps2}, 0);
+    force_case(TREE_CUBE, 1, (sapporo_tree_options){.mac = SAPPORO_MAC_OPENING, .eps2 = eps2}, 0);
     force_case(TREE_CUBE, 3000, (sapporo_tree_options){.eps2 = eps2, .accuracy = 1e-6}, 1e-5);
-    force_case(TREE_CLUSTER, 3000, (sapporo_tree_options){.eps2 = eps2}, 0.02);
-    force_case(TREE_CLUSTER, 3000, (sapporo_tree_options){.eps2 = eps2, .order = 1, .group_size = 200}, 0.05);
+    force_case(TREE_CLUSTER, 3000, (sapporo_tree_options){.mac = SAPPORO_MAC_OPENING, .eps2 = eps2}, 0.02);
+    force_case(TREE_CLUSTER, 3000,
+               (sapporo_tree_options){.mac = SAPPORO_MAC_OPENING, .eps2 = eps2, .order = 1, .group_size = 200}, 0.05);
     force_case(TREE_CLUSTER, 3000, (sapporo_tree_options){.eps2 = eps2, .mac = SAPPORO_MAC_ACCELERATION}, 0.02);
     force_case(TREE_CLUSTER, 3000, (sapporo_tree_options){.eps2 = eps2, .mac = SAPPORO_MAC_MULTIPOLE, .accuracy = 1e-4},
                0.02);
     /* balls that hold a crowd: walkers alone */
-    force_case(TREE_CLUSTER, 3000, (sapporo_tree_options){.eps2 = eps2, .leaf_size = 32, .group_size = 8}, 0.02);
-    force_case(TREE_CLUSTER, 3000, (sapporo_tree_options){.eps2 = eps2, .group_extent = 0.1}, 0.02);
+    force_case(TREE_CLUSTER, 3000,
+               (sapporo_tree_options){.mac = SAPPORO_MAC_OPENING, .eps2 = eps2, .leaf_size = 32, .group_size = 8},
+               0.02);
+    force_case(TREE_CLUSTER, 3000,
+               (sapporo_tree_options){.mac = SAPPORO_MAC_OPENING, .eps2 = eps2, .group_extent = 0.1}, 0.02);
     force_case(TREE_CLUSTER, 3000,
                (sapporo_tree_options){.eps2 = eps2, .mac = SAPPORO_MAC_ACCELERATION, .group_extent = 1e-9}, 0.02);
-    force_case(TREE_FAR, 2000, (sapporo_tree_options){.eps2 = eps2, .experiments = RITTER}, 0.02);
-    force_case(TREE_PAIRS, 2000, (sapporo_tree_options){.eps2 = 0, .leaf_size = 4, .group_size = 7}, 1e-4);
+    force_case(TREE_FAR, 2000, (sapporo_tree_options){.mac = SAPPORO_MAC_OPENING, .eps2 = eps2, .experiments = RITTER},
+               0.02);
+    force_case(TREE_PAIRS, 2000,
+               (sapporo_tree_options){.mac = SAPPORO_MAC_OPENING, .eps2 = 0, .leaf_size = 4, .group_size = 7}, 1e-4);
     force_case(TREE_CLUSTER, 2000, (sapporo_tree_options){.eps2 = eps2, .accuracy = 1e-6, .precision = SAPPORO_DP},
                1e-12);
 }
@@ -599,7 +605,7 @@ static void subsets(void **state)
 {
     (void)state;
     need_device();
-    subsets_of(20000, (sapporo_tree_options){.eps2 = 1e-4}, 0.02);
+    subsets_of(20000, (sapporo_tree_options){.mac = SAPPORO_MAC_OPENING, .eps2 = 1e-4}, 0.02);
     subsets_of(6000, (sapporo_tree_options){.eps2 = 1e-4, .group_size = 10, .accuracy = 1e-9}, 1e-5);
     subsets_of(6000, (sapporo_tree_options){.eps2 = 1e-4, .mac = SAPPORO_MAC_ACCELERATION, .group_size = 100}, 0.02);
     subsets_of(6000, (sapporo_tree_options){.eps2 = 1e-4, .accuracy = 1e-9, .precision = SAPPORO_DP}, 1e-12);

@@ -33,6 +33,7 @@ static int names_rank(const sapporo_mpi_stepper *s)
 static sapporo_tree_options tree_options(void)
 {
     return (sapporo_tree_options){.size = sizeof(sapporo_tree_options),
+                                  .mac = SAPPORO_MAC_OPENING,
                                   .precision = SAPPORO_DP,
                                   .backend = tested_backend(),
                                   .threads = 1,

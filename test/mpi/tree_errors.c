@@ -55,8 +55,8 @@ static void test_differences(void)
         const char *word;
         sapporo_tree_options tree;
     } all[] = {{"kind", {.kind = SAPPORO_TREE_KDTREE}},
-               {"mac", {.mac = SAPPORO_MAC_MULTIPOLE, .accuracy = 0.7}},
-               {"accuracy", {.accuracy = 0.5}},
+               {"mac", {.mac = SAPPORO_MAC_MULTIPOLE, .accuracy = 0.01}},
+               {"accuracy", {.mac = SAPPORO_MAC_ACCELERATION, .accuracy = 0.5}},
                {"order", {.order = 1}},
                {"eps2", {.eps2 = 2}},
                {"leaf_size", {.leaf_size = 5}},

@@ -60,10 +60,21 @@ bodies tree_input(enum tree_input what, int n)
     return b;
 }
 
+int tree_has_engine(const struct engine *e)
+{
+    sapporo_tree_options o = tree_on(e);
+    sapporo_tree *t;
+    if (e->precision == SAPPORO_DS || !engine_usable(e)) return 0;
+    const int status = sapporo_tree_create(&o, 1, &t);
+    sapporo_tree_destroy(t);
+    return status == SAPPORO_OK;
+}
+
 sapporo_tree_options tree_on(const struct engine *e)
 {
     return (sapporo_tree_options){.size = sizeof(sapporo_tree_options),
                                   .kind = tree_kind,
+                                  .mac = SAPPORO_MAC_OPENING,
                                   .backend = e->backend,
                                   .cpu_isa = e->isa,
                                   .precision = e->precision,

@@ -41,7 +41,10 @@ bodies tree_input(enum tree_input what, int n);
 sapporo_tree *tree_of(const bodies *b, const sapporo_tree_options *options);
 void tree_set(sapporo_tree *t, const bodies *b);
 
-/* Returns the options for an engine of the list of model.h. */
+/* Returns 1 if an engine of the list of model.h is usable and has trees. */
+int tree_has_engine(const struct engine *e);
+
+/* Returns the options for such an engine, with the opening angle. */
 sapporo_tree_options tree_on(const struct engine *e);
 
 /* Accelerations and potentials of all particles, or of the active ones. */

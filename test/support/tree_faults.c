@@ -47,6 +47,7 @@ sapporo_tree_options tree_fault_options(void)
 {
     return (sapporo_tree_options){.size = sizeof(sapporo_tree_options),
                                   .kind = tree_fault_place->kind,
+                                  .mac = SAPPORO_MAC_OPENING,
                                   .eps2 = 1e-4,
                                   .backend = tree_fault_place->backend};
 }

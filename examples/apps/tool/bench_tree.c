@@ -19,7 +19,7 @@ static const double LONG_ENOUGH = 1; /* seconds of samples after which a few are
 
 static const char *const MODELS[] = {"plummer", "king",      "hernquist", "uniform",      "nfw",        "clumps",
                                      "disc",    "andromeda", "cold-disc", "two-clusters", "mass-ratios"};
-static const char *const MACS[] = {"", "opening", "multipole", "acceleration"};
+static const char *const MACS[] = {"auto", "opening", "multipole", "acceleration"};
 
 /* What the cases of one model, number of particles and fraction of them share; made by the first of them. */
 typedef struct shared_model {
@@ -213,6 +213,7 @@ void bench_tree_options(const tree_request *asked, sapporo_tree_options *options
     const settings *s = &asked->what;
     *options = (sapporo_tree_options){.size = sizeof *options,
                                       .eps2 = asked->eps * asked->eps,
+                                      .error = asked->error,
                                       .leaf_size = asked->leaf.value[0],
                                       .group_size = asked->group.value[0],
                                       .group_extent = asked->extent,
@@ -270,7 +271,8 @@ static void print_head(void)
 static void print_case(const tree_case *c, const tree_result *r)
 {
     const tree_errors *const e = &r->errors;
-    printf("%-12s %9d %-12s %8.3g %2d %-34s ", c->model, c->n, MACS[c->mac], c->accuracy, c->multipoles, r->engine);
+    const double accuracy = r->tree.accuracy > 0 ? r->tree.accuracy : c->accuracy; /* which an error has found */
+    printf("%-12s %9d %-12s %8.3g %2d %-34s ", c->model, c->n, MACS[c->mac], accuracy, c->multipoles, r->engine);
     if (r->failure[0] != '\0') {
         printf("no result: %s\n", r->failure);
         return;
@@ -329,6 +331,8 @@ static void json_case(const tree_request *asked, const tree_case *c, const tree_
     json_integer("walk_kind", c->walk);
     json_integer("curve", c->curve);
     json_real("eps", asked->eps);
+    json_real("error_asked", asked->error);
+    json_real("accuracy_found", r->tree.accuracy);
     json_text("softening", asked->softening.n > 0 ? asked->softening.word[0] : "plummer");
     json_integer("threads", asked->what.threads);
     json_text("engine", r->engine);
@@ -355,7 +359,7 @@ static int run_one(const tree_request *asked, const tree_case *what)
 
 int bench_mac_of(const char *name)
 {
-    int mac = 1;
+    int mac = 0;
     while (mac < 3 && strcmp(name, MACS[mac]) != 0) mac++;
     return mac;
 }

@@ -25,6 +25,7 @@ typedef struct tree_request {
     word_list softening;    /* one word: plummer, spline or spline-mean; not of steppers */
     real_list accuracy;     /* 0: the criterion's default */
     double eps;             /* softening length, the same of all particles */
+    double error;           /* asked of the tree in place of accuracies; 0: none */
     double extent;          /* limit of the extent of groups; 0: none */
     int once;               /* 1: one timed call, whatever `repeat` says */
     int refresh;            /* 1: the tree is refreshed instead of built */

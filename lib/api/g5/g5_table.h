@@ -54,6 +54,10 @@ struct sap_g5_tree {
     int room, n, fits;  /* fits 1: the tree was built from the first n j-particles of `version` */
     double eps2;
     unsigned long long version; /* of the context (sap_context_version) */
+    int elsewhere, by_angle;    /* some targets were not the sources; the tree was created when some were */
+    int known;                  /* accelerations that the tree remembers tell those of the sources */
+    int sources;                /* the particles of the tree */
+    double (*x)[3], *mass;      /* [sources] */
 };
 
 struct sap_g5_device {

@@ -5,18 +5,30 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "base/fpenv.h"
 #include "context/context.h"
 #include "context/particles_part.h"
 
-static int options_of(sapporo *context, double eps2, sapporo_tree_options *o)
+/* For the criterion of acceleration: errors are at most those of the opening angle, also the smallest ones. */
+static const double ACCURACY = 0.003;
+
+/*
+ * Without a criterion and an accuracy of the environment, trees whose targets are their sources take the criterion of
+ * acceleration: the tree remembers the accelerations of its particles.  Others take the opening angle, since each force
+ * at positions would need two walks.
+ */
+static int is_free(const struct sap_tree_variables *settings) { return !settings->mac && !(settings->accuracy > 0); }
+
+static int options_of(const struct sap_g5_tree *t, sapporo *context, double eps2, sapporo_tree_options *o)
 {
     struct sap_tree_variables settings;
     const int status = sap_context_tree_variables(context, &settings);
     if (status) return status;
+    const int free_mac = t->elsewhere ? SAPPORO_MAC_OPENING : SAPPORO_MAC_ACCELERATION;
     *o = (sapporo_tree_options){.size = sizeof *o,
                                 .kind = settings.kind,
-                                .mac = settings.mac,
-                                .accuracy = settings.accuracy,
+                                .mac = is_free(&settings) ? (sapporo_tree_mac)free_mac : settings.mac,
+                                .accuracy = is_free(&settings) && !t->elsewhere ? ACCURACY : settings.accuracy,
                                 .eps2 = eps2,
                                 .precision = sapporo_get_precision(context) == SAPPORO_DP ? SAPPORO_DP : SAPPORO_SP};
     return SAPPORO_OK;
@@ -24,59 +36,129 @@ static int options_of(sapporo *context, double eps2, sapporo_tree_options *o)
 
 /* ---- the tree ------------------------------------------------------------------------------ */
 
-/* Creates a tree with room for n particles, unless the present tree has the room and the softening. */
+/* Creates a tree with room for n particles, unless the present tree has the room, the softening and the criterion. */
 static int make(struct sap_g5_tree *t, sapporo *context, int n, double eps2)
 {
     sapporo_tree_options o;
-    if (t->tree != NULL && n <= t->room && eps2 == t->eps2) return SAPPORO_OK;
+    if (t->tree != NULL && n <= t->room && eps2 == t->eps2 && t->by_angle == t->elsewhere) return SAPPORO_OK;
     sapporo_tree_destroy(t->tree);
     t->tree = NULL;
-    int status = options_of(context, eps2, &o);
+    int status = options_of(t, context, eps2, &o);
     if (status) return status;
     status = sapporo_tree_create(&o, n, &t->tree);
     if (status) return status;
     t->room = n;
     t->eps2 = eps2;
+    t->by_angle = t->elsewhere;
     return SAPPORO_OK;
 }
 
-static int fill(struct sap_g5_tree *t, sapporo *context, int n, int there)
+/* Copies of the j-particles of the next tree. */
+struct new_sources {
+    int n;
+    double (*x)[3], *mass;
+};
+
+/*
+ * Whether accelerations of the particles of the tree tell those of new ones: positions have moved by less than a
+ * quarter of their extent, and masses have changed by less than a sixteenth, in the mean.
+ */
+static int are_like(const struct sap_g5_tree *t, const struct new_sources *now)
 {
-    const size_t room = (size_t)there + 1;
-    double(*x)[3] = malloc(room * sizeof *x), *mass = malloc(room * sizeof *mass);
-    int status = SAPPORO_ERR_MEMORY;
-    if (x != NULL && mass != NULL) {
-        (void)sap_context_copy(context, n, x, mass);
-        const sapporo_tree_particles p = {.size = sizeof p, .n = there, .x = {x, 0}, .mass = {mass, 0}};
-        status = sapporo_tree_set(t->tree, &p);
-        if (!status) status = sapporo_tree_build(t->tree);
-    } else {
-        (void)sap_context_error(context, status, "out of memory for a tree of %d particles", there);
+    double moved = 0, size = 0, changed = 0, mass = 0;
+    if (now->n != t->sources) return 0;
+    for (int i = 0; i < now->n; i++) {
+        for (int c = 0; c < 3; c++) {
+            const double step = now->x[i][c] - t->x[i][c], far = now->x[i][c] - now->x[now->n / 2][c];
+            moved += step * step;
+            size += far * far;
+        }
+        changed += fabs(now->mass[i] - t->mass[i]);
+        mass += fabs(now->mass[i]);
     }
-    free(x);
-    free(mass);
-    return status;
+    return 16 * moved <= size && 16 * changed <= mass;
 }
 
-/* Builds the tree of the present first n j-particles, unless the tree is up to date. */
-static int renew(struct sap_g5_tree *t, sapporo *context, int n, double eps2)
+/* Makes copies the sources of the next tree. */
+static void keep(struct sap_g5_tree *t, const struct new_sources *now)
+{
+    t->known &= are_like(t, now);
+    free(t->x);
+    free(t->mass);
+    t->sources = now->n;
+    t->x = now->x;
+    t->mass = now->mass;
+}
+
+/* Copies the present first n j-particles, unless the copies and the tree are those. */
+static int take(struct sap_g5_tree *t, sapporo *context, int n)
 {
     const int complete = sap_context_check_parts(context, n);
     if (complete < 0) return complete;
     const unsigned long long version = sap_context_version(context);
-    if (t->tree != NULL && t->fits && t->version == version && t->n == n && t->eps2 == eps2) return SAPPORO_OK;
-    const int there = sap_context_copy(context, n, NULL, NULL);
+    if (t->fits && t->version == version && t->n == n) return SAPPORO_OK;
     t->fits = 0;
-    if (there < n)
+    struct new_sources now = {.n = sap_context_copy(context, n, NULL, NULL)};
+    if (now.n < n)
         sap_context_warn_once(context, SAP_WARN_EMPTY_SLOT, "%d of the %d j-particles of a tree were never loaded",
-                              n - there, n);
-    int status = make(t, context, there, eps2);
-    if (!status) status = fill(t, context, n, there);
-    if (status) return status;
+                              n - now.n, n);
+    const size_t room = (size_t)now.n + 1;
+    now.x = malloc(room * sizeof *now.x);
+    now.mass = malloc(room * sizeof *now.mass);
+    if (now.x == NULL || now.mass == NULL) {
+        free(now.x);
+        free(now.mass);
+        return sap_context_error(context, SAPPORO_ERR_MEMORY, "out of memory for a tree of %d particles", now.n);
+    }
+    (void)sap_context_copy(context, n, now.x, now.mass);
+    keep(t, &now);
     t->version = version;
     t->n = n;
-    t->fits = 1;
     return SAPPORO_OK;
+}
+
+/* Builds the tree of the copied particles, unless it is up to date. */
+static int renew(struct sap_g5_tree *t, sapporo *context, double eps2)
+{
+    if (t->tree != NULL && t->fits && t->eps2 == eps2 && t->by_angle == t->elsewhere) return SAPPORO_OK;
+    const sapporo_tree_particles p = {.size = sizeof p, .n = t->sources, .x = {t->x, 0}, .mass = {t->mass, 0}};
+    const sapporo_tree_particles none = {.size = sizeof none, .mass = {t->mass, 0}};
+    t->fits = 0;
+    int status = make(t, context, t->sources, eps2);
+    if (!status && !t->known) status = sapporo_tree_set(t->tree, &none); /* which forgets accelerations */
+    if (!status) status = sapporo_tree_set(t->tree, &p);
+    if (!status) status = sapporo_tree_build(t->tree);
+    t->fits = !status;
+    t->known |= t->fits;
+    return status;
+}
+
+/* ---- forces -------------------------------------------------------------------------------- */
+
+/* Whether the targets are the particles of the tree, in their order. */
+static int are_sources(const struct sap_g5_tree *t, int ni, double (*x)[3])
+{
+    int i = 0;
+    if (ni != t->sources) return 0;
+    while (i < ni && x[i][0] == t->x[i][0] && x[i][1] == t->x[i][1] && x[i][2] == t->x[i][2]) i++;
+    return i == ni;
+}
+
+/* Computes the force on the particles of the tree, with their own potentials. */
+static int force_on_sources(const struct sap_g5_tree *t, double eps2, const struct sap_g5_output *out)
+{
+    const sapporo_tree_request request = {.size = sizeof request, .ni = t->sources};
+    const int status = sapporo_tree_force(t->tree, &request, out->a, out->p);
+    if (status < 0 || out->p == NULL || !(eps2 > 0)) return status;
+    const double eps = sqrt(eps2);
+    for (int i = 0; i < t->sources; i++) out->p[i] -= t->mass[i] / eps;
+    return status;
+}
+
+static int force_at(const struct sap_g5_tree *t, int ni, double (*x)[3], const struct sap_g5_output *out)
+{
+    const sapporo_tree_request request = {.size = sizeof request, .ni = ni, .x = {x, 0}};
+    return sapporo_tree_force(t->tree, &request, out->a, out->p);
 }
 
 static void fill_with_nan(int ni, const struct sap_g5_output *out)
@@ -100,11 +182,18 @@ int sap_g5_tree_force(struct sap_g5_device *device, int n, double eps2, int ni, 
                       const struct sap_g5_output *out)
 {
     struct sap_g5_tree *const t = &device->tree;
-    const sapporo_tree_request request = {.size = sizeof request, .ni = ni, .x = {x, 0}};
-    int status = renew(t, device->context[SAP_G5_PLAIN], n, eps2);
-    if (!status) status = sapporo_tree_force(t->tree, &request, out->a, out->p);
+    sapporo *const context = device->context[SAP_G5_PLAIN];
+    struct sap_tree_variables settings;
+    const sap_fpenv callers = sap_fp_enter();
+    int status = sap_context_tree_variables(context, &settings);
+    if (!status) status = take(t, context, n);
+    const int own = !status && is_free(&settings) && !t->elsewhere && are_sources(t, ni, x);
+    if (!status) t->elsewhere |= !own;
+    if (!status) status = renew(t, context, eps2);
+    if (!status) status = own ? force_on_sources(t, eps2, out) : force_at(t, ni, x, out);
     if (status == SAPPORO_ERR_DEVICE) lose(device);
     if (status < 0) fill_with_nan(ni, out);
+    sap_fp_leave(callers);
     return status;
 }
 

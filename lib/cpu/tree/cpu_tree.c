@@ -201,6 +201,12 @@ static void limit(struct sap_tree *opaque_tree, double group_extent)
     t->settings.group_extent = group_extent;
 }
 
+static void aim(struct sap_tree *opaque_tree, double accuracy)
+{
+    struct sap_cpu_tree *const t = (void *)opaque_tree;
+    t->settings.accuracy = accuracy;
+}
+
 static int extents(struct sap_tree *opaque_tree, double *median, double *largest)
 {
     struct sap_cpu_tree *const t = (void *)opaque_tree;
@@ -301,6 +307,7 @@ const struct sap_tree_ops sap_cpu_tree_ops = {
     .count = count,
     .interactions = interactions,
     .limit = limit,
+    .aim = aim,
     .extents = extents,
     .words = words,
     .ask = &ask,

@@ -241,6 +241,12 @@ static void limit(struct sap_tree *tree, double group_extent)
     t->settings.group_extent = group_extent;
 }
 
+static void aim(struct sap_tree *tree, double accuracy)
+{
+    struct sap_gpu_host_tree *const t = of(tree);
+    t->settings.accuracy = t->frame.accuracy = accuracy;
+}
+
 static double interactions(const struct sap_tree *tree)
 {
     const struct sap_gpu_host_tree *const t = (const void *)tree;
@@ -420,6 +426,7 @@ const struct sap_tree_ops sap_gpu_tree_ops = {
     .count = count,
     .interactions = interactions,
     .limit = limit,
+    .aim = aim,
     .extents = extents,
     .words = words,
     .ask = &ask,

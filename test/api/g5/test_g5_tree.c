@@ -228,6 +228,70 @@ static void bad_input(void **state)
     g6_warnings();
 }
 
+/* Writes rows of a native tree, with the potentials of GRAPE-5; x NULL: on its particles. */
+static void native_rows(sapporo_tree *t, const bodies *b, double eps, double (*x)[3], double (*a)[3], double *p)
+{
+    const sapporo_tree_request request = {.size = sizeof request, .ni = b->n, .x = {x, 0}};
+    assert_int_equal(sapporo_tree_force(t, &request, a, p), SAPPORO_OK);
+    for (int i = 0; i < b->n; i++) p[i] = x ? -p[i] : -(p[i] - b->mass[i] / eps);
+}
+
+static void expect_rows(const bodies *b, double (*a)[3], double *p, double (*right_a)[3], double *right_p)
+{
+    assert_memory_equal(a, right_a, (size_t)b->n * sizeof *a);
+    assert_memory_equal(p, right_p, (size_t)b->n * sizeof *p);
+}
+
+/*
+ * Without a criterion in the environment forces on the sources are those of a native tree by acceleration, which
+ * remembers accelerations while particles move; other sources have accelerations of their own.  From the first targets
+ * on that are no sources, forces are those by the opening angle.
+ */
+static void criteria(void **state)
+{
+    (void)state;
+    const double eps = 0.03;
+    sapporo_tree_options o = {.size = sizeof o,
+                              .mac = SAPPORO_MAC_ACCELERATION,
+                              .accuracy = 0.003,
+                              .precision = SAPPORO_SP,
+                              .eps2 = eps * eps};
+    double(*a)[3] = zeroed(N, sizeof *a), *p = zeroed(N, sizeof *p), *right_p = zeroed(N, sizeof *p);
+    double(*right_a)[3] = zeroed(N, sizeof *a);
+    bodies b = tree_model(CLUSTER_PLUMMER, N), other = tree_model(CLUSTER_HERNQUIST, N);
+    const int id = g5_new_device();
+    sapporo_tree *t = tree_of(&b, &o);
+    g5->eps_to_all(eps);
+    g5->set_n(id, N);
+    for (int k = 0; k < 4; k++) { /* a force, one after a small step, one of another model, and test particles */
+        const bodies *const now = k < 2 ? &b : &other;
+        for (int i = 0; i < N && k == 1; i++) b.x[i][0] *= 1.01;
+        if (k == 1) {
+            tree_set(t, &b);
+            assert_int_equal(sapporo_tree_build(t), SAPPORO_OK);
+        } else if (k > 1) {
+            if (k == 3) o.mac = SAPPORO_MAC_OPENING, o.accuracy = 0.7;
+            sapporo_tree_destroy(t);
+            t = tree_of(now, &o);
+        }
+        assert_int_equal(g5->set_xmj(id, 0, N, now->x, now->mass), 0);
+        assert_int_equal(g5->calculate(id, k == 3 ? b.x : now->x, a, p, N), 0);
+        native_rows(t, now, eps, k == 3 ? b.x : NULL, right_a, right_p);
+        expect_rows(now, a, p, right_a, right_p);
+    }
+    assert_int_equal(g5->calculate(id, other.x, a, p, N), 0);
+    native_rows(t, &other, eps, other.x, right_a, right_p);
+    expect_rows(&other, a, p, right_a, right_p);
+    sapporo_tree_destroy(t);
+    g5->eps_to_all(0);
+    bodies_free(&b);
+    bodies_free(&other);
+    free(a);
+    free(p);
+    free(right_a);
+    free(right_p);
+}
+
 /* A client's orbits: ten steps of leap-frog by tree and by direct sum end within what the bound on forces allows. */
 static void same_orbits(void **state)
 {
@@ -322,6 +386,7 @@ static void driver_faults(void **state)
     if (sap_engine_opencl.count() == 0 || (wanted && !strstr(wanted, "opencl"))) skip();
     sap_driver_replaced.opencl = faulty_wrap(&sap_driver_opencl);
     setenv("SAPPORO_BACKEND", "opencl", 1);
+    setenv("SAPPORO_TREE_MAC", "opening", 1); /* by acceleration the forces before would matter */
     g5->eps_to_all(0.03);
     const int id = g5_new_device();
     for (int k = 0; k < 2; k++) {
@@ -349,6 +414,7 @@ int main(void)
                                        cmocka_unit_test_setup_teardown(variables, with_tree, without),
                                        cmocka_unit_test_setup_teardown(batches, with_tree, without),
                                        cmocka_unit_test_setup_teardown(bad_input, with_tree, without),
+                                       cmocka_unit_test_setup_teardown(criteria, with_tree, without),
                                        cmocka_unit_test_setup_teardown(same_orbits, with_tree, without),
                                        cmocka_unit_test_setup_teardown(driver_faults, with_tree, without)};
     return cmocka_run_group_tests(tests, NULL, NULL);

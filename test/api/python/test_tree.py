@@ -62,6 +62,18 @@ def test_smaller_accuracy_is_more_accurate_and_costs_more(cluster):
     assert errors[0] > errors[1] > errors[2] and costs[0] < costs[1] < costs[2]
 
 
+def test_an_error_instead_of_an_accuracy(cluster):
+    x, mass, some, right, pot = cluster
+    with tree_of(x, mass, error=1e-4) as tree:
+        force, accuracy = tree.force(some), tree.statistics().accuracy
+    errors = relative(force.acc, right), relative(force.pot, pot)
+    assert max(np.sort(e)[-3] for e in errors) < 2e-4  # 96 % of the few
+    with tree_of(x, mass, accuracy=accuracy, mac="acceleration") as tree:
+        assert tree.statistics().accuracy == accuracy
+    with pytest.raises(sapporo.ArgumentError, match="either an accuracy"):
+        sapporo.Tree(10, accuracy=0.1, error=1e-3)
+
+
 def test_active_particles_in_any_order(cluster):
     x, mass, _, _, _ = cluster
     at = np.array([5, 2999, 5, 0, 17])
@@ -162,7 +174,7 @@ def test_errors():
     for options in ({"leaf_size": 5000}, {"multipoles": 3}, {"eps": -1.0}):
         with pytest.raises(sapporo.ArgumentError):
             sapporo.Tree(10, **options)
-    for options in ({"mac": "angle"}, {"kind": "quadtree"}, {"accuracy": 0}, {"accuracy": -1.0}):
+    for options in ({"mac": "angle"}, {"kind": "quadtree"}, {"accuracy": 0}, {"accuracy": -1.0}, {"error": 0}):
         with pytest.raises(ValueError, match="it m"):
             sapporo.Tree(10, **options)
 

@@ -240,6 +240,7 @@ class Stepper(Owner):
         close: of Hermite schemes: a distance; advance stops after a step with a closer pair; 0: it does not.
         eps, softening, kind, mac, accuracy, multipoles, leaf_size, group_size, group_extent, precision: as of Tree;
             with rebuild -1 a group_extent of 0 is measured, too.
+        error: as of Tree, but the accuracy is that of usual models, and nothing is measured.
         backend, devices, preferred_device, cpu_isa, threads, G: as of Context.
 
     Raises:
@@ -297,6 +298,7 @@ class Stepper(Owner):
         nearest: bool = False,
         close: float = 0.0,
         iterations: int = 1,
+        error: float | None = None,
     ) -> None:
         """Makes room for n particles."""
         keep: list[Any] = []
@@ -305,6 +307,7 @@ class Stepper(Owner):
             kind=kind,
             mac=mac,
             accuracy=accuracy,
+            error=error,
             multipoles=multipoles,
             eps=eps,
             leaf_size=leaf_size,

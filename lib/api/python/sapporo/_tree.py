@@ -78,6 +78,7 @@ def tree_options(
     kind: Kind | None,
     mac: Mac | None,
     accuracy: float | None,
+    error: float | None,
     multipoles: Multipoles,
     eps: float,
     device: dict[str, Any],
@@ -94,6 +95,10 @@ def tree_options(
         if not accuracy > 0:
             raise ValueError(f"accuracy is {accuracy}; it must be above 0")
         options.accuracy = accuracy
+    if error is not None:
+        if not error > 0:
+            raise ValueError(f"error is {error}; it must be above 0")
+        options.error = error
     set_device_options(options, keep, **device)
     return options
 
@@ -113,6 +118,7 @@ class TreeStatistics:
         first_interactions: per row, of the first force on at least half of the particles after the last build; 0: none
             yet.
         group_extent: the limit of the present groups; 0: none.
+        accuracy: of the criterion, as it was given, or as it was found for an error.
 
     Example:
         >>> with sapporo.Tree(2) as tree:
@@ -137,6 +143,7 @@ class TreeStatistics:
     device_bytes: int
     first_interactions: float
     group_extent: float
+    accuracy: float
 
 
 class Tree(Owner):
@@ -151,8 +158,11 @@ class Tree(Owner):
     Args:
         n: room for particles.
         kind: "octree", "kdtree"; None: octree.
-        mac: multipole acceptance criterion: "opening", "multipole" or "acceleration"; None: opening.
+        mac: multipole acceptance criterion: "opening", "multipole" or "acceleration"; None: acceleration, with an
+            accuracy opening.
         accuracy: number of that criterion, smaller is more accurate; None: 0.7, 0.1 or 0.01, by criterion.
+        error: instead of accuracy, what 99 % of the relative errors of accelerations and potentials stay below, 1e-9 to
+            0.1; the first force finds the accuracy. Below 1e-5 the default precision is "dp".
         multipoles: 1 (masses) or 2 (default; second moments, too).
         eps: softening length; with a spline, of particles and targets that have no length of their own.
         softening: "plummer", or "spline": cubic spline of the larger of both lengths, or "spline-mean": mean of the
@@ -204,6 +214,7 @@ class Tree(Owner):
         cpu_isa: Isa | None = None,
         threads: int = 0,
         G: float = 1.0,
+        error: float | None = None,
     ) -> None:
         """Makes room for n particles."""
         keep: list[Any] = []
@@ -212,6 +223,7 @@ class Tree(Owner):
             kind=kind,
             mac=mac,
             accuracy=accuracy,
+            error=error,
             multipoles=multipoles,
             eps=eps,
             leaf_size=leaf_size,
