@@ -105,7 +105,7 @@ const struct sap_variable_row sap_variables[SAP_VARIABLES] = {
          .type = SAP_TYPE_WORD,
          .bad = SAP_BAD_OPEN,
          .words = WORDS(SAP_MACS(MAC_WORD, COMMA)),
-         .usual = "`acceleration` (GRAPE-5 0.003); `opening` with an accuracy, or for targets that are no sources",
+         .usual = "`acceleration` (GRAPE-5 0.002); `opening` with an accuracy, or for targets that are no sources",
          .about = "Multipole acceptance criterion of that tree"},
     [SAP_VAR_TREE_ACCURACY] = {.name = "SAPPORO_TREE_ACCURACY",
                                .type = SAP_TYPE_REAL,

@@ -100,7 +100,7 @@ struct sapporo_mpi_tree {
     struct sap_listed listed;
     struct sap_link link;
     sapporo_tree *tree;           /* of the particles that this rank walks */
-    int divides;                  /* its engine divides the particles of callers (tree_engine.c) */
+    int divides;                  /* its engine divides the particles of callers (tree_by_engine.c) */
     int selects;                  /* its engine selects what travels; otherwise this library does, from `nodes` */
     int room;                     /* particles for which it has room */
     sapporo_tree_options options; /* of the own tree: the caller's, with copies of what they point to */
@@ -189,7 +189,7 @@ int sap_mpi_tree_send(sapporo_mpi_tree *h, const struct sap_bodies *bodies, cons
 /*
  * Local.  Leave the particles of a build with the engine, if it divides them; bring to host memory what it knows of
  * them, and what it has of the last build; copy the caller's columns on a device to host memory; the order of the
- * records of the route, from the engine or not (tree_engine.c).
+ * records of the route, from the engine or not (tree_by_engine.c).
  */
 int sap_mpi_tree_settle(sapporo_mpi_tree *h, const sapporo_tree_particles *p);
 int sap_mpi_tree_bring_known(sapporo_mpi_tree *h);

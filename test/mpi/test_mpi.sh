@@ -378,14 +378,14 @@ if [ -f lib/libsapporo_mpi.so ] && [ -z "$checked" ] && command -v readelf >/dev
         -lsapporo -lm >"$work/log" 2>&1
     verdict $? "a client links libsapporo_mpi.so"
     ranks "" forces 2
-    for program in trees tree_active exchanges steppers; do
+    for program in trees tree_active tree_device exchanges steppers; do
         mpicc -std=c11 -O1 -Iinclude -Itest/mpi -o "$work/$program" "test/mpi/$program.c" test/mpi/tree_problem.c test/mpi/ranks.c \
             -Llib -lsapporo_mpi -lsapporo -lm >"$work/log" 2>&1
         verdict $? "a client of trees, $program, links libsapporo_mpi.so"
     done
     # Accelerators: the host flow of lib/gpu, and where ranks share a device.
     for engine in opencl cuda; do
-        for program in forces trees tree_active exchanges steppers; do
+        for program in forces trees tree_active tree_device exchanges steppers; do
             SAPPORO_TEST_ENGINES=$engine SAPPORO_TEST_CHECKED=1 timeout -k 5 300 mpirun -n 2 "$work/$program" >"$work/out" 2>"$work/said"
             { grep '^not ok' "$work/out"; grep -q '^ok' "$work/out" || cat "$work/said"; } >"$work/log"
             if grep -q 'no such device' "$work/out"; then

@@ -10,7 +10,7 @@
 #include "context/particles_part.h"
 
 /* For the criterion of acceleration: errors are at most those of the opening angle, also the smallest ones. */
-static const double ACCURACY = 0.003;
+static const double ACCURACY = 0.002;
 
 /*
  * Without a criterion and an accuracy of the environment, trees whose targets are their sources take the criterion of

@@ -253,7 +253,7 @@ static void criteria(void **state)
     const double eps = 0.03;
     sapporo_tree_options o = {.size = sizeof o,
                               .mac = SAPPORO_MAC_ACCELERATION,
-                              .accuracy = 0.003,
+                              .accuracy = 0.002,
                               .precision = SAPPORO_SP,
                               .eps2 = eps * eps};
     double(*a)[3] = zeroed(N, sizeof *a), *p = zeroed(N, sizeof *p), *right_p = zeroed(N, sizeof *p);

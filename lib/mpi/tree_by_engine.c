@@ -1,5 +1,5 @@
 /*
- * tree_engine.c - the particles of a rank's caller with an engine that divides them (engine/tree_bodies.h).
+ * tree_by_engine.c - the particles of a rank's caller with an engine that divides them (engine/tree_bodies.h).
  *
  * A build leaves them with the engine, unless particles of some rank have softening lengths, or the ranks that walk
  * them are known from a saved run; then they are in host memory.  The ranks need not agree: what they exchange is the
