@@ -5,6 +5,7 @@
  * Particles without individual softening therefore take a fast path: runs of up to 16 addresses are copied directly
  * into the store, by several threads if they are many.
  */
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/finite.h"
@@ -12,6 +13,7 @@
 #include "base/team.h"
 #include "base/threads.h"
 #include "context/call.h"
+#include "context/caller.h"
 #include "context/context_units.h"
 #include "context/particles.h"
 
@@ -374,6 +376,11 @@ static int put_runs(sapporo *c, const struct columns *to, int n)
 
 static int put_all(sapporo *c, const struct columns *to, int n)
 {
+    const int status = sap_context_fetch(c);
+    if (status) {
+        sap_context_lose(c, to->first, n);
+        return status;
+    }
     if (!takes_runs(c, n, to->all)) return put_rows(c, to, 0, n);
     if (c->nstaged) sap_context_settle(c);
     return put_runs(c, to, n);
@@ -387,7 +394,7 @@ int sap_particles_put_known(sapporo *c, int first, int n, const sapporo_particle
 
 static int check_particles(sapporo *c, int first, int n, sapporo_particles *all, const sapporo_particles *given)
 {
-    const int known = given ? sap_struct_copy(all, sizeof *all, given, sizeof *all) : (int)SAPPORO_ERR_ARGUMENT;
+    const int known = given ? sap_struct_copy(all, sizeof *all, given, SAP_PARTICLES_LEAST) : (int)SAPPORO_ERR_ARGUMENT;
     if (known) return sap_struct_error(&c->notes, known, "sapporo_particles", given);
     if (n < 0 || first < 0 || first > SAP_ADDRESSES - n)
         return sap_fail(c, SAPPORO_ERR_ARGUMENT,
@@ -401,6 +408,19 @@ static int check_particles(sapporo *c, int first, int n, sapporo_particles *all,
     return SAPPORO_OK;
 }
 
+/* Stores particles whose columns are in device memory: there, or by the host. */
+static int put_from_device(sapporo *c, int first, int n, sapporo_particles *all)
+{
+    const struct columns to = {.all = all, .first = first};
+    void *block;
+    int status = SAPPORO_OK;
+    if (sap_caller_put(c, first, n, all, &status)) return status;
+    status = sap_caller_read_particles(c, n, all, &block);
+    if (!status) status = put_all(c, &to, n);
+    free(block);
+    return status;
+}
+
 int sapporo_set_particles(sapporo *context, int first, int n, const sapporo_particles *particles)
 {
     sapporo_particles all = {0};
@@ -408,7 +428,8 @@ int sapporo_set_particles(sapporo *context, int first, int n, const sapporo_part
     sapporo *const c = sap_call_begin(&call, SAP_HANDLE_CONTEXT, context);
     if (!c) return SAPPORO_ERR_CLOSED;
     const struct columns to = {.all = &all, .first = first};
-    int status = check_particles(c, first, n, &all, particles);
-    if (!status) status = put_all(c, &to, n);
+    int device = 0, status = check_particles(c, first, n, &all, particles);
+    if (!status) status = sap_caller_check(c, all.memory, "sapporo_set_particles", &device);
+    if (!status) status = device ? put_from_device(c, first, n, &all) : put_all(c, &to, n);
     return sap_call_end(&call, status);
 }
