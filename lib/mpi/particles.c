@@ -65,11 +65,32 @@ static int check(sapporo_mpi *h, int n, const int *address, const sapporo_partic
     memset(all, 0, sizeof *all);
     if (n < 0) return sap_link_fail(&h->link, SAPPORO_ERR_ARGUMENT, "sapporo_mpi_set_particles: n is %d", n);
     if (n == 0) return SAPPORO_OK;
-    const int known = given ? sap_struct_copy(all, sizeof *all, given, sizeof *all) : (int)SAPPORO_ERR_ARGUMENT;
+    const int known = given ? sap_struct_copy(all, sizeof *all, given, SAP_PARTICLES_LEAST) : (int)SAPPORO_ERR_ARGUMENT;
     if (known || !all->derivative[0].base || !address)
         return sap_link_fail(&h->link, known ? known : SAPPORO_ERR_ARGUMENT,
                              "sapporo_mpi_set_particles: addresses, columns or positions are missing");
     return SAPPORO_OK;
+}
+
+/* What the host has of addresses and columns in device memory. */
+struct taken {
+    void *addresses, *columns;
+};
+
+/* Copies addresses and columns in device memory to the host; an error is of this rank. */
+static int take(sapporo_mpi *h, int n, const int **address, sapporo_particles *all, struct taken *to)
+{
+    sapporo_column at = {*address, 0};
+    const struct sap_caller_column column = {&at, sizeof **address};
+    *to = (struct taken){NULL, NULL};
+    if (n == 0 || all->memory == SAPPORO_MEMORY_HOST) return SAPPORO_OK;
+    if (all->memory != SAPPORO_MEMORY_DEVICE)
+        return sap_link_fail(&h->link, SAPPORO_ERR_ARGUMENT, "sapporo_mpi_set_particles: memory is %d",
+                             (int)all->memory);
+    int status = sapporo_internals()->caller_take_columns(h->context, n, &column, 1, &to->addresses);
+    if (!status) status = sapporo_internals()->caller_take_particles(h->context, n, all, &to->columns);
+    *address = at.base;
+    return status ? sap_link_note(&h->link, status, sapporo_last_error(h->context)) : SAPPORO_OK;
 }
 
 /* Whether some bit of a column of n particles, of so many doubles each, is set. */
@@ -324,8 +345,12 @@ int sapporo_mpi_set_particles(sapporo_mpi *handle, int n, const int *address, co
     if (!h) return SAPPORO_ERR_CLOSED;
     if (h->link.broken) return h->link.broken;
     (void)sap_link_begin(&h->link, SAP_CALL_SET_PARTICLES);
+    struct taken taken = {NULL, NULL};
     int status = check(h, n, address, particles, &all);
+    if (!status) status = take(h, n, &address, &all, &taken);
     status = exchange(h, status, n, address, &all);
+    free(taken.addresses);
+    free(taken.columns);
     if (!h->link.broken)
         h->unset = status == SAPPORO_ERR_MEMORY || (h->unset && status && status != SAPPORO_ERR_NOT_FINITE);
     free_parcel(h);
