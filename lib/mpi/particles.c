@@ -23,14 +23,25 @@ struct tail {
 /* Columns that records may have, as bits: derivative d is bit d. */
 enum { TIME = SAPPORO_DERIVATIVES, EPS2, COLUMNS };
 
-/* Memory of so many bytes stays for the next parcel: touching new pages takes longer than copying particles. */
-enum { STAYS = 1 << 25 };
+/*
+ * Bytes of memory that stay for the next parcel, a quarter more than this rank's particles take: touching new pages
+ * takes longer than copying particles.
+ */
+static size_t bytes_that_stay(const sapporo_mpi *h)
+{
+    const size_t least = (size_t)1 << 25;
+    const int own = sap_block_count(h->upper, h->link.rank, h->link.size);
+    const size_t bytes = sapporo_memory_needed(h->context, own, NULL);
+    return bytes + bytes / 4 > least ? bytes + bytes / 4 : least;
+}
 
 /* Frees what packing alone needs, unless it stays. */
-static void free_packing(struct sap_parcel *p)
+static void free_packing(sapporo_mpi *h)
 {
-    if (p->keepers.bytes > STAYS) sap_room_free(&p->keepers);
-    if (p->route.orders.bytes > STAYS) sap_route_drop_order(&p->route);
+    struct sap_parcel *const p = &h->parcel;
+    const size_t most = bytes_that_stay(h);
+    if (p->keepers.bytes > most) sap_room_free(&p->keepers);
+    if (p->route.orders.bytes > most) sap_route_drop_order(&p->route);
 }
 
 /* Frees the memory of a parcel that does not stay, unless MPI may still use it. */
@@ -38,9 +49,10 @@ static void free_parcel(sapporo_mpi *h)
 {
     struct sap_parcel *const p = &h->parcel;
     if (h->link.broken) return;
-    free_packing(p);
-    if (p->outs.bytes > STAYS) sap_room_free(&p->outs);
-    if (p->ins.bytes > STAYS) sap_room_free(&p->ins);
+    const size_t most = bytes_that_stay(h);
+    free_packing(h);
+    if (p->outs.bytes > most) sap_room_free(&p->outs);
+    if (p->ins.bytes > most) sap_room_free(&p->ins);
 }
 
 static int has(const sapporo_mpi *h, int column) { return h->parcel.columns >> column & 1; }
@@ -238,7 +250,7 @@ static int announce(sapporo_mpi *h, struct packing *packing, int n)
     int status = sap_route_announce(&h->link, &p->route, &arrived);
     if (status) return status;
     status = pack(h, packing, n);
-    free_packing(p); /* the records that come want the memory */
+    free_packing(h); /* the records that come want the memory */
     p->in = arrived < INT_MAX ? sap_room_array(&p->ins, (size_t)arrived + 1, record_bytes(h)) : NULL;
     if (!status && (!p->in || sap_kept_reserve(&h->kept)))
         status = sap_link_fail(&h->link, SAPPORO_ERR_MEMORY,
