@@ -185,6 +185,27 @@ __attribute__((always_inline)) static inline pair copy_word_vectors(double *to, 
     return carry;
 }
 
+/* The same for 16 particles with gaps between them. */
+__attribute__((always_inline)) static inline pair copy_word_rows(double *to, const sapporo_column *x, int k,
+                                                                 double factor, uint64_t add)
+{
+    const char *row = sap_column_at(x, k, 3 * sizeof(double));
+    const two by = {factor, factor};
+    pair carry = {0, 0};
+    for (int l = 0; l < LANES; l += 2, row += 2 * x->stride) {
+        const char *const other = row + x->stride;
+        two z;
+        memcpy(&z, row + 2 * sizeof(double), sizeof(double));
+        memcpy((char *)&z + sizeof(double), other + 2 * sizeof(double), sizeof(double));
+        const two a = two_of(row, 0) / by, b = two_of(other, 0) / by, c = z / by;
+        carry |= carries((pair)a, add) | carries((pair)b, add) | carries((pair)c, add);
+        put_two(to + l, sap_two_of(a, 0, b, 0));
+        put_two(to + LANES + l, sap_two_of(a, 1, b, 1));
+        put_two(to + 2 * LANES + l, c);
+    }
+    return carry;
+}
+
 /* Copies positions and masses of 16 contiguous particles and sets their indices; nonzero if one must be judged. */
 static int copy_word(struct sap_segment *s, unsigned in, int address, int k, const sapporo_particles *all)
 {
@@ -217,7 +238,10 @@ static int copy_derivative(const sapporo *c, double *to, int d, int k, int n, co
         for (int axis = 0; axis < 3; axis++) memset(to + (ptrdiff_t)axis * LANES, 0, (size_t)n * sizeof *to);
         return 0;
     }
-    if (n < LANES || gaps) return copy_vectors(to, from, k, n, factor, if_not_finite);
+    if (n < LANES) return copy_vectors(to, from, k, n, factor, if_not_finite);
+    if (gaps)
+        return carried(factor == 1 ? copy_word_rows(to, from, k, 1, if_not_finite)
+                                   : copy_word_rows(to, from, k, factor, if_not_finite));
     return carried(factor == 1 ? copy_word_vectors(to, from, k, 1, if_not_finite)
                                : copy_word_vectors(to, from, k, factor, if_not_finite));
 }
@@ -270,7 +294,10 @@ static int copy_run(const sapporo *c, const struct columns *of, int k, int n)
     if (n == LANES && without_gaps(all)) {
         strange = copy_word(s, in, address, k, all);
     } else {
-        strange = copy_vectors(s->derivative[0] + sap_jstore_offset(in), &all->derivative[0], k, n, 1, if_wide);
+        double *const to = s->derivative[0] + sap_jstore_offset(in);
+        strange = n == LANES && all->derivative[0].stride
+                      ? carried(copy_word_rows(to, &all->derivative[0], k, 1, if_wide))
+                      : copy_vectors(to, &all->derivative[0], k, n, 1, if_wide);
         strange |= copy_numbers(s->mass + in, &all->mass, k, n);
         for (int l = 0; l < n; l++) {
             s->index[in + (unsigned)l] = address + l;

@@ -285,6 +285,9 @@ static struct tail tail_of(const sapporo_mpi *h, int k)
     return tail;
 }
 
+/* The address in the context of this rank of received particle k. */
+static int inner_of(const sapporo_mpi *h, int k) { return sap_block_inner(tail_of(h, k).address, h->link.size); }
+
 /* The column of records that begins at a record, or an absent one. */
 static sapporo_column column_at(const sapporo_mpi *h, const double *record, int column)
 {
@@ -304,11 +307,40 @@ static int store_run(sapporo_mpi *h, int from, int n)
                            .eps2 = column_at(h, record, EPS2),
                            .index = {tail + offsetof(struct tail, index), stride}};
     for (int d = 0; d < h->terms; d++) c.derivative[d] = column_at(h, record, d);
-    const int first = sap_block_inner(tail_of(h, from).address, h->link.size);
+    const int first = inner_of(h, from);
     const int above = tail_of(h, from + n - 1).address + 1;
     if (above > h->upper) h->upper = above;
     sap_kept_mark(&h->kept, first, n);
     return sapporo_set_particles(h->context, first, n, &c);
+}
+
+/* Received particles from `from` on, whose addresses follow each other up to number `broken`. */
+struct run {
+    const sapporo_mpi *h;
+    int from, first; /* the first one, and its address */
+    atomic_int broken;
+};
+
+static void find_break(void *argument, ptrdiff_t from, ptrdiff_t to)
+{
+    struct run *const r = argument;
+    int k = r->from + (int)from, first = atomic_load(&r->broken);
+    const int end = r->from + (int)to;
+    while (k < end && inner_of(r->h, k) == r->first + (k - r->from)) k++;
+    while (k < end && k < first && !atomic_compare_exchange_weak(&r->broken, &first, k)) continue;
+}
+
+/* Returns where the run of addresses that begins with particle `from` ends: at most at `end`.  Long runs have threads.
+ */
+static int end_of_run(const sapporo_mpi *h, int from, int end)
+{
+    enum { SHORT = 1024 };
+    struct run r = {.h = h, .from = from, .first = inner_of(h, from), .broken = end};
+    const int near = end - from < SHORT ? end : from + SHORT;
+    find_break(&r, 0, near - from);
+    if (atomic_load(&r.broken) == end && near < end)
+        sapporo_internals()->partial_loop(sap_mpi_threads(h->context), end - from, find_break, &r);
+    return atomic_load(&r.broken);
 }
 
 /* Stores the particles of one rank; returns the worst status, or that of the ranks before. */
@@ -317,9 +349,7 @@ static int store_of(sapporo_mpi *h, int rank, int worst)
     const struct sap_route *const r = &h->parcel.route;
     const int end = r->got_at[rank] + r->got[rank];
     for (int from = r->got_at[rank], to; from < end; from = to) {
-        const int first = sap_block_inner(tail_of(h, from).address, h->link.size);
-        for (to = from + 1; to < end; to++)
-            if (sap_block_inner(tail_of(h, to).address, h->link.size) != first + (to - from)) break;
+        to = end_of_run(h, from, end);
         const int status = store_run(h, from, to - from);
         h->lost |= status < 0 && status != SAPPORO_ERR_NOT_FINITE;
         /* the memory that ran out is worse than numbers that are not finite, and a failed engine worse than both */
