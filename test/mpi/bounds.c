@@ -110,12 +110,12 @@ static void test_kept(void)
     enum { OWN = 1 << 18 };
     const sapporo_options context = one_thread(4, SAPPORO_DS);
     const sapporo_mpi_options options = {.size = sizeof options, .context = &context};
-    double(*const x)[3] = malloc(OWN * sizeof *x);
+    double *const x = malloc(3 * OWN * sizeof *x);
     int *const address = malloc(OWN * sizeof *address), given = x && address ? OWN : 0, status[2] = {-1, -1};
     const sapporo_column moving = {x, 0};
     const sapporo_particles columns = {.size = sizeof columns, .derivative = {moving, moving, moving, moving, moving}};
     for (int k = 0; k < given; k++) {
-        for (int axis = 0; axis < 3; axis++) x[k][axis] = 1.0 / (k + axis + 2);
+        for (int axis = 0; axis < 3; axis++) x[3 * k + axis] = 1.0 / (k + axis + 2);
         address[k] = rank * OWN + k;
     }
     sapporo_mpi *h;

@@ -18,7 +18,7 @@
 
 extern const struct sap_engine sap_engine_cuda, sap_engine_opencl;
 
-enum { ARENA = 1 << 26, ADOPTED = 64, OWNED = 256 };
+enum { ARENA = 1 << 26, PAGE = 1 << 16, ADOPTED = 64, OWNED = 256 };
 
 static struct sap_driver table;
 static const struct sap_driver *real;
@@ -141,8 +141,9 @@ int caller_memory_on_opencl(void **state)
 {
     (void)state;
     (void)begin(&sap_driver_opencl, SAPPORO_BACKEND_OPENCL);
-    arena = mmap(NULL, ARENA, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (arena == MAP_FAILED) return -1;
+    arena = aligned_alloc(PAGE, ARENA);
+    if (!arena) return -1;
+    open_arena(0);
     table.adopt = adopt;
     table.release = release;
     sap_driver_replaced.opencl = &table;
@@ -161,7 +162,11 @@ int caller_memory_end(void **state)
 {
     (void)state;
     sap_driver_replaced.opencl = sap_driver_replaced.cuda = NULL;
-    if (backend == SAPPORO_BACKEND_OPENCL) return munmap(arena, ARENA);
+    if (backend == SAPPORO_BACKEND_OPENCL) {
+        open_arena(1);
+        free(arena);
+        return 0;
+    }
     for (int k = 0; k < n_owned; k++) real->release(owned[k]);
     n_owned = 0;
     if (stream) real->stream_destroy(stream);

@@ -109,7 +109,7 @@ def test_a_context_elsewhere_refuses_device_memory():
         with pytest.raises(sapporo.UnsupportedError, match="memory"):
             context.force(x, out=out)
         assert (out["acc"].array == 0).all()
-        with pytest.raises(TypeError, match="out must hold|it must hold arrays for pot"):
+        with pytest.raises(TypeError, match="it must hold arrays for pot"):
             context.force(x, out={"acc": out["acc"]})
 
 

@@ -265,8 +265,7 @@ class Context(Owner):
     ) -> None:
         """Stores n j-particles at the addresses first, first + 1, ... or at those of `address`.
 
-        The library copies all data before the call returns.  Arrays in device memory stay there; eps and address are for
-        the host's.
+        The library copies all data before the call returns.  Arrays may be in device memory, without eps and address.
 
         Args:
             x: (n, 3): positions.

@@ -54,9 +54,7 @@ def _warn_caller(text: str, kind: type[Warning]) -> None:
     warnings.warn(text, kind, stacklevel=level)
 
 
-def result_struct(
-    ni: int, names: Sequence[str], out: Out, backend: str | None = None
-) -> tuple[dict[str, Any], Any]:
+def result_struct(ni: int, names: Sequence[str], out: Out, backend: str | None = None) -> tuple[dict[str, Any], Any]:
     """Arrays for results, and the sapporo_result that points to them; in device memory only if there is a backend."""
     out = out or {}
     for name in out:
