@@ -315,7 +315,7 @@ static int store_run(sapporo_mpi *h, int from, int n)
 }
 
 /* Received particles from `from` on, whose addresses follow each other up to number `broken`. */
-struct run {
+struct address_run {
     const sapporo_mpi *h;
     int from, first; /* the first one, and its address */
     atomic_int broken;
@@ -323,7 +323,7 @@ struct run {
 
 static void find_break(void *argument, ptrdiff_t from, ptrdiff_t to)
 {
-    struct run *const r = argument;
+    struct address_run *const r = argument;
     int k = r->from + (int)from, first = atomic_load(&r->broken);
     const int end = r->from + (int)to;
     while (k < end && inner_of(r->h, k) == r->first + (k - r->from)) k++;
@@ -335,7 +335,7 @@ static void find_break(void *argument, ptrdiff_t from, ptrdiff_t to)
 static int end_of_run(const sapporo_mpi *h, int from, int end)
 {
     enum { SHORT = 1024 };
-    struct run r = {.h = h, .from = from, .first = inner_of(h, from), .broken = end};
+    struct address_run r = {.h = h, .from = from, .first = inner_of(h, from), .broken = end};
     const int near = end - from < SHORT ? end : from + SHORT;
     find_break(&r, 0, near - from);
     if (atomic_load(&r.broken) == end && near < end)
