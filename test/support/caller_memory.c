@@ -20,7 +20,7 @@ extern const struct sap_engine sap_engine_cuda, sap_engine_opencl;
 
 enum { ARENA = 1 << 26, PAGE = 1 << 16, ADOPTED = 64, OWNED = 256 };
 
-static struct sap_driver table;
+static struct sap_driver tables[2]; /* OpenCL's and CUDA's: kernels are kept by the address of a driver */
 static const struct sap_driver *real;
 static sapporo_backend backend;
 static size_t copied;
@@ -125,36 +125,36 @@ static int launch(struct sap_stream *s, struct sap_function *f, const struct sap
     return fails() ? (int)SAP_DRIVER_LAUNCH : real->launch(s, f, l);
 }
 
-static int begin(const struct sap_driver *driver, sapporo_backend of)
+static struct sap_driver *begin(const struct sap_driver *driver, sapporo_backend of)
 {
+    struct sap_driver *const table = &tables[of == SAPPORO_BACKEND_CUDA];
     real = driver;
     backend = of;
-    table = *driver;
-    table.copy_out = count_out;
-    table.launch = launch;
+    *table = *driver;
+    table->copy_out = count_out;
+    table->launch = launch;
     until_failure = 0;
     used = 0;
-    return 0;
+    return table;
 }
 
 int caller_memory_on_opencl(void **state)
 {
     (void)state;
-    (void)begin(&sap_driver_opencl, SAPPORO_BACKEND_OPENCL);
+    struct sap_driver *const table = begin(&sap_driver_opencl, SAPPORO_BACKEND_OPENCL);
     arena = aligned_alloc(PAGE, ARENA);
     if (!arena) return -1;
     open_arena(0);
-    table.adopt = adopt;
-    table.release = release;
-    sap_driver_replaced.opencl = &table;
+    table->adopt = adopt;
+    table->release = release;
+    sap_driver_replaced.opencl = table;
     return 0;
 }
 
 int caller_memory_on_cuda(void **state)
 {
     (void)state;
-    (void)begin(&sap_driver_cuda, SAPPORO_BACKEND_CUDA);
-    sap_driver_replaced.cuda = &table;
+    sap_driver_replaced.cuda = begin(&sap_driver_cuda, SAPPORO_BACKEND_CUDA);
     return 0;
 }
 
