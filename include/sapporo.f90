@@ -38,6 +38,7 @@ module sapporo
     integer(c_int), parameter :: SAPPORO_PAIRS_ALL = 0, SAPPORO_PAIRS_OUTSIDE = 1
     integer(c_int), parameter :: SAPPORO_SOFTENING_PLUMMER = 0, SAPPORO_SOFTENING_SPLINE_LARGER = 1, &
         SAPPORO_SOFTENING_SPLINE_MEAN = 2
+    integer(c_int), parameter :: SAPPORO_MEMORY_HOST = 0, SAPPORO_MEMORY_DEVICE = 1
     integer(c_int), parameter :: SAPPORO_DERIVATIVES = 8
     integer(c_int), parameter :: SAPPORO_ALL_DEVICES = -1
     integer(c_int), parameter :: SAPPORO_FOR_NONE = -1, SAPPORO_FOR_USERS = 0, SAPPORO_FOR_TESTS = 1, &
@@ -48,7 +49,6 @@ module sapporo
     integer(c_int), parameter :: SAPPORO_TREE_KIND_DEFAULT = 0, SAPPORO_TREE_OCTREE = 1, SAPPORO_TREE_KDTREE = 2
     integer(c_int), parameter :: SAPPORO_MAC_DEFAULT = 0, SAPPORO_MAC_OPENING = 1, SAPPORO_MAC_MULTIPOLE = 2, &
         SAPPORO_MAC_ACCELERATION = 3
-    integer(c_int), parameter :: SAPPORO_MEMORY_HOST = 0, SAPPORO_MEMORY_DEVICE = 1
     integer, parameter :: SAPPORO_PHASE_SORT = 1, SAPPORO_PHASE_LINK = 2, SAPPORO_PHASE_MOMENTS = 3, &
         SAPPORO_PHASE_WALK = 4, SAPPORO_PHASES = 4          ! of statistics%seconds, from 1
 
@@ -106,6 +106,7 @@ module sapporo
     type, bind(c) :: sapporo_particles
         integer(c_size_t) :: size = 0
         type(sapporo_column) :: derivative(SAPPORO_DERIVATIVES), mass, time, eps2, index
+        integer(c_int) :: memory = SAPPORO_MEMORY_HOST
     end type sapporo_particles
 
     type, bind(c) :: sapporo_regular
@@ -124,12 +125,14 @@ module sapporo
         type(sapporo_column) :: h2
         integer(c_int) :: softening = SAPPORO_SOFTENING_PLUMMER
         type(c_ptr) :: regular = c_null_ptr                 ! c_loc of a sapporo_regular
+        integer(c_int) :: memory = SAPPORO_MEMORY_HOST
     end type sapporo_request
 
     type, bind(c) :: sapporo_result                         ! c_loc of acc(3, ni), jerk(3, ni), pot(ni), ...
         integer(c_size_t) :: size = 0
         type(c_ptr) :: acc = c_null_ptr, jerk = c_null_ptr, snap = c_null_ptr, crackle = c_null_ptr, &
             pot = c_null_ptr, nearest = c_null_ptr, nearest_r2 = c_null_ptr, count = c_null_ptr
+        integer(c_int) :: memory = SAPPORO_MEMORY_HOST
     end type sapporo_result
 
     type, bind(c) :: sapporo_small_force

@@ -244,6 +244,7 @@ typedef struct sapporo_particles {
     sapporo_column time;                            /* double */
     sapporo_column eps2;                            /* double */
     sapporo_column index;                           /* int */
+    sapporo_memory memory;                          /* of all columns */
 } sapporo_particles;
 
 /*
@@ -261,6 +262,10 @@ SAPPORO_API int sapporo_set_particle(sapporo *context, int address, const sappor
  * Stores n particles at addresses first, first + 1, ..., as sapporo_set_particle stores one.  SAPPORO_ERR_NOT_FINITE:
  * all particles are stored.  After any other error the particles before it are stored; the one that failed and all
  * after it are lost.  Bad arguments as a whole (no positions, addresses out of range) change nothing.
+ *
+ * Columns in device memory that replace all particles stay there: on one device, the host gets a copy only when a call
+ * needs it (sapporo_set_particle, sapporo_get_particle, batches, neighbour forces).  If the device fails meanwhile, all
+ * are lost.
  */
 SAPPORO_API int sapporo_set_particles(sapporo *context, int first, int n, const sapporo_particles *particles);
 
@@ -351,6 +356,7 @@ typedef struct sapporo_request {
     sapporo_column h2; /* double: squared radius of the neighbour sphere; <= 0 or absent: no list */
     sapporo_softening softening;
     const sapporo_regular *regular; /* of SAPPORO_PAIRS_OUTSIDE; NULL: h2 counts as it is, and dtr is 0 */
+    sapporo_memory memory;          /* of all columns, also dtr */
 } sapporo_request;
 
 /*
@@ -364,9 +370,10 @@ typedef struct sapporo_result {
     double (*snap)[3];    /* orders 6 and 8; of others SAPPORO_ERR_UNSUPPORTED */
     double (*crackle)[3]; /* order 8; of others SAPPORO_ERR_UNSUPPORTED */
     double *pot;
-    int *nearest;       /* index of the nearest j (unsoftened, predicted); ties: lowest address; none: -1 */
-    double *nearest_r2; /* its squared distance; none: +infinity */
-    int *count;         /* batches of small forces only: number of sources within the larger of both radii */
+    int *nearest;          /* index of the nearest j (unsoftened, predicted); ties: lowest address; none: -1 */
+    double *nearest_r2;    /* its squared distance; none: +infinity */
+    int *count;            /* batches of small forces only: number of sources within the larger of both radii */
+    sapporo_memory memory; /* of all arrays; batches and neighbour forces: HOST only */
 } sapporo_result;
 
 /*

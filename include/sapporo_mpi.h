@@ -193,7 +193,8 @@ SAPPORO_API int sapporo_mpi_get_traffic(const sapporo_mpi *handle, sapporo_mpi_t
  * address is not 0 to 2^30 - 1 (with several ranks 2^31 - 2), or an eps2 is negative or not finite; no particle of any
  * rank was stored.  After SAPPORO_ERR_MEMORY forces fail with that status until a call succeeds, and forces that
  * take in a particle which was lost, until one is stored there; or until sapporo_mpi_clear_particles.  A force takes
- * the time of its particles: blocks of 2,048 addresses without a particle are not sent.
+ * the time of its particles: blocks of 2,048 addresses without a particle are not sent.  With SAPPORO_MEMORY_DEVICE the
+ * addresses are in device memory, too; ranks may differ in it, also in requests and results.
  */
 SAPPORO_API int sapporo_mpi_set_particles(sapporo_mpi *handle, int n, const int *address,
                                           const sapporo_particles *particles);

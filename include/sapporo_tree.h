@@ -126,14 +126,7 @@ SAPPORO_API sapporo_backend sapporo_tree_get_backend(const sapporo_tree *tree);
  */
 SAPPORO_API size_t sapporo_tree_memory_needed(const sapporo_tree_options *options, int n, size_t *device_bytes);
 
-/*
- * Where columns and arrays of a call lie.  DEVICE: addresses of memory of the CUDA device that the tree is on, complete
- * before the call, and for columns without gaps; after an error results are NaN unless the device is lost.  Requests
- * with positions, neighbours, OpenCL and the CPU engine: HOST only, else SAPPORO_ERR_UNSUPPORTED.
- */
-typedef enum sapporo_memory { SAPPORO_MEMORY_HOST = 0, SAPPORO_MEMORY_DEVICE = 1 } sapporo_memory;
-
-/* Particles for a tree. */
+/* Particles for a tree.  Requests with positions and neighbours are for SAPPORO_MEMORY_HOST alone. */
 typedef struct sapporo_tree_particles {
     size_t size; /* sizeof(sapporo_tree_particles) */
     int n;       /* addresses 0 .. n-1; at most as many as the tree was created for */

@@ -116,6 +116,14 @@ typedef struct sapporo_column {
     ptrdiff_t stride; /* bytes from one particle to the next */
 } sapporo_column;
 
+/*
+ * Where columns and arrays of a call lie.  DEVICE: addresses of memory of the CUDA device that computes, of the first
+ * one if there are several; complete before the call, and for columns without gaps.  Results are complete at return,
+ * and NaN after an error, unless the device is lost or the handle closed.  Addresses that are not of this device:
+ * SAPPORO_ERR_ARGUMENT.  OpenCL and the CPU engine: HOST only, else SAPPORO_ERR_UNSUPPORTED.
+ */
+typedef enum sapporo_memory { SAPPORO_MEMORY_HOST = 0, SAPPORO_MEMORY_DEVICE = 1 } sapporo_memory;
+
 #ifdef __cplusplus
 }
 #endif

@@ -60,6 +60,7 @@ typedef unsigned long long U64;
 #define atomic_add(at, x) atomicAdd(at, x)
 #define atomic_or(at, x)  atomicOr(at, x)
 #define atomic_min(at, x) atomicMin(at, x)
+#define atomic_max(at, x) atomicMax(at, x)
 #define popcount(bits)    __popc(bits)
 SAP_INLINE int leading_zeros(unsigned bits) { return __clz((int)bits); }
 

@@ -1,2 +1,3 @@
 /* store.cl - kernels that keep the j-store. */
 #include "device/arrivals.h"
+#include "device/caller.h"

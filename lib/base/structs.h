@@ -16,7 +16,9 @@ enum {
     SAP_REQUEST_LEAST = offsetof(sapporo_request, regular),
     SAP_REGULAR_LEAST = sizeof(sapporo_regular),
     SAP_SMALL_FORCE_LEAST = offsetof(sapporo_small_force, quad_j),
-    SAP_RESULT_LEAST = offsetof(sapporo_result, count)
+    SAP_RESULT_LEAST = offsetof(sapporo_result, count),
+    SAP_RESULT_COUNTED = offsetof(sapporo_result, memory), /* from this size on, a result has counts */
+    SAP_PARTICLES_LEAST = offsetof(sapporo_particles, memory)
 };
 
 /*

@@ -140,7 +140,7 @@ static void judge_kept(sapporo *c)
 static int wants_too_much(const sapporo_result *result)
 {
     sapporo_result r;
-    return sap_result_copy(&r, result) || r.jerk || r.nearest || r.nearest_r2 || r.snap || r.crackle;
+    return sap_result_copy(&r, result) || r.jerk || r.nearest || r.nearest_r2 || r.snap || r.crackle || r.memory;
 }
 
 /* Whether a list or its result asks for more than monopoles. */
@@ -154,7 +154,7 @@ static int wants_more(const struct sap_batch *m, int k)
     }
     if (l->quad_j.base || l->h2_i.base || l->h2_j.base || l->floor2 != 0 || l->floor2_i.base || l->floor2_j.base)
         return 1;
-    return m->results && m->results->size >= sizeof *m->results && sap_batch_result(m, k)->count;
+    return m->results && m->results->size >= SAP_RESULT_COUNTED && sap_batch_result(m, k)->count;
 }
 
 /* One look at all lists: the first faulty one, and what they have together. */
@@ -271,6 +271,8 @@ static int check(sapporo *c, struct sap_batch *m, const char *caller)
 int sap_batch_prepare(sapporo *c, struct sap_batch *m, const char *caller)
 {
     if (c->nstaged) sap_context_settle(c);
+    const int status = sap_context_fetch(c);
+    if (status) return status;
     sap_jstore_finish(&c->host);
     judge_kept(c);
     if (c->kept_below > 0) m->kept = c->kept;

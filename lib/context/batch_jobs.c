@@ -206,7 +206,7 @@ static int check_end(sapporo *c, const sapporo_batch *b, const struct delivery *
             return sap_fail(c, SAPPORO_ERR_ARGUMENT, "%s: %d rows of list %d, which has %d targets", me, d->ni[k], k,
                             b->ni[k]);
         if (sap_result_copy(&r, sap_batch_result(&d->to, k)) || r.jerk || r.nearest || r.nearest_r2 || r.snap ||
-            r.crackle)
+            r.crackle || r.memory)
             return sap_fail(c, SAPPORO_ERR_UNSUPPORTED, "%s gives acc, pot and count only (list %d)", me, k);
         if (r.count && !b->work.more)
             return sap_fail(c, SAPPORO_ERR_UNSUPPORTED, "%s: the batch was begun without h2_i or h2_j", me);

@@ -77,6 +77,8 @@ struct sapporo {
     char kinds[2][96];            /* texts of sapporo_kind: of the first engine, and of the engine that replaced it */
     int mixed;                    /* 1: forces of fewer than SAP_FEW_J addresses are dp, all others ds */
     int given;                    /* 1: all particles came from other processes; `host` has none of them */
+    int away;                     /* 1: the device alone has the particles, all addresses below host.upper (away.c) */
+    struct sap_caller_seen seen;  /* what the device saw of them */
     int wide;                     /* 1: some stored coordinate is large for single precision (SAP_WIDE) */
     struct sap_units units;       /* of what `host` and `staged` hold (context_units.h) */
     struct sap_looked looked;
@@ -144,6 +146,15 @@ enum { SAP_NEIGHBOUR_MEMORY = 64 };
  * particles are stored all the same.  Context locked.
  */
 void sap_context_settle(sapporo *context);
+
+/*
+ * Makes sure that `host` has the particles: copies those that the device alone has (away.c).  If that fails, all are
+ * lost.  Context locked.
+ */
+int sap_context_fetch(sapporo *context);
+
+/* Empties all addresses; no job needs the store.  Context locked. */
+void sap_context_empty(sapporo *context);
 
 /* Empties all addresses.  Context locked. */
 void sap_context_clear(sapporo *context);

@@ -17,6 +17,9 @@ void sap_context_take_units(sapporo *context, int nj, struct sap_targets targets
  */
 int sap_context_glance(const sapporo *context, int nj, const struct sap_targets *targets, double *faint);
 
+/* Whether particles that the device has seen surely fit so, apart from softening and targets (units_glance.c). */
+int sap_context_sees_plain(const sapporo *context, const struct sap_caller_seen *seen);
+
 /* Whether a few of the particles, with this squared softening, fit into single precision as they are; always in dp. */
 int sap_context_seems_plain(const sapporo *context, double eps2);
 

@@ -10,6 +10,7 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "context/caller.h"
 #include "context/partial.h"
 #include "context/stepper_part.h"
 #include "context/travel.h"
@@ -18,7 +19,8 @@
 
 /* clang-format off */
 #define SAP_INTERNALS(ROW) \
-    ROW(context_is_mixed) ROW(partial_begin) ROW(partial_end) ROW(partial_first_lost) ROW(partial_keep_engine) ROW(partial_loop) \
+    ROW(caller_give_results) ROW(caller_take_columns) ROW(caller_take_particles) ROW(caller_take_request) \
+    ROW(caller_take_results) ROW(context_is_mixed) ROW(partial_begin) ROW(partial_end) ROW(partial_first_lost) ROW(partial_keep_engine) ROW(partial_loop) \
     ROW(partial_parts) ROW(partial_read) ROW(partial_store) ROW(whole_begin) \
     ROW(stepper_part_create) ROW(stepper_part_read) ROW(stepper_part_restore) ROW(stepper_part_saved) \
     ROW(travel_device) ROW(travel_enter) ROW(travel_facts) ROW(travel_hold) ROW(travel_leave) ROW(travel_pack) \

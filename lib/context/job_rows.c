@@ -180,6 +180,7 @@ static void write_bad_row(const sapporo_result *r, int i)
 
 void sap_rows_write_failed(int ni, const sapporo_result *r)
 {
+    if (r->memory != SAPPORO_MEMORY_HOST) return;
     for (int i = 0; i < ni; i++) write_bad_row(r, i);
 }
 

@@ -12,6 +12,7 @@
 
 #include "base/structs.h"
 #include "context/call.h"
+#include "context/caller.h"
 #include "context/context_units.h"
 #include "context/job_rows.h"
 #include "engine/canonical.h"
@@ -262,18 +263,39 @@ static int start(sapporo *c, sapporo_job *j, const sapporo_request *r, unsigned 
     return SAPPORO_OK;
 }
 
+/* Copies columns of a request in device memory to the host. */
+static int read_columns(sapporo *c, sapporo_request *r, struct sap_caller_request *own)
+{
+    int device;
+    const int status = sap_caller_check(c, r->memory, "sapporo_force_begin", &device);
+    return status || !device ? status : sap_caller_read_request(c, r, own);
+}
+
+/* Makes sure that the host has the particles, if a force of particles that the device alone has needs them there. */
+static int fetch_if_needed(sapporo *c, const sapporo_request *r, int few)
+{
+    const struct sap_targets targets = targets_of(r);
+    double faint;
+    if (!c->away || (!few && (c->settings.precision == SAPPORO_DP || sap_context_glance(c, r->nj, &targets, &faint))))
+        return SAPPORO_OK;
+    return sap_context_fetch(c);
+}
+
 int sap_job_begin(sapporo *context, const sapporo_request *request, int all, unsigned needed, sapporo_job **job)
 {
     sapporo_request copy = {0}, *const r = &copy;
+    struct sap_caller_request own = {.block = NULL};
     if (!job) return SAPPORO_ERR_ARGUMENT;
     *job = NULL;
     struct sap_public_call call;
     sapporo *const c = sap_call_begin(&call, SAP_HANDLE_CONTEXT, context);
     if (!c) return SAPPORO_ERR_CLOSED;
     int sent = 0, status = check_request(c, r, request, all);
+    if (!status) status = read_columns(c, r, &own);
     if (!status && !c->chosen && !needed && r->ni > 0 && r->nj > 0) sap_context_choose(c, r->nj);
     const int few = !status && sap_context_is_few(c, all < 0 ? r->nj : all);
     if (few) status = sap_context_open_few(c);
+    if (!status) status = fetch_if_needed(c, r, few);
     if (!status) sap_context_take_units(c, r->nj, targets_of(r), few);
     if (!status && c->nstaged)
         sent = sap_context_send(c, few);
@@ -294,6 +316,7 @@ int sap_job_begin(sapporo *context, const sapporo_request *request, int all, uns
             sap_job_retire(c, j);
     }
     if (sent) sap_context_store_staged(c, 1); /* overlaps with the device's computation */
+    free(own.block);
     sap_log(SAPPORO_LOG_CALL, "force_begin: nj %d, ni %d, status %d", r->nj, r->ni, status);
     return sap_call_end(&call, status);
 }
@@ -308,6 +331,7 @@ int sapporo_force_begin(sapporo *context, const sapporo_request *request, sappor
 void sap_job_report_coincident(sapporo *c, const sapporo_job *j, int i)
 {
     if (c->notes.warned >> SAP_WARN_COINCIDENT & 1) return;
+    (void)sap_context_fetch(c);
     const int same = sap_units_same(&j->units, &c->units);
     const int nj = !same ? 0 : j->nj < c->host.upper ? j->nj : c->host.upper;
     for (int a = sap_jstore_next(&c->host, 0); a < nj; a = sap_jstore_next(&c->host, a + 1)) {
@@ -412,6 +436,17 @@ static int check_end(sapporo *c, const sapporo_job *j, int ni, const sapporo_res
                                      : "crackle");
 }
 
+/* Delivers results to device memory of the caller, by way of the host. */
+static int deliver_to_device(sapporo *c, sapporo_job *j, int ni, sapporo_result *r, int status)
+{
+    struct sap_caller_results own;
+    const int opened = sap_caller_open_results(c, ni, r, &own);
+    if (opened) return opened;
+    if (!status) status = deliver(c, j, ni, r);
+    if (status < 0) sap_rows_write_failed(ni, r);
+    return sap_caller_close_results(c, ni, r, &own, status);
+}
+
 int sapporo_force_end(sapporo_job *job, int ni, const sapporo_result *result)
 {
     sapporo_result r;
@@ -424,7 +459,10 @@ int sapporo_force_end(sapporo_job *job, int ni, const sapporo_result *result)
         return job ? SAPPORO_ERR_CLOSED : SAPPORO_ERR_ARGUMENT;
     }
     sapporo *const c = j->context;
-    int status = known ? sap_struct_error(&c->notes, known, "sapporo_result", result) : check_end(c, j, ni, &r);
+    int device = 0, status = known ? sap_struct_error(&c->notes, known, "sapporo_result", result) : SAPPORO_OK;
+    if (!status) status = sap_caller_check(c, r.memory, "sapporo_force_end", &device);
+    if (!status) status = check_end(c, j, ni, &r);
+    if (device) return sap_call_end(&call, deliver_to_device(c, j, ni, &r, status));
     if (!status) status = deliver(c, j, ni, &r);
     if (status < 0) sap_rows_write_failed(ni, &r);
     return sap_call_end(&call, status);

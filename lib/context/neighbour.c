@@ -28,6 +28,8 @@ static int check(sapporo *c, const sapporo_neighbour_request *l, const sapporo_r
         return sap_fail(c, SAPPORO_ERR_ARGUMENT, "sapporo_neighbour_force: eps2 is %g", l->eps2);
     const int untimely = sap_context_check_time(c, "sapporo_neighbour_force");
     if (untimely) return untimely;
+    if (r->memory != SAPPORO_MEMORY_HOST)
+        return sap_fail(c, SAPPORO_ERR_UNSUPPORTED, "sapporo_neighbour_force writes results to host memory only");
     if (r->snap || r->crackle || r->count)
         return sap_fail(c, SAPPORO_ERR_UNSUPPORTED, "sapporo_neighbour_force: forces of order 4 have no snap");
     if (c->host.soft > 0)
@@ -130,8 +132,9 @@ int sapporo_neighbour_force(sapporo *context, const sapporo_neighbour_request *g
         return SAPPORO_ERR_CLOSED;
     }
     if (c->nstaged) sap_context_settle(c);
+    int status = sap_context_fetch(c);
     sap_jstore_finish(&c->host);
-    int status = check_structs(c, given, known, result, known_result);
+    if (!status) status = check_structs(c, given, known, result, known_result);
     if (!status) status = check(c, &l, &r);
     if (!status && l.ni > 0)
         sap_context_take_units(c, c->host.upper, (struct sap_targets){l.eps2, l.eps2, NULL, NULL, 0},

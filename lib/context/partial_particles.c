@@ -71,6 +71,8 @@ int sap_partial_read(sapporo *context, int first, int n, double *rows)
     sapporo *const c = sap_call_begin(&call, SAP_HANDLE_CONTEXT, context);
     if (!c) return SAPPORO_ERR_CLOSED;
     if (c->nstaged) sap_context_settle(c);
+    const int status = sap_context_fetch(c);
+    if (status) return sap_call_end(&call, status);
     sap_jstore_finish(&c->host);
     struct partial_rows all = {c, first, rows};
     sap_partial_loop(sap_context_threads(c), n, read_some, &all);

@@ -189,6 +189,11 @@ static int place(sapporo *c, int address, const struct sap_jparticle *p, int *st
 {
     if ((unsigned)address >= SAP_ADDRESSES)
         return sap_fail(c, SAPPORO_ERR_ARGUMENT, "address %d is not between 0 and %d", address, SAP_ADDRESSES - 1);
+    const int away = sap_context_fetch(c);
+    if (away) {
+        sap_context_lose(c, address, 1);
+        return away;
+    }
     const int in_order = goes_straight(c, address);
     if (reserve(c, address, in_order, p)) {
         sap_context_lose(c, address, 1);
@@ -385,13 +390,7 @@ int sapporo_set_particle(sapporo *context, int address, const sapporo_particle *
 void sap_context_clear(sapporo *c)
 {
     sap_context_settle(c);
-    const uint64_t version = c->host.version;
-    sap_jstore_free(&c->host);
-    c->host.version = version + 1; /* keeps increasing, so versions that engines remember never match new tiles */
-    c->host.cleared = c->host.version;
-    c->wide = c->given = 0;
-    c->units = (struct sap_units){0, 0, 0};
-    c->looked.valid = 0;
+    sap_context_empty(c);
 }
 
 int sapporo_clear_particles(sapporo *context)

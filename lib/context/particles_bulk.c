@@ -5,6 +5,7 @@
  * Particles without individual softening therefore take a fast path: runs of up to 16 addresses are copied directly
  * into the store, by several threads if they are many.
  */
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/finite.h"
@@ -12,6 +13,7 @@
 #include "base/team.h"
 #include "base/threads.h"
 #include "context/call.h"
+#include "context/caller.h"
 #include "context/context_units.h"
 #include "context/particles.h"
 
@@ -183,6 +185,27 @@ __attribute__((always_inline)) static inline pair copy_word_vectors(double *to, 
     return carry;
 }
 
+/* The same for 16 particles with gaps between them. */
+__attribute__((always_inline)) static inline pair copy_word_rows(double *to, const sapporo_column *x, int k,
+                                                                 double factor, uint64_t add)
+{
+    const char *row = sap_column_at(x, k, 3 * sizeof(double));
+    const two by = {factor, factor};
+    pair carry = {0, 0};
+    for (int l = 0; l < LANES; l += 2, row += 2 * x->stride) {
+        const char *const other = row + x->stride;
+        two z;
+        memcpy(&z, row + 2 * sizeof(double), sizeof(double));
+        memcpy((char *)&z + sizeof(double), other + 2 * sizeof(double), sizeof(double));
+        const two a = two_of(row, 0) / by, b = two_of(other, 0) / by, c = z / by;
+        carry |= carries((pair)a, add) | carries((pair)b, add) | carries((pair)c, add);
+        put_two(to + l, sap_two_of(a, 0, b, 0));
+        put_two(to + LANES + l, sap_two_of(a, 1, b, 1));
+        put_two(to + 2 * LANES + l, c);
+    }
+    return carry;
+}
+
 /* Copies positions and masses of 16 contiguous particles and sets their indices; nonzero if one must be judged. */
 static int copy_word(struct sap_segment *s, unsigned in, int address, int k, const sapporo_particles *all)
 {
@@ -215,7 +238,10 @@ static int copy_derivative(const sapporo *c, double *to, int d, int k, int n, co
         for (int axis = 0; axis < 3; axis++) memset(to + (ptrdiff_t)axis * LANES, 0, (size_t)n * sizeof *to);
         return 0;
     }
-    if (n < LANES || gaps) return copy_vectors(to, from, k, n, factor, if_not_finite);
+    if (n < LANES) return copy_vectors(to, from, k, n, factor, if_not_finite);
+    if (gaps)
+        return carried(factor == 1 ? copy_word_rows(to, from, k, 1, if_not_finite)
+                                   : copy_word_rows(to, from, k, factor, if_not_finite));
     return carried(factor == 1 ? copy_word_vectors(to, from, k, 1, if_not_finite)
                                : copy_word_vectors(to, from, k, factor, if_not_finite));
 }
@@ -268,7 +294,10 @@ static int copy_run(const sapporo *c, const struct columns *of, int k, int n)
     if (n == LANES && without_gaps(all)) {
         strange = copy_word(s, in, address, k, all);
     } else {
-        strange = copy_vectors(s->derivative[0] + sap_jstore_offset(in), &all->derivative[0], k, n, 1, if_wide);
+        double *const to = s->derivative[0] + sap_jstore_offset(in);
+        strange = n == LANES && all->derivative[0].stride
+                      ? carried(copy_word_rows(to, &all->derivative[0], k, 1, if_wide))
+                      : copy_vectors(to, &all->derivative[0], k, n, 1, if_wide);
         strange |= copy_numbers(s->mass + in, &all->mass, k, n);
         for (int l = 0; l < n; l++) {
             s->index[in + (unsigned)l] = address + l;
@@ -374,6 +403,11 @@ static int put_runs(sapporo *c, const struct columns *to, int n)
 
 static int put_all(sapporo *c, const struct columns *to, int n)
 {
+    const int status = sap_context_fetch(c);
+    if (status) {
+        sap_context_lose(c, to->first, n);
+        return status;
+    }
     if (!takes_runs(c, n, to->all)) return put_rows(c, to, 0, n);
     if (c->nstaged) sap_context_settle(c);
     return put_runs(c, to, n);
@@ -387,7 +421,7 @@ int sap_particles_put_known(sapporo *c, int first, int n, const sapporo_particle
 
 static int check_particles(sapporo *c, int first, int n, sapporo_particles *all, const sapporo_particles *given)
 {
-    const int known = given ? sap_struct_copy(all, sizeof *all, given, sizeof *all) : (int)SAPPORO_ERR_ARGUMENT;
+    const int known = given ? sap_struct_copy(all, sizeof *all, given, SAP_PARTICLES_LEAST) : (int)SAPPORO_ERR_ARGUMENT;
     if (known) return sap_struct_error(&c->notes, known, "sapporo_particles", given);
     if (n < 0 || first < 0 || first > SAP_ADDRESSES - n)
         return sap_fail(c, SAPPORO_ERR_ARGUMENT,
@@ -401,6 +435,19 @@ static int check_particles(sapporo *c, int first, int n, sapporo_particles *all,
     return SAPPORO_OK;
 }
 
+/* Stores particles whose columns are in device memory: there, or by the host. */
+static int put_from_device(sapporo *c, int first, int n, sapporo_particles *all)
+{
+    const struct columns to = {.all = all, .first = first};
+    void *block;
+    int status = SAPPORO_OK;
+    if (sap_caller_put(c, first, n, all, &status)) return status;
+    status = sap_caller_read_particles(c, n, all, &block);
+    if (!status) status = put_all(c, &to, n);
+    free(block);
+    return status;
+}
+
 int sapporo_set_particles(sapporo *context, int first, int n, const sapporo_particles *particles)
 {
     sapporo_particles all = {0};
@@ -408,7 +455,8 @@ int sapporo_set_particles(sapporo *context, int first, int n, const sapporo_part
     sapporo *const c = sap_call_begin(&call, SAP_HANDLE_CONTEXT, context);
     if (!c) return SAPPORO_ERR_CLOSED;
     const struct columns to = {.all = &all, .first = first};
-    int status = check_particles(c, first, n, &all, particles);
-    if (!status) status = put_all(c, &to, n);
+    int device = 0, status = check_particles(c, first, n, &all, particles);
+    if (!status) status = sap_caller_check(c, all.memory, "sapporo_set_particles", &device);
+    if (!status) status = device ? put_from_device(c, first, n, &all) : put_all(c, &to, n);
     return sap_call_end(&call, status);
 }

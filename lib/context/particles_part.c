@@ -127,6 +127,8 @@ static int put_parts(sapporo *c, int first, int n, const double (*x)[3], const d
         return sap_fail(c, SAPPORO_ERR_ARGUMENT, "addresses %d and %d more are not between 0 and %d", first, n,
                         SAP_ADDRESSES - 1);
     sap_context_settle(c);
+    status = sap_context_fetch(c);
+    if (status) return status;
     sap_jstore_finish(&c->host);
     for (int k = 0, run; k < n; k += run) {
         const double(*from)[3] = x ? x + k : NULL;
@@ -191,6 +193,7 @@ int sap_context_copy(sapporo *context, int nj, double (*x)[3], double *mass)
     sapporo *const c = sap_call_begin(&call, SAP_HANDLE_CONTEXT, context);
     if (!c) return 0;
     if (c->nstaged) sap_context_settle(c);
+    (void)sap_context_fetch(c); /* those that cannot be had are none */
     const int end = nj < c->host.upper ? nj : c->host.upper;
     for (int a = sap_jstore_next(&c->host, 0); a < end; a = sap_jstore_next(&c->host, a + 1)) {
         if (x != NULL) {

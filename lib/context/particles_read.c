@@ -53,10 +53,12 @@ int sapporo_get_particle(sapporo *context, int address, int predicted, sapporo_p
         if (particle) read_nothing(particle);
         return SAPPORO_ERR_CLOSED;
     }
-    int status = SAPPORO_OK;
     if (c->nstaged) sap_context_settle(c);
+    int status = sap_context_fetch(c);
     const int predicts = predicted && c->settings.order != 2;
-    if (predicts && sap_context_check_time(c, "sapporo_get_particle")) {
+    if (status) {
+        read_nothing(particle);
+    } else if (predicts && sap_context_check_time(c, "sapporo_get_particle")) {
         status = SAPPORO_ERR_NOT_FINITE;
         read_nothing(particle);
     } else if (sap_jstore_has(&c->host, address)) {

@@ -56,6 +56,8 @@ int sap_travel_facts(sapporo *context, double eps2, struct sap_travel_facts *fac
     *facts = (struct sap_travel_facts){.terms = 1};
     if (!c) return SAPPORO_ERR_CLOSED;
     if (c->nstaged) sap_context_settle(c);
+    const int status = sap_context_fetch(c);
+    if (status) return sap_call_end(&call, status);
     for (int k = 0; k < c->host.segments; k++)
         if (c->host.segment[k] && c->host.segment[k]->terms > facts->terms) facts->terms = c->host.segment[k]->terms;
     facts->soft = sap_scaled(c->host.soft, -sap_units_square(&c->units));

@@ -91,12 +91,42 @@ static double power_of_two(int exponent)
     return x;
 }
 
+/* The biased exponent of a size (engine/caller_ops.h). */
+static unsigned biased(int size) { return (unsigned)size >> 20; }
+
+/* What the device saw of its particles. */
+static struct glance glance_of(const struct sap_caller_seen *seen)
+{
+    struct glance g = {.heaviest = biased(seen->mass.most), .lightest = 2 * ONE};
+    for (int d = 0; d < VECTORS; d++) g.vector[d] = biased(seen->derivative[d].most);
+    if (seen->mass.most > 0) g.lightest = biased(seen->mass.least);
+    for (int k = 0; k < GLANCES; k++) g.whole += fabs(seen->some_mass[k]);
+    return g;
+}
+
+int sap_context_sees_plain(const sapporo *c, const struct sap_caller_seen *seen)
+{
+    struct glance g = glance_of(seen);
+    return is_plain(&g, c->settings.order / 2, &(struct sap_targets){0});
+}
+
+/* About the potential of forces that the precision loses: sap_faint_potential. */
+static double faint_of(const struct glance *g, int looks, int nj)
+{
+    return g->whole / looks * nj * power_of_two((-126 - ((int)g->heaviest - ONE)) / 3 - 1);
+}
+
 int sap_context_glance(const sapporo *c, int nj, const struct sap_targets *targets, double *faint)
 {
     const int vectors = c->settings.order / 2, end = nj < c->host.upper ? nj : c->host.upper;
     const int soft = (int)exponent_of(targets->most) <= ONE + 16 && (int)exponent_of(c->host.soft) <= ONE + 16;
     *faint = 0;
     if (!soft || end == 0) return 0;
+    if (c->away) {
+        struct glance g = glance_of(&c->seen);
+        *faint = faint_of(&g, GLANCES, nj);
+        return is_plain(&g, vectors, targets);
+    }
     for (int waiting = 0; waiting < (c->nstaged > 0 ? 2 : 1); waiting++) {
         struct glance g = {.lightest = 2 * ONE};
         const int n = waiting ? c->nstaged : end, looks = n < GLANCES ? n : GLANCES;
@@ -111,8 +141,7 @@ int sap_context_glance(const sapporo *c, int nj, const struct sap_targets *targe
             see_mass(&g, p->mass);
         }
         if (!is_plain(&g, vectors, targets)) return 0;
-        /* about sap_faint_potential */
-        const double most = g.whole / looks * nj * power_of_two((-126 - ((int)g.heaviest - ONE)) / 3 - 1);
+        const double most = faint_of(&g, looks, nj);
         *faint = *faint > 0 && *faint < most ? *faint : most;
     }
     return 1;

@@ -17,6 +17,7 @@
 #include <stdint.h>
 
 #include "engine/accum.h"
+#include "engine/caller_ops.h"
 #include "engine/jstore.h"
 #include "engine/options.h"
 #include "engine/small_forces.h"
@@ -214,6 +215,7 @@ struct sap_engine {
     const struct sap_tree_maker *tree;     /* NULL: none */
     const struct sap_stepper_ops *stepper; /* steppers over trees; NULL: none */
     const struct sap_travel_ops *travel;   /* particles go to other processes from device memory; NULL: never */
+    const struct sap_caller_ops *caller;   /* columns and results in device memory of the caller; NULL: never */
 };
 
 /* The engines of this build in order of preference; ends with NULL (lib/engines.c). */

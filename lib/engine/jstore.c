@@ -355,7 +355,7 @@ int sap_jstore_has(const struct sap_jstore *store, int address)
 int sap_jstore_next(const struct sap_jstore *store, int from)
 {
     for (int a = from; a < store->upper; a++) {
-        if (!store->segment[a / SAP_SEGMENT])
+        if (!sap_jstore_segment(store, a)) /* also of particles that the host does not have */
             a |= SAP_SEGMENT - 1;
         else if (sap_jstore_has(store, a))
             return a;

@@ -15,6 +15,7 @@
 #include "driver/driver.h"
 #include "engine/engine.h"
 #include "gpu/gpu_batch.h"
+#include "gpu/gpu_caller.h"
 #include "gpu/gpu_devices.h"
 #include "gpu/gpu_force.h"
 #include "gpu/gpu_launch.h"
@@ -297,7 +298,8 @@ const struct sap_engine sap_engine_cuda = {.backend = SAPPORO_BACKEND_CUDA,
                                            .neighbour = neighbour,
                                            .tree = &sap_gpu_tree_maker,
                                            .stepper = &sap_stepper_gpu,
-                                           .travel = &sap_travel_gpu};
+                                           .travel = &sap_travel_gpu,
+                                           .caller = &sap_caller_gpu};
 
 /* ------------------------------------------------------------------- OpenCL */
 
@@ -385,4 +387,5 @@ const struct sap_engine sap_engine_opencl = {.backend = SAPPORO_BACKEND_OPENCL,
                                              .neighbour = neighbour,
                                              .tree = &sap_gpu_tree_maker,
                                              .stepper = &sap_stepper_gpu,
-                                             .travel = &sap_travel_gpu};
+                                             .travel = &sap_travel_gpu,
+                                             .caller = &sap_caller_gpu};

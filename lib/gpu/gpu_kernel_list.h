@@ -41,6 +41,11 @@
 #define SAP_K_store_address(M, V)                                                                                      \
     M(store), V(int, columns), V(int, from), V(int, to), V(int, block), V(int, processes), V(int, process),            \
         V(int, before)
+#define SAP_K_store_look(M, V) M(column), M(seen), V(int, axes), V(int, n)
+#define SAP_K_store_column(M, V)                                                                                       \
+    M(store), V(int, columns), V(int, to), M(from), V(int, has_from), V(int, axes), V(int, factor), V(int, first),     \
+        V(int, n)
+#define SAP_K_store_tags(M, V)  M(store), V(int, columns), M(index), V(int, has_index), V(int, first), V(int, n)
 #define SAP_K_store_stage(M, V) M(store), M(update), V(int, n), M(i), M(i_from), V(int, i_parts)
 #define SAP_K_predict(M, V)     M(store), M(predicted), V(struct sap_gpu_force, f)
 #define SAP_K_pack(M, V)        M(particle), M(predicted), V(int, n), V(int, superpackets)
@@ -71,7 +76,7 @@
 
 /* clang-format off */
 #define SAP_KERNELS_DIRECT(ROW)                                                                                        \
-    ROW(store_clear) ROW(store_address) ROW(store_stage) ROW(predict) ROW(pack) ROW(soften) ROW(force) ROW(finish_sums) \
+    ROW(store_clear) ROW(store_address) ROW(store_look) ROW(store_column) ROW(store_tags) ROW(store_stage) ROW(predict) ROW(pack) ROW(soften) ROW(force) ROW(finish_sums) \
     ROW(finish_sums_outside) ROW(finish_merge) ROW(finish_nearest) ROW(finish_long) ROW(list_offsets) ROW(list_fill)   \
     ROW(list_fill_outside) ROW(list_sort) ROW(list_more) ROW(batch) ROW(neighbour) ROW(neighbour_put)
 /* clang-format on */

@@ -169,6 +169,9 @@ static int load(struct sap_gpu_loaded *l, const struct sap_embedded *e, const st
     if (!status) status = get_force_functions(l, set, p->has_fp64);
     if (!status) status = get_function(l, 1, &k->clear.handle, "store_clear");
     if (!status) status = get_function(l, 1, &k->address.handle, "store_address");
+    if (!status) status = get_function(l, 1, &k->look.handle, "store_look");
+    if (!status) status = get_function(l, 1, &k->column.handle, "store_column");
+    if (!status) status = get_function(l, 1, &k->tags.handle, "store_tags");
     if (!status)
         status = get_function(l, 1, &k->stage.handle, "store_stage%s%s", l->order > 4 ? "_order" : "",
                               l->order > 4 ? order : "");

@@ -42,6 +42,9 @@ struct sap_gpu_kernels {
     struct sap_gpu_geometry geometry;
     struct sap_kernel_store_clear clear;
     struct sap_kernel_store_address address;
+    struct sap_kernel_store_look look; /* at columns of the caller, like column and tags (device/caller.h) */
+    struct sap_kernel_store_column column;
+    struct sap_kernel_store_tags tags;
     struct sap_kernel_store_stage stage;
     struct sap_kernel_predict predict;
     struct sap_kernel_force many[SAP_GPU_SHAPES][SAP_GPU_MODES], few[SAP_GPU_SHAPES][SAP_GPU_MODES];

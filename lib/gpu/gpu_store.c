@@ -398,7 +398,7 @@ int sap_gpu_store_update(struct sap_gpu_store *store)
         store->given = 0;
     }
     if (store->lost && store->given)
-        return sap_gpu_refuse(store, SAP_DRIVER_ERROR, "particles of other processes were lost on the device");
+        return sap_gpu_refuse(store, SAP_DRIVER_ERROR, "particles that the host does not have were lost on the device");
     if (store->lost) forget(store);
     store->lost = 1; /* until all changes are sent */
     store->terms = store->given > 1 ? store->given : 1;
@@ -416,20 +416,45 @@ int sap_gpu_store_update(struct sap_gpu_store *store)
     return SAP_DRIVER_OK;
 }
 
-int sap_gpu_store_give(struct sap_gpu_store *store, const int *number, int n, int terms)
+/* Gives slots to superpackets that the host does not have: number[k], or without numbers k, for from <= k < n. */
+static int take_slots(struct sap_gpu_store *store, const int *number, int from, int n)
 {
-    struct sap_gpu_share *const share = &store->share[0];
     int status = SAP_DRIVER_OK;
-    forget_slots(share);
     store->lost = 1; /* until all of them have slots */
-    store->given = terms > 1 ? terms : 1;
-    for (int k = 0; k < n && !status; k++) status = make_slot(store, number[k]);
+    for (int k = from; k < n && !status; k++) status = make_slot(store, number ? number[k] : k);
     if (status) return sap_gpu_refuse(store, status, "no memory of the host for superpackets");
-    TRY(grow(store, share, n));
+    TRY(grow(store, &store->share[0], n));
     store->cleared = store->host->cleared;
     store->seen = store->host->version;
     store->lost = 0;
     return SAP_DRIVER_OK;
+}
+
+int sap_gpu_store_give(struct sap_gpu_store *store, const int *number, int n, int terms)
+{
+    forget_slots(&store->share[0]);
+    store->given = terms > 1 ? terms : 1;
+    return take_slots(store, number, 0, n);
+}
+
+int sap_gpu_store_extend(struct sap_gpu_store *store, int superpackets, int terms)
+{
+    struct sap_gpu_share *const share = &store->share[0];
+    if (terms > store->given) store->given = terms;
+    share->sums.valid = 0;
+    return take_slots(store, NULL, share->slots, superpackets > share->slots ? superpackets : share->slots);
+}
+
+void sap_gpu_store_returned(struct sap_gpu_store *store)
+{
+    store->given = 0;
+    store->seen = store->host->version;
+}
+
+int sap_gpu_store_stream(struct sap_gpu_store *store)
+{
+    struct sap_gpu_share *const share = &store->share[0];
+    return share->stream ? (int)SAP_DRIVER_OK : store->set->driver->stream_create(share->device->dev, &share->stream);
 }
 
 int sap_gpu_store_send(struct sap_gpu_store *store, struct sap_gpu_share *share, const struct sap_gpu_buffer *i,

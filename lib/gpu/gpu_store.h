@@ -51,7 +51,7 @@ struct sap_gpu_store {
     uint64_t seen, cleared; /* versions of the host's copy */
     int terms;              /* highest derivative that is not zero for some particle */
     int lost;               /* the devices' copy cannot be trusted: the next update uploads all particles again */
-    int given;              /* > 0: other processes gave the particles; their highest derivative that is not zero */
+    int given;              /* > 0: the host does not have the particles; their highest derivative that is not zero */
     int broken;             /* a device is lost: the caller must open the context again */
     int at;                 /* the device that the current call works on */
     int entered;            /* `at` + 1 while the context of that device is current, else 0 */
@@ -88,10 +88,19 @@ int sap_gpu_store_send(struct sap_gpu_store *store, struct sap_gpu_share *share,
 int sap_gpu_store_predict(struct sap_gpu_store *store, struct sap_gpu_share *share, const struct sap_gpu_force *f);
 
 /*
- * Replaces all particles by n superpackets that other processes give: makes slot k for superpacket number[k].  The
- * caller copies them there.  For stores on one device.
+ * Replaces all particles by n superpackets that the host does not have: makes slot k for superpacket number[k], or
+ * without numbers k.  The caller writes them there.  For stores on one device, like what follows.
  */
 int sap_gpu_store_give(struct sap_gpu_store *store, const int *number, int n, int terms);
+
+/* Makes slots, up to superpacket number `superpackets` - 1, for more particles that the host does not have. */
+int sap_gpu_store_extend(struct sap_gpu_store *store, int superpackets, int terms);
+
+/* Notes that the host has all particles now, none of which has changed. */
+void sap_gpu_store_returned(struct sap_gpu_store *store);
+
+/* Makes the stream of the first device, unless there is one. */
+int sap_gpu_store_stream(struct sap_gpu_store *store);
 
 /* Makes superpackets from .. to-1 in a memory empty, in the share's stream. */
 int sap_gpu_store_clear(const struct sap_gpu_store *store, const struct sap_gpu_share *share,

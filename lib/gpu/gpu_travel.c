@@ -51,12 +51,6 @@ static void release(struct sap_gpu_store *store, struct sap_gpu_attached *attach
 /* Returns what a store has for travels, or NULL. */
 static struct travel *travel_of(const struct sap_gpu_store *store) { return sap_gpu_attached_by(store, release); }
 
-static int make_stream(struct sap_gpu_store *store)
-{
-    struct sap_gpu_share *const share = &store->share[0];
-    return share->stream ? (int)SAP_DRIVER_OK : store->set->driver->stream_create(share->device->dev, &share->stream);
-}
-
 /* Makes the streams and events of a store that receives; a driver status. */
 static int prepare(struct sap_gpu_store *store)
 {
@@ -68,7 +62,7 @@ static int prepare(struct sap_gpu_store *store)
     }
     struct sap_dev *const dev = store->share[0].device->dev;
     struct sap_event **const event[] = {&t->packed, &t->arrived, &t->taken};
-    TRY(make_stream(store));
+    TRY(sap_gpu_store_stream(store));
     if (!t->stream) TRY(d->stream_create(dev, &t->stream));
     for (int k = 0; k < COUNT(event); k++)
         if (!*event[k]) TRY(d->event_create(dev, event[k]));
@@ -155,7 +149,7 @@ static int pack_part(struct sap_gpu_store *from, struct sap_gpu_store *store, in
 static int update(struct sap_gpu_store *from)
 {
     if (sap_gpu_refuse_lost(from)) return SAP_DRIVER_LOST;
-    TRY(make_stream(from));
+    TRY(sap_gpu_store_stream(from));
     TRY(sap_gpu_store_update(from));
     return sap_gpu_store_send(from, &from->share[0], NULL, 0);
 }

@@ -69,8 +69,17 @@ static int check_lost(sapporo_mpi *h, int nj)
                          sap_block_outer(address, h->link.rank, h->link.size));
 }
 
-/* Copies the request of a caller and checks it as far as one rank can. */
-static int check_request(sapporo_mpi *h, sapporo_request *r, const sapporo_request *given)
+/* Copies columns of a request in device memory to the host. */
+static int take_columns(sapporo_mpi *h, sapporo_request *r, struct sap_caller_request *own)
+{
+    if (r->memory == SAPPORO_MEMORY_HOST) return SAPPORO_OK;
+    const int status = sapporo_internals()->caller_take_request(h->context, r, own);
+    return status ? sap_link_note(&h->link, status, sapporo_last_error(h->context)) : SAPPORO_OK;
+}
+
+/* Copies the request of a caller and checks it as far as one rank can; own: copies of its columns. */
+static int check_request(sapporo_mpi *h, sapporo_request *r, const sapporo_request *given,
+                         struct sap_caller_request *own)
 {
     memset(r, 0, sizeof *r);
     const int known = given ? sap_struct_copy(r, sizeof *r, given, SAP_REQUEST_LEAST) : (int)SAPPORO_ERR_ARGUMENT;
@@ -88,6 +97,7 @@ static int check_request(sapporo_mpi *h, sapporo_request *r, const sapporo_reque
     if (!(r->eps2 >= 0 && isfinite(r->eps2)))
         return sap_link_fail(&h->link, SAPPORO_ERR_ARGUMENT, "sapporo_mpi_force_begin: eps2 is %g", r->eps2);
     int status = check_supported(h, r);
+    if (!status) status = take_columns(h, r, own);
     if (!status) status = check_softening(h, r);
     return status ? status : check_lost(h, r->nj);
 }
@@ -299,21 +309,15 @@ static int begin(sapporo_mpi *h, const sapporo_request *r)
     return status ? status : start(h);
 }
 
-int sapporo_mpi_force_begin(sapporo_mpi *handle, const sapporo_request *request, sapporo_mpi_job **job)
+/* Collective.  Begins a force; status: what is wrong with the request of this rank. */
+static int begin_request(sapporo_mpi *h, int status, const sapporo_request *r, sapporo_mpi_job **job)
 {
-    sapporo_request r;
-    if (job) *job = NULL;
-    sapporo_mpi *const h = sap_mpi_find(handle);
-    if (!h) return SAPPORO_ERR_CLOSED;
-    if (h->link.broken) return h->link.broken;
-    (void)sap_link_begin(&h->link, SAP_CALL_FORCE_BEGIN);
-    int status = check_request(h, &r, request);
     if (!job) status = sap_link_fail(&h->link, SAPPORO_ERR_ARGUMENT, "sapporo_mpi_force_begin: job is NULL");
-    status = compare_requests(h, status, &r);
+    status = compare_requests(h, status, r);
     if (status || !job) return status; /* if any rank has an old job, all ranks end here */
-    status = check_no_sources(h, &r);
+    status = check_no_sources(h, r);
     if (status) return status;
-    status = begin(h, &r);
+    status = begin(h, r);
     if (status) {
         sap_share_forget(h);
         sap_mpi_free_job(h);
@@ -322,6 +326,21 @@ int sapporo_mpi_force_begin(sapporo_mpi *handle, const sapporo_request *request,
     h->job->number = sap_mpi_number();
     *job = (sapporo_mpi_job *)h->job->number;
     return SAPPORO_OK;
+}
+
+int sapporo_mpi_force_begin(sapporo_mpi *handle, const sapporo_request *request, sapporo_mpi_job **job)
+{
+    sapporo_request r;
+    struct sap_caller_request own = {.block = NULL};
+    if (job) *job = NULL;
+    sapporo_mpi *const h = sap_mpi_find(handle);
+    if (!h) return SAPPORO_ERR_CLOSED;
+    if (h->link.broken) return h->link.broken;
+    (void)sap_link_begin(&h->link, SAP_CALL_FORCE_BEGIN);
+    int status = check_request(h, &r, request, &own);
+    status = begin_request(h, status, &r, job);
+    free(own.block);
+    return status;
 }
 
 /* --------------------------------------------------------------------- end */
@@ -391,19 +410,40 @@ static int copy_result(sapporo_result *r, const sapporo_result *given)
     return given ? sap_struct_copy(r, sizeof *r, given, sizeof given->size) : (int)SAPPORO_ERR_ARGUMENT;
 }
 
+/* Collective.  Ends a force of which the results go to host memory. */
+static int end(sapporo_mpi *h, int status, int ni, const sapporo_result *r)
+{
+    status = sap_link_agree(&h->link, status);
+    if (!status) status = deliver(h, ni, r);
+    if (status < 0) sap_answer_write_failed(0, ni, r);
+    return status;
+}
+
+/* Collective.  Ends a force of which this rank wants the results in device memory. */
+static int end_on_device(sapporo_mpi *h, int known, int ni, sapporo_result *r)
+{
+    struct sap_caller_results own;
+    int status = sapporo_internals()->caller_take_results(h->context, ni, r, &own);
+    if (status) {
+        const sapporo_result nothing = {.size = sizeof nothing};
+        return end(h, sap_link_note(&h->link, status, sapporo_last_error(h->context)), 0, &nothing);
+    }
+    status = end(h, check_end(h, ni, known, r), ni, r);
+    const int given = sapporo_internals()->caller_give_results(h->context, ni, r, &own, status);
+    return given == status ? status : sap_link_note(&h->link, given, sapporo_last_error(h->context));
+}
+
 int sapporo_mpi_force_end(sapporo_mpi_job *job, int ni, const sapporo_result *result)
 {
     sapporo_result r;
     const int known = copy_result(&r, result);
     sapporo_mpi *const h = job ? sap_mpi_find_job(job) : NULL;
-    int status = !job ? SAPPORO_ERR_ARGUMENT : !h ? SAPPORO_ERR_CLOSED : h->link.broken;
-    if (!status) {
-        (void)sap_link_begin(&h->link, SAP_CALL_FORCE_END);
-        status = sap_link_agree(&h->link, check_end(h, ni, known, &r));
-    }
-    if (!status) status = deliver(h, ni, &r);
-    if (status < 0) sap_answer_write_failed(0, ni, &r);
-    return status;
+    const int status = !job ? SAPPORO_ERR_ARGUMENT : !h ? SAPPORO_ERR_CLOSED : h->link.broken;
+    if (status && r.memory == SAPPORO_MEMORY_HOST) sap_answer_write_failed(0, ni, &r);
+    if (status) return status;
+    (void)sap_link_begin(&h->link, SAP_CALL_FORCE_END);
+    return r.memory == SAPPORO_MEMORY_HOST ? end(h, check_end(h, ni, known, &r), ni, &r)
+                                           : end_on_device(h, known, ni, &r);
 }
 
 void sapporo_mpi_force_free(sapporo_mpi_job *job)

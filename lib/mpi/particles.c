@@ -23,14 +23,25 @@ struct tail {
 /* Columns that records may have, as bits: derivative d is bit d. */
 enum { TIME = SAPPORO_DERIVATIVES, EPS2, COLUMNS };
 
-/* Memory of so many bytes stays for the next parcel: touching new pages takes longer than copying particles. */
-enum { STAYS = 1 << 25 };
+/*
+ * Bytes of memory that stay for the next parcel, a quarter more than this rank's particles take: touching new pages
+ * takes longer than copying particles.
+ */
+static size_t bytes_that_stay(const sapporo_mpi *h)
+{
+    const size_t least = (size_t)1 << 25;
+    const int own = sap_block_count(h->upper, h->link.rank, h->link.size);
+    const size_t bytes = sapporo_memory_needed(h->context, own, NULL);
+    return bytes + bytes / 4 > least ? bytes + bytes / 4 : least;
+}
 
 /* Frees what packing alone needs, unless it stays. */
-static void free_packing(struct sap_parcel *p)
+static void free_packing(sapporo_mpi *h)
 {
-    if (p->keepers.bytes > STAYS) sap_room_free(&p->keepers);
-    if (p->route.orders.bytes > STAYS) sap_route_drop_order(&p->route);
+    struct sap_parcel *const p = &h->parcel;
+    const size_t most = bytes_that_stay(h);
+    if (p->keepers.bytes > most) sap_room_free(&p->keepers);
+    if (p->route.orders.bytes > most) sap_route_drop_order(&p->route);
 }
 
 /* Frees the memory of a parcel that does not stay, unless MPI may still use it. */
@@ -38,9 +49,10 @@ static void free_parcel(sapporo_mpi *h)
 {
     struct sap_parcel *const p = &h->parcel;
     if (h->link.broken) return;
-    free_packing(p);
-    if (p->outs.bytes > STAYS) sap_room_free(&p->outs);
-    if (p->ins.bytes > STAYS) sap_room_free(&p->ins);
+    const size_t most = bytes_that_stay(h);
+    free_packing(h);
+    if (p->outs.bytes > most) sap_room_free(&p->outs);
+    if (p->ins.bytes > most) sap_room_free(&p->ins);
 }
 
 static int has(const sapporo_mpi *h, int column) { return h->parcel.columns >> column & 1; }
@@ -65,11 +77,32 @@ static int check(sapporo_mpi *h, int n, const int *address, const sapporo_partic
     memset(all, 0, sizeof *all);
     if (n < 0) return sap_link_fail(&h->link, SAPPORO_ERR_ARGUMENT, "sapporo_mpi_set_particles: n is %d", n);
     if (n == 0) return SAPPORO_OK;
-    const int known = given ? sap_struct_copy(all, sizeof *all, given, sizeof *all) : (int)SAPPORO_ERR_ARGUMENT;
+    const int known = given ? sap_struct_copy(all, sizeof *all, given, SAP_PARTICLES_LEAST) : (int)SAPPORO_ERR_ARGUMENT;
     if (known || !all->derivative[0].base || !address)
         return sap_link_fail(&h->link, known ? known : SAPPORO_ERR_ARGUMENT,
                              "sapporo_mpi_set_particles: addresses, columns or positions are missing");
     return SAPPORO_OK;
+}
+
+/* What the host has of addresses and columns in device memory. */
+struct taken {
+    void *addresses, *columns;
+};
+
+/* Copies addresses and columns in device memory to the host; an error is of this rank. */
+static int take(sapporo_mpi *h, int n, const int **address, sapporo_particles *all, struct taken *to)
+{
+    sapporo_column at = {*address, 0};
+    const struct sap_caller_column column = {&at, sizeof **address};
+    *to = (struct taken){NULL, NULL};
+    if (n == 0 || all->memory == SAPPORO_MEMORY_HOST) return SAPPORO_OK;
+    if (all->memory != SAPPORO_MEMORY_DEVICE)
+        return sap_link_fail(&h->link, SAPPORO_ERR_ARGUMENT, "sapporo_mpi_set_particles: memory is %d",
+                             (int)all->memory);
+    int status = sapporo_internals()->caller_take_columns(h->context, n, &column, 1, &to->addresses);
+    if (!status) status = sapporo_internals()->caller_take_particles(h->context, n, all, &to->columns);
+    *address = at.base;
+    return status ? sap_link_note(&h->link, status, sapporo_last_error(h->context)) : SAPPORO_OK;
 }
 
 /* Whether some bit of a column of n particles, of so many doubles each, is set. */
@@ -217,7 +250,7 @@ static int announce(sapporo_mpi *h, struct packing *packing, int n)
     int status = sap_route_announce(&h->link, &p->route, &arrived);
     if (status) return status;
     status = pack(h, packing, n);
-    free_packing(p); /* the records that come want the memory */
+    free_packing(h); /* the records that come want the memory */
     p->in = arrived < INT_MAX ? sap_room_array(&p->ins, (size_t)arrived + 1, record_bytes(h)) : NULL;
     if (!status && (!p->in || sap_kept_reserve(&h->kept)))
         status = sap_link_fail(&h->link, SAPPORO_ERR_MEMORY,
@@ -252,6 +285,9 @@ static struct tail tail_of(const sapporo_mpi *h, int k)
     return tail;
 }
 
+/* The address in the context of this rank of received particle k. */
+static int inner_of(const sapporo_mpi *h, int k) { return sap_block_inner(tail_of(h, k).address, h->link.size); }
+
 /* The column of records that begins at a record, or an absent one. */
 static sapporo_column column_at(const sapporo_mpi *h, const double *record, int column)
 {
@@ -271,11 +307,40 @@ static int store_run(sapporo_mpi *h, int from, int n)
                            .eps2 = column_at(h, record, EPS2),
                            .index = {tail + offsetof(struct tail, index), stride}};
     for (int d = 0; d < h->terms; d++) c.derivative[d] = column_at(h, record, d);
-    const int first = sap_block_inner(tail_of(h, from).address, h->link.size);
+    const int first = inner_of(h, from);
     const int above = tail_of(h, from + n - 1).address + 1;
     if (above > h->upper) h->upper = above;
     sap_kept_mark(&h->kept, first, n);
     return sapporo_set_particles(h->context, first, n, &c);
+}
+
+/* Received particles from `from` on, whose addresses follow each other up to number `broken`. */
+struct address_run {
+    const sapporo_mpi *h;
+    int from, first; /* the first one, and its address */
+    atomic_int broken;
+};
+
+static void find_break(void *argument, ptrdiff_t from, ptrdiff_t to)
+{
+    struct address_run *const r = argument;
+    int k = r->from + (int)from, first = atomic_load(&r->broken);
+    const int end = r->from + (int)to;
+    while (k < end && inner_of(r->h, k) == r->first + (k - r->from)) k++;
+    while (k < end && k < first && !atomic_compare_exchange_weak(&r->broken, &first, k)) continue;
+}
+
+/* Returns where the run of addresses that begins with particle `from` ends: at most at `end`.  Long runs have threads.
+ */
+static int end_of_run(const sapporo_mpi *h, int from, int end)
+{
+    enum { SHORT = 1024 };
+    struct address_run r = {.h = h, .from = from, .first = inner_of(h, from), .broken = end};
+    const int near = end - from < SHORT ? end : from + SHORT;
+    find_break(&r, 0, near - from);
+    if (atomic_load(&r.broken) == end && near < end)
+        sapporo_internals()->partial_loop(sap_mpi_threads(h->context), end - from, find_break, &r);
+    return atomic_load(&r.broken);
 }
 
 /* Stores the particles of one rank; returns the worst status, or that of the ranks before. */
@@ -284,9 +349,7 @@ static int store_of(sapporo_mpi *h, int rank, int worst)
     const struct sap_route *const r = &h->parcel.route;
     const int end = r->got_at[rank] + r->got[rank];
     for (int from = r->got_at[rank], to; from < end; from = to) {
-        const int first = sap_block_inner(tail_of(h, from).address, h->link.size);
-        for (to = from + 1; to < end; to++)
-            if (sap_block_inner(tail_of(h, to).address, h->link.size) != first + (to - from)) break;
+        to = end_of_run(h, from, end);
         const int status = store_run(h, from, to - from);
         h->lost |= status < 0 && status != SAPPORO_ERR_NOT_FINITE;
         /* the memory that ran out is worse than numbers that are not finite, and a failed engine worse than both */
@@ -324,8 +387,12 @@ int sapporo_mpi_set_particles(sapporo_mpi *handle, int n, const int *address, co
     if (!h) return SAPPORO_ERR_CLOSED;
     if (h->link.broken) return h->link.broken;
     (void)sap_link_begin(&h->link, SAP_CALL_SET_PARTICLES);
+    struct taken taken = {NULL, NULL};
     int status = check(h, n, address, particles, &all);
+    if (!status) status = take(h, n, &address, &all, &taken);
     status = exchange(h, status, n, address, &all);
+    free(taken.addresses);
+    free(taken.columns);
     if (!h->link.broken)
         h->unset = status == SAPPORO_ERR_MEMORY || (h->unset && status && status != SAPPORO_ERR_NOT_FINITE);
     free_parcel(h);

@@ -27,11 +27,12 @@ enum {
     CONSTANT = 1 << 14 /* what depends on nothing but the number of ranks */
 };
 
-static double live, peak; /* bytes */
+static double live, peak, taken; /* bytes; taken: in all */
 
 static void *add(void *at)
 {
     live += at ? (double)malloc_usable_size(at) : 0;
+    taken += at ? (double)malloc_usable_size(at) : 0;
     peak = live > peak ? live : peak;
     return at;
 }
@@ -103,6 +104,33 @@ static void test(const struct point *all, int n, int ni, sapporo_mpi_way way)
            "storing %d particles has %.0f bytes, bound %.0f", n, one.set, set);
 }
 
+/* Of so many particles that records of them take more than small ones may keep, a second call takes no memory. */
+static void test_kept(void)
+{
+    enum { OWN = 1 << 18 };
+    const sapporo_options context = one_thread(4, SAPPORO_DS);
+    const sapporo_mpi_options options = {.size = sizeof options, .context = &context};
+    double *const x = malloc(3 * OWN * sizeof *x);
+    int *const address = malloc(OWN * sizeof *address), given = x && address ? OWN : 0, status[2] = {-1, -1};
+    const sapporo_column moving = {x, 0};
+    const sapporo_particles columns = {.size = sizeof columns, .derivative = {moving, moving, moving, moving, moving}};
+    for (int k = 0; k < given; k++) {
+        for (int axis = 0; axis < 3; axis++) x[3 * k + axis] = 1.0 / (k + axis + 2);
+        address[k] = rank * OWN + k;
+    }
+    sapporo_mpi *h;
+    const int opened = sapporo_mpi_open(MPI_COMM_WORLD, &options, &h);
+    for (int k = 0; k < 2; k++) {
+        taken = 0;
+        status[k] = opened ? opened : sapporo_mpi_set_particles(h, given, address, &columns);
+    }
+    report(!status[0] && !status[1] && given && taken < CONSTANT,
+           "particles stored again: %d, %d, %.0f bytes are taken", status[0], status[1], taken);
+    sapporo_mpi_close(h);
+    free(x);
+    free(address);
+}
+
 int main(int argc, char **argv)
 {
     enum { N = 20000, NI = 2500 };
@@ -113,5 +141,6 @@ int main(int argc, char **argv)
         test(all, N, 10, (sapporo_mpi_way)way);
     }
     free(all);
+    test_kept();
     return ranks_end();
 }

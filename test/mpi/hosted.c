@@ -35,6 +35,64 @@ static void *address(const struct sap_mem *opaque_mem)
     return at;
 }
 
+/* ---- memory of a caller: what is adopted is a copy, which goes back when it is released ---- */
+
+enum { LENT = 32, ADOPTED = 32 };
+
+static struct lent {
+    char *at;
+    size_t bytes;
+} lent[LENT];
+static int n_lent;
+
+static struct adopted {
+    struct sap_mem *mem;
+    struct sap_dev *dev;
+    char *at;
+    size_t bytes;
+} adopted[ADOPTED];
+
+void hosted_lend(void *at, size_t bytes)
+{
+    if (n_lent < LENT) lent[n_lent++] = (struct lent){at, bytes};
+}
+
+static int move(const struct adopted *a, int to_device)
+{
+    const struct sap_driver *const d = &sap_driver_opencl;
+    struct sap_stream *s = NULL;
+    int status = d->stream_create(a->dev, &s);
+    if (status) return status;
+    status = to_device ? d->copy_in(s, a->mem, 0, a->at, a->bytes) : d->copy_out(s, a->at, a->mem, 0, a->bytes);
+    if (!status) status = d->stream_finish(s);
+    d->stream_destroy(s);
+    return status;
+}
+
+static int adopt(struct sap_dev *dev, const void *address, size_t bytes, struct sap_mem **mem)
+{
+    const uintptr_t at = (uintptr_t)address;
+    int l = 0, k = 0;
+    *mem = NULL;
+    while (l < n_lent && !(at >= (uintptr_t)lent[l].at && at + bytes <= (uintptr_t)lent[l].at + lent[l].bytes)) l++;
+    while (k < ADOPTED && adopted[k].mem) k++;
+    if (l == n_lent || k == ADOPTED) return SAP_DRIVER_UNSUPPORTED;
+    const int status = sap_driver_opencl.allocate(dev, bytes, mem);
+    if (status) return status;
+    adopted[k] = (struct adopted){*mem, dev, lent[l].at + (at - (uintptr_t)lent[l].at), bytes};
+    return move(&adopted[k], 1);
+}
+
+static void release(struct sap_mem *mem)
+{
+    for (int k = 0; k < ADOPTED && mem; k++)
+        if (adopted[k].mem == mem) {
+            (void)move(&adopted[k], 0);
+            adopted[k].mem = NULL;
+        }
+    sap_driver_opencl.release(mem);
+}
+
 static void *native_stream(const struct sap_stream *s) { return (void *)(uintptr_t)s; }
 
 static int event_query(struct sap_event *e)
@@ -59,6 +117,8 @@ __attribute__((constructor)) static void replace(void)
 {
     table = sap_driver_opencl;
     table.address = address;
+    table.adopt = adopt;
+    table.release = release;
     table.native_stream = native_stream;
     table.event_query = event_query;
     table.properties = properties;

@@ -8,8 +8,13 @@
 #ifndef TEST_HOSTED_H
 #define TEST_HOSTED_H
 
+#include <stddef.h>
+
 /* The number of devices. */
 int hosted_devices(void);
+
+/* Makes memory of the host count as memory of the device with these addresses, as a caller may have. */
+void hosted_lend(void *at, size_t bytes);
 
 /* Called by queries of events: 1 while transfers are under way.  The double of NCCL sets it. */
 extern int (*hosted_pending)(void);

@@ -83,8 +83,34 @@ def test_an_engine_without_device_memory_says_so():
             tree.force(out=out)
         assert (out["acc"].array == 0).all()
         assert (tree.force().acc == before.acc).all()
-    with sapporo.Context() as context, pytest.raises(TypeError, match="x is in device memory"):
-        context.set_particles(Claims(x))
+
+
+def test_a_context_elsewhere_refuses_device_memory():
+    x, _, mass = plummer(100)
+    with sapporo.Context(order=2, backend="cpu") as context:
+        with pytest.raises(sapporo.ArgumentError, match="mass is missing"):
+            context.set_particles(Claims(x))
+        with pytest.raises(sapporo.UnsupportedError, match="memory"):
+            context.set_particles(Claims(x), Claims(mass))
+        with pytest.raises(TypeError, match="x in device memory, mass in host memory"):
+            context.set_particles(Claims(x), mass)
+        with pytest.raises(TypeError, match="eps and address"):
+            context.set_particles(Claims(x), Claims(mass), eps=0.5)
+        with pytest.raises(ValueError, match="mass is in device memory"):
+            context.set_particles(Claims(x), Claims(mass[:9]))
+        with pytest.raises(TypeError, match="mass is in device memory"):
+            context.set_particles(x, Claims(mass))
+        context.set_particles(x, mass)
+        with pytest.raises(sapporo.UnsupportedError, match="memory"):
+            context.force(Claims(x))
+        with pytest.raises(TypeError, match="eps_i"):
+            context.force(Claims(x), eps_i=0.5)
+        out = {"acc": Claims(np.zeros((100, 3))), "pot": Claims(np.zeros(100))}
+        with pytest.raises(sapporo.UnsupportedError, match="memory"):
+            context.force(x, out=out)
+        assert (out["acc"].array == 0).all()
+        with pytest.raises(TypeError, match="it must hold arrays for pot"):
+            context.force(x, out={"acc": out["acc"]})
 
 
 def test_arrays_of_a_call_are_in_one_memory():
@@ -251,6 +277,28 @@ def test_forces_on_arrays_in_device_memory(library, request):
         assert (to_host(only.acc) == right_active.acc).all()
         with pytest.raises(TypeError, match="host memory"):
             tree.set(to_device(x), mass)
+
+
+@pytest.mark.parametrize("library", ["driver_arrays", "cupy_arrays", "torch_arrays"])
+@pytest.mark.parametrize("order", [2, 4])
+def test_direct_sums_of_arrays_in_device_memory(library, order, request):
+    to_device, to_host = request.getfixturevalue(library)
+    x, v, mass = plummer(5000)
+    index = np.arange(5000, dtype=np.int32)
+    with sapporo.Context(order=order, backend="cuda", devices=[0]) as context:
+        context.set_particles(x, mass, v, index=index)
+        right = context.force(x[:900], v=v[:900], index=index[:900], eps=0.01, nearest=True)
+        context.clear()
+        context.set_particles(to_device(x), to_device(mass), to_device(v), index=to_device(index))
+        names = ["acc", "pot", "nearest", "nearest_r2"] + (["jerk"] if order == 4 else [])
+        out = {name: to_device(np.zeros_like(getattr(right, name))) for name in names}
+        at = {"targets": to_device(x[:900]), "v": to_device(v[:900]), "index": to_device(index[:900])}
+        force = context.force(**at, eps=0.01, nearest=True, out=out)
+        assert all(getattr(force, name) is out[name] for name in names)
+        assert all((to_host(out[name]) == getattr(right, name)).all() for name in names)
+        assert (context.get_particles([4321]).x == x[4321]).all()
+        context.set_particles(to_device(x[:50] + 1), to_device(mass[:50]), first=100)
+        assert (context.get_particles([149]).x == x[49] + 1).all()
 
 
 @pytest.mark.parametrize("library", ["driver_arrays", "cupy_arrays", "torch_arrays"])

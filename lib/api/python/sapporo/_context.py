@@ -26,6 +26,7 @@ from ._arrays import (
     vectors,
 )
 from ._batch import Batch, BatchForce, SmallForce, begin_batch, compute_batch
+from ._device import all_in_device, complete, device_array, require
 from ._errors import ArgumentError, NotFiniteError, OutOfMemoryError
 from ._job import NEAREST, SUMS, Force, Job, NeighbourLists, Out, result_struct, warn_if_empty, warn_if_partial
 from ._library import (
@@ -264,7 +265,7 @@ class Context(Owner):
     ) -> None:
         """Stores n j-particles at the addresses first, first + 1, ... or at those of `address`.
 
-        The library copies all data before the call returns.
+        The library copies all data before the call returns.  Arrays may be in device memory, without eps and address.
 
         Args:
             x: (n, 3): positions.
@@ -282,6 +283,12 @@ class Context(Owner):
             NotFiniteError: data are NaN or infinite; the particles are stored all the same, so that forces show it.
             OutOfMemoryError: particles are lost.
         """
+        if device_array(x, "x") is not None:
+            if eps is not None or address is not None:
+                raise TypeError("x is in device memory; eps and address are for arrays in host memory")
+            moving = dict(zip(DERIVATIVES, (x, v, acc, jerk, snap, crackle, pop, dpop)))
+            self._set_on_device(dict(moving, mass=mass, time=time, index=index), first)
+            return
         derivatives: dict[str, Floats] = {"x": vectors(x, "x")}
         n = len(derivatives["x"])
         if mass is None and n > 0:
@@ -303,6 +310,21 @@ class Context(Owner):
         else:
             runs = _runs(indices(address, "address", n))
         self._store(runs, derivatives, columns)
+
+    def _set_on_device(self, given: dict[str, Any], first: int) -> None:
+        """Stores particles whose arrays are all in device memory."""
+        if given["mass"] is None:
+            raise ArgumentError("set_particles: mass is missing; particles that exert no force have masses of 0")
+        particles = new("sapporo_particles", memory=lib.SAPPORO_MEMORY_DEVICE)
+        columns = {name: particles.derivative[k] for k, name in enumerate(DERIVATIVES)}
+        columns.update({name: getattr(particles, name) for name in ("mass", "time", "index")})
+        n = _take_from_device(given, columns, "x", self.backend)
+        try:
+            self._check(lib.sapporo_set_particles(self._handle, first, n, particles))
+        except (NotFiniteError, OutOfMemoryError):
+            self._count(first + n)
+            raise
+        self._count(first + n)
 
     def _store(self, runs: list[tuple[int, int, int]], derivatives: dict[str, Floats], columns: dict[str, Any]) -> None:
         """Stores runs of rows of the columns.  Data that are not finite are stored, and told when all are stored."""
@@ -396,11 +418,22 @@ class Context(Owner):
         Raises:
             SapporoError: as force() does.
         """
-        positions = vectors(targets, "targets")
-        ni = len(positions)
-        request = new("sapporo_request", ni=ni, nj=self._nj if nj is None else nj, eps2=float(squares(eps, "eps")))
-        keep: list[Any] = [positions]
-        set_column(request.x, positions)
+        request = new("sapporo_request", nj=self._nj if nj is None else nj, eps2=float(squares(eps, "eps")))
+        keep: list[Any] = []
+        if device_array(targets, "targets") is not None:
+            if not (eps_i is None and h2 is None and dtr is None):
+                raise TypeError("targets are in device memory; eps_i, h2 and dtr are for arrays in host memory")
+            columns = {"targets": request.x, "v": request.v, "acc": request.a, "jerk": request.jerk}
+            columns["index"] = request.index
+            given = {"targets": targets, "v": v, "acc": acc, "jerk": jerk, "index": index}
+            request.ni = _take_from_device(given, columns, "targets", self.backend)
+            request.memory = lib.SAPPORO_MEMORY_DEVICE
+            v = acc = jerk = index = None
+        else:
+            keep.append(vectors(targets, "targets"))
+            request.ni = len(keep[0])
+            set_column(request.x, keep[0])
+        ni = int(request.ni)
         for column, name, value in ((request.v, "v", v), (request.a, "acc", acc), (request.jerk, "jerk", jerk)):
             if value is not None:
                 keep.append(vectors(value, name, ni))
@@ -452,7 +485,8 @@ class Context(Owner):
         Other Python threads run meanwhile.
 
         Args:
-            targets: (ni, 3): positions, taken as given.
+            targets: (ni, 3): positions, taken as given; in device memory, so are v, acc, jerk and index, and eps_i, h2
+                and dtr are absent.
             v, acc, jerk: (ni, 3): velocities; accelerations, for orders 6 and 8; jerks, for order 8; absent: 0.
             index: (ni,) of whole numbers: pairs of equal index are skipped.  Without indices a particle that is target
                 and source acts on itself, which adds -m/R to its potential.
@@ -469,7 +503,7 @@ class Context(Owner):
                 mean of the forces with both lengths; beyond the length, the root of the sum of squares, forces are
                 Newton's.
             out: arrays by the names of results, which the library writes in place of new ones: C-contiguous, of
-                float64.
+                float64; in host memory, or for all results in device memory.
 
         Returns:
             The results, one row per target.
@@ -608,6 +642,18 @@ class Context(Owner):
             raise ValueError("address must be a contiguous array of int32")
         self._check(lib.sapporo_keep_addresses(self._handle, pointer(kept, "int *"), len(kept)))
         self._kept = kept
+
+
+def _take_from_device(given: dict[str, Any], columns: dict[str, Any], first: str, backend: str) -> int:
+    """Points columns to arrays in device memory, those that are not None; returns the rows of the first one."""
+    arrays = all_in_device({name: value for name, value in given.items() if value is not None}) or {}
+    n = arrays[first].shape[0] if arrays[first].shape else 0
+    for name, array in arrays.items():
+        kind = np.int32 if name == "index" else np.float64
+        require(array, name, (n,) if name in ("mass", "time", "index") else (n, 3), kind)
+        columns[name].base = ffi.cast("void *", array.address)
+    complete(arrays, backend)
+    return n
 
 
 def _runs(address: Ints) -> list[tuple[int, int, int]]:

@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ._arrays import Floats, Ints, pointer, result_array
+from ._device import DeviceArray, all_in_device, complete, require
 from ._errors import EmptyWarning, PartialWarning
 from ._library import Handle, ffi, lib, new
 
@@ -53,20 +54,41 @@ def _warn_caller(text: str, kind: type[Warning]) -> None:
     warnings.warn(text, kind, stacklevel=level)
 
 
-def result_struct(ni: int, names: Sequence[str], out: Out) -> tuple[dict[str, Any], Any]:
-    """Arrays for results, and the sapporo_result that points to them."""
+def result_struct(ni: int, names: Sequence[str], out: Out, backend: str | None = None) -> tuple[dict[str, Any], Any]:
+    """Arrays for results, and the sapporo_result that points to them; in device memory only if there is a backend."""
     out = out or {}
     for name in out:
         if name not in names:
             raise ValueError(f"out has {name!r}; this force has {', '.join(map(repr, names))}")
     rows: dict[str, Any] = {}
     result = new("sapporo_result")
+    there = all_in_device(dict(out)) if backend is not None else None
+    if there is not None:
+        _fits_device(there, ni, names)
+        complete(there, backend or "")
+        result.memory = lib.SAPPORO_MEMORY_DEVICE
     for name in names:
-        shape: tuple[int, ...] = (ni, 3) if name in _VECTORS else (ni,)
-        rows[name] = result_array(out.get(name), name, shape, _TYPES.get(name, np.float64))
         kind = "double (*)[3]" if name in _VECTORS else "int *" if name == "nearest" else "double *"
-        setattr(result, name, pointer(rows[name], kind))
+        if there is not None:
+            rows[name] = out[name]
+            setattr(result, name, ffi.cast(kind, there[name].address))
+        else:
+            rows[name] = result_array(out.get(name), name, _shape(name, ni), _TYPES.get(name, np.float64))
+            setattr(result, name, pointer(rows[name], kind))
     return rows, result
+
+
+def _shape(name: str, ni: int) -> tuple[int, ...]:
+    return (ni, 3) if name in _VECTORS else (ni,)
+
+
+def _fits_device(there: dict[str, DeviceArray], ni: int, names: Sequence[str]) -> None:
+    """Raises an error unless there is an array in device memory for each result."""
+    missing = [name for name in names if name not in there]
+    if missing:
+        raise TypeError(f"out is in device memory, so it must hold arrays for {' and '.join(missing)}")
+    for name in names:
+        require(there[name], f"out of {name}", _shape(name, ni), _TYPES.get(name, np.float64), writable=True)
 
 
 class NeighbourLists(Sequence[Ints]):
@@ -257,7 +279,7 @@ class Job(Handle):
         """
         n = self.ni if ni is None else ni
         names = SUMS[self._context.order] + (NEAREST if nearest else ())
-        rows, result = result_struct(max(n, 0), names, out)
+        rows, result = result_struct(max(n, 0), names, out, self._context.backend)
         status = self._context._check(lib.sapporo_force_end(self._handle, n, result))
         partial = status == lib.SAPPORO_PARTIAL
         warn_if_partial(partial)
