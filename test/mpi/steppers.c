@@ -777,6 +777,94 @@ static void test_hermites(int few)
         test_hermite(&all[k], (enum split)((k + ranks) % SPLITS), k % 2 ? 5 : 0);
 }
 
+/* ------------------------------------------------------------------- changes */
+
+enum { CHANGED = 200, NEW = 3 };
+
+/* Lists which of n particles go, the first of which is number `first` of all; returns how many. */
+static int gone_of(int first, int n, int *address)
+{
+    int gone = 0;
+    for (int k = 0; k < n; k++)
+        if ((first + k) % 7 == 3) address[gone++] = k;
+    return gone;
+}
+
+/* Columns of particles that come to a rank at a time. */
+static sapporo_stepper_particles new_columns(const struct bodies *b, int n, double time)
+{
+    const struct way plain = {.lengths = 0};
+    sapporo_stepper_particles p = columns_from(b, &plain, CHANGED, n);
+    p.time = time;
+    return p;
+}
+
+/* Collective.  Particles go and come in one stepper on the first rank. */
+static int change_alone(const struct bodies *b, const sapporo_stepper_options *o, struct state *to)
+{
+    const struct way plain = {.lengths = 0};
+    const sapporo_stepper_particles p = columns_from(b, &plain, 0, CHANGED);
+    const sapporo_stepper_output out = own_output_of(to, 0, to->n);
+    int address[CHANGED], bad = 0;
+    sapporo_stepper *s = NULL;
+    if (rank == 0) {
+        bad = sapporo_stepper_create(o, CHANGED + NEW, &s) || sapporo_stepper_set(s, &p) ||
+              sapporo_stepper_advance(s, 0.5 + END / 3, 0) ||
+              sapporo_stepper_remove(s, gone_of(0, CHANGED, address), address);
+        const sapporo_stepper_particles q = new_columns(b, NEW, sapporo_stepper_get_time(s));
+        bad = bad || sapporo_stepper_add(s, &q) || sapporo_stepper_advance(s, 0.5 + END, 0) ||
+              sapporo_stepper_get(s, &out);
+        if (bad) report(0, "particles come and go: %s", sapporo_stepper_last_error(s));
+        sapporo_stepper_destroy(s);
+    }
+    ranks_share(&bad, sizeof bad);
+    share_state(to);
+    return bad;
+}
+
+/* Collective.  The same over all ranks; the new ones come to the last rank. */
+static int change_over_ranks(const struct bodies *b, const sapporo_stepper_options *o, struct state *to)
+{
+    const struct way plain = {.lengths = 0};
+    const sapporo_mpi_stepper_options options = {.size = sizeof options, .stepper = o, .timeout = 60};
+    const int come = rank == ranks - 1 ? NEW : 0;
+    int n, address[CHANGED], before[CHANGED];
+    const int first = first_of(b, &n), gone = gone_of(first, n, address), start = first - gone_of(0, first, before);
+    const sapporo_stepper_particles p = columns_from(b, &plain, first, n);
+    const sapporo_stepper_output out = own_output_of(to, start, n - gone + come);
+    sapporo_mpi_stepper *s = NULL;
+    int bad = sapporo_mpi_stepper_create(MPI_COMM_WORLD, &options, n + come, &s) || sapporo_mpi_stepper_set(s, &p) ||
+              sapporo_mpi_stepper_advance(s, 0.5 + END / 3, 0) || sapporo_mpi_stepper_remove(s, gone, address);
+    const sapporo_stepper_particles q = new_columns(b, come, sapporo_mpi_stepper_get_time(s));
+    bad = bad || sapporo_mpi_stepper_add(s, &q) || sapporo_mpi_stepper_advance(s, 0.5 + END, 0) ||
+          sapporo_mpi_stepper_get(s, &out);
+    if (bad) report(0, "particles come and go: %s", sapporo_mpi_stepper_last_error(s));
+    sapporo_mpi_stepper_destroy(s);
+    join_states(to);
+    return bad;
+}
+
+/* Particles that come and go over ranks leave the bits of one stepper; over trees its orbits. */
+static void test_changes(sapporo_step_method method, sapporo_step_scheme scheme, enum split split)
+{
+    int address[CHANGED];
+    const int left = CHANGED - gone_of(0, CHANGED, address) + NEW;
+    sapporo_tree_options tree = options_of(SAPPORO_TREE_OCTREE, SAPPORO_MAC_DEFAULT, SAPPORO_DP);
+    tree.eps2 = EPS2;
+    const sapporo_stepper_options o = {
+        .size = sizeof o, .method = method, .tree = &tree, .scheme = scheme, .dt = 1.0 / 16};
+    struct bodies b = cluster(CHANGED + NEW, split, 9);
+    for (int i = CHANGED; i < CHANGED + NEW; i++) b.giver[i] = -1; /* until they come */
+    struct state alone = state_new(left), found = state_new(left);
+    const int bad = change_alone(&b, &o, &alone) || change_over_ranks(&b, &o, &found);
+    const double apart = distance((const double(*)[3])found.x, (const double(*)[3])alone.x, left);
+    report(!bad && (method == TREE ? apart < 5e-6 : same_states(&found, &alone)),
+           "scheme %d, method %d: particles come and go, %.1e from one stepper", (int)scheme, (int)method, apart);
+    state_free(&alone);
+    state_free(&found);
+    bodies_free(&b);
+}
+
 /* ------------------------------------------------------------ builds by times */
 
 /* Builds that times decide come in the same steps on all ranks, and leave the orbits near those of other builds; a rank
@@ -838,6 +926,10 @@ int main(int argc, char **argv)
         test_lengths(SAPPORO_SOFTENING_SPLINE_MEAN, IN_TURN);
         test_no_more_lengths(&ways[9]);
         test_hermites(few);
+        test_changes(DIRECT, SAPPORO_STEPS_HERMITE4, IN_TURN);
+        if (!few) test_changes(DIRECT, SAPPORO_STEPS_HERMITE8, PIECES);
+        if (!few) test_changes(DIRECT, BLOCK, ALL_ON_LAST);
+        test_changes(TREE, BLOCK, PIECES);
         if (!few) test_timed();
         if (ranks < 4) test_landings();
         test_gravity(&ways[1]);
