@@ -159,6 +159,10 @@ static void test_hermite(void)
     out.when = SAPPORO_STEP_OWN;
     bad = sapporo_mpi_stepper_get(s, &out) || !(pot[0] < 0);
     report(!bad, "a Hermite stepper, potentials of own times");
+    p.h.base = is_guilty() ? mass : NULL; /* lengths of one rank are those of all */
+    const int wanted = tested_backend() == SAPPORO_BACKEND_CPU ? (int)SAPPORO_OK : (int)SAPPORO_ERR_UNSUPPORTED;
+    report(sapporo_mpi_stepper_set(s, &p) == wanted, "a Hermite stepper, lengths on %d", (int)tested_backend());
+    p.h.base = NULL;
     for (int i = 0; i < p.n; i++) mass[i] = 0;
     bad = sapporo_mpi_stepper_set(s, &p) || sapporo_mpi_stepper_advance(s, 0.25, 0) || sapporo_mpi_stepper_get(s, &out);
     report(!bad && pot[0] == 0, "a Hermite stepper, no particle has a mass: %s", sapporo_mpi_stepper_last_error(s));
