@@ -110,7 +110,8 @@ static void passes(const struct place *p, sapporo_step_scheme scheme)
 static void leaves(const struct place *p, sapporo_step_scheme scheme)
 {
     const int gone = 2;
-    double x[3][3] = {{-5, 0, 0}, {5, 0, 0}, {-5, 0.02, 0}}, v[3][3] = {{0, 0.1, 0}, {0.1, 0, 0}, {0.1, 0.1, 0}}, mass[3] = {1, 1, 0};
+    double x[3][3] = {{-5, 0, 0}, {5, 0, 0}, {-5, 0.02, 0}}, v[3][3] = {{0, 0.1, 0}, {0.1, 0, 0}, {0.1, 0.1, 0}},
+           mass[3] = {1, 1, 0};
     sapporo_tree_options tree;
     const sapporo_stepper_options o = options_at(p, scheme, &tree);
     sapporo_stepper *const s = stepper_make(&o, 3), *const without = stepper_make(&o, 2);

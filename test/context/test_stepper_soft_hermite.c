@@ -16,6 +16,7 @@
 #include "runs.h"
 #include "stepper_places.h"
 #include "tree_cases.h"
+#include "worst.h"
 
 enum { N = 80 };
 static const double EPS = 0.01;
@@ -82,7 +83,8 @@ static int takes(const struct place *p, sapporo_step_scheme scheme)
 /* The largest error of the force on particle i of `whole`, relative to the sums of the sizes of its terms. */
 static double error_of(int i)
 {
-    long double sum[4] = {0}, size = 0, depth = 0, worst = 0;
+    long double sum[4] = {0}, size = 0, depth = 0;
+    double worst = 0;
     for (int j = 0; j < N; j++) {
         long double r2 = (long double)EPS * EPS + (long double)h[i] * h[i] + (long double)h[j] * h[j], far = 0, d[3];
         if (j == i) continue;
@@ -93,9 +95,8 @@ static double error_of(int i)
         size += b.mass[j] * sqrtl(far) / (r2 * sqrtl(r2));
         depth += b.mass[j] / sqrtl(r2);
     }
-    for (int c = 0; c < 3; c++) worst = fmaxl(worst, fabsl(whole.acc[i][c] - sum[c]) / size);
-    const long double of_pot = fabsl(whole.pot[i] - sum[3]) / depth;
-    return worst + of_pot > 0 || worst + of_pot == 0 ? (double)fmaxl(worst, of_pot) : INFINITY;
+    for (int c = 0; c < 3; c++) worst = worst_of(worst, (double)(fabsl(whole.acc[i][c] - sum[c]) / size));
+    return worst_of(worst, (double)(fabsl(whole.pot[i] - sum[3]) / depth));
 }
 
 /* First forces and potentials; energy and its conservation, which needs right derivatives, too. */
