@@ -333,7 +333,7 @@ static int list_kept(sapporo_stepper *s, int n, const int *address, struct chang
     g->from = malloc(((size_t)s->n + 1) * sizeof *g->from);
     int status = goes && g->from ? mark(s, n, address, goes)
                                  : fail(s, SAPPORO_ERR_MEMORY, "no memory to remove %d particles", n);
-    for (int i = 0; i < s->n && !status; i++)
+    for (int i = 0; i < s->n && !status && goes && g->from; i++)
         if (!goes[i]) g->from[g->kept++] = i;
     free(goes);
     return status;

@@ -265,7 +265,7 @@ static void starts(const struct place *p, sapporo_step_scheme scheme, int length
     stepper_get(all, SAPPORO_STEP_OWN, N, &before);
     stepper_get(s, SAPPORO_STEP_OWN, N, &after);
     for (int i = N - 3; i < N; i++) same_row(p, (int)scheme, i, i);
-    double found[N];
+    double found[N] = {0};
     const sapporo_stepper_output out = {.size = sizeof out, .n = N, .h = found};
     assert_int_equal(sapporo_stepper_get(s, &out), SAPPORO_OK);
     for (int i = 0; i < N; i++) assert_true(found[i] == (lengths ? h[i] : 0));

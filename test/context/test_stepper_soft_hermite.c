@@ -171,7 +171,7 @@ static void goes_on(const struct place *p, int order, sapporo_step_scheme scheme
     put(s, h);
     if (sapporo_stepper_set(again, &few) || sapporo_stepper_add(again, &rest))
         fail_msg("%s", sapporo_stepper_last_error(again));
-    double found[N];
+    double found[N] = {0};
     const sapporo_stepper_output out = {.size = sizeof out, .n = N, .h = found};
     assert_int_equal(sapporo_stepper_get(again, &out), SAPPORO_OK);
     assert_memory_equal(found, h, sizeof h);
@@ -204,8 +204,8 @@ RUNS(division, stepper_hermite_everywhere(goes_on))
 /* Neighbours are nearest without softening; the limit of close pairs is so, too. */
 static void finds(const struct place *p, int order, sapporo_step_scheme scheme)
 {
-    int nearest[N];
-    double r2[N];
+    int nearest[N] = {0};
+    double r2[N] = {0};
     const sapporo_tree_options tree = stepper_tree_at(p, EPS);
     sapporo_stepper_options o = stepper_hermite_options(&tree, scheme);
     if (!takes(p, scheme)) return;
