@@ -290,6 +290,19 @@ module sapporo_mpi
             type(sapporo_stepper_particles), intent(in) :: particles
         end function sapporo_mpi_stepper_set
 
+        integer(c_int) function sapporo_mpi_stepper_add(stepper, particles) bind(c)
+            import :: c_int, c_ptr, sapporo_stepper_particles
+            type(c_ptr), value :: stepper
+            type(sapporo_stepper_particles), intent(in) :: particles
+        end function sapporo_mpi_stepper_add
+
+        integer(c_int) function sapporo_mpi_stepper_remove(stepper, n, address) bind(c)
+            import :: c_int, c_ptr
+            type(c_ptr), value :: stepper
+            integer(c_int), value :: n
+            integer(c_int), intent(in) :: address(*)
+        end function sapporo_mpi_stepper_remove
+
         integer(c_int) function sapporo_mpi_stepper_advance(stepper, time, steps) bind(c)
             import :: c_double, c_int, c_long_long, c_ptr
             type(c_ptr), value :: stepper

@@ -179,7 +179,8 @@ typedef struct sapporo_stepper_particles {
     sapporo_column label;  /* long long, in host memory; absent: the addresses.  The stepper only returns labels */
     double time;           /* of the particles */
     sapporo_column h;      /* double, 0 to 1e100, in host memory: softening lengths.  With a spline as of trees; absent:
-                              the root of eps2.  Plummer's: R2 = |r|^2 + eps2 + h_i^2 + h_j^2; absent: 0 */
+                              the root of eps2.  Plummer's: R2 = |r|^2 + eps2 + h_i^2 + h_j^2; absent: 0.  Of Hermite
+                              schemes on the CPU alone; on accelerators SAPPORO_ERR_UNSUPPORTED */
 } sapporo_stepper_particles;
 
 /*
@@ -188,6 +189,37 @@ typedef struct sapporo_stepper_particles {
  * dt does not change `time`, which has 53 bits; nothing was copied.
  */
 SAPPORO_API int sapporo_stepper_set(sapporo_stepper *stepper, const sapporo_stepper_particles *particles);
+
+/*
+ * Adds particles, which get the addresses after those that there are, at the present time.  They get forces from all
+ * particles at their present positions, and first steps as in sapporo_stepper_set, or shorter ones that may begin now.
+ * The other particles keep all that they have to the bit: orbits, own times, steps, labels.  Their predictions do not
+ * know of the new particles until their own next force, at the end of their present steps.  A massless particle changes
+ * no bit of other orbits, as above.
+ *
+ * n, at least 1, is the number of new particles, in host memory; `time` must be sapporo_stepper_get_time.  Without h
+ * new particles have the usual length; with h, particles that had none have lengths of 0.  Labels are kept as they are
+ * given; absent: the addresses.  The call computes a force on all particles, and copies all of them.
+ *
+ * SAPPORO_ERR_ARGUMENT, _NOT_FINITE as in sapporo_stepper_set, also if there are no particles, or no room for these;
+ * SAPPORO_ERR_UNSUPPORTED: device memory.  After any error the particles are those before the call, unless memory is
+ * short or the device fails: then there may be none.
+ */
+SAPPORO_API int sapporo_stepper_add(sapporo_stepper *stepper, const sapporo_stepper_particles *particles);
+
+/*
+ * Removes n particles, 1 to all but one, at the present time; address: [n], in any order.  Those that follow them move
+ * to lower addresses: the order, and labels, stay.  The others keep all that they have to the bit, as in
+ * sapporo_stepper_add; a nearest neighbour that was removed is -1 until the particle's next step.  The call copies all
+ * particles.
+ *
+ * A pair that merges is removed, and one particle is added: two calls without a step in between.  Potentials of
+ * SAPPORO_STEP_OWN stay those of the last force; energies are those of the particles that there are.
+ *
+ * SAPPORO_ERR_ARGUMENT: an address is out of range or there twice, too many are removed, or there are no particles;
+ * nothing changes.  Other errors as in sapporo_stepper_add.
+ */
+SAPPORO_API int sapporo_stepper_remove(sapporo_stepper *stepper, int n, const int *address);
 
 /*
  * Moves the particles to the last step that ends at or before `time`, by at most `steps` steps (of block steps:

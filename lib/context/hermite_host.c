@@ -23,6 +23,7 @@ enum { AT_ONCE = 256, MOST = SAP_HERMITE_GIVEN, KEPT = SAP_HERMITE_KEPT };
 struct body {
     double d[KEPT][3]; /* x, v, acceleration and its derivatives */
     double mass, pot;
+    double eps2; /* squared softening length */
     int level;
     int nearest;       /* address; -1: none, or not known */
     double nearest_r2; /* INFINITY: none */
@@ -39,11 +40,12 @@ struct hermite_host {
     const struct sap_hermite_sums *sums;
     void *of; /* their first argument */
     int given, kept, sent, threads, room, n;
+    int has_lengths; /* 1: particles have softening lengths */
     struct sap_step_order order;
     struct body *body;       /* by address */
     struct hermite_row *row; /* of the active particles */
     int *active, rows;       /* slots of the last force */
-    double (*target[MOST])[3], (*f[MOST])[3], *pot;
+    double (*target[MOST])[3], (*f[MOST])[3], *pot, *eps2;
     int *nearest; /* of the rows: slots; NULL: they are not wanted, as is nearest_r2 */
     double *nearest_r2;
     int done;   /* 1: the last prediction was to the end of the last step, not of the next one */
@@ -65,7 +67,7 @@ static struct hermite_host *of(struct sap_stepper *stepper) { return (void *)ste
 static size_t memory(int n, int massless, int direct, size_t *device_bytes)
 {
     const size_t each =
-        sizeof(struct body) + sizeof(struct hermite_row) + 2 * sizeof(int) + (2 * MOST * 3 + 2) * sizeof(double);
+        sizeof(struct body) + sizeof(struct hermite_row) + 2 * sizeof(int) + (2 * MOST * 3 + 3) * sizeof(double);
     (void)direct;
     *device_bytes = 0;
     return sizeof(struct hermite_host) + (size_t)n * (each + (massless > 0 ? 2 * sizeof(int) : 0));
@@ -82,6 +84,7 @@ static void destroy(struct sap_stepper *stepper)
     free(s->row);
     free(s->active);
     free(s->pot);
+    free(s->eps2);
     free(s->nearest);
     free(s->nearest_r2);
     sap_step_order_free(&s->order);
@@ -95,7 +98,8 @@ static int reserve(struct hermite_host *s)
     s->row = calloc(n, sizeof *s->row);
     s->active = malloc(n * sizeof *s->active);
     s->pot = malloc(n * sizeof *s->pot);
-    int whole = s->body && s->row && s->active && s->pot;
+    s->eps2 = malloc(n * sizeof *s->eps2);
+    int whole = s->body && s->row && s->active && s->pot && s->eps2;
     if (s->settings.nearest) {
         s->nearest = malloc(n * sizeof *s->nearest);
         s->nearest_r2 = malloc(n * sizeof *s->nearest_r2);
@@ -150,6 +154,7 @@ static int take(struct sap_stepper *stepper, const struct sap_step_particles *gi
     if (!status) status = cleared;
     if (status) return status;
     s->n = given->n;
+    s->has_lengths = given->lengths != NULL;
     s->unsent = 1;
     memset(s->body, 0, (size_t)s->n * sizeof *s->body);
     for (int i = 0; i < s->n; i++) {
@@ -157,6 +162,7 @@ static int take(struct sap_stepper *stepper, const struct sap_step_particles *gi
         memcpy(p->d[0], sap_column_at(&given->x, i, sizeof p->d[0]), sizeof p->d[0]);
         memcpy(p->d[1], sap_column_at(&given->v, i, sizeof p->d[1]), sizeof p->d[1]);
         p->mass = sap_column_double(&given->mass, i) * given->gravity;
+        if (given->lengths) p->eps2 = given->lengths->h[i] * given->lengths->h[i];
     }
     return SAPPORO_OK;
 }
@@ -227,7 +233,7 @@ static int write_column(struct sap_stepper *stepper, enum sap_step_column column
 /* Keeps a particle for the next `store`, with its own time. */
 static int put_as(struct hermite_host *s, int slot, const struct body *p, double time)
 {
-    sapporo_particle q = {.mass = p->mass, .time = time, .index = slot};
+    sapporo_particle q = {.mass = p->mass, .time = time, .eps2 = p->eps2, .index = slot};
     memcpy(q.derivative, p->d, (size_t)s->sent * sizeof p->d[0]);
     return s->sums->put(s->of, slot, &q);
 }
@@ -280,6 +286,7 @@ static int ask(struct hermite_host *s, double time)
                                    .nearest = s->nearest,
                                    .nearest_r2 = s->nearest_r2};
     if (s->nearest) request.want |= SAPPORO_WANT_NEAREST;
+    if (s->has_lengths) request.eps2_i.base = s->eps2;
     request.a.base = s->target[2];
     request.jerk.base = s->target[3];
     const int status = s->sums->force(s->of, time, &request, &result);
@@ -340,6 +347,8 @@ static void list_active(struct hermite_host *s, const struct sap_step *step, int
     s->rows = 0;
     for (int slot = 0; slot < s->n && s->rows < n; slot++)
         if (s->body[sap_step_address(&s->order, slot)].level >= step->coarsest) s->active[s->rows++] = slot;
+    for (int k = 0; k < s->rows && s->has_lengths; k++)
+        s->eps2[k] = s->body[sap_step_address(&s->order, s->active[k])].eps2;
 }
 
 /* Adds the fields to the forces on rows, which are at predicted places. */
@@ -574,47 +583,6 @@ static int pots(struct sap_stepper *stepper, sapporo_memory where, double *to)
     for (int slot = 0; slot < s->n; slot++) to[sap_step_address(&s->order, slot)] = s->pot[slot];
     return SAPPORO_OK;
 }
-
-/* ---- a context ---------------------------------------------------------------------------------- */
-
-static int clear_context(void *of) { return sapporo_clear_particles(of); }
-
-static int put_in_context(void *of, int slot, const sapporo_particle *particle)
-{
-    return sapporo_set_particle(of, slot, particle);
-}
-
-static int store_in_context(void *of)
-{
-    (void)of;
-    return SAPPORO_OK;
-}
-
-static int force_of_context(void *of, double time, const sapporo_request *request, const sapporo_result *result)
-{
-    sapporo_job *job = NULL;
-    int status = sapporo_set_time(of, time);
-    if (!status) status = sapporo_force_begin(of, request, &job);
-    if (!status) status = sapporo_force_end(job, request->ni, result);
-    sapporo_force_free(job);
-    return status;
-}
-
-static int any_of_one(void *of, int *is)
-{
-    (void)of;
-    (void)is;
-    return SAPPORO_OK;
-}
-
-static const char *words_of_context(const void *of) { return sapporo_last_error(of); }
-
-const struct sap_hermite_sums sap_hermite_context = {.clear = clear_context,
-                                                     .put = put_in_context,
-                                                     .store = store_in_context,
-                                                     .force = force_of_context,
-                                                     .any = any_of_one,
-                                                     .words = words_of_context};
 
 const struct sap_stepper_ops sap_hermite_host = {
     .memory = memory,

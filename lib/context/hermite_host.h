@@ -7,7 +7,7 @@
 /* Its `create` takes a source with sums. */
 extern const struct sap_stepper_ops sap_hermite_host;
 
-/* The sums of a context, which is their first argument. */
+/* The sums of a context, which is their first argument (hermite_context.c). */
 extern const struct sap_hermite_sums sap_hermite_context;
 
 #endif

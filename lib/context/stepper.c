@@ -141,14 +141,15 @@ static int check_memory(sapporo_stepper *s, sapporo_memory memory)
     return SAPPORO_OK;
 }
 
-static int check_particles(sapporo_stepper *s, const sapporo_stepper_particles *given, sapporo_stepper_particles *p)
+int sap_stepper_check_particles(sapporo_stepper *s, const sapporo_stepper_particles *given, int before,
+                                sapporo_stepper_particles *p)
 {
     const int known = given ? sap_struct_copy(p, sizeof *p, given, sizeof given->size) : (int)SAPPORO_ERR_ARGUMENT;
     if (known) return sap_struct_error(&s->object.notes, known, "sapporo_stepper_particles", given);
-    const int least = s->is_part ? 0 : 1;
-    if (p->n < least || p->n > s->room)
-        return fail(s, SAPPORO_ERR_ARGUMENT, "%d particles; the stepper was created for %d to %d", p->n, least,
-                    s->room);
+    const int least = s->is_part ? 0 : 1, most = s->room - before;
+    if (p->n < least || p->n > most)
+        return fail(s, SAPPORO_ERR_ARGUMENT, "%d particles; the stepper %s for %d to %d", p->n,
+                    before > 0 ? "has room" : "was created", least, most);
     if (p->n > 0 && (!p->x.base || !p->v.base || !p->mass.base))
         return fail(s, SAPPORO_ERR_ARGUMENT, "particles without positions, velocities or masses");
     if (!(fabs(p->time) <= SAP_TREE_LIMIT)) return fail(s, SAPPORO_ERR_NOT_FINITE, "time is %g", p->time);
@@ -201,7 +202,7 @@ int sapporo_stepper_set(sapporo_stepper *stepper, const sapporo_stepper_particle
     struct sap_public_call call;
     sapporo_stepper *const s = sap_call_begin(&call, SAP_HANDLE_STEPPER, stepper);
     if (!s) return SAPPORO_ERR_CLOSED;
-    int status = sap_stepper_agree(s, check_particles(s, particles, &p));
+    int status = sap_stepper_agree(s, sap_stepper_check_particles(s, particles, 0, &p));
     if (!status) status = take(s, &p);
     return sap_call_end(&call, status);
 }

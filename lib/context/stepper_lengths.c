@@ -15,8 +15,7 @@ static int is_spline(const sapporo_stepper *s) { return sap_softening_lengths(&s
 /* Whether particles with this column have lengths. */
 static int has_lengths(const sapporo_stepper *s, const sapporo_column *h) { return h->base || is_spline(s); }
 
-/* The length of particles that have none of their own. */
-static double usual_length(const sapporo_stepper *s) { return is_spline(s) ? sqrt(s->tree_settings.eps2) : 0; }
+double sap_stepper_usual_length(const sapporo_stepper *s) { return is_spline(s) ? sqrt(s->tree_settings.eps2) : 0; }
 
 /* Returns the reach (physics/step.h) of a particle with a length. */
 static double reach_of(const sapporo_stepper *s, double h)
@@ -29,10 +28,11 @@ int sap_stepper_check_lengths(sapporo_stepper *s, int n, const sapporo_column *h
 {
     const int by_acceleration =
         s->settings.rule.levels > 1 && s->settings.rule.criterion == (int)SAP_STEP_BY_ACCELERATION;
-    if (h->base && s->settings.order)
-        return fail(s, SAPPORO_ERR_UNSUPPORTED, "particles with h, but Hermite schemes have one softening for all");
+    if (h->base && s->settings.order && !s->direct.source.takes_lengths)
+        return fail(s, SAPPORO_ERR_UNSUPPORTED,
+                    "particles with h, but Hermite schemes on accelerators have one softening for all");
     for (int i = 0; i < n; i++) {
-        const double length = h->base ? sap_column_double(h, i) : usual_length(s);
+        const double length = h->base ? sap_column_double(h, i) : sap_stepper_usual_length(s);
         if (!(length >= 0 && length <= SAP_TREE_LIMIT))
             return fail(s, SAPPORO_ERR_NOT_FINITE, "h of particle %d is not finite, negative, or beyond 1e100", i);
         if (by_acceleration && !(reach_of(s, length) > 0))
@@ -67,7 +67,7 @@ const struct sap_step_lengths *sap_stepper_take_lengths(sapporo_stepper *s, int 
     if (!s->has_lengths) return NULL;
     double *const reach = s->h + s->room + 1;
     for (int i = 0; i < n; i++) {
-        s->h[i] = h->base ? sap_column_double(h, i) : usual_length(s);
+        s->h[i] = h->base ? sap_column_double(h, i) : sap_stepper_usual_length(s);
         reach[i] = reach_of(s, s->h[i]);
     }
     return &s->lengths;

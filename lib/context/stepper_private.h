@@ -96,6 +96,12 @@ int sap_stepper_check_step(sapporo_stepper *s, double from, double to, double st
 /* Computes the first forces and steps of particles that were taken. */
 int sap_stepper_start(sapporo_stepper *s);
 
+/* Collective of a part.  The same after sap_stepper_join, without a new clock. */
+int sap_stepper_first_forces(sapporo_stepper *s);
+
+/* Counts a build of the tree for the present time, without a force. */
+void sap_stepper_note_build(const sapporo_stepper *s, struct sap_stepper_clock *clock);
+
 /*
  * Computes forces at the present time, which is that of `now`: on all particles with mass (n is their number), or on
  * all particles.
@@ -123,7 +129,16 @@ int sap_stepper_count_levels(sapporo_stepper *s, const void *level, const void *
 /* The step that describes the present time. */
 struct sap_step sap_stepper_now(const sapporo_stepper *s);
 
+/* ---- particles (stepper.c) ---- */
+
+/* Copies and checks particles for a stepper that keeps `before` of those that it has. */
+int sap_stepper_check_particles(sapporo_stepper *s, const sapporo_stepper_particles *given, int before,
+                                sapporo_stepper_particles *p);
+
 /* ---- softening lengths (stepper_lengths.c) ---- */
+
+/* Returns the length of particles that have none of their own. */
+double sap_stepper_usual_length(const sapporo_stepper *s);
 
 /* Checks the lengths of n particles; a column without base: they have the usual one. */
 int sap_stepper_check_lengths(sapporo_stepper *s, int n, const sapporo_column *h);
@@ -148,8 +163,15 @@ int sap_stepper_levels_are_valid(const sapporo_stepper *s, const void *from, int
 void sap_stepper_read_labels(const sapporo_stepper *s, void *to);
 
 /*
- * Collective of a part.  Takes the particles of columns that were saved, and builds the tree of the last build; each:
- * bytes per label.  After a failure there are no particles.
+ * Collective of a part.  Takes positions (of the last build, if the tree is refreshed), velocities, masses and lengths
+ * of columns; each: bytes per label.  Nothing has changed if lengths are wrong; after any other failure there are no
+ * particles.
+ */
+int sap_stepper_take_orbits(sapporo_stepper *s, int n, const void *const *at, size_t each);
+
+/*
+ * Collective of a part.  Takes the particles of columns that were saved, and builds the tree of the last build.
+ * Failures are those of sap_stepper_take_orbits.
  */
 int sap_stepper_take_saved(sapporo_stepper *s, int n, const struct sap_stepper_clock *clock, const void *const *at,
                            size_t each);

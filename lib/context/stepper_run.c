@@ -308,7 +308,8 @@ static struct sap_step next_step(const sapporo_stepper *s, struct sap_step_activ
     struct sap_step step = {.dt = s->signature.dt};
     int finest = SAP_STEP_LEVELS - 1;
     while (finest > 0 && s->all.level[finest] == 0) finest--;
-    step.tick = s->clock.tick + (SAP_STEP_TICKS >> finest);
+    const int length = SAP_STEP_TICKS >> finest; /* particles with shorter steps may have been removed */
+    step.tick = (s->clock.tick & ~(length - 1)) + length;
     step.coarsest = finest;
     while (step.coarsest > 0 && step.tick % (SAP_STEP_TICKS >> (step.coarsest - 1)) == 0) step.coarsest--;
     *active = (struct sap_step_active){.n = 0};
@@ -445,22 +446,33 @@ int sap_stepper_join(sapporo_stepper *s)
     return status ? sap_stepper_failed(s, status, "counting particles") : SAPPORO_OK;
 }
 
-int sap_stepper_start(sapporo_stepper *s)
+int sap_stepper_first_forces(sapporo_stepper *s)
 {
     const struct sap_step step = {.dt = s->signature.dt, .start = 1};
+    const struct sap_step_active all = {.n = s->n, .massive = s->massive};
     struct sap_stepper_counts next;
     struct sap_step_told told;
-    sap_stepper_forget_times(s);
-    const struct sap_step_active all = {.n = s->n, .massive = s->massive};
-    int status = sap_stepper_join(s);
-    if (!status) status = sap_stepper_build(s);
+    int status = sap_stepper_build(s);
     if (!status) status = finish_step(s, &step, &all, &told, &next);
+    if (!status) take_levels(s, 0, &told, &next);
+    return status;
+}
+
+int sap_stepper_start(sapporo_stepper *s)
+{
+    sap_stepper_forget_times(s);
+    int status = sap_stepper_join(s);
+    if (!status) status = sap_stepper_first_forces(s);
     if (status) return status;
     s->clock = (struct sap_stepper_clock){.start = s->clock.start, .active = s->n, .massive = s->massive};
     note_tree(s, &s->clock, 0, (struct sap_life_force){.active = (double)s->all.massive});
-    take_levels(s, 0, &told, &next);
     s->all.moved = s->all.massive;
     return SAPPORO_OK;
+}
+
+void sap_stepper_note_build(const sapporo_stepper *s, struct sap_stepper_clock *clock)
+{
+    note_tree(s, clock, 0, (struct sap_life_force){.active = 0});
 }
 
 /* ---- advance ----------------------------------------------------------------------------------- */

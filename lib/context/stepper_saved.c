@@ -95,8 +95,7 @@ static void take_labels(sapporo_stepper *s, const void *labels, size_t each)
     for (int i = 0; i < s->n; i++) memcpy(&s->label[i], (const char *)labels + (size_t)i * each, sizeof *s->label);
 }
 
-int sap_stepper_take_saved(sapporo_stepper *s, int n, const struct sap_stepper_clock *clock, const void *const *at,
-                           size_t each)
+int sap_stepper_take_orbits(sapporo_stepper *s, int n, const void *const *at, size_t each)
 {
     const sapporo_column h = lengths_in(at[SAP_STEP_COLUMNS], each);
     int status = sap_stepper_check_lengths(s, n, &h);
@@ -110,9 +109,18 @@ int sap_stepper_take_saved(sapporo_stepper *s, int n, const struct sap_stepper_c
     status = sap_stepper_agree(s, status);
     if (status) return status;
     s->n = n;
-    s->clock = *clock;
     status = sap_stepper_join(s);
-    if (!status) status = take_rest(s, at);
+    if (status) s->n = 0;
+    return status;
+}
+
+int sap_stepper_take_saved(sapporo_stepper *s, int n, const struct sap_stepper_clock *clock, const void *const *at,
+                           size_t each)
+{
+    int status = sap_stepper_take_orbits(s, n, at, each);
+    if (status) return status;
+    s->clock = *clock;
+    status = take_rest(s, at);
     if (!status) {
         take_labels(s, at[SAP_STEP_COLUMNS], each);
         status = sap_stepper_count_levels(s, at[SAP_STEP_LEVEL], at[SAP_STEP_MASS]);

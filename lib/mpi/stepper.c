@@ -332,6 +332,29 @@ int sapporo_mpi_stepper_set(sapporo_mpi_stepper *stepper, const sapporo_stepper_
     return sap_mpi_stepper_end(h, sapporo_stepper_set(h->stepper, particles));
 }
 
+/* Begins a call that needs nothing of all ranks before the parts make it; a status. */
+static int begin(sapporo_mpi_stepper *h, enum sap_call call)
+{
+    if (!h) return SAPPORO_ERR_CLOSED;
+    if (h->link.broken) return h->link.broken;
+    sap_mpi_stepper_start(h, call);
+    return SAPPORO_OK;
+}
+
+int sapporo_mpi_stepper_add(sapporo_mpi_stepper *stepper, const sapporo_stepper_particles *particles)
+{
+    sapporo_mpi_stepper *const h = sap_mpi_stepper_find(stepper);
+    const int status = begin(h, SAP_CALL_STEPPER_ADD);
+    return status ? status : sap_mpi_stepper_end(h, sapporo_stepper_add(h->stepper, particles));
+}
+
+int sapporo_mpi_stepper_remove(sapporo_mpi_stepper *stepper, int n, const int *address)
+{
+    sapporo_mpi_stepper *const h = sap_mpi_stepper_find(stepper);
+    const int status = begin(h, SAP_CALL_STEPPER_REMOVE);
+    return status ? status : sap_mpi_stepper_end(h, sapporo_stepper_remove(h->stepper, n, address));
+}
+
 int sapporo_mpi_stepper_advance(sapporo_mpi_stepper *stepper, double time, long long steps)
 {
     static const char *const name[2] = {"time", "steps"};

@@ -104,6 +104,29 @@ static void restore(sapporo_stepper *s)
     if (status >= 0) check(s);
 }
 
+/* Removes the last particle, and adds it where it was; a call that fails leaves all as it was, or nothing. */
+static void change(sapporo_stepper *s, int has_lengths)
+{
+    const int last = N - 1;
+    const sapporo_stepper_output o = {.size = sizeof o, .n = N, .x = got_x, .v = got_v};
+    if (client_told("sapporo_stepper_get", sapporo_stepper_get(s, &o)) < 0) return;
+    const sapporo_stepper_particles p = {.size = sizeof p,
+                                         .n = 1,
+                                         .x = {got_x + last, 0},
+                                         .v = {got_v + last, 0},
+                                         .mass = {client_m + last, 0},
+                                         .h = {has_lengths ? h : NULL, 0},
+                                         .time = sapporo_stepper_get_time(s)};
+    int status = -1;
+    for (int k = 0; k < TRIES && status < 0 && !isnan(sapporo_stepper_get_time(s)); k++)
+        status = client_told("sapporo_stepper_remove", sapporo_stepper_remove(s, 1, &last));
+    if (status < 0) return;
+    status = -1;
+    for (int k = 0; k < TRIES && status < 0 && !isnan(sapporo_stepper_get_time(s)); k++)
+        status = client_told("sapporo_stepper_add", sapporo_stepper_add(s, &p));
+    if (status >= 0) check(s);
+}
+
 static void session_of(sapporo_step_method method, int rebuild)
 {
     const int has_lengths = method == SAPPORO_STEP_DIRECT || rebuild > 1;
@@ -116,6 +139,7 @@ static void session_of(sapporo_step_method method, int rebuild)
     for (int k = 0; k < STEPS && good; k++) good = advance(s);
     if (good) check(s);
     if (good) restore(s);
+    if (good) change(s, has_lengths);
     sapporo_stepper_destroy(s);
 }
 

@@ -236,6 +236,13 @@ contains
         if (stepper_statistics%steps /= 3 .or. stepper_statistics%level(1) /= n) error stop 'steps of a stepper'
         if (sapporo_stepper_advance(stepper, 0.4_c_double, 0_c_long_long) /= SAPPORO_OK) error stop 'landing'
         if (.not. abs(sapporo_stepper_get_time(stepper) - 0.4_c_double) <= 0) error stop 'time of a landing'
+        if (sapporo_stepper_remove(stepper, 1, [1_c_int]) /= SAPPORO_OK) error stop 'sapporo_stepper_remove'
+        stepper_particles%n = 1
+        stepper_particles%time = sapporo_stepper_get_time(stepper)
+        stepper_particles%x = sapporo_column(c_loc(x(1, 2)), 0)
+        if (sapporo_stepper_add(stepper, stepper_particles) /= SAPPORO_OK) error stop 'sapporo_stepper_add'
+        if (sapporo_stepper_add(stepper, stepper_particles) /= SAPPORO_ERR_ARGUMENT) error stop 'room of a stepper'
+        stepper_particles%time = 0
         if (sapporo_stepper_save(stepper, nowhere) /= SAPPORO_ERR_ARGUMENT) error stop 'sapporo_stepper_save'
         if (sapporo_stepper_restore(stepper, nowhere) /= SAPPORO_ERR_ARGUMENT) error stop 'sapporo_stepper_restore'
         call sapporo_stepper_destroy(stepper)

@@ -9,7 +9,7 @@
 
 #include "ranks.h"
 
-enum { N = 60, CALLS_MOST = 6 };
+enum { N = 60, CALLS_MOST = 8 };
 
 static struct point *source;
 static char path[512];
@@ -107,6 +107,15 @@ static int set_stepper(void)
                                          .mass = {&source[rank].mass, stride}};
     return sapporo_mpi_stepper_set(all.stepper, &p);
 }
+
+/* Adds no particles, and removes none. */
+static int add(void)
+{
+    const sapporo_stepper_particles p = {.size = sizeof p, .time = sapporo_mpi_stepper_get_time(all.stepper)};
+    return sapporo_mpi_stepper_add(all.stepper, &p);
+}
+
+static int take_away(void) { return sapporo_mpi_stepper_remove(all.stepper, 0, NULL); }
 
 static int advance(void) { return sapporo_mpi_stepper_advance(all.stepper, 1, 1); }
 static int energy(void) { return sapporo_mpi_stepper_energy(all.stepper, &all.totals); }
@@ -240,6 +249,8 @@ static const struct kind kinds[] = {
      NULL,
      stepper_works,
      {{"sapporo_mpi_stepper_set", set_stepper, 0},
+      {"sapporo_mpi_stepper_add", add, 0},
+      {"sapporo_mpi_stepper_remove", take_away, 0},
       {"sapporo_mpi_stepper_advance", advance, 0},
       {"sapporo_mpi_stepper_energy", energy, 2},
       {"sapporo_mpi_stepper_exchange", exchange, 0},

@@ -228,6 +228,12 @@ contains
             abs(sapporo_mpi_stepper_get_time(stepper) - after%time) <= 0 .and. &
             abs(after%kinetic + after%potential - before%kinetic - before%potential) < 1e-3 * abs(before%potential), &
             'energy of steps')
+        particles%n = 1
+        particles%time = sapporo_mpi_stepper_get_time(stepper)
+        made = sapporo_mpi_stepper_remove(stepper, 1_c_int, [0_c_int])
+        moved = sapporo_mpi_stepper_add(stepper, particles)
+        got = sapporo_mpi_stepper_get_statistics(stepper, did)
+        call report(all([made, moved, got] == SAPPORO_OK) .and. did%n == own, 'a particle is removed, and added')
         call get_environment_variable('TMPDIR', folder)
         path = trim(folder)//'/client.steps'//c_null_char
         made = sapporo_mpi_stepper_save(stepper, path)

@@ -160,6 +160,10 @@ static void test_hermite(void)
     out.when = SAPPORO_STEP_OWN;
     bad = sapporo_mpi_stepper_get(s, &out) || !(pot[0] < 0);
     report(!bad, "a Hermite stepper, potentials of own times");
+    p.h.base = is_guilty() ? mass : NULL; /* lengths of one rank are those of all */
+    const int wanted = tested_backend() == SAPPORO_BACKEND_CPU ? (int)SAPPORO_OK : (int)SAPPORO_ERR_UNSUPPORTED;
+    report(sapporo_mpi_stepper_set(s, &p) == wanted, "a Hermite stepper, lengths on %d", (int)tested_backend());
+    p.h.base = NULL;
     for (int i = 0; i < p.n; i++) mass[i] = 0;
     bad = sapporo_mpi_stepper_set(s, &p) || sapporo_mpi_stepper_advance(s, 0.25, 0) || sapporo_mpi_stepper_get(s, &out);
     report(!bad && pot[0] == 0, "a Hermite stepper, no particle has a mass: %s", sapporo_mpi_stepper_last_error(s));
@@ -237,6 +241,32 @@ static void test_sets(sapporo_mpi_stepper *s)
     wrong = good = columns();
     wrong.time = 2;
     if (ranks > 1) test_set(s, "another time", SAPPORO_MPI_ERR_DIFFERENT, "time", &wrong, &good);
+}
+
+/* Particles that come or go wrongly on one rank: nothing changes on any. */
+static void test_changes(sapporo_mpi_stepper *s)
+{
+    const int worked = works(s), none = columns().n, twice[2] = {0, 0}, one = 0;
+    sapporo_stepper_particles p = columns();
+    sapporo_stepper_statistics t = {.size = sizeof t};
+    p.n = 1;
+    p.time = is_guilty() ? -1 : sapporo_mpi_stepper_get_time(s);
+    int bad = sapporo_mpi_stepper_add(s, &p) != SAPPORO_ERR_ARGUMENT || !names_rank(s);
+    bad |= sapporo_mpi_stepper_add(s, is_guilty() ? NULL : &p) != SAPPORO_ERR_ARGUMENT || !names_rank(s);
+    p.time = sapporo_mpi_stepper_get_time(s);
+    if (is_guilty()) v[0][1] = NAN;
+    bad |= sapporo_mpi_stepper_add(s, &p) != SAPPORO_ERR_NOT_FINITE || !names_rank(s);
+    bad |= sapporo_mpi_stepper_remove(s, is_guilty() ? 2 : 1, twice) != SAPPORO_ERR_ARGUMENT || !names_rank(s);
+    bad |= sapporo_mpi_stepper_remove(s, 1, is_guilty() ? &none : &one) != SAPPORO_ERR_ARGUMENT || !names_rank(s);
+    bad |= sapporo_mpi_stepper_get_statistics(s, &t) || t.n != none;
+    bad |= sapporo_mpi_stepper_advance(s, 1, 2);
+    report(worked && !bad, "wrong particles come or go: %s", sapporo_mpi_stepper_last_error(s));
+    p = columns();
+    p.n = 0;
+    p.time = sapporo_mpi_stepper_get_time(s);
+    bad = sapporo_mpi_stepper_remove(s, is_guilty(), &one) || sapporo_mpi_stepper_add(s, &p) ||
+          sapporo_mpi_stepper_advance(s, 1, 2) || sapporo_mpi_stepper_get_statistics(s, &t);
+    report(!bad && t.n == none - is_guilty(), "one particle of one rank goes: %s", sapporo_mpi_stepper_last_error(s));
 }
 
 /* -------------------------------------------------------------------- steps */
@@ -497,6 +527,7 @@ static void test_life(sapporo_step_method method)
     report(strstr(sapporo_mpi_stepper_kind_text(s), method == SAPPORO_STEP_DIRECT ? "direct" : "octree") != NULL,
            "kind: %s", sapporo_mpi_stepper_kind_text(s));
     test_sets(s);
+    test_changes(s);
     test_escape(s);
     test_arguments(s);
     test_files(s, method);

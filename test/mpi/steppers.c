@@ -671,6 +671,7 @@ struct series {
     sapporo_step_scheme scheme;
     sapporo_precision precision;
     int iterations;
+    int lengths; /* as of struct way */
 };
 
 static sapporo_stepper_options hermite_of(const struct series *how, const sapporo_tree_options *sums)
@@ -694,10 +695,11 @@ static sapporo_stepper_output own_output_of(const struct state *s, int first, in
 }
 
 /* Collective.  The orbits of one stepper with all particles, on the first rank for all of them. */
-static int hermite_alone(const struct bodies *b, const sapporo_stepper_options *o, struct state *to, struct told *told)
+static int hermite_alone(const struct bodies *b, const sapporo_stepper_options *o, int lengths, struct state *to,
+                         struct told *told)
 {
-    const struct way plain = {.lengths = 0};
-    const sapporo_stepper_particles p = columns_from(b, &plain, 0, b->n);
+    const struct way way = {.lengths = lengths};
+    const sapporo_stepper_particles p = columns_from(b, &way, 0, b->n);
     const sapporo_stepper_output out = own_output_of(to, 0, b->n);
     sapporo_stepper *s = NULL;
     int bad = rank == 0 && (sapporo_stepper_create(o, b->n, &s) || sapporo_stepper_set(s, &p) ||
@@ -712,14 +714,14 @@ static int hermite_alone(const struct bodies *b, const sapporo_stepper_options *
 }
 
 /* Collective.  The same over all ranks; saves: in two runs, the second one restored from a file. */
-static int hermite_over_ranks(const struct bodies *b, const sapporo_stepper_options *o, int saves, struct state *to,
-                              struct told *told)
+static int hermite_over_ranks(const struct bodies *b, const sapporo_stepper_options *o, int lengths, int saves,
+                              struct state *to, struct told *told)
 {
-    const struct way plain = {.lengths = 0};
+    const struct way way = {.lengths = lengths};
     const sapporo_mpi_stepper_options options = {.size = sizeof options, .stepper = o, .timeout = 60};
     int n, bad = 0;
     const int first = first_of(b, &n);
-    const sapporo_stepper_particles p = columns_from(b, &plain, first, n);
+    const sapporo_stepper_particles p = columns_from(b, &way, first, n);
     const sapporo_stepper_output out = own_output_of(to, first, n);
     sapporo_mpi_stepper *s = NULL;
     bad = sapporo_mpi_stepper_create(MPI_COMM_WORLD, &options, n, &s) || sapporo_mpi_stepper_set(s, &p);
@@ -749,17 +751,18 @@ static void test_hermite(const struct series *how, enum split split, int light)
     struct bodies b = cluster(N, split, light);
     struct state alone = state_new(N);
     struct told theirs = {.end = {.size = sizeof theirs.end}, .s = {.size = sizeof theirs.s}};
-    const int wrong = hermite_alone(&b, &o, &alone, &theirs);
+    const int wrong = hermite_alone(&b, &o, how->lengths, &alone, &theirs);
     for (int saves = 0; saves < 2; saves++) {
         struct state found = state_new(N);
         struct told ours = {.end = {.size = sizeof ours.end}, .s = {.size = sizeof ours.s}};
-        const int bad = wrong || hermite_over_ranks(&b, &o, saves, &found, &ours);
+        const int bad = wrong || hermite_over_ranks(&b, &o, how->lengths, saves, &found, &ours);
         const double energy = ours.end.kinetic + ours.end.potential, same = theirs.end.kinetic + theirs.end.potential;
         report(!bad && same_states(&found, &alone) && fabs(energy / same - 1) < 1e-13 &&
                    ours.s.steps == theirs.s.steps &&
                    total((double)ours.s.particle_steps) == (double)theirs.s.particle_steps,
-               "scheme %d, precision %d, iterations %d%s: the bits of one stepper, %lld steps", (int)how->scheme,
-               (int)how->precision, how->iterations, saves ? ", restored" : "", ours.s.steps);
+               "scheme %d, precision %d, iterations %d, lengths %d%s: the bits of one stepper, %lld steps",
+               (int)how->scheme, (int)how->precision, how->iterations, how->lengths, saves ? ", restored" : "",
+               ours.s.steps);
         state_free(&found);
     }
     if (rank == 0) (void)remove(path_of_file());
@@ -769,12 +772,104 @@ static void test_hermite(const struct series *how, enum split split, int light)
 
 static void test_hermites(int few)
 {
-    static const struct series all[] = {{SAPPORO_STEPS_HERMITE4, SAPPORO_DS, 0},
-                                        {SAPPORO_STEPS_HERMITE4, SAPPORO_PRECISION_DEFAULT, 2},
-                                        {SAPPORO_STEPS_HERMITE6, SAPPORO_DP, 0},
-                                        {SAPPORO_STEPS_HERMITE8, SAPPORO_DP, 2}};
+    static const struct series all[] = {{SAPPORO_STEPS_HERMITE4, SAPPORO_DS, 0, 0},
+                                        {SAPPORO_STEPS_HERMITE4, SAPPORO_PRECISION_DEFAULT, 2, 0},
+                                        {SAPPORO_STEPS_HERMITE6, SAPPORO_DP, 0, 0},
+                                        {SAPPORO_STEPS_HERMITE8, SAPPORO_DP, 2, 0}},
+                               soft[] = {{SAPPORO_STEPS_HERMITE4, SAPPORO_DS, 0, 1},
+                                         {SAPPORO_STEPS_HERMITE8, SAPPORO_DP, 2, 1}};
     for (int k = 0; k < (ranks > 3 ? 1 : few ? 2 : 4); k++)
         test_hermite(&all[k], (enum split)((k + ranks) % SPLITS), k % 2 ? 5 : 0);
+    if (tested_backend() != SAPPORO_BACKEND_CPU) return; /* others refuse lengths: stepper_errors */
+    for (int k = 0; k < (few ? 1 : 2); k++) test_hermite(&soft[k], (enum split)((k + ranks) % SPLITS), 7);
+}
+
+/* ------------------------------------------------------------------- changes */
+
+enum { CHANGED = 200, NEW = 3 };
+
+/* Lists which of n particles go, the first of which is number `first` of all; returns how many. */
+static int gone_of(int first, int n, int *address)
+{
+    int gone = 0;
+    for (int k = 0; k < n; k++)
+        if ((first + k) % 7 == 3) address[gone++] = k;
+    return gone;
+}
+
+/* Columns of particles that come to a rank at a time. */
+static sapporo_stepper_particles new_columns(const struct bodies *b, int n, double time)
+{
+    const struct way plain = {.lengths = 0};
+    sapporo_stepper_particles p = columns_from(b, &plain, CHANGED, n);
+    p.time = time;
+    return p;
+}
+
+/* Collective.  Particles go and come in one stepper on the first rank. */
+static int change_alone(const struct bodies *b, const sapporo_stepper_options *o, struct state *to)
+{
+    const struct way plain = {.lengths = 0};
+    const sapporo_stepper_particles p = columns_from(b, &plain, 0, CHANGED);
+    const sapporo_stepper_output out = own_output_of(to, 0, to->n);
+    int address[CHANGED], bad = 0;
+    sapporo_stepper *s = NULL;
+    if (rank == 0) {
+        bad = sapporo_stepper_create(o, CHANGED + NEW, &s) || sapporo_stepper_set(s, &p) ||
+              sapporo_stepper_advance(s, 0.5 + END / 3, 0) ||
+              sapporo_stepper_remove(s, gone_of(0, CHANGED, address), address);
+        const sapporo_stepper_particles q = new_columns(b, NEW, sapporo_stepper_get_time(s));
+        bad = bad || sapporo_stepper_add(s, &q) || sapporo_stepper_advance(s, 0.5 + END, 0) ||
+              sapporo_stepper_get(s, &out);
+        if (bad) report(0, "particles come and go: %s", sapporo_stepper_last_error(s));
+        sapporo_stepper_destroy(s);
+    }
+    ranks_share(&bad, sizeof bad);
+    share_state(to);
+    return bad;
+}
+
+/* Collective.  The same over all ranks; the new ones come to the last rank. */
+static int change_over_ranks(const struct bodies *b, const sapporo_stepper_options *o, struct state *to)
+{
+    const struct way plain = {.lengths = 0};
+    const sapporo_mpi_stepper_options options = {.size = sizeof options, .stepper = o, .timeout = 60};
+    const int come = rank == ranks - 1 ? NEW : 0;
+    int n, address[CHANGED], before[CHANGED];
+    const int first = first_of(b, &n), gone = gone_of(first, n, address), start = first - gone_of(0, first, before);
+    const sapporo_stepper_particles p = columns_from(b, &plain, first, n);
+    const sapporo_stepper_output out = own_output_of(to, start, n - gone + come);
+    sapporo_mpi_stepper *s = NULL;
+    int bad = sapporo_mpi_stepper_create(MPI_COMM_WORLD, &options, n + come, &s) || sapporo_mpi_stepper_set(s, &p) ||
+              sapporo_mpi_stepper_advance(s, 0.5 + END / 3, 0) || sapporo_mpi_stepper_remove(s, gone, address);
+    const sapporo_stepper_particles q = new_columns(b, come, sapporo_mpi_stepper_get_time(s));
+    bad = bad || sapporo_mpi_stepper_add(s, &q) || sapporo_mpi_stepper_advance(s, 0.5 + END, 0) ||
+          sapporo_mpi_stepper_get(s, &out);
+    if (bad) report(0, "particles come and go: %s", sapporo_mpi_stepper_last_error(s));
+    sapporo_mpi_stepper_destroy(s);
+    join_states(to);
+    return bad;
+}
+
+/* Particles that come and go over ranks leave the bits of one stepper; over trees its orbits. */
+static void test_changes(sapporo_step_method method, sapporo_step_scheme scheme, enum split split)
+{
+    int address[CHANGED];
+    const int left = CHANGED - gone_of(0, CHANGED, address) + NEW;
+    sapporo_tree_options tree = options_of(SAPPORO_TREE_OCTREE, SAPPORO_MAC_DEFAULT, SAPPORO_DP);
+    tree.eps2 = EPS2;
+    const sapporo_stepper_options o = {
+        .size = sizeof o, .method = method, .tree = &tree, .scheme = scheme, .dt = 1.0 / 16};
+    struct bodies b = cluster(CHANGED + NEW, split, 9);
+    for (int i = CHANGED; i < CHANGED + NEW; i++) b.giver[i] = -1; /* until they come */
+    struct state alone = state_new(left), found = state_new(left);
+    const int bad = change_alone(&b, &o, &alone) || change_over_ranks(&b, &o, &found);
+    const double apart = distance((const double(*)[3])found.x, (const double(*)[3])alone.x, left);
+    report(!bad && (method == TREE ? apart < 5e-6 : same_states(&found, &alone)),
+           "scheme %d, method %d: particles come and go, %.1e from one stepper", (int)scheme, (int)method, apart);
+    state_free(&alone);
+    state_free(&found);
+    bodies_free(&b);
 }
 
 /* ------------------------------------------------------------ builds by times */
@@ -838,6 +933,10 @@ int main(int argc, char **argv)
         test_lengths(SAPPORO_SOFTENING_SPLINE_MEAN, IN_TURN);
         test_no_more_lengths(&ways[9]);
         test_hermites(few);
+        test_changes(DIRECT, SAPPORO_STEPS_HERMITE4, IN_TURN);
+        if (!few) test_changes(DIRECT, SAPPORO_STEPS_HERMITE8, PIECES);
+        if (!few) test_changes(DIRECT, BLOCK, ALL_ON_LAST);
+        test_changes(TREE, BLOCK, PIECES);
         if (!few) test_timed();
         if (ranks < 4) test_landings();
         test_gravity(&ways[1]);

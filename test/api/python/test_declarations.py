@@ -59,7 +59,8 @@ def test_one_vocabulary():
     for name, parameters in calls.items():
         assert not {"eps2", "eps2_i", "h", "a", "x_j", "mass_j"} & set(parameters), name
         particles = [word for word in parameters if word in ("x", "mass", "v")]
-        order = ["x", "v", "mass"] if name == "Stepper.set" else ["x", "mass", "v"]  # which programs pass by position
+        # Programs pass these by position.
+        order = ["x", "v", "mass"] if name in ("Stepper.set", "Stepper.add") else ["x", "mass", "v"]
         assert particles == [word for word in order if word in particles], name
         for word, parameter in parameters.items():
             is_number = str(parameter.annotation).partition(" |")[0] in ("float", "int", "bool")

@@ -67,6 +67,29 @@ def test_a_particle_in_a_field():
         assert end.angular_momentum[2] == pytest.approx(start.angular_momentum[2], rel=1e-12)
 
 
+def test_particles_come_and_go():
+    x, v, mass = sphere()
+    with stepper(scheme="hermite4", nearest=True) as s:
+        s.set(x[:198], v[:198], mass[:198], label=np.arange(198))
+        s.advance(1 / 32)
+        before = s.get("own")
+        s.remove([5, 3])
+        s.add(x[198:], v[198:], 1 / 200, label=[198, 199])
+        after = s.get("own")
+        kept = np.delete(np.arange(198), [3, 5])
+        assert np.array_equal(after.x[:196], before.x[kept]) and np.array_equal(after.acc[:196], before.acc[kept])
+        assert after.label.tolist() == [*kept, 198, 199] and (after.nearest[196:] >= 0).all()
+        s.remove(197)
+        assert s.advance(0.25) == 0.25 and s.statistics().n == 197
+        for address in (197, -1, [0, 0], np.arange(197)):
+            with pytest.raises(sapporo.ArgumentError):
+                s.remove(address)
+        with pytest.raises(sapporo.ArgumentError, match="room"):
+            s.add(x, v, mass)
+        with pytest.raises(sapporo.NotFiniteError):
+            s.add([[np.nan, 0, 0]], [[0.0, 0, 0]], 1.0)
+
+
 def test_errors(tmp_path):
     x, v, mass = sphere()
     with pytest.raises(sapporo.ArgumentError, match="dt"):

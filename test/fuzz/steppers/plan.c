@@ -81,7 +81,10 @@ static void draw_hermite(struct plan *p)
     o->close = one_in(&random, 3) ? 0.5 * rng_uniform(&random) : 0;
 }
 
-int plan_has_lengths(const struct plan *p) { return p->options.scheme < SAPPORO_STEPS_HERMITE4; }
+int plan_has_lengths(const struct plan *p)
+{
+    return p->options.scheme < SAPPORO_STEPS_HERMITE4 || p->tree.backend == SAPPORO_BACKEND_CPU;
+}
 
 /* ---- calls ------------------------------------------------------------------------------------ */
 
@@ -91,6 +94,16 @@ static enum call_kind draw_kind(rng *r)
         CALL_ADVANCE, CALL_ADVANCE, CALL_ADVANCE, CALL_ADVANCE, CALL_ADVANCE, CALL_GET, CALL_GET, CALL_ENERGY,
         CALL_ENERGY,  CALL_SAVE,    CALL_SAVE,    CALL_RESTORE, CALL_RESTORE, CALL_SET, CALL_SET, CALL_CREATE};
     return kinds[draw(r, (int)(sizeof kinds / sizeof *kinds))];
+}
+
+/* Some later calls that set particles change them instead; a generator of its own leaves all else of a seed as it is.
+ */
+static enum call_kind draw_change(uint64_t model)
+{
+    static const enum call_kind kinds[] = {CALL_SET, CALL_ADD, CALL_REMOVE};
+    rng random;
+    rng_seed(&random, model, 46);
+    return kinds[draw(&random, 3)];
 }
 
 static void draw_faults(struct call *c, rng *r)
@@ -128,8 +141,11 @@ void plan_draw(struct plan *p, uint64_t seed, sapporo_backend backend)
     draw_hermite(p);
     p->room = one_in(r, 4) ? PLAN_ROWS : 1 + draw(r, PLAN_ROWS);
     p->n = 4 + draw(r, PLAN_CALLS - 3);
-    for (int k = 0; k < p->n; k++)
-        draw_call(&p->call[k], r, p, k == 0 ? CALL_CREATE : k == 1 && !one_in(r, 20) ? CALL_SET : draw_kind(r));
+    for (int k = 0; k < p->n; k++) {
+        struct call *const c = &p->call[k];
+        draw_call(c, r, p, k == 0 ? CALL_CREATE : k == 1 && !one_in(r, 20) ? CALL_SET : draw_kind(r));
+        if (c->kind == CALL_SET && k > 1) c->kind = draw_change(c->model);
+    }
 }
 
 void plan_cut(struct plan *p, const struct part *part)
@@ -168,17 +184,19 @@ void plan_model(const struct call *c, struct model *m)
     rng_seed(&lengths, c->model, 44);
     m->has_lengths = one_in(&lengths, 2);
     for (int i = 0; i < PLAN_ROWS; i++) m->h[i] = 0.02 + rng_uniform(&lengths) * (i % 7 ? 0.2 : 2);
-    if (c->kind == CALL_SET && c->mistake == 1) m->v[bad][draw(r, 3)] = NAN;
+    if (c->kind != CALL_REMOVE && c->mistake == 1) m->v[bad][draw(r, 3)] = NAN;
 }
 
 /* ---- text -------------------------------------------------------------------------------------- */
 
 static void print_call(FILE *to, const struct call *c, int k)
 {
-    static const char *const names[] = {"create", "set", "advance", "get", "energy", "save", "restore"};
+    static const char *const names[] = {"create", "set",     "advance", "get",   "energy",
+                                        "save",   "restore", "add",     "remove"};
     fprintf(to, "    %2d %-8s", k, names[c->kind]);
     if (c->mistake) fprintf(to, " mistake %d", c->mistake);
     if (c->kind == CALL_SET) fprintf(to, " n %d, time %g, model %" PRIu64, c->n, c->time, c->model);
+    if (c->kind >= CALL_ADD) fprintf(to, " n %d, model %" PRIu64, c->n, c->model);
     if (c->kind == CALL_ADVANCE) fprintf(to, " to %g dt from now, steps %d", c->time, c->steps);
     if (c->kind == CALL_GET) fprintf(to, " when %d, outputs %#x", (int)c->when, c->wanted);
     for (int t = 0; t < c->tries; t++)

@@ -11,7 +11,18 @@
 
 enum { PLAN_CALLS = 30, PLAN_ROWS = 64, PLAN_FIELDS = 2, PLAN_TRIES = 3 };
 
-enum call_kind { CALL_CREATE, CALL_SET, CALL_ADVANCE, CALL_GET, CALL_ENERGY, CALL_SAVE, CALL_RESTORE, CALL_KINDS };
+enum call_kind {
+    CALL_CREATE,
+    CALL_SET,
+    CALL_ADVANCE,
+    CALL_GET,
+    CALL_ENERGY,
+    CALL_SAVE,
+    CALL_RESTORE,
+    CALL_ADD,
+    CALL_REMOVE,
+    CALL_KINDS
+};
 
 /* Outputs of CALL_GET. */
 enum { WANT_X = 1, WANT_V = 2, WANT_ACC = 4, WANT_POT = 8, WANT_MASS = 16, WANT_TIME = 32, WANT_LEVEL = 64 };
@@ -26,8 +37,8 @@ struct fault {
 struct call {
     enum call_kind kind;
     int mistake;    /* 0: none; else a wrong argument, of those that the kind has */
-    int n;          /* of CALL_SET: particles */
-    uint64_t model; /* of CALL_SET: seed of the particles */
+    int n;          /* of CALL_SET: particles; CALL_ADD and CALL_REMOVE take as many as can come or go */
+    uint64_t model; /* of CALL_SET and CALL_ADD: seed of the particles; of CALL_REMOVE: the first that goes */
     double time;    /* of CALL_SET; in units of dt from the present time: of CALL_ADVANCE, and of AT_TIME */
     int steps;      /* of CALL_ADVANCE */
     sapporo_step_when when;

@@ -26,11 +26,12 @@ struct session {
     struct session_notes *notes;
     const struct call *call;
     struct side calm, tried;
-    char damaged[PATH_MOST], missing[PATH_MOST];
+    char damaged[PATH_MOST], missing[PATH_MOST], spare[PATH_MOST];
     double target;              /* of CALL_ADVANCE and of AT_TIME */
     struct outputs right, got;  /* of the present call */
     struct state state[STATES]; /* of `calm`: before the call, and after each of its steps */
     int states;
+    uint64_t changed; /* bit k: after k steps, modulo 64, particles came or went: forces were those before it */
 };
 
 static void wrong(struct session *s, const char *format, ...) __attribute__((format(printf, 2, 3)));
@@ -94,6 +95,36 @@ static int set(const struct session *s, const struct side *side)
     return sapporo_stepper_set(side->stepper, &p);
 }
 
+/* Adds as many particles as there is room for, but at least one. */
+static int add(const struct session *s, const struct side *side)
+{
+    static struct model m;
+    plan_model(s->call, &m);
+    const int mistake = s->call->mistake, fit = s->plan->room - s->state[0].n, n = s->call->n < fit ? s->call->n : fit;
+    const int has_lengths = m.has_lengths && plan_has_lengths(s->plan);
+    const sapporo_stepper_particles p = {.size = sizeof p,
+                                         .n = mistake == 2 || n < 1 ? fit + 1 : n,
+                                         .x = {m.x, 0},
+                                         .v = {m.v, 0},
+                                         .mass = {mistake == 3 ? NULL : m.mass, 0},
+                                         .h = {has_lengths ? m.h : NULL, 0},
+                                         .label = {s->call->model % 2 ? m.label : NULL, 0},
+                                         .time = s->state[0].time};
+    return sapporo_stepper_add(side->stepper, &p);
+}
+
+/* Removes particles one after the other from one on; all but one, if that is fewer. */
+static int take_away(const struct session *s, const struct side *side)
+{
+    const int mistake = s->call->mistake, there = s->state[0].n, most = there - 1;
+    const int n = s->call->n < most ? s->call->n : most;
+    int address[PLAN_ROWS + 1] = {0};
+    for (int k = 0; k < n; k++) address[k] = (int)((s->call->model + (uint64_t)k) % (uint64_t)there);
+    address[n > 0 ? n : 0] = mistake == 1 ? address[0] : there;
+    return sapporo_stepper_remove(side->stepper, mistake == 1 || mistake == 2 ? n + 1 : n,
+                                  mistake == 3 ? NULL : address);
+}
+
 static int get(const struct session *s, const struct side *side, struct outputs *o)
 {
     const int n = s->state[0].n + (s->call->mistake == 1), rows = n < PLAN_ROWS ? n : PLAN_ROWS;
@@ -111,6 +142,10 @@ static int make(const struct session *s, struct side *side, struct outputs *o, i
         return create(s, side);
     case CALL_SET:
         return set(s, side);
+    case CALL_ADD:
+        return add(s, side);
+    case CALL_REMOVE:
+        return take_away(s, side);
     case CALL_ADVANCE:
         return sapporo_stepper_advance(side->stepper, s->target, steps);
     case CALL_GET:
@@ -214,7 +249,8 @@ static void check_spoilt(struct session *s)
 
 static void check_failed(struct session *s, int expected)
 {
-    const int takes = s->call->kind == CALL_SET || s->call->kind == CALL_RESTORE;
+    const int changes = s->call->kind >= CALL_ADD;
+    const int takes = s->call->kind == CALL_SET || s->call->kind == CALL_RESTORE || changes;
     atomic_fetch_add(&s->notes->failures, 1);
     if (s->call->kind == CALL_CREATE) {
         if (s->tried.stepper) wrong(s, "a failed creation gives a handle");
@@ -224,6 +260,8 @@ static void check_failed(struct session *s, int expected)
     if (!*sapporo_stepper_last_error(s->tried.stepper)) wrong(s, "a failed call has no text");
     check_spoilt(s);
     check_state(s, takes && !expected);
+    if (changes && isnan(sapporo_stepper_get_time(s->tried.stepper)))
+        (void)sapporo_stepper_restore(s->tried.stepper, s->spare); /* what there was before the call, if anything */
     if (s->call->kind == CALL_SAVE) check_file(s, &s->tried, "a failed save changed it");
 }
 
@@ -252,6 +290,8 @@ static void run_tried(struct session *s, int allocations, int expected)
 {
     int status = SAPPORO_ERR_MEMORY, t = 0;
     read_file(&s->tried);
+    (void)unlink(s->spare);
+    if (s->call->kind >= CALL_ADD) (void)sapporo_stepper_save(s->tried.stepper, s->spare);
     for (; t < s->call->tries && status == SAPPORO_ERR_MEMORY && !is_wrong(s); t++)
         status = try_once(s, &s->call->fault[t], allocations, expected) ? SAPPORO_ERR_MEMORY : expected;
     if (is_wrong(s)) return;
@@ -274,7 +314,8 @@ static void check_forces(struct session *s, const struct state *now)
     const double bound = p->tree.precision == SAPPORO_DP ? 1e-14 : 1e-4;
     if (p->tree.softening || p->options.method != SAPPORO_STEP_DIRECT || p->options.scheme != SAPPORO_STEPS_SHARED)
         return;
-    if (p->options.nfields > 0 || now->status) return;
+    if (s->call->kind >= CALL_ADD) s->changed |= UINT64_C(1) << now->steps % 64;
+    if (p->options.nfields > 0 || now->status || s->changed >> now->steps % 64 & 1) return;
     const double gravity = p->tree.gravitational_constant > 0 ? p->tree.gravitational_constant : 1;
     const double error = state_error(now, p->tree.eps2, gravity);
     if (!(error <= bound)) wrong(s, "forces are off by %.3g, allowed are %.3g", error, bound);
@@ -305,6 +346,7 @@ static void begin(struct session *s, const struct plan *p, const char *folder, s
     (void)snprintf(s->calm.path, PATH_MOST, "%s/calm.%ld", folder, (long)getpid());
     (void)snprintf(s->tried.path, PATH_MOST, "%s/tried.%ld", folder, (long)getpid());
     (void)snprintf(s->damaged, PATH_MOST, "%s/damaged.%ld", folder, (long)getpid());
+    (void)snprintf(s->spare, PATH_MOST, "%s/spare.%ld", folder, (long)getpid());
     (void)snprintf(s->missing, PATH_MOST, "%s/missing.%ld/file", folder, (long)getpid());
     FILE *const damaged = fopen(s->damaged, "wb");
     if (!damaged) return;
@@ -326,5 +368,6 @@ int session_run(const struct plan *p, const char *folder, struct session_notes *
     (void)unlink(s.calm.path);
     (void)unlink(s.tried.path);
     (void)unlink(s.damaged);
+    (void)unlink(s.spare);
     return !is_wrong(&s);
 }

@@ -14,6 +14,7 @@ from ._arrays import (
     ArrayLike,
     Floats,
     ScalarOrArray,
+    indices,
     pointer,
     result_array,
     scalars,
@@ -206,6 +207,16 @@ def _host_columns(particles: Any, given: dict[str, Any]) -> list[Any]:
     return list(columns.values())
 
 
+def _set_extras(particles: Any, label: ArrayLike | None, eps: ScalarOrArray | None, keep: list[Any]) -> None:
+    """Makes columns of labels and softening lengths, if given; `keep` gets what must live as long."""
+    if label is not None:
+        keep.append(scalars(label, "label", particles.n, np.int64))
+        set_column(particles.label, keep[-1])
+    if eps is not None:
+        keep.append(scalars(eps, "eps", particles.n))
+        set_column(particles.h, keep[-1])
+
+
 def _set_moment(output: Any, when: Moment | float) -> None:
     if not isinstance(when, str):
         output.when, output.time = lib.SAPPORO_STEP_AT_TIME, when
@@ -390,15 +401,54 @@ class Stepper(Owner):
         arrays = all_in_device(given)
         particles = new("sapporo_stepper_particles", time=time)
         keep = _host_columns(particles, given) if arrays is None else self._device_columns(particles, arrays)
-        if label is not None:
-            keep.append(scalars(label, "label", particles.n, np.int64))
-            set_column(particles.label, keep[-1])
-        if eps is not None:
-            keep.append(scalars(eps, "eps", particles.n))
-            set_column(particles.h, keep[-1])
+        _set_extras(particles, label, eps, keep)
         self._start = None
         self._check(lib.sapporo_stepper_set(self._handle, particles))
         self._start = self.time
+
+    def add(
+        self,
+        x: ArrayLike,
+        v: ArrayLike,
+        mass: ScalarOrArray,
+        *,
+        label: ArrayLike | None = None,
+        eps: ScalarOrArray | None = None,
+    ) -> None:
+        """Adds particles at the present time, after those that there are; the others keep all that they have.
+
+        Args:
+            x, v, mass: as of set, in host memory.
+            label, eps: as of set; without eps, of particles with lengths, that of the stepper or 0.
+
+        Raises:
+            ArgumentError: there are no particles, or no room for these.
+            NotFiniteError: names the first of them that is NaN or infinite.
+
+        Example:
+            >>> with sapporo.Stepper(2, 0.5, scheme="hermite4") as stepper:
+            ...     stepper.set([[0.0, 0, 0]], [[0.0, 0, 0]], 1.0)
+            ...     stepper.add([[1.0, 0, 0]], [[0.0, 1, 0]], 1.0)
+            ...     stepper.remove(0)
+            ...     stepper.get().x.tolist()
+            [[1.0, 0.0, 0.0]]
+        """
+        particles = new("sapporo_stepper_particles", time=self.time)
+        keep = _host_columns(particles, {"x": x, "v": v, "mass": mass})
+        _set_extras(particles, label, eps, keep)
+        self._check(lib.sapporo_stepper_add(self._handle, particles))
+
+    def remove(self, address: ArrayLike) -> None:
+        """Removes particles at the present time; those that follow them move to lower addresses.
+
+        Args:
+            address: one address, or (n,) of them, each once; all but one particle may go.
+
+        Raises:
+            ArgumentError: an address is out of range or there twice, or too many go.
+        """
+        gone = indices(np.atleast_1d(address), "address")
+        self._check(lib.sapporo_stepper_remove(self._handle, gone.size, ffi.cast("int *", pointer(gone))))
 
     def _device_columns(self, particles: Any, arrays: dict[str, DeviceArray]) -> list[Any]:
         n = particles.n = arrays["x"].shape[0] if arrays["x"].shape else 0
