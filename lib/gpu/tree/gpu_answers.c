@@ -2,6 +2,7 @@
 #include "gpu/gpu_launch.h"
 #include "gpu/tree/gpu_bodies.h"
 #include "gpu/tree/gpu_kernels.h"
+#include "gpu/tree/gpu_records.h"
 #include "gpu/tree/gpu_tree.h"
 
 static struct sap_gpu_host_tree *of(struct sap_tree *tree) { return (void *)tree; }
@@ -59,7 +60,7 @@ static int answer(struct sap_gpu_host_tree *t, const struct sap_bodies_wish *wis
     TRY(sap_session_reserve(s, &b->out, ((size_t)answers + 1) * sizeof *out));
     TRY(sap_launch_tree_body_answer(s, t->f, rows, r.acc, r.pot, r.left, r.active, t->given.a.mem, b->out.mem,
                                     told_of(t, wish), sap_gpu_staying_of(way)));
-    return answers > 0 ? sap_gpu_bodies_fetch(s, &b->out, rows, way->at, way->stays, SAP_ANSWER, &out[0][0])
+    return answers > 0 ? sap_gpu_records_fetch(s, &b->out, rows, way->at, way->stays, SAP_ANSWER, &out[0][0])
                        : (int)SAP_DRIVER_OK;
 }
 
@@ -134,7 +135,7 @@ static int deliver(struct sap_gpu_host_tree *t, const struct sap_bodies_wish *wi
     const sapporo_tree_request to = {.size = sizeof to, .ni = wish->ni, .memory = wish->memory};
     if (wish->first_force) TRY(sap_session_fill(s, b->work.mem, 0, 0, ((size_t)b->known + 1) * sizeof(double)));
     if (way->n == 0) return SAP_DRIVER_OK;
-    TRY(sap_gpu_bodies_send(s, &b->in, way->n, way->first, way->stays, SAP_ANSWER, &in[0][0]));
+    TRY(sap_gpu_records_send(s, &b->in, way->n, way->first, way->stays, SAP_ANSWER, &in[0][0]));
     TRY(spread(t, wish, !in_place && (wish->acc || wish->pot)));
     if (wish->ni == 0) return sap_session_wait(s);
     TRY(in_place ? sap_gpu_results_give(s, &t->results, &to, 0, wish->acc, wish->pot) : give(t, wish));

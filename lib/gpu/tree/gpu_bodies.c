@@ -9,6 +9,7 @@
 #include "gpu/gpu_status.h"
 #include "gpu/tree/gpu_frame.h"
 #include "gpu/tree/gpu_kernels.h"
+#include "gpu/tree/gpu_records.h"
 #include "gpu/tree/gpu_targets.h"
 #include "gpu/tree/gpu_tree.h"
 #include "physics/tree_key.h"
@@ -286,39 +287,6 @@ static int order(struct sap_tree *tree, int n, int *to)
 
 /* ---- what travels ----------------------------------------------------------------------- */
 
-int sap_gpu_bodies_fetch(struct sap_gpu_session *s, const struct sap_gpu_buffer *from, int n, int first, int stays,
-                         int each, double *to)
-{
-    const size_t record = (size_t)each * sizeof *to, before = (size_t)first * record;
-    const size_t behind = (size_t)(n - first - stays) * record;
-    if (before > 0) TRY(sap_session_download(s, to, from, 0, before));
-    return behind > 0 ? sap_session_download(s, to + (size_t)each * (size_t)(first + stays), from, before, behind)
-                      : (int)SAP_DRIVER_OK;
-}
-
-/* Records on their way to a device. */
-struct records_sending {
-    const double *from;
-    int first, stays, each;
-};
-
-static void fill_records(void *argument, void *to, int first, int n)
-{
-    const struct records_sending *const r = argument;
-    double *at = to;
-    for (int k = first; k < first + n; k++, at += r->each)
-        memcpy(at, r->from + (size_t)r->each * (size_t)(k < r->first ? k : k + r->stays), (size_t)r->each * sizeof *at);
-}
-
-int sap_gpu_bodies_send(struct sap_gpu_session *s, struct sap_gpu_buffer *to, int n, int first, int stays, int each,
-                        const double *from)
-{
-    struct records_sending r = {from, first, stays, each};
-    const size_t record = (size_t)each * sizeof *from;
-    TRY(sap_session_reserve(s, to, ((size_t)(n - stays) + 1) * record));
-    return n > stays ? sap_session_upload(s, to, record, n - stays, fill_records, &r) : (int)SAP_DRIVER_OK;
-}
-
 static int pack(struct sap_gpu_host_tree *t, const struct sap_bodies_way *way, double (*out)[SAP_BODY])
 {
     struct sap_gpu_session *const s = &t->session;
@@ -329,7 +297,7 @@ static int pack(struct sap_gpu_host_tree *t, const struct sap_bodies_way *way, d
     TRY(sap_session_reserve(s, &b->out, ((size_t)travels + 1) * sizeof *out));
     TRY(sap_launch_tree_body_pack(s, t->f, way->n, b->given.particle.mem, sizes_of(b)->mem, by->mem, b->in_order,
                                   t->given.particle.mem, t->given.a.mem, b->out.mem, sap_gpu_staying_of(way)));
-    return travels > 0 ? sap_gpu_bodies_fetch(s, &b->out, way->n, way->first, way->stays, SAP_BODY, &out[0][0])
+    return travels > 0 ? sap_gpu_records_fetch(s, &b->out, way->n, way->first, way->stays, SAP_BODY, &out[0][0])
                        : sap_session_wait(s);
 }
 
@@ -349,7 +317,7 @@ static int unpack(struct sap_gpu_host_tree *t, const struct sap_bodies_way *way,
     struct sap_gpu_bodies *const b = &t->part.bodies;
     const int travelled = way->arrived - way->stays;
     if (travelled == 0) return SAP_DRIVER_OK;
-    TRY(sap_gpu_bodies_send(s, &b->in, way->arrived, way->at, way->stays, SAP_BODY, &in[0][0]));
+    TRY(sap_gpu_records_send(s, &b->in, way->arrived, way->at, way->stays, SAP_BODY, &in[0][0]));
     TRY(sap_launch_tree_body_unpack(s, t->f, travelled, b->in.mem, t->given.particle.mem, t->given.a.mem,
                                     sap_gpu_staying_of(way), travelled));
     return sap_session_wait(s);

@@ -35,12 +35,6 @@ int sap_gpu_bodies_learn(struct sap_tree *tree);
 int sap_gpu_bodies_answer(struct sap_tree *tree, const struct sap_bodies_wish *wish, double (*out)[SAP_ANSWER]);
 int sap_gpu_bodies_deliver(struct sap_tree *tree, const struct sap_bodies_wish *wish, const double (*in)[SAP_ANSWER]);
 
-/* Copies records between the host, where those that stay leave a gap, and a device; n: all, `each` doubles. */
-int sap_gpu_bodies_fetch(struct sap_gpu_session *s, const struct sap_gpu_buffer *from, int n, int first, int stays,
-                         int each, double *to);
-int sap_gpu_bodies_send(struct sap_gpu_session *s, struct sap_gpu_buffer *to, int n, int first, int stays, int each,
-                        const double *from);
-
 static inline struct sap_gpu_staying sap_gpu_staying_of(const struct sap_bodies_way *w)
 {
     return (struct sap_gpu_staying){.n = w->n, .first = w->first, .stays = w->stays, .at = w->at, .keeps = w->keeps};
