@@ -51,7 +51,7 @@ SHARED int predict_16_rows(const struct sap_rows_args *a, const int32_t *at, W (
 /* Writes the predicted rows of the first n of 16 addresses. */
 static void keep_16_rows(const struct sap_rows_args *a, const int32_t *at, int n, W (*soa)[LANES])
 {
-    W unused[ROW];
+    W unused[ROW] = {0};
     for (int l = 0; l < n; l += 4) {
         W *to[4];
         for (int k = 0; k < 4; k++) to[k] = l + k < n ? (W *)a->predicted + (ptrdiff_t)at[l + k] * ROW : unused;

@@ -101,8 +101,10 @@ static void tighten(sapporo_column *column, size_t size, int n, char **to)
 /* Removes the gaps of all columns but the index, which becomes that of the address.  Returns their memory. */
 static void *tighten_all(sapporo_particles *all, int n)
 {
-    char *const memory = malloc((size_t)n * sizeof *row), *to = memory + 4; /* not aligned: an index has left room */
+    void *const memory = malloc((size_t)n * sizeof *row);
+    char *to = memory;
     assert_non_null(memory);
+    to += 4; /* not aligned: an index has left room */
     all->index = (sapporo_column){NULL, 0};
     for (int d = 0; d < SAPPORO_DERIVATIVES; d++) tighten(&all->derivative[d], 3 * sizeof(double), n, &to);
     tighten(&all->mass, sizeof(double), n, &to);
@@ -191,7 +193,7 @@ enum { WORDS = 3, IN_WORD = 16, NUMBERS = 3 * IN_WORD * WORDS };
 /* Fails unless a way copies vectors, or numbers, and finds `odd` at place `at` alone, which may be none. */
 static void copy_by(const struct sap_words *way, int vectors, double factor, double odd, int at)
 {
-    double given[NUMBERS], to[NUMBERS];
+    double given[NUMBERS] = {0}, to[NUMBERS];
     char from[sizeof given + 1]; /* not aligned */
     unsigned char strange[WORDS] = {0};
     const int n = vectors ? NUMBERS : NUMBERS / 3, in_word = n / WORDS;
