@@ -507,8 +507,8 @@ static void seed_bias(double *first, double *third)
                                     .start_single = start_single,                                                      \
                                     .many_i = many_i,                                                                  \
                                     .few_i = few_i,                                                                    \
-                                    SAP_MORE_KERNEL SAP_LARGEST_KERNEL SAP_NEIGHBOUR_KERNELS.finish_group =            \
-                                        finish_group,                                                                  \
+                                    .largest = largest,                                                                \
+                                    SAP_MORE_KERNEL SAP_NEIGHBOUR_KERNELS.finish_group = finish_group,                 \
                                     .finish_single = finish_single,                                                    \
                                     .seed_bias = SAP_SEED_BIAS,                                                        \
                                     .near_group = near_group,                                                          \

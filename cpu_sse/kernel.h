@@ -169,10 +169,12 @@ enum { SAP_ROW_TIME = 3, SAP_ROW_MASS = 7, SAP_ROW_INDEX = 11 };
 
 struct sap_rows_args {
     const double *rows; /* row of address 0 */
-    int terms;          /* 3 or 4 */
+    int terms;          /* 3 or 4; of `columns` from 1 on */
     double time;
     const int32_t *address; /* n addresses; NULL: first, first + 1, ... */
     int first, n;
+    /* Instead of `rows`, unless NULL: the same particles, whose addresses begin with a whole block of 16. */
+    const struct sap_columns *columns;
     void *predicted; /* rows of row_bytes each, from address 0 on; 64-byte aligned */
 };
 
@@ -230,7 +232,7 @@ struct sap_kernel {
      */
     int (*predict)(const struct sap_columns *columns, int terms, double time, int n, void *records);
 
-    /* Order 2 only: returns the largest size of n numbers, 64-byte aligned, n a multiple of SAP_CPU_LANES; no NaN. */
+    /* Returns the largest size of n numbers, 64-byte aligned, n a multiple of SAP_CPU_LANES; no NaN. */
     double (*largest)(const double *x, int n);
 
     /* Start a group on i-particles from, from + 1, ...; n <= group, or one of them. alone: it meets at most one tile,

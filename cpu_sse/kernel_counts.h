@@ -21,26 +21,6 @@ SAP_INLINE int has_counts(const struct sap_variant variant) { return SAP_MORE_HE
 SAP_INLINE int has_floors(const struct sap_variant variant) { return SAP_MORE_HERE && variant.more & SAP_FLOORS; }
 SAP_INLINE int has_moments(const struct sap_variant variant) { return SAP_MORE_HERE && variant.more & SAP_QUAD; }
 
-#if SAP_ORDER == 2
-static double largest(const double *x, int n)
-{
-    const D zero = d_set1(0.0);
-    D most[2] = {zero, zero};
-    _Alignas(64) double lane[D_LANES];
-    for (int k = 0; k < n; k += 2 * D_LANES)
-        for (int h = 0; h < 2; h++) {
-            const D at = d_load(x + k + h * D_LANES);
-            most[h] = d_max(d_max(at, d_sub(zero, at)), most[h]); /* in this order NaN is left out */
-        }
-    d_store(lane, d_max(most[0], most[1]));
-    for (int l = 1; l < D_LANES; l++) lane[0] = lane[l] > lane[0] ? lane[l] : lane[0];
-    return lane[0];
-}
-#define SAP_LARGEST_KERNEL .largest = largest,
-#else
-#define SAP_LARGEST_KERNEL
-#endif
-
 #if SAP_MORE_HERE
 #include "physics/radius_bounds.h"
 

@@ -48,11 +48,13 @@ SHARED int predict_16_rows(const struct sap_rows_args *a, const int32_t *at, W (
     return predict_chunk(&c, a->terms, a->time, 0, 1, soa);
 }
 
-static void keep_16_rows(const struct sap_rows_args *a, const int32_t *at, W (*soa)[LANES])
+/* Writes the predicted rows of the first n of 16 addresses. */
+static void keep_16_rows(const struct sap_rows_args *a, const int32_t *at, int n, W (*soa)[LANES])
 {
-    for (int l = 0; l < LANES; l += 4) {
+    W unused[ROW] = {0};
+    for (int l = 0; l < n; l += 4) {
         W *to[4];
-        for (int k = 0; k < 4; k++) to[k] = (W *)a->predicted + (ptrdiff_t)at[l + k] * ROW;
+        for (int k = 0; k < 4; k++) to[k] = l + k < n ? (W *)a->predicted + (ptrdiff_t)at[l + k] * ROW : unused;
         write_four(soa, l, to);
     }
 }
@@ -68,27 +70,35 @@ SAP_INLINE void fetch_rows(const struct sap_rows_args *a, int from)
     }
 }
 
+/* Writes the row of no particle, before address 0. */
+static void write_empty_row(const struct sap_rows_args *a)
+{
+    W *const empty = (W *)a->predicted - ROW;
+    memset(empty, 0, ROW * sizeof *empty);
+    for (int axis = 0; axis < 3; axis++) empty[JX + axis] = (W)SAP_EMPTY_X;
+}
+
 static int predict_rows(const struct sap_rows_args *a)
 {
     _Alignas(64) W soa[1][WORDS][LANES];
     int far = 0;
-    if (a->n == 0) {
-        W *const empty = (W *)a->predicted - ROW;
-        memset(empty, 0, ROW * sizeof *empty);
-        for (int axis = 0; axis < 3; axis++) empty[JX + axis] = (W)SAP_EMPTY_X;
-    }
+    if (a->n == 0) write_empty_row(a);
     memset(soa, 0, sizeof soa);
-    fetch_rows(a, 0);
-    fetch_rows(a, LANES);
+    if (!a->columns) {
+        fetch_rows(a, 0);
+        fetch_rows(a, LANES);
+    }
     for (int from = 0; from < a->n; from += LANES) {
+        const int n = a->n - from < LANES ? a->n - from : LANES;
         int32_t at[LANES];
-        fetch_rows(a, from + 2 * LANES);
+        if (!a->columns) fetch_rows(a, from + 2 * LANES);
         for (int l = 0; l < LANES; l++) {
-            const int k = from + l < a->n ? from + l : a->n - 1; /* repeats the last */
+            const int k = from + (l < n ? l : n - 1); /* repeats the last */
             at[l] = a->address ? a->address[k] : a->first + k;
         }
-        far |= predict_16_rows(a, at, soa);
-        keep_16_rows(a, at, soa[0]);
+        far |= a->columns ? predict_chunk(a->columns, a->terms, a->time, from / LANES, 1, soa)
+                          : predict_16_rows(a, at, soa);
+        keep_16_rows(a, at, n, soa[0]);
     }
     return far;
 }
@@ -281,8 +291,6 @@ SAP_INLINE int neighbour_pairs(const struct sap_neighbour_args *a, const W *own,
     enum { MOST = CHUNK * LANES };
     _Alignas(64) W soa[CHUNK][WORDS][LANES];
     struct few_hits no_hits = {.reach = v_set1(0.0), .weight = v_set1(0.0)};
-    struct target_words i;
-    load_own(own, &i);
     for (int from = 0; from == 0 || from < a->n; from += MOST) {
         const int n = a->n - from < MOST ? a->n - from : MOST;
         const struct few_work work = {
@@ -291,6 +299,8 @@ SAP_INLINE int neighbour_pairs(const struct sap_neighbour_args *a, const W *own,
             bring_list(a->predicted, a->list + from, n, soa);
         else if (!bring_given(a, from, n, soa))
             return 0;
+        struct target_words i;
+        load_own(own, &i); /* after the calls above, which keep no vector */
         for (int f = 0; f < hidden(VECTORS); f++) {
             struct pair_state p;
             UNROLL

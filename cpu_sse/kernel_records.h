@@ -254,6 +254,22 @@ static int predict(const struct sap_columns *c, int terms, double time, int n, v
     return far;
 }
 
+/* Implements `largest` of a kernel's table. */
+static double largest(const double *x, int n)
+{
+    const D zero = d_set1(0.0);
+    D most[2] = {zero, zero};
+    _Alignas(64) double lane[D_LANES];
+    for (int k = 0; k < n; k += 2 * D_LANES)
+        for (int h = 0; h < 2; h++) {
+            const D at = d_load(x + k + h * D_LANES);
+            most[h] = d_max(d_max(at, d_sub(zero, at)), most[h]); /* in this order NaN is left out */
+        }
+    d_store(lane, d_max(most[0], most[1]));
+    for (int l = 1; l < D_LANES; l++) lane[0] = lane[l] > lane[0] ? lane[l] : lane[0];
+    return lane[0];
+}
+
 SAP_INLINE const W *record_of(const void *records, int a)
 {
     return (const W *)records + (ptrdiff_t)(a % LANES) * PACKET_WORDS + (ptrdiff_t)(a / LANES) * RECORD;

@@ -16,6 +16,7 @@
 #include "context/caller.h"
 #include "context/context_units.h"
 #include "context/particles.h"
+#include "context/particles_words.h"
 
 /* ------------------------------------------------------------- any particle */
 
@@ -131,7 +132,8 @@ static uint64_t carry_of(double x, uint64_t add)
  * Copies a derivative of n particles, from particle k on, divided by `factor`, into a column of the store.  Returns
  * nonzero if a value carries with `add` (base/finite.h): then the particles must be judged.
  */
-static int copy_vectors(double *to, const sapporo_column *x, int k, int n, double factor, uint64_t add)
+__attribute__((always_inline)) static inline int copy_divided(double *to, const sapporo_column *x, int k, int n,
+                                                              double factor, uint64_t add)
 {
     uint64_t carries = 0;
     const char *from = sap_column_at(x, k, 3 * sizeof(double));
@@ -148,6 +150,12 @@ static int copy_vectors(double *to, const sapporo_column *x, int k, int n, doubl
     return carries >> 63 != 0;
 }
 
+/* The same; most factors are 1, and divisions take long. */
+static int copy_vectors(double *to, const sapporo_column *x, int k, int n, double factor, uint64_t add)
+{
+    return factor == 1 ? copy_divided(to, x, k, n, 1, add) : copy_divided(to, x, k, n, factor, add);
+}
+
 /* Copies masses or times of n particles, from particle k on; returns nonzero if one of them is not finite. */
 static int copy_numbers(double *to, const sapporo_column *x, int k, int n)
 {
@@ -160,90 +168,19 @@ static int copy_numbers(double *to, const sapporo_column *x, int k, int n)
     return carries >> 63 != 0;
 }
 
-/* Loads two doubles of a client's array, which may be unaligned. */
-__attribute__((always_inline)) static inline two two_of(const char *from, ptrdiff_t k)
+/* What derivative d >= 1 of the caller is divided by. */
+static double factor_of(const sapporo *c, const struct columns *of, int d)
 {
-    typedef double anywhere __attribute__((vector_size(16), aligned(1), may_alias));
-    const void *const place = from + k * (ptrdiff_t)sizeof(double);
-    return *(const anywhere *)place;
-}
-
-/* Like copy_vectors, for 16 particles that are contiguous in their column; returns the carries. */
-__attribute__((always_inline)) static inline pair copy_word_vectors(double *to, const sapporo_column *x, int k,
-                                                                    double factor, uint64_t add)
-{
-    const char *const row = sap_column_at(x, k, 3 * sizeof(double));
-    pair carry = {0, 0};
-    for (int l = 0; l < LANES; l += 2) {
-        const two by = {factor, factor};
-        const two xy = two_of(row, 3 * l) / by, zx = two_of(row, 3 * l + 2) / by, yz = two_of(row, 3 * l + 4) / by;
-        carry |= carries((pair)xy, add) | carries((pair)zx, add) | carries((pair)yz, add);
-        put_two(to + l, sap_two_of(xy, 0, zx, 1));
-        put_two(to + LANES + l, sap_two_of(xy, 1, yz, 0));
-        put_two(to + 2 * LANES + l, sap_two_of(zx, 0, yz, 1));
-    }
-    return carry;
-}
-
-/* The same for 16 particles with gaps between them. */
-__attribute__((always_inline)) static inline pair copy_word_rows(double *to, const sapporo_column *x, int k,
-                                                                 double factor, uint64_t add)
-{
-    const char *row = sap_column_at(x, k, 3 * sizeof(double));
-    const two by = {factor, factor};
-    pair carry = {0, 0};
-    for (int l = 0; l < LANES; l += 2, row += 2 * x->stride) {
-        const char *const other = row + x->stride;
-        two z;
-        memcpy(&z, row + 2 * sizeof(double), sizeof(double));
-        memcpy((char *)&z + sizeof(double), other + 2 * sizeof(double), sizeof(double));
-        const two a = two_of(row, 0) / by, b = two_of(other, 0) / by, c = z / by;
-        carry |= carries((pair)a, add) | carries((pair)b, add) | carries((pair)c, add);
-        put_two(to + l, sap_two_of(a, 0, b, 0));
-        put_two(to + LANES + l, sap_two_of(a, 1, b, 1));
-        put_two(to + 2 * LANES + l, c);
-    }
-    return carry;
-}
-
-/* Copies positions and masses of 16 contiguous particles and sets their indices; nonzero if one must be judged. */
-static int copy_word(struct sap_segment *s, unsigned in, int address, int k, const sapporo_particles *all)
-{
-    const char *const mass = sap_column_at(&all->mass, k, sizeof(double));
-    pair carry = copy_word_vectors(s->derivative[0] + sap_jstore_offset(in), &all->derivative[0], k, 1, if_wide);
-    for (int l = 0; l < LANES; l += 2) {
-        const two m = two_of(mass, l);
-        carry |= carries((pair)m, if_not_finite);
-        put_two(s->mass + in + l, m);
-    }
-    for (int l = 0; l < LANES; l++) s->index[in + (unsigned)l] = address + l;
-    return carried(carry);
-}
-
-/* Whether the columns are contiguous, as copy_word needs them. */
-static int without_gaps(const sapporo_particles *all)
-{
-    const ptrdiff_t x = all->derivative[0].stride, mass = all->mass.stride;
-    return all->mass.base && !all->index.base && (x == 0 || x == (ptrdiff_t)(3 * sizeof(double))) &&
-           (mass == 0 || mass == (ptrdiff_t)sizeof(double));
+    return of->known || d >= SAP_DERIVATIVES ? 1 : sap_particle_factor(c, d);
 }
 
 /* Copies derivative d >= 1 of a run, or zeros if its column is absent; returns nonzero if a particle must be judged. */
 static int copy_derivative(const sapporo *c, double *to, int d, int k, int n, const struct columns *of)
 {
     const sapporo_column *const from = &of->all->derivative[d];
-    const int gaps = from->stride != 0 && from->stride != (ptrdiff_t)(3 * sizeof(double));
-    const double factor = of->known || d >= SAP_DERIVATIVES ? 1 : sap_particle_factor(c, d);
-    if (!from->base) {
-        for (int axis = 0; axis < 3; axis++) memset(to + (ptrdiff_t)axis * LANES, 0, (size_t)n * sizeof *to);
-        return 0;
-    }
-    if (n < LANES) return copy_vectors(to, from, k, n, factor, if_not_finite);
-    if (gaps)
-        return carried(factor == 1 ? copy_word_rows(to, from, k, 1, if_not_finite)
-                                   : copy_word_rows(to, from, k, factor, if_not_finite));
-    return carried(factor == 1 ? copy_word_vectors(to, from, k, 1, if_not_finite)
-                               : copy_word_vectors(to, from, k, factor, if_not_finite));
+    if (from->base) return copy_vectors(to, from, k, n, factor_of(c, of, d), if_not_finite);
+    for (int axis = 0; axis < 3; axis++) memset(to + (ptrdiff_t)axis * LANES, 0, (size_t)n * sizeof *to);
+    return 0;
 }
 
 /* Copies the derivatives and times of a run of order 4 and higher. */
@@ -290,23 +227,75 @@ static int copy_run(const sapporo *c, const struct columns *of, int k, int n)
     const int address = of->first + k;
     const unsigned in = (unsigned)address % SAP_SEGMENT;
     struct sap_segment *s = c->host.segment[address / SAP_SEGMENT];
-    int strange;
-    if (n == LANES && without_gaps(all)) {
-        strange = copy_word(s, in, address, k, all);
-    } else {
-        double *const to = s->derivative[0] + sap_jstore_offset(in);
-        strange = n == LANES && all->derivative[0].stride
-                      ? carried(copy_word_rows(to, &all->derivative[0], k, 1, if_wide))
-                      : copy_vectors(to, &all->derivative[0], k, n, 1, if_wide);
-        strange |= copy_numbers(s->mass + in, &all->mass, k, n);
-        for (int l = 0; l < n; l++) {
-            s->index[in + (unsigned)l] = address + l;
-            if (all->index.base) memcpy(&s->index[in + (unsigned)l], sap_column_at(&all->index, k + l, 4), 4);
-        }
+    int strange = copy_vectors(s->derivative[0] + sap_jstore_offset(in), &all->derivative[0], k, n, 1, if_wide);
+    strange |= copy_numbers(s->mass + in, &all->mass, k, n);
+    for (int l = 0; l < n; l++) {
+        s->index[in + (unsigned)l] = address + l;
+        if (all->index.base) memcpy(&s->index[in + (unsigned)l], sap_column_at(&all->index, k + l, 4), 4);
     }
     if (c->settings.order > 2) strange |= copy_motion(c, s, in, k, n, of);
     if (!sap_units_are_plain(&c->units)) strange = scale_run(c, s, in, n);
     return strange;
+}
+
+/* ------------------------------------------------------------- whole words */
+
+static int has_gaps(const sapporo_column *column, size_t size)
+{
+    return column->stride != 0 && column->stride != (ptrdiff_t)size;
+}
+
+/* Whether whole words of 16 addresses are copied at once (particles_words.h): no column has gaps. */
+static int without_gaps(const sapporo_particles *all)
+{
+    int gaps = has_gaps(&all->mass, sizeof(double)) || has_gaps(&all->time, sizeof(double));
+    for (int d = 0; d < SAP_DERIVATIVES_MOST; d++) gaps |= has_gaps(&all->derivative[d], 3 * sizeof(double));
+    return !gaps && all->mass.base && !all->index.base;
+}
+
+/* The fastest way of this processor to copy words. */
+static const struct sap_words *fastest(void)
+{
+    const struct sap_words *const four = sap_words_of(4);
+    return four ? four : sap_words_of(2);
+}
+
+/* Copies the derivatives and times of words of order 4 and higher; `in` and k: of the first particle. */
+static void copy_motions(const sapporo *c, struct sap_segment *s, unsigned in, int k, int words,
+                         const struct columns *of, unsigned char *strange)
+{
+    const sapporo_column *const time = &of->all->time;
+    const size_t n = (size_t)words * LANES;
+    if (time->base)
+        fastest()->numbers(s->time + in, sap_column_at(time, k, sizeof(double)), words, if_not_finite, strange);
+    else
+        memset(s->time + in, 0, n * sizeof *s->time);
+    for (int d = 1; d <= s->terms; d++) {
+        const sapporo_column *const from = &of->all->derivative[d];
+        double *const to = s->derivative[d] + sap_jstore_offset(in);
+        if (from->base)
+            fastest()->vectors(to, sap_column_at(from, k, 3 * sizeof *to), words, factor_of(c, of, d), if_not_finite,
+                               strange);
+        else
+            memset(to, 0, 3 * n * sizeof *to);
+    }
+}
+
+/* Like copy_run, for words of 16 particles in one segment and without gaps; strange[w] becomes its answer on word w. */
+static void copy_words(const sapporo *c, const struct columns *of, int k, int words, unsigned char *strange)
+{
+    const sapporo_particles *const all = of->all;
+    const int address = of->first + k;
+    const unsigned in = (unsigned)address % SAP_SEGMENT;
+    struct sap_segment *const s = c->host.segment[address / SAP_SEGMENT];
+    const char *const x = sap_column_at(&all->derivative[0], k, 3 * sizeof(double));
+    memset(strange, 0, (size_t)words);
+    fastest()->vectors(s->derivative[0] + sap_jstore_offset(in), x, words, 1, if_wide, strange);
+    fastest()->numbers(s->mass + in, sap_column_at(&all->mass, k, sizeof(double)), words, if_not_finite, strange);
+    sap_words_indices(s->index + in, address, words);
+    if (c->settings.order > 2) copy_motions(c, s, in, k, words, of, strange);
+    for (int w = 0; w < words && !sap_units_are_plain(&c->units); w++)
+        if (scale_run(c, s, in + (unsigned)(w * LANES), LANES)) strange[w] = 1;
 }
 
 /* ------------------------------------------------------------ runs of a call */
@@ -330,13 +319,26 @@ static int run_of(const struct runs *r, int word, int *k)
     return (end < r->to ? end : r->to) - *k;
 }
 
+/* How many of `words` words from that of particle k on are whole and in one segment. */
+static int whole_words(const struct runs *r, int k, int words)
+{
+    const int whole = (r->to - k) / LANES, left = (SAP_SEGMENT - (r->of->first + k) % SAP_SEGMENT) / LANES;
+    const int most = whole < left ? whole : left;
+    return words < most ? words : most;
+}
+
 static void copy_some(void *argument, ptrdiff_t from, ptrdiff_t to)
 {
     struct runs *const r = argument;
-    for (int w = (int)from; w < to; w++) {
+    const int gaps = !without_gaps(r->of->all);
+    for (int w = (int)from, words = 1; w < to; w += words) {
         int k;
         const int n = run_of(r, w, &k);
-        r->strange[w] = copy_run(r->c, r->of, k, n) != 0;
+        words = n < LANES || gaps ? 1 : whole_words(r, k, (int)to - w);
+        if (n < LANES || gaps)
+            r->strange[w] = copy_run(r->c, r->of, k, n) != 0;
+        else
+            copy_words(r->c, r->of, k, words, r->strange + w);
     }
 }
 
@@ -355,14 +357,20 @@ static int put_words(sapporo *c, struct runs *r, int words)
 {
     int status = SAPPORO_OK;
     sap_team_for(threads_for(c, r->to - r->from), words, SAP_CPU_SUPERPACKET / LANES, copy_some, r);
-    for (int w = 0; w < words; w++) {
+    for (int w = 0, done = 1; w < words; w += done) {
         int k;
         const int n = run_of(r, w, &k), address = r->of->first + k;
-        sap_jstore_mark_run(&c->host, c->host.segment[address / SAP_SEGMENT], address, n);
+        struct sap_segment *const s = c->host.segment[address / SAP_SEGMENT];
+        done = n < LANES ? 1 : whole_words(r, k, words - w);
+        if (n < LANES)
+            sap_jstore_mark_run(&c->host, s, address, n);
+        else
+            sap_jstore_mark_words(&c->host, s, address, done);
     }
     for (int w = 0; w < words; w++) {
         int k;
-        const int n = run_of(r, w, &k), one = r->strange[w] ? put_rows(c, r->of, k, n) : SAPPORO_OK;
+        if (!r->strange[w]) continue;
+        const int n = run_of(r, w, &k), one = put_rows(c, r->of, k, n);
         if (one) status = one;
     }
     return status;

@@ -19,14 +19,17 @@
 
 enum { TILE = SAP_CPU_SUPERPACKET, AHEAD = 2, FETCHED = 256 };
 
+/* Predicted rows up to this size lie in caches near enough: to fetch them ahead costs more than it gains. */
+enum { NEAR_BYTES = 131072 };
+
 /* Entries of lists that make several threads worth waking, and entries per thread: about 10 us of work. */
 static const double entries_for_threads = 4096, entries_per_thread = 1024;
 
 /*
- * Entries per particle from which on it pays to predict each named particle once, and from which on to predict all
- * particles without noting the named ones. The former is per thread, since one thread notes the names.
+ * Entries per particle from which on it pays to predict all particles before lists are summed, which takes as long as
+ * 1.4 entries per particle that are predicted while they are summed.
  */
-static const double entries_for_keeping = 1.5, entries_for_all = 8;
+static const double entries_for_all = 1.4;
 
 struct worker {
     struct sap_single single;
@@ -74,13 +77,13 @@ static void note_all(struct neighbour_call *w)
 
 /*
  * Returns whether to predict particles while lists are summed: a few lists name most particles only once, so kept
- * predictions save nothing. This is excluded in dp, where the kernel must know beforehand whether a particle is far,
- * and where addresses may be empty.
+ * predictions save nothing, unless they exist. This is excluded in dp, where the kernel must know beforehand whether a
+ * particle is far, and where addresses may be empty.
  */
-static int goes_directly(const struct neighbour_call *w, double entries, int threads)
+static int goes_directly(const struct neighbour_call *w, double entries)
 {
-    return w->kernel->rows_ahead > 0 && !w->copy && w->host->count == w->host->upper &&
-           entries < entries_for_keeping * threads * w->host->upper;
+    return w->kernel->rows_ahead > 0 && !w->copy && !w->rows->all && w->host->count == w->host->upper &&
+           entries < entries_for_all * w->host->upper;
 }
 
 /* Prefetches the first lists, and the rows that the first list starts with: see sap_neighbour_args. */
@@ -96,7 +99,7 @@ SAP_ONLY_FETCHES void fetch_first(const struct neighbour_call *w)
 static void predict(struct neighbour_call *w, double entries, int threads)
 {
     const struct sap_neighbour_request *const l = w->request;
-    w->direct = goes_directly(w, entries, threads);
+    w->direct = goes_directly(w, entries);
     fetch_first(w);
     if (w->direct) return;
     if (w->host->count == w->host->upper && entries >= entries_for_all * w->host->upper)
@@ -214,7 +217,7 @@ SAP_ONLY_FETCHES void fetch_next(const struct neighbour_call *w, int i)
         sap_rows_fetch_list(l->list[i + AHEAD], l->length[i + AHEAD]);
         if (w->direct) sap_rows_fetch_given(w->rows, l->address[i + AHEAD]);
     }
-    if (i + 1 < l->ni && !w->direct) fetch_rows(w, i + 1);
+    if (i + 1 < l->ni && !w->direct && w->host->upper * w->rows->row_bytes > NEAR_BYTES) fetch_rows(w, i + 1);
 }
 
 /* Returns whether list i or its target has an address that the kernel cannot read. */

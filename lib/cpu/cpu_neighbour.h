@@ -100,10 +100,6 @@ SAP_ONLY_FETCHES void sap_rows_fetch_given(const struct sap_rows *rows, int addr
 /* Discards the noted addresses and the predictions. */
 void sap_rows_forget(struct sap_rows *rows);
 
-/* Predicts n particles. If `host` is not NULL, it first copies them from there. */
-void sap_rows_predict_these(struct sap_rows *rows, const struct sap_kernel *kernel, const struct sap_jstore *host,
-                            const int32_t *address, int n, int threads);
-
 /* Removes noted addresses without a particle: they are not stamped. Returns 0 if there are some. */
 int sap_rows_leave_out(struct sap_rows *rows, const struct sap_jstore *host);
 

@@ -243,21 +243,17 @@ int sap_rows_want(struct sap_rows *rows, int upper, const int *address, int n)
 }
 
 /*
- * Predicts at most AT_ONCE particles, from entry `from` on, first copied from `host` if given; returns whether one is
- * far.
+ * Returns the columns of consecutive addresses, which are all occupied, from a whole block of 16 on.  They are read
+ * faster than rows, whose words must change places.
  */
-static int predict_part(const struct sap_rows *rows, const struct sap_kernel *kernel, const struct sap_jstore *host,
-                        const int32_t *address, int from, int n)
+static struct sap_columns columns_from(const struct sap_jstore *host, int first, int *terms)
 {
-    const struct sap_rows_args args = {.rows = rows->given,
-                                       .terms = rows->terms,
-                                       .time = rows->time,
-                                       .address = address ? address + from : NULL,
-                                       .first = from,
-                                       .n = n - from < AT_ONCE ? n - from : AT_ONCE,
-                                       .predicted = rows->predicted};
-    for (int k = from; k < from + args.n && host; k++) copy_row(rows, host, address ? address[k] : k);
-    return kernel->predict_rows(&args);
+    const struct sap_segment *const s = sap_jstore_segment(host, first);
+    const ptrdiff_t at = first % SAP_SEGMENT;
+    struct sap_columns c = {.mass = s->mass + at, .time = s->time + at, .index = s->index + at};
+    for (int k = 0; k < SAP_DERIVATIVES; k++) c.derivative[k] = s->derivative[k] ? s->derivative[k] + 3 * at : NULL;
+    *terms = s->terms;
+    return c;
 }
 
 /* Arguments of predict_parts, which several threads run. */
@@ -265,25 +261,46 @@ struct row_prediction {
     struct sap_rows *rows;
     const struct sap_kernel *kernel;
     const struct sap_jstore *host;
+    int copy; /* 1: rows are first copied from the host's columns */
     const int32_t *address;
     int n;
     atomic_int far;
 };
 
+/* Predicts at most AT_ONCE particles, from entry `from` on; returns whether one is far. */
+static int predict_part(const struct row_prediction *p, int from)
+{
+    struct sap_rows *const rows = p->rows;
+    struct sap_rows_args args = {.rows = rows->given,
+                                 .terms = rows->terms,
+                                 .time = rows->time,
+                                 .address = p->address ? p->address + from : NULL,
+                                 .first = from,
+                                 .n = p->n - from < AT_ONCE ? p->n - from : AT_ONCE,
+                                 .predicted = rows->predicted};
+    struct sap_columns columns;
+    for (int k = from; k < from + args.n && p->copy; k++) copy_row(rows, p->host, p->address ? p->address[k] : k);
+    if (!p->address && args.n > 0) {
+        columns = columns_from(p->host, from, &args.terms);
+        args.columns = &columns;
+    }
+    return p->kernel->predict_rows(&args);
+}
+
 static void predict_parts(void *argument, ptrdiff_t from, ptrdiff_t to)
 {
     struct row_prediction *const p = argument;
     int far = 0;
-    for (ptrdiff_t k = from; k < to; k += AT_ONCE)
-        far |= predict_part(p->rows, p->kernel, p->host, p->address, (int)k, p->n);
+    for (ptrdiff_t k = from; k < to; k += AT_ONCE) far |= predict_part(p, (int)k);
     if (far) atomic_store(&p->far, 1);
 }
 
 /* Predicts the n particles of `address`, or the first n if it is NULL. */
-void sap_rows_predict_these(struct sap_rows *rows, const struct sap_kernel *kernel, const struct sap_jstore *host,
-                            const int32_t *address, int n, int threads)
+static void predict_these(struct sap_rows *rows, const struct sap_kernel *kernel, const struct sap_jstore *host,
+                          int copy, const int32_t *address, int n, int threads)
 {
-    struct row_prediction p = {rows, kernel, host, address, n, 0};
+    struct row_prediction p = {rows, kernel, host, copy, address, n, 0};
+    _Static_assert(SAP_SEGMENT % AT_ONCE == 0 && AT_ONCE % LANES == 0, "a part is in one segment");
     sap_team_for(n <= 2 * AT_ONCE ? 1 : threads, n, AT_ONCE, predict_parts, &p);
     rows->far |= atomic_load(&p.far);
 }
@@ -306,7 +323,7 @@ int sap_rows_leave_out(struct sap_rows *rows, const struct sap_jstore *host)
 void sap_rows_predict(struct sap_rows *rows, const struct sap_kernel *kernel, const struct sap_jstore *host, int copy,
                       int threads)
 {
-    sap_rows_predict_these(rows, kernel, copy ? host : NULL, rows->wanted, rows->nwanted, threads);
+    predict_these(rows, kernel, host, copy, rows->wanted, rows->nwanted, threads);
     rows->nwanted = 0;
 }
 
@@ -314,7 +331,7 @@ void sap_rows_predict_all(struct sap_rows *rows, const struct sap_kernel *kernel
                           int copy, int threads)
 {
     if (rows->all) return;
-    sap_rows_predict_these(rows, kernel, copy ? host : NULL, NULL, host->upper, threads);
+    predict_these(rows, kernel, host, copy, NULL, host->upper, threads);
     memset(rows->stamp, rows->now, (size_t)host->upper);
     rows->all = 1;
 }

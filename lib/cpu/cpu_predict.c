@@ -138,24 +138,33 @@ static void note_speeds(const struct sap_columns *c, int terms, double time, ptr
     }
 }
 
-double sap_cpu_fastest(struct sap_cpu_store *store, double time, int nj)
+/* Returns the largest coordinate of the predicted velocities of n addresses of a tile, or a bound of it. */
+static double fastest_of_tile(const struct sap_kernel *kernel, const struct sap_columns *c, int terms, double time,
+                              int n)
 {
     enum { LANES = SAP_CPU_LANES };
+    const int blocks = n / LANES;
+    double most[LANES] = {0}, rest[LANES] = {0};
+    if (terms == 1 && blocks > 0) most[0] = kernel->largest(c->derivative[1], blocks * 3 * LANES);
+    for (int block = 0; block < blocks && terms > 1; block++) note_speeds(c, terms, time, block, most);
+    if (n % LANES) note_speeds(c, terms, time, blocks, rest);
+    double all = 0;
+    for (int l = 0; l < LANES; l++) all = most[l] > all ? most[l] : all;
+    for (int l = 0; l < n % LANES; l++) all = rest[l] > all ? rest[l] : all;
+    return all;
+}
+
+double sap_cpu_fastest(struct sap_cpu_store *store, double time, int nj)
+{
     if (store->fastest.version == store->host->version && store->fastest.time == time && store->fastest.nj == nj)
         return store->fastest.speed;
     double all = 0;
     for (int t = 0; t * TILE < nj; t++) {
-        double most[LANES] = {0};
         struct sap_columns c;
         int terms;
         if (!sap_cpu_columns(store, t, &c, &terms)) continue;
-        const int n = sap_cpu_tile_count(t, nj);
-        for (int block = 0; block < n / LANES; block++) note_speeds(&c, terms, time, block, most);
-        for (int l = 0; l < LANES; l++) all = most[l] > all ? most[l] : all;
-        if (n % LANES == 0) continue;
-        memset(most, 0, sizeof most);
-        note_speeds(&c, terms, time, n / LANES, most);
-        for (int l = 0; l < n % LANES; l++) all = most[l] > all ? most[l] : all;
+        const double speed = fastest_of_tile(store->devices->kernel, &c, terms, time, sap_cpu_tile_count(t, nj));
+        all = speed > all ? speed : all;
     }
     store->fastest.speed = all;
     store->fastest.time = time;

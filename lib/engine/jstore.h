@@ -233,6 +233,22 @@ static inline void sap_jstore_mark_run(struct sap_jstore *store, struct sap_segm
     s->version[in / SAP_CPU_SUPERPACKET] = store->version;
 }
 
+/* The same for all addresses of whole words that are in one segment; `address` is the first. */
+static inline void sap_jstore_mark_words(struct sap_jstore *store, struct sap_segment *s, int address, int words)
+{
+    const unsigned all = 0xFFFF, in = (unsigned)address % SAP_SEGMENT, first = in / SAP_CPU_LANES;
+    const unsigned end = in + (unsigned)words * SAP_CPU_LANES;
+    for (unsigned w = first; w < first + (unsigned)words; w++) {
+        if (s->changed[w] == all) continue; /* then all are occupied and none is lost */
+        store->count += __builtin_popcount(all & ~(unsigned)s->occupied[w]);
+        if (store->lost > 0) sap_jstore_found(store, s, w, all);
+        s->occupied[w] = s->changed[w] = (uint16_t)all;
+    }
+    if (address + words * SAP_CPU_LANES > store->upper) store->upper = address + words * SAP_CPU_LANES;
+    store->version += end - in;
+    for (unsigned t = in / SAP_CPU_SUPERPACKET; t * SAP_CPU_SUPERPACKET < end; t++) s->version[t] = store->version;
+}
+
 /*
  * Takes up to `room` changed addresses from `from` to below - 1 in ascending order and clears their changed bits;
  * `below` is a multiple of 16, or at least `upper`.  Engines with a copy of the particles use it to update their copy.

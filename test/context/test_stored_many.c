@@ -1,7 +1,8 @@
 /*
  * test_stored_many.c - more particles in columns than threads copy at once: each address holds what was given, in every
  * order, from columns with and without gaps, on one thread and on several.  Numbers that are not finite are found in
- * each column.  Forces have the bits that they have from particles that are set one by one.
+ * each column, and by each way of copying words.  Forces have the bits that they have from particles that are set one
+ * by one.
  */
 #include <math.h>
 #include <setjmp.h>
@@ -14,7 +15,9 @@
 
 #include <cmocka.h>
 
+#include "base/finite.h"
 #include "context/partial.h"
+#include "context/particles_words.h"
 #include "model.h"
 
 /* First address and number: the store is told of 131,072 addresses at a time; neither limit is one of 16 addresses. */
@@ -86,23 +89,40 @@ static void expect_same(sapporo *c, sapporo *wanted, int at)
     if (memcmp(&p, &q, sizeof p) != 0) fail_msg("address %d: mass %g, not %g", at, p.mass, q.mass);
 }
 
+/* Copies n elements of a column without gaps to *to, moves *to behind them, and makes the copy the column. */
+static void tighten(sapporo_column *column, size_t size, int n, char **to)
+{
+    if (!column->base) return;
+    for (int k = 0; k < n; k++) memcpy(*to + (size_t)k * size, (const char *)column->base + k * column->stride, size);
+    *column = (sapporo_column){*to, 0};
+    *to += (size_t)n * size;
+}
+
+/* Removes the gaps of all columns but the index, which becomes that of the address.  Returns their memory. */
+static void *tighten_all(sapporo_particles *all, int n)
+{
+    void *const memory = malloc((size_t)n * sizeof *row);
+    char *to = memory;
+    assert_non_null(memory);
+    to += 4; /* not aligned: an index has left room */
+    all->index = (sapporo_column){NULL, 0};
+    for (int d = 0; d < SAPPORO_DERIVATIVES; d++) tighten(&all->derivative[d], 3 * sizeof(double), n, &to);
+    tighten(&all->mass, sizeof(double), n, &to);
+    tighten(&all->time, sizeof(double), n, &to);
+    return memory;
+}
+
 /* Stores all rows in columns and one by one, and compares all addresses. */
 static void store_both(int order, int threads, int tight)
 {
     const int highest = highest_of(order);
     sapporo *const c = open_with(order, threads), *const wanted = open_with(order, 1);
     sapporo_particles all = columns_of(row, highest);
-    double(*x)[3] = malloc(N * sizeof *x), (*a)[3] = malloc(N * sizeof *a);
-    assert_true(x && a);
-    for (int k = 0; k < N && tight; k++) {
-        memcpy(x[k], row[k].derivative[0], sizeof *x);
-        if (highest > 1) memcpy(a[k], row[k].derivative[2], sizeof *a);
-    }
-    if (tight) all.derivative[0] = (sapporo_column){x, 0};
-    if (tight && highest > 1) all.derivative[2] = (sapporo_column){a, 0};
+    void *const memory = tight ? tighten_all(&all, N) : NULL;
     assert_int_equal(sapporo_set_particles(c, FIRST, N, &all), SAPPORO_OK);
     for (int k = 0; k < N; k++) {
-        const sapporo_particle p = kept_of(&row[k], highest);
+        sapporo_particle p = kept_of(&row[k], highest);
+        if (tight) p.index = FIRST + k;
         assert_int_equal(sapporo_set_particle(wanted, FIRST + k, &p), SAPPORO_OK);
     }
     for (int k = 0; k < N; k++) expect_same(c, wanted, FIRST + k);
@@ -111,8 +131,7 @@ static void store_both(int order, int threads, int tight)
     assert_int_equal(sapporo_get_particle(c, FIRST + N, 0, &none), SAPPORO_ERR_ARGUMENT);
     sapporo_close(c);
     sapporo_close(wanted);
-    free(x);
-    free(a);
+    free(memory);
 }
 
 static void every_address(void **state)
@@ -132,33 +151,78 @@ static double *number_of(int k, int column)
                                            : &row[k].time;
 }
 
+/* Stores rows of which one has a number in a column that is not finite; the others are kept. */
+static void store_bad(int order, int column, int tight)
+{
+    const int highest = highest_of(order);
+    sapporo *const c = open_with(order, 3);
+    sapporo_particles all = columns_of(row, highest);
+    const int bad = 4097 + 100 * column, is_kept = column <= highest || column >= SAPPORO_DERIVATIVES;
+    double *const number = number_of(bad, column), good = *number;
+    *number = NAN;
+    void *const memory = tight ? tighten_all(&all, SOME) : NULL;
+    char words[80];
+    (void)snprintf(words, sizeof words, "j-particle at address %d is not finite", 16 + bad);
+    assert_int_equal(sapporo_set_particles(c, 16, SOME, &all), is_kept ? SAPPORO_ERR_NOT_FINITE : SAPPORO_OK);
+    if (is_kept && !strstr(sapporo_last_error(c), words)) fail_msg("%s", sapporo_last_error(c));
+    *number = good;
+    for (int k = bad - 20; k < bad + 20; k++) {
+        sapporo_particle p;
+        assert_int_equal(sapporo_get_particle(c, 16 + k, 0, &p), SAPPORO_OK);
+        assert_true(k == bad || p.mass == row[k].mass);
+        assert_true(k == bad || p.derivative[0][0] == row[k].derivative[0][0]);
+    }
+    sapporo_close(c);
+    free(memory);
+}
+
 static void bad_numbers(void **state)
 {
     (void)state;
     sapporo_print_errors(0);
-    for (int order = 4; order <= 8; order += 2) {
-        const int highest = highest_of(order);
-        for (int column = 0; column < SAPPORO_DERIVATIVES + 2; column++) {
-            sapporo *const c = open_with(order, 3);
-            const sapporo_particles all = columns_of(row, highest);
-            const int bad = 4097 + 100 * column, is_kept = column <= highest || column >= SAPPORO_DERIVATIVES;
-            double *const number = number_of(bad, column), good = *number;
-            *number = NAN;
-            char words[80];
-            (void)snprintf(words, sizeof words, "j-particle at address %d is not finite", 16 + bad);
-            assert_int_equal(sapporo_set_particles(c, 16, SOME, &all), is_kept ? SAPPORO_ERR_NOT_FINITE : SAPPORO_OK);
-            if (is_kept && !strstr(sapporo_last_error(c), words)) fail_msg("%s", sapporo_last_error(c));
-            *number = good;
-            for (int k = bad - 20; k < bad + 20; k++) {
-                sapporo_particle p;
-                assert_int_equal(sapporo_get_particle(c, 16 + k, 0, &p), SAPPORO_OK);
-                assert_true(k == bad || p.mass == row[k].mass);
-                assert_true(k == bad || p.derivative[0][0] == row[k].derivative[0][0]);
-            }
-            sapporo_close(c);
-        }
-    }
+    for (int order = 4; order <= 8; order += 2)
+        for (int column = 0; column < SAPPORO_DERIVATIVES + 2; column++)
+            for (int tight = 0; tight < 2; tight++) store_bad(order, column, tight);
     sapporo_print_errors(1);
+}
+
+/* ---- ways of copying words --------------------------------------------------------------------------- */
+
+enum { WORDS = 3, IN_WORD = 16, NUMBERS = 3 * IN_WORD * WORDS };
+
+/* Fails unless a way copies vectors, or numbers, and finds `odd` at place `at` alone, which may be none. */
+static void copy_by(const struct sap_words *way, int vectors, double factor, double odd, int at)
+{
+    double given[NUMBERS] = {0}, to[NUMBERS];
+    char from[sizeof given + 1]; /* not aligned */
+    unsigned char strange[WORDS] = {0};
+    const int n = vectors ? NUMBERS : NUMBERS / 3, in_word = n / WORDS;
+    for (int k = 0; k < n; k++) given[k] = k == at ? odd : sin(k);
+    memcpy(from + 1, given, sizeof given);
+    if (vectors)
+        way->vectors(to, from + 1, WORDS, factor, if_not_finite, strange);
+    else
+        way->numbers(to, from + 1, WORDS, if_not_finite, strange);
+    for (int k = 0; k < n; k++) {
+        const int in = k % in_word, place = vectors ? k - in + in % 3 * IN_WORD + in / 3 : k;
+        if (k != at) assert_true(to[place] == (vectors ? given[k] / factor : given[k]));
+    }
+    for (int w = 0; w < WORDS; w++) assert_int_equal(strange[w], at / in_word == w && !isfinite(odd));
+}
+
+static void ways(void **state)
+{
+    (void)state;
+    static const double odd[] = {1, NAN, -INFINITY};
+    for (int lanes = 2; lanes <= 4; lanes += 2) {
+        const struct sap_words *const way = sap_words_of(lanes);
+        for (int at = 0; at < NUMBERS && way; at++)
+            for (int k = 0; k < 3; k++) {
+                copy_by(way, 1, at % 2 ? 1 : 6, odd[k], at);
+                if (at < NUMBERS / 3) copy_by(way, 0, 1, odd[k], at);
+            }
+    }
+    assert_non_null(sap_words_of(2));
 }
 
 /* ---- forces ------------------------------------------------------------------------------------------ */
@@ -251,6 +315,7 @@ static void rows_of_contexts(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(every_address), cmocka_unit_test(bad_numbers),
-                                       cmocka_unit_test(forces), cmocka_unit_test(rows_of_contexts)};
+                                       cmocka_unit_test(ways), cmocka_unit_test(forces),
+                                       cmocka_unit_test(rows_of_contexts)};
     return cmocka_run_group_tests(tests, make, drop);
 }
