@@ -38,6 +38,16 @@ tree_halo_bins(const GLOBAL struct sap_tree_link *node, const GLOBAL struct sap_
     (void)atomic_add(&bins[SAP_HALO_BINS + bin], 1);
 }
 
+/* Writes the sizes of the bounds of groups. */
+KERNEL(SAP_TREE_THREADS)
+tree_halo_sizes(const GLOBAL D *bounds, GLOBAL D *size, const int groups)
+{
+    const int g = (int)global_id();
+    if (g >= groups) return;
+    const struct sap_bound bound = load_bound(bounds, g);
+    size[g] = sap_bound_size(&bound);
+}
+
 /* Flags the inner nodes of bins up to `last`. */
 KERNEL(SAP_TREE_THREADS)
 tree_halo_flag(const GLOBAL struct sap_tree_link *node, const GLOBAL struct sap_cell *cell, GLOBAL int *flag,
@@ -193,39 +203,44 @@ SAP_INLINE int region_meets(const GLOBAL D *region, const GLOBAL struct sap_cell
     return 1;
 }
 
-/* Whether one of the regions from .. to - 1, whole blocks, opens node k.  A block refuses what one of its regions does.
+/*
+ * Sets opened[e] of those of n entries of a level that one of the regions of their part opens: region_first[p] ..
+ * region_first[p + 1] - 1 of part p, whole blocks.  A block refuses what one of its regions does.  SAP_HALO_BLOCK
+ * threads look for an entry, each at one region of each block; from entry `first` on.
  */
-SAP_INLINE int is_opened(const GLOBAL D *region, const GLOBAL D *block, int from, int to,
-                         const GLOBAL struct sap_cell *cell, const GLOBAL wide *reach, const GLOBAL int *parent, int k)
+KERNEL(SAP_TREE_THREADS)
+tree_halo_open(const GLOBAL struct sap_halo_entry *entry, GLOBAL int *opened, const GLOBAL struct sap_cell *cell,
+               const GLOBAL wide *reach, const GLOBAL int *parent, const GLOBAL D *region, const GLOBAL D *block,
+               const GLOBAL int *region_first, const int first, const int threads)
 {
+    const int t = (int)global_id(), e = first + t / SAP_HALO_BLOCK;
+    if (t >= threads) return;
+    const int k = entry[e].node, part = entry[e].part, to = region_first[part + 1] / SAP_HALO_BLOCK;
     const wide mine = reach[k];
     D centre[3];
     for (int c = 0; c < 3; c++) centre[c] = cell[k].centre[c];
-    for (int b = from / SAP_HALO_BLOCK; b < to / SAP_HALO_BLOCK; b++) {
-        if (!region_refuses(block + SAP_HALO_REGION * (size_t)b, centre, mine)) continue;
-        for (int i = SAP_HALO_BLOCK * b; i < SAP_HALO_BLOCK * (b + 1); i++) {
-            const GLOBAL D *const one = region + SAP_HALO_REGION * (size_t)i;
-            if (region_refuses(one, centre, mine) && region_meets(one, cell, reach, parent, k)) return 1;
+    for (int b = region_first[part] / SAP_HALO_BLOCK; b < to; b++) {
+        const GLOBAL D *const one = region + SAP_HALO_REGION * (size_t)(SAP_HALO_BLOCK * b + t % SAP_HALO_BLOCK);
+        if (region_refuses(block + SAP_HALO_REGION * (size_t)b, centre, mine) && region_refuses(one, centre, mine) &&
+            region_meets(one, cell, reach, parent, k)) {
+            (void)atomic_or(&opened[e], 1);
+            return;
         }
     }
-    return 0;
 }
 
 /*
- * Decides about n entries of a level: more[e] is the number of children that follow in the next level.  The regions of
- * part p are region_first[p] .. region_first[p + 1] - 1.
+ * Decides about n entries of a level: more[e] tells whether one is opened, and then the number of children that follow
+ * in the next level.
  */
 KERNEL(SAP_TREE_THREADS)
 tree_halo_test(GLOBAL struct sap_halo_entry *entry, GLOBAL int *more, const GLOBAL struct sap_tree_link *node,
-               const GLOBAL int *node_level, const GLOBAL struct sap_cell *cell, const GLOBAL wide *reach,
-               const GLOBAL int *parent, const GLOBAL D *region, const GLOBAL D *block, const GLOBAL int *region_first,
-               const int level_most, const int order, const int n)
+               const GLOBAL int *node_level, const int level_most, const int order, const int n)
 {
     const int e = (int)global_id();
     if (e >= n) return;
-    const int k = entry[e].node, part = entry[e].part;
+    const int k = entry[e].node, opened = more[e];
     const struct sap_tree_link here = node[k];
-    const int opened = is_opened(region, block, region_first[part], region_first[part + 1], cell, reach, parent, k);
     const int divided = opened && here.children > 0 && node_level[k] < level_most;
     /* as in walks, an accepted leaf with few particles is not worth a cell */
     const int listed = !divided && (opened || (here.children == 0 && here.count <= order));

@@ -99,9 +99,12 @@
     M(from), M(node), M(sorted), M(address), M(group_of), M(bounds), M(active), V(int, has_active), M(a),              \
         V(int, has_a), M(length), V(int, has_length), V(double, widest), V(double, accuracy), M(region)
 #define SAP_K_tree_halo_reach(M, V) M(node), M(cell), M(reach), M(parent), V(struct sap_gpu_tree, t)
+#define SAP_K_tree_halo_sizes(M, V) M(bounds), M(size), V(int, groups)
+#define SAP_K_tree_halo_open(M, V)                                                                                     \
+    M(entry), M(opened), M(cell), M(reach), M(parent), M(region), M(block), M(region_first), V(int, first),            \
+        V(int, threads)
 #define SAP_K_tree_halo_test(M, V)                                                                                     \
-    M(entry), M(more), M(node), M(node_level), M(cell), M(reach), M(parent), M(region), M(block), M(region_first),     \
-        V(int, level_most), V(int, order), V(int, n)
+    M(entry), M(more), M(node), M(node_level), V(int, level_most), V(int, order), V(int, n)
 #define SAP_K_tree_halo_spread(M, V)                                                                                   \
     M(entry), M(more), M(before), M(node), M(next), M(part_first), V(int, parts), V(int, n)
 #define SAP_K_tree_halo_place(M, V) M(entry), M(shift), V(int, shift_at), M(held), V(int, n)
@@ -169,6 +172,7 @@
     EACH(F, tree_look, SAP_TREE_THREADS) EACH(F, tree_take, SAP_TREE_THREADS) EACH(F, tree_ahead, SAP_TREE_THREADS)    \
     EACH(F, tree_look_active, SAP_TREE_THREADS) EACH(F, tree_halo_bins, SAP_TREE_THREADS)                              \
     EACH(F, tree_halo_flag, SAP_TREE_THREADS) EACH(F, tree_halo_top, SAP_TREE_THREADS)                                 \
+    EACH(F, tree_halo_sizes, SAP_TREE_THREADS) EACH(F, tree_halo_open, SAP_TREE_THREADS)                               \
     GROUPS(F, tree_halo_tell, SAP_HALO_TELLERS) EACH(F, tree_halo_reach, SAP_TREE_THREADS)                             \
     EACH(F, tree_halo_test, SAP_TREE_THREADS) EACH(F, tree_halo_spread, SAP_TREE_THREADS)                              \
     EACH(F, tree_halo_place, SAP_TREE_THREADS) EACH(F, tree_halo_bases, SAP_TREE_THREADS)                              \

@@ -14,7 +14,6 @@
 #include "gpu/gpu_memory.h"
 #include "gpu/gpu_primitives.h"
 #include "gpu/tree/gpu_kernels.h"
-#include "gpu/tree/gpu_structure.h"
 
 enum { BINS = SAP_HALO_BINS, BIN_BYTES = 2 * BINS * sizeof(int) };
 
@@ -127,37 +126,33 @@ static int cut_below(const struct top *top, int k, double size, int *region)
     return cut;
 }
 
-/* Bounds of groups, of whose sizes threads compute the logarithms. */
+/* Sizes of the bounds of groups, of which threads compute the logarithms. */
 struct sizes {
-    const double *bound;
     double *size, *log;
 };
 
 static void take_logarithms(void *argument, ptrdiff_t from, ptrdiff_t to)
 {
     const struct sizes *const s = argument;
-    for (ptrdiff_t g = from; g < to; g++) {
-        const struct sap_bound bound = sap_gpu_structure_bound(s->bound, (int)g);
-        s->size[g] = sap_bound_size(&bound);
-        s->log[g] = s->size[g] > 0 ? log(s->size[g]) : 0;
-    }
+    for (ptrdiff_t g = from; g < to; g++) s->log[g] = s->size[g] > 0 ? log(s->size[g]) : 0;
 }
 
 /* The geometric mean of the sizes of bounds that have one; sums are in order of groups. */
-static int find_widest(const struct sap_gpu_built *of, double *widest)
+static int find_widest(struct sap_gpu_regions *h, const struct sap_gpu_built *of, double *widest)
 {
     struct sap_gpu_session *const session = of->session;
     const int groups = of->own->groups, threads = sap_threads_few(1 + groups / 4096);
-    const size_t words = (size_t)groups * SAP_GROUP_WORDS;
-    double *const bound = sap_session_host_memory(session, words + 2 * (size_t)groups, sizeof *bound), sum = 0;
+    double *const size = sap_session_host_memory(session, 2 * (size_t)groups, sizeof *size), sum = 0;
     int n = 0;
-    if (!bound) return SAP_DRIVER_MEMORY;
-    struct sizes s = {bound, bound + words, bound + words + groups};
-    const int status = sap_session_download(session, bound, &of->own->bound, 0, words * sizeof *bound);
+    if (!size) return SAP_DRIVER_MEMORY;
+    struct sizes s = {size, size + groups};
+    int status = sap_session_reserve(session, &h->size, (size_t)groups * sizeof *size);
+    if (!status) status = sap_launch_tree_halo_sizes(session, of->f, groups, of->own->bound.mem, h->size.mem, groups);
+    if (!status) status = sap_session_download(session, size, &h->size, 0, (size_t)groups * sizeof *size);
     if (!status) sap_team_for(threads, groups, sap_team_chunk(groups, threads, 1024), take_logarithms, &s);
     for (int g = 0; g < groups && !status; g++)
         if (s.size[g] > 0) sum += s.log[g], n++;
-    free(bound);
+    free(size);
     *widest = n > 0 ? SAP_HALO_WIDE * exp(sum / n) : 0;
     return status;
 }
@@ -184,7 +179,7 @@ static int choose_regions(struct sap_gpu_regions *h, const struct sap_gpu_built 
     int last;
     if (h->room == room) return SAP_DRIVER_OK;
     h->room = 0;
-    TRY(find_widest(of, &h->widest));
+    TRY(find_widest(h, of, &h->widest));
     TRY(find_last_bin(h, of, room, &last));
     TRY(list_top(h, of, last, &top.n));
     int status = fetch_top(h, of, &top);

@@ -142,15 +142,31 @@ static int begin(struct selecting *s)
     return status;
 }
 
+/* Finds which entries of a level are opened, so many in a launch that its threads are an int. */
+static int open_level(const struct selecting *s, int level)
+{
+    enum { AT_ONCE = 1 << 24 };
+    const struct sap_gpu_selection *const h = s->h;
+    struct sap_gpu_session *const session = s->of->session;
+    const int n = s->n[level];
+    TRY(sap_session_fill(session, h->more.mem, 0, 0, (size_t)n * sizeof(int)));
+    for (int first = 0; first < n; first += AT_ONCE) {
+        const int threads = SAP_HALO_BLOCK * (n - first < AT_ONCE ? n - first : (int)AT_ONCE);
+        TRY(sap_launch_tree_halo_open(session, s->of->f, threads, h->entry[level].mem, h->more.mem,
+                                      s->of->nodes->cell.mem, h->reach.mem, h->parent.mem, h->region.mem, h->block.mem,
+                                      h->region_first.mem, first, threads));
+    }
+    return SAP_DRIVER_OK;
+}
+
 static int test_level(const struct selecting *s, int level)
 {
     const struct sap_gpu_selection *const h = s->h;
-    struct sap_gpu_session *const session = s->of->session;
     const struct sap_gpu_nodes *const nodes = s->of->nodes;
     const int n = s->n[level], level_most = s->wish->level_most;
-    return sap_launch_tree_halo_test(session, s->of->f, n, h->entry[level].mem, h->more.mem, nodes->link.mem,
-                                     nodes->level.mem, nodes->cell.mem, h->reach.mem, h->parent.mem, h->region.mem,
-                                     h->block.mem, h->region_first.mem, level_most, s->of->frame->order, n);
+    TRY(open_level(s, level));
+    return sap_launch_tree_halo_test(s->of->session, s->of->f, n, h->entry[level].mem, h->more.mem, nodes->link.mem,
+                                     nodes->level.mem, level_most, s->of->frame->order, n);
 }
 
 /* Finds the entries of the next level; waits for their number. */
