@@ -158,7 +158,7 @@ ON_ANY="primitives tree tree_edges tree_gpu tree_faults tree_no_retry tree_alloc
     g5_input g5_threads batch batch_jobs batch_more batch_single outside extremes not_finite sparse neighbour_devices gpu_lists closed
     outputs lost_stores races stepper stepper_direct stepper_hermite stepper_lengths stepper_device stepper_faults stepper_massless stepper_pairs stepper_change leapfrog_direct
     spline tree_lengths few tree_bounds tree_halo batch_addresses stepper_errors stepper_own neighbour_force orders
-    tree_criteria tree_life tree_pace tree_devices stepper_landing"
+    tree_criteria tree_life tree_pace tree_devices tree_bodies tree_chosen caller stepper_landing"
 ON_GPU="$ON_ANY driver faults"
 ON_OPENCL="$ON_ANY opencl"
 
@@ -375,7 +375,7 @@ sanitize_fuzz() {
 # What compute-sanitizer looks at: NAME, a test program, or NAME:INNER, those of its inner tests that match, each with a
 # limit of its own.  The inner tests of steppers, splines and few particles are small enough for each of the tools; those
 # that are left out (convergence, power, tuned and the like) launch the same kernels more often.
-SANITIZED="fuzz caller primitives tree tree_counts tree_edges partial tree_devices tree_gpu tree_faults accum predictor jstore_contexts stored_many
+SANITIZED="fuzz caller primitives tree tree_bodies tree_counts tree_edges partial tree_devices tree_gpu tree_faults accum predictor jstore_contexts stored_many
     native_jobs g6 g6_results g5 g5_input batch batch_jobs batch_more batch_single:bits batch_single:odd_targets batch_addresses tree_halo outside extremes gpu_lists neighbour_devices bits
     stepper:leapfrog stepper:one_level stepper:division stepper:same_bits stepper:conserved stepper:later stepper:beside
     stepper:refused_particles stepper:out_of_range stepper_errors stepper_lengths stepper_direct:bits stepper_hermite stepper_pairs stepper_change stepper_device stepper_own
