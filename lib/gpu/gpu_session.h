@@ -51,7 +51,7 @@ struct sap_gpu_session {
 /* Fills in the members of a session that need no driver; all others are 0. `owner` outlives the session. */
 void sap_session_init(struct sap_gpu_session *s, struct sap_gpu_set *set, const char *owner);
 
-/* Within a call: make stream and pinned memory; make the events that measure times. */
+/* Within a call: make stream and pinned memory, after a failure what is missing; make the events that measure times. */
 int sap_session_open(struct sap_gpu_session *s);
 int sap_session_open_times(struct sap_gpu_session *s);
 

@@ -274,7 +274,7 @@ static int open_aside(struct sap_gpu_host_tree *t)
 {
     struct sap_gpu_session *const s = &t->part.aside;
     const struct sap_gpu_tree_kernels *f;
-    if (s->stream) return SAP_DRIVER_OK;
+    if (s->primitives) return SAP_DRIVER_OK;
     TRY(sap_session_open(s));
     return sap_gpu_tree_load(s, &f);
 }

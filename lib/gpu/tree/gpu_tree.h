@@ -29,7 +29,7 @@
 
 /* What a tree has that is a part of a larger whole. */
 struct sap_gpu_tree_part {
-    struct sap_gpu_session aside; /* of what happens while a walk is under way; its stream is NULL: it is not open */
+    struct sap_gpu_session aside; /* of what happens while a walk is under way; no primitives: it is not open */
     struct sap_gpu_bodies bodies;
     struct sap_gpu_halo halo;
     struct sap_gpu_regions regions;
