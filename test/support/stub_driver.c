@@ -486,6 +486,7 @@ const struct sap_driver stub_driver = {
     .copy_peer = copy,
     .fill = fill,
     .stream_create = stream_create,
+    .stream_create_urgent = stream_create,
     .stream_destroy = stream_destroy,
     .stream_finish = stream_finish,
     .event_create = event_create,
