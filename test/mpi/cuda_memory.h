@@ -20,6 +20,7 @@ struct cuda_calls {
     int (*release)(uint64_t);
     int (*in)(uint64_t, const void *, size_t);
     int (*out)(void *, uint64_t, size_t);
+    int (*finish)(void);
 };
 
 static struct cuda_calls cuda;
@@ -42,15 +43,19 @@ static inline int cuda_open(int rank)
            cuda_find(library, "cuCtxSetCurrent", &cuda.current) &&
            cuda_find(library, "cuMemAlloc_v2", &cuda.allocate) && cuda_find(library, "cuMemFree_v2", &cuda.release) &&
            cuda_find(library, "cuMemcpyHtoD_v2", &cuda.in) && cuda_find(library, "cuMemcpyDtoH_v2", &cuda.out) &&
-           !cuda.init(0) && !cuda.count(&devices) && devices > 0 && !cuda.get(&device, rank % devices) &&
-           !cuda.retain(&context, device) && !cuda.current(context);
+           cuda_find(library, "cuCtxSynchronize", &cuda.finish) && !cuda.init(0) && !cuda.count(&devices) &&
+           devices > 0 && !cuda.get(&device, rank % devices) && !cuda.retain(&context, device) &&
+           !cuda.current(context);
 }
 
-/* Memory with a copy of these bytes; from NULL: as it is.  Ends the program without memory. */
+/*
+ * Memory with a copy of these bytes, which is complete at return; from NULL: as it is.  Ends the program without
+ * memory.
+ */
 static inline void *cuda_copy(const void *from, size_t bytes)
 {
     uint64_t at = 0;
-    if (cuda.allocate(&at, bytes + 8) || (from && bytes > 0 && cuda.in(at, from, bytes))) exit(3);
+    if (cuda.allocate(&at, bytes + 8) || (from && bytes > 0 && cuda.in(at, from, bytes)) || cuda.finish()) exit(3);
     return (void *)(uintptr_t)at;
 }
 

@@ -18,7 +18,7 @@
 
 extern const struct sap_engine sap_engine_cuda, sap_engine_opencl;
 
-enum { ARENA = 1 << 26, PAGE = 1 << 16, ADOPTED = 64, OWNED = 256 };
+enum { ARENA = 1 << 26, PAGE = 1 << 16, ADOPTED = 64, OWNED = 1 << 14 };
 
 static struct sap_driver tables[2]; /* OpenCL's and CUDA's: kernels are kept by the address of a driver */
 static const struct sap_driver *real;
