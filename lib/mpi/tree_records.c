@@ -114,7 +114,7 @@ static int exchange(sapporo_mpi_tree *h, struct records *r)
     r->length = length;
     sap_route_stay(&h->route, &h->link, p->arrived);
     const int renumbered = sap_mpi_tree_renumber(h);
-    if (renumbered) h->built = 0;
+    if (renumbered) h->built = h->known_by_engine = 0;
     return renumbered;
 }
 

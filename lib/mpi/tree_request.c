@@ -125,7 +125,7 @@ int sapporo_mpi_tree_force_request(sapporo_mpi_tree *tree, const sapporo_tree_re
     h->call = sap_link_begin(&h->link, SAP_CALL_TREE_FORCE_REQUEST);
     const int known = request && !sap_struct_copy(&r, sizeof r, request, sizeof request->size);
     const char *const why = known ? why_refused(h, &r, &status) : "no request, without a size, or of a newer version";
-    if (why) r.ni = 0; /* there are no rows that could be written */
+    if (!known || r.ni < 0 || (why && r.memory != SAPPORO_MEMORY_HOST)) r.ni = 0; /* no rows that could be NaN */
     struct sap_force_wish wish = {.all = !r.active && r.ni == h->given,
                                   .memory = why ? SAPPORO_MEMORY_HOST : r.memory,
                                   .ni = r.ni,

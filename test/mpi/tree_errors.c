@@ -290,6 +290,40 @@ static void test_active(sapporo_mpi_tree *t)
     report(!bad, "active particles that do not exist: %s", sapporo_mpi_tree_last_error(t));
 }
 
+/* Requests that are wrong on one rank. */
+static void test_requests(sapporo_mpi_tree *t)
+{
+    const int n = columns().n, active[] = {n - 1, 0};
+    const double place[2][3] = {{0}};
+    const sapporo_tree_request good = {.size = sizeof good, .ni = 2, .active = active};
+    sapporo_tree_request places = good, none = good, fewer = good, memory = good;
+    places.x.base = place;
+    none.size = 0;
+    fewer.ni = -3;
+    memory.memory = (sapporo_memory)7;
+    const struct {
+        const char *what;
+        int expected, rows;
+        const sapporo_tree_request *request;
+    } wrong[] = {{"positions", SAPPORO_ERR_UNSUPPORTED, 2, &places},
+                 {"size", SAPPORO_ERR_ARGUMENT, 0, &none},
+                 {"negative", SAPPORO_ERR_ARGUMENT, 0, &fewer},
+                 {"memory", SAPPORO_ERR_ARGUMENT, 0, &memory},
+                 {"no request", SAPPORO_ERR_ARGUMENT, 0, NULL}};
+    double right[2][3];
+    int bad = !works(t);
+    for (size_t k = 0; k < sizeof wrong / sizeof *wrong; k++) {
+        const int rows = is_guilty() ? wrong[k].rows : 2;
+        const int status = sapporo_mpi_tree_force_request(t, is_guilty() ? wrong[k].request : &good, acc, pot);
+        bad |= status != wrong[k].expected || rows_are(rows) != (rows > 0 ? 0 : 1);
+        bad |= !strstr(sapporo_mpi_tree_last_error(t), wrong[k].what) || !names_rank(t);
+    }
+    bad |= sapporo_mpi_tree_force_active(t, 2, active, acc, pot) || rows_are(2) != 1;
+    memcpy(right, acc, sizeof right);
+    bad |= sapporo_mpi_tree_force_request(t, &good, acc, pot) || memcmp(right, acc, sizeof right) != 0;
+    report(!bad, "requests that are wrong: %s", sapporo_mpi_tree_last_error(t));
+}
+
 /* Exchanges with arguments that are wrong on one rank; nothing changes. */
 static void test_exchanges(sapporo_mpi_tree *t)
 {
@@ -355,6 +389,7 @@ static void test_before(void)
     test_builds(t);
     test_refreshes(t);
     test_active(t);
+    test_requests(t);
     test_exchanges(t);
     sapporo_mpi_tree_destroy(t);
     const sapporo_tree_particles good = columns();
@@ -362,6 +397,7 @@ static void test_before(void)
     int bad = sapporo_mpi_tree_build(t, &good) != SAPPORO_ERR_CLOSED || sapporo_mpi_tree_kind_text(t)[0];
     bad |= sapporo_mpi_tree_force(t, acc, pot) != SAPPORO_ERR_CLOSED;
     bad |= sapporo_mpi_tree_force_active(t, 1, NULL, acc, pot) != SAPPORO_ERR_CLOSED || rows_are(1) != 0;
+    bad |= sapporo_mpi_tree_force_request(t, NULL, acc, pot) != SAPPORO_ERR_CLOSED;
     bad |= sapporo_mpi_tree_refresh(t, &good) != SAPPORO_ERR_CLOSED;
     bad |= sapporo_mpi_tree_refresh_or_build(t, &good, 0, NULL) != SAPPORO_ERR_CLOSED;
     bad |= sapporo_mpi_tree_exchange(t, 8, acc, N, pot, &n) != SAPPORO_ERR_CLOSED || n != 0;

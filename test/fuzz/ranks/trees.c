@@ -271,7 +271,9 @@ static void compute_active(const struct call *c)
     if (is_odd && c->mistake == 2) ni = 1, active[0] = c->a % 2 ? -1 : tree.mine;
     poison_rows();
     const int *const list = all_first && !(is_odd && c->mistake == 2) ? NULL : active;
-    const int status = sapporo_mpi_tree_force_active(tree.over, ni, list, acc, pot);
+    const sapporo_tree_request request = {.size = sizeof request, .ni = ni, .active = list};
+    const int status = c->b % 2 ? sapporo_mpi_tree_force_request(tree.over, &request, acc, pot)
+                                : sapporo_mpi_tree_force_active(tree.over, ni, list, acc, pot);
     check_status("force_active", status, needed(status, is_wrong ? SAPPORO_ERR_ARGUMENT : SAPPORO_OK), text(), NULL);
     for (int i = 0; i < ni && !status; i++) check_row(i, tree.own[active[i]]);
     check_guards(ni > 0 ? ni : 0);
