@@ -28,14 +28,12 @@ class Particles(ctypes.Structure):
 class Request(ctypes.Structure):
     _fields_ = [("size", c_size_t), ("nj", c_int), ("ni", c_int), ("x", Column), ("v", Column), ("a", Column),
                 ("jerk", Column), ("index", Column), ("eps2", c_double), ("eps2_i", Column), ("pairs", c_int),
-                ("want", c_uint), ("h2", Column), ("softening", c_int), ("regular", c_void_p),
-                ("memory", c_int)]
+                ("want", c_uint), ("h2", Column), ("softening", c_int), ("regular", c_void_p), ("memory", c_int)]
 
 
 class Result(ctypes.Structure):
     _fields_ = [("size", c_size_t), ("acc", c_void_p), ("jerk", c_void_p), ("snap", c_void_p), ("crackle", c_void_p),
-                ("pot", c_void_p), ("nearest", c_void_p), ("nearest_r2", c_void_p), ("count", c_void_p),
-                ("memory", c_int)]
+                ("pot", c_void_p), ("nearest", c_void_p), ("nearest_r2", c_void_p), ("count", c_void_p), ("memory", c_int)]
 
 
 def load():
