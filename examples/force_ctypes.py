@@ -33,7 +33,8 @@ class Request(ctypes.Structure):
 
 class Result(ctypes.Structure):
     _fields_ = [("size", c_size_t), ("acc", c_void_p), ("jerk", c_void_p), ("snap", c_void_p), ("crackle", c_void_p),
-                ("pot", c_void_p), ("nearest", c_void_p), ("nearest_r2", c_void_p), ("count", c_void_p), ("memory", c_int)]
+                ("pot", c_void_p), ("nearest", c_void_p), ("nearest_r2", c_void_p), ("count", c_void_p),
+                ("memory", c_int)]
 
 
 def load():
@@ -45,13 +46,12 @@ def load():
     except OSError as error:
         sys.exit(f"force_ctypes.py: {error}: run make in the clone, or set SAPPORO_LIBRARY to the file libsapporo.so")
     lib.sapporo_open.argtypes = [c_void_p, POINTER(c_void_p)]
-    lib.sapporo_close.argtypes = [c_void_p]
+    lib.sapporo_close.argtypes = lib.sapporo_force_free.argtypes = [c_void_p]
     lib.sapporo_kind.argtypes = lib.sapporo_last_error.argtypes = [c_void_p]
     lib.sapporo_kind.restype = lib.sapporo_last_error.restype = c_char_p
     lib.sapporo_set_particles.argtypes = [c_void_p, c_int, c_int, POINTER(Particles)]
     lib.sapporo_force_begin.argtypes = [c_void_p, POINTER(Request), POINTER(c_void_p)]
     lib.sapporo_force_end.argtypes = [c_void_p, c_int, POINTER(Result)]
-    lib.sapporo_force_free.argtypes = [c_void_p]
     return lib
 
 
