@@ -409,6 +409,7 @@ int sapporo_mpi_clear_particles(sapporo_mpi *handle)
     if (status) return status;
     h->version++;
     h->upper = 0;
+    free_parcel(h);
     sap_kept_clear(&h->kept);
     status = sapporo_clear_particles(h->context);
     if (status) status = sap_link_note(&h->link, status, sapporo_last_error(h->context));

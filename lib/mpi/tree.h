@@ -237,7 +237,10 @@ int sap_active_choose(sapporo_mpi_tree *h, int ni, const int *particle, struct s
 /* Collective.  Tells the ranks that walk them; fills the rest. */
 int sap_active_share(sapporo_mpi_tree *h, struct sap_active *active);
 
-/* Collective.  Selects the nodes that particles of other ranks need. */
+/* Local.  Makes room for what ranks tell each other of a travel. */
+int sap_travel_reserve(sapporo_mpi_tree *h);
+
+/* Collective.  Selects the nodes that particles of other ranks need; there is room. */
 int sap_travel_prepare(sapporo_mpi_tree *h, struct sap_travel *travel, const struct sap_halo_targets *targets);
 
 /* Collective.  Then starts to send them, and to receive theirs. */

@@ -395,7 +395,8 @@ static int choose(sapporo_mpi_tree *h, struct force *f)
     const int late = wish->all ? SAPPORO_OK : sap_mpi_tree_bring_order(h);
     if (late) return late;
     const int bad = wish->all ? SAPPORO_OK : sap_active_choose(h, wish->ni, wish->particle, &f->active);
-    return bad || new_force(h, f) ? sap_mpi_tree_no_memory(h, h->route.arrived) : SAPPORO_OK;
+    if (bad || new_force(h, f)) return sap_mpi_tree_no_memory(h, h->route.arrived);
+    return sap_mpi_tree_is_alone(h) ? SAPPORO_OK : sap_travel_reserve(h);
 }
 
 /* Collective.  Chooses the active particles, and tells the ranks that walk them. */

@@ -176,13 +176,20 @@ static int send(sapporo_mpi_tree *h, struct sap_travel *t)
     return status;
 }
 
+int sap_travel_reserve(sapporo_mpi_tree *h)
+{
+    return reserve(h, &h->travel, sap_travel_room(h)) ? SAPPORO_OK : sap_mpi_tree_no_memory(h, h->route.arrived);
+}
+
 int sap_travel_prepare(sapporo_mpi_tree *h, struct sap_travel *t, const struct sap_halo_targets *targets)
 {
-    const int ready = reserve(h, t, sap_travel_room(h));
-    int status = ready ? tell_regions(h, t, targets) : sap_mpi_tree_no_memory(h, h->route.arrived);
-    status = sap_link_agree(&h->link, status);
-    if (!status && ready) status = exchange_regions(h, t);
-    if (!status) sap_mpi_tree_fail_late(h, select_halos(h, t));
+    const int room = sap_travel_room(h);
+    (void)reserve(h, t, room); /* which has that memory */
+    const int told = tell_regions(h, t, targets);
+    for (int k = 0; k < room && told; k++) regions_of(h, t, h->link.size)[k].strictness = -1;
+    sap_mpi_tree_fail_late(h, told);
+    const int status = exchange_regions(h, t);
+    if (!status && !told) sap_mpi_tree_fail_late(h, select_halos(h, t));
     return status;
 }
 

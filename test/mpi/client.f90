@@ -233,7 +233,9 @@ contains
         made = sapporo_mpi_stepper_remove(stepper, 1_c_int, [0_c_int])
         moved = sapporo_mpi_stepper_add(stepper, particles)
         got = sapporo_mpi_stepper_get_statistics(stepper, did)
-        call report(all([made, moved, got] == SAPPORO_OK) .and. did%n == own, 'a particle is removed, and added')
+        asked(2) = sapporo_mpi_stepper_energy(stepper, after)
+        call report(all([made, moved, got, asked(2)] == SAPPORO_OK) .and. did%n == own, &
+            'a particle is removed, and added')
         call get_environment_variable('TMPDIR', folder)
         path = trim(folder)//'/client.steps'//c_null_char
         made = sapporo_mpi_stepper_save(stepper, path)

@@ -254,8 +254,9 @@ static void test_changes(sapporo_mpi_stepper *s)
     int bad = sapporo_mpi_stepper_add(s, &p) != SAPPORO_ERR_ARGUMENT || !names_rank(s);
     bad |= sapporo_mpi_stepper_add(s, is_guilty() ? NULL : &p) != SAPPORO_ERR_ARGUMENT || !names_rank(s);
     p.time = sapporo_mpi_stepper_get_time(s);
-    if (is_guilty()) v[0][1] = NAN;
-    bad |= sapporo_mpi_stepper_add(s, &p) != SAPPORO_ERR_NOT_FINITE || !names_rank(s);
+    if (is_guilty()) v[0][1] = NAN; /* the only rank has no room for it */
+    const int expected = ranks > 1 ? SAPPORO_ERR_NOT_FINITE : SAPPORO_ERR_ARGUMENT;
+    bad |= sapporo_mpi_stepper_add(s, &p) != expected || !names_rank(s);
     bad |= sapporo_mpi_stepper_remove(s, is_guilty() ? 2 : 1, twice) != SAPPORO_ERR_ARGUMENT || !names_rank(s);
     bad |= sapporo_mpi_stepper_remove(s, 1, is_guilty() ? &none : &one) != SAPPORO_ERR_ARGUMENT || !names_rank(s);
     bad |= sapporo_mpi_stepper_get_statistics(s, &t) || t.n != none;
