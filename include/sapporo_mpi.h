@@ -461,11 +461,15 @@ SAPPORO_API const char *sapporo_mpi_stepper_kind_text(const sapporo_mpi_stepper 
 SAPPORO_API int sapporo_mpi_stepper_set(sapporo_mpi_stepper *stepper, const sapporo_stepper_particles *particles);
 
 /*
- * Collective.  Adds particles to those of each rank, as sapporo_stepper_add, or removes particles of each rank by their
- * addresses there, as sapporo_stepper_remove.  A rank may add or remove none, and remove all that it has.  A failure on
- * one rank is one on all.
+ * Collective.  Adds particles to those of each rank, as sapporo_stepper_add.  A rank may add none.  A failure on one
+ * rank is one on all.
  */
 SAPPORO_API int sapporo_mpi_stepper_add(sapporo_mpi_stepper *stepper, const sapporo_stepper_particles *particles);
+
+/*
+ * Collective.  Removes particles of each rank by their addresses there, as sapporo_stepper_remove.  A rank may remove
+ * none, or all that it has.  A failure on one rank is one on all.
+ */
 SAPPORO_API int sapporo_mpi_stepper_remove(sapporo_mpi_stepper *stepper, int n, const int *address);
 
 /*

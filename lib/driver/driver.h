@@ -134,7 +134,7 @@ struct sap_driver {
     int (*pinned_to_host)(struct sap_stream *s, struct sap_mem *mem, size_t at, size_t bytes);
 
     int (*stream_create)(struct sap_dev *dev, struct sap_stream **s);
-    /* whose groups of threads begin before those of other streams; NULL: not supported */
+    /* whose groups of threads begin before those of other streams, if the driver has priorities */
     int (*stream_create_urgent)(struct sap_dev *dev, struct sap_stream **s);
     void (*stream_destroy)(struct sap_stream *s);
     int (*stream_finish)(struct sap_stream *s); /* waits for all work */

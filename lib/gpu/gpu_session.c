@@ -22,8 +22,7 @@ void sap_session_init(struct sap_gpu_session *s, struct sap_gpu_set *set, const 
 int sap_session_open(struct sap_gpu_session *s)
 {
     struct sap_dev *const dev = s->device->dev;
-    const int urgent = s->urgent && s->driver->stream_create_urgent;
-    if (!s->stream) TRY((urgent ? s->driver->stream_create_urgent : s->driver->stream_create)(dev, &s->stream));
+    if (!s->stream) TRY((s->urgent ? s->driver->stream_create_urgent : s->driver->stream_create)(dev, &s->stream));
     for (int k = 0; k < COUNT(s->copied); k++)
         if (!s->copied[k]) TRY(s->driver->event_create(dev, &s->copied[k]));
     return sap_gpu_reserve_pinned(s->driver, dev, &s->chunk, SAP_SESSION_CHUNK * 4 * sizeof(double));

@@ -87,7 +87,8 @@ static void measure(sapporo *c, const struct arrays *a, int n, int ni, double *b
 
 int main(int argc, char **argv)
 {
-    const int n = argc > 1 ? atoi(argv[1]) : 1 << 20, ni = argc > 2 ? atoi(argv[2]) : 1024;
+    const int n = argc > 1 ? (int)strtol(argv[1], NULL, 10) : 1 << 20;
+    const int ni = argc > 2 ? (int)strtol(argv[2], NULL, 10) : 1024;
     const sapporo_options o = {
         .size = sizeof o, .backend = SAPPORO_BACKEND_CUDA, .devices = (const int[]){0}, .ndevices = 1};
     double(*const x)[3] = malloc((size_t)n * sizeof *x), *const mass = malloc((size_t)n * sizeof *mass);

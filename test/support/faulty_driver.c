@@ -450,7 +450,7 @@ const struct sap_driver *faulty_wrap_as(int number, const struct sap_driver *dri
         .pinned_to_device = driver->pinned_to_device ? pinned_to_device : NULL,
         .pinned_to_host = driver->pinned_to_host ? pinned_to_host : NULL,
         .stream_create = stream_create,
-        .stream_create_urgent = driver->stream_create_urgent ? stream_create_urgent : NULL,
+        .stream_create_urgent = stream_create_urgent,
         .stream_destroy = stream_destroy,
         .stream_finish = stream_finish,
         .event_create = event_create,

@@ -219,6 +219,7 @@ const struct sap_driver sap_driver_opencl = {
     .pinned_to_device = sap_opencl_pinned_to_device,
     .pinned_to_host = sap_opencl_pinned_to_host,
     .stream_create = stream_create,
+    .stream_create_urgent = stream_create, /* OpenCL 1.2 has no priorities */
     .stream_destroy = stream_destroy,
     .stream_finish = stream_finish,
     .event_create = event_create,
