@@ -80,9 +80,10 @@ SAP_INLINE D d_max(D a, D b) { return d_gt(a, b) ? a : b; }
 SAP_INLINE D d_select(DM m, D a, D b) { return m ? a : b; }
 SAP_INLINE DM dm_any(DM m) { return m; }
 
-/* Returns the largest power of 2^32 (times 2^-1023) that is <= |x|. */
 SAP_INLINE int low_word(D x) { return (int)(uint)x; }
 SAP_INLINE int high_word(D x) { return (int)(uint)(x >> 32); }
+
+/* Returns the largest power of 2^32 (times 2^-1023) that is <= |x|. */
 SAP_INLINE D d_grid(D x) { return x & 0x7E00000000000000UL; }
 
 /* ---- arithmetic ---- */
