@@ -6,6 +6,7 @@
  */
 #include "device/tree_bodies_layout.h"
 #include "device/tree_units.h"
+#include "physics/tree_weight.h"
 
 /* ---- weights along the curve ---- */
 
@@ -52,8 +53,7 @@ tree_body_weights(const GLOBAL U64 *work, const GLOBAL int *order, GLOBAL U64 *w
     const int k = (int)global_id();
     if (k >= how.n) return;
     const U64 mean = (U64)how.mean_high << 32 | how.mean_low, known = work[order[k]];
-    const U64 mine = known >> 63 ? mean : known;
-    weight[k] = how.is_kdtree ? 2 * mine + mean : 8 * mine > 5 * mean ? 8 * mine : 5 * mean;
+    weight[k] = sap_tree_weight(known >> 63 ? mean : known, mean, how.is_kdtree);
 }
 
 /* Adds the weights of each block. */
@@ -128,13 +128,6 @@ tree_body_unpack(const GLOBAL D *in, GLOBAL wide *particle, GLOBAL D *a, const s
 
 /* ---- forces ---- */
 
-SAP_INLINE D size_of_row(const GLOBAL D *acc, size_t k)
-{
-    D r2 = d_set1(SAP_ZERO);
-    for (int c = 0; c < 3; c++) r2 = d_add(r2, d_mul(acc[3 * k + c], acc[3 * k + c]));
-    return d_sqrt(r2);
-}
-
 /* Replaces sizes that are unknown by those of the rows of all particles. */
 KERNEL(SAP_TREE_THREADS)
 tree_body_learn(const GLOBAL D *acc, GLOBAL D *a, const int n)
@@ -185,11 +178,7 @@ tree_body_deliver(const GLOBAL D *acc, const GLOBAL D *pot, const GLOBAL int *le
         potential = from[3];
         cost = (U64)int_of_d(from[4]);
     }
-    if (told.sized) {
-        D r2 = d_set1(SAP_ZERO);
-        for (int c = 0; c < 3; c++) r2 = d_add(r2, d_mul(row[c], row[c]));
-        size[i] = d_sqrt(r2);
-    }
+    if (told.sized) size[i] = size_of(row);
     work[i] += cost;
     if (!writes) return;
     for (int c = 0; c < 3; c++) to_acc[3 * i + c] = row[c];

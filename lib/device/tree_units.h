@@ -31,6 +31,22 @@ SAP_INLINE void load_particle(const GLOBAL wide *from, int k, D *x, D *mass)
     x[0] = a.x, x[1] = a.y, x[2] = b.x, *mass = b.y;
 }
 
+/* Returns the size of a vector. */
+SAP_INLINE D size_of(const D *v)
+{
+    D r2 = d_set1(SAP_ZERO);
+    for (int c = 0; c < 3; c++) r2 = d_add(r2, d_mul(v[c], v[c]));
+    return d_sqrt(r2);
+}
+
+/* Returns the size of the acceleration of row k. */
+SAP_INLINE D size_of_row(const GLOBAL D *acc, size_t k)
+{
+    D v[3];
+    for (int c = 0; c < 3; c++) v[c] = acc[3 * k + c];
+    return size_of(v);
+}
+
 /* Loads the bound of a group from SAP_GROUP_WORDS doubles per group. */
 SAP_INLINE struct sap_bound load_bound(const GLOBAL D *from, int group)
 {

@@ -177,10 +177,10 @@ int sap_mpi_tree_take_work(sapporo_mpi_tree *h, int n, const int64_t *work)
 
 /* --------------------------------------------------------------------- build */
 
-/* Brings the particles back from the engine. */
-static int bring_back(sapporo_mpi_tree *h, sapporo_tree_particles *p, struct sap_bodies *bodies)
+/* Brings back from the engine what it has of the particles: of a build what is known of them, of a refresh all. */
+static int bring_back(sapporo_mpi_tree *h, int refreshes, sapporo_tree_particles *p, struct sap_bodies *bodies)
 {
-    int status = sap_mpi_tree_bring_known(h);
+    int status = refreshes ? sap_mpi_tree_bring(h) : sap_mpi_tree_bring_known(h);
     if (!status) status = sap_mpi_tree_bring_columns(h, p);
     *bodies = bodies_of(h, p);
     return status;
@@ -196,7 +196,8 @@ static int accept(sapporo_mpi_tree *h, sapporo_tree_particles *p, struct sap_bod
     if (!status) status = sap_mpi_tree_settle(h, p);
     *bodies = bodies_of(h, p);
     if (status || h->by_engine || !elsewhere) return status;
-    status = bring_back(h, p, bodies);
+    status = sap_mpi_tree_bring_columns(h, p);
+    *bodies = bodies_of(h, p);
     return status ? status : check_bodies(h, bodies);
 }
 
@@ -213,7 +214,7 @@ static int distribute(sapporo_mpi_tree *h, sapporo_tree_particles *p, struct sap
     double mean = 1;
     int status = sap_mpi_tree_find_whole(h, bodies, &mean);
     if (status) return status;
-    if (h->by_engine && h->words > 0) sap_mpi_tree_fail_late(h, bring_back(h, p, bodies)); /* others have lengths */
+    if (h->by_engine && h->words > 0) sap_mpi_tree_fail_late(h, bring_back(h, 0, p, bodies)); /* others have lengths */
     int *const to = reserve_ranks(h);
     if (!to && !h->by_engine && !h->walker) sap_mpi_tree_fail_late(h, sap_mpi_tree_no_memory(h, h->given));
     if (!h->walker) status = sap_mpi_tree_split(h, bodies, mean, to);
@@ -383,10 +384,7 @@ static int refresh_over_ranks(sapporo_mpi_tree *h, sapporo_tree_particles *p, in
     if (!status) take_lengths(h, p);
     if (!status) status = sap_mpi_tree_find_range(h, &bodies);
     if (status) return status;
-    if (h->by_engine && h->words > 0) { /* particles of other ranks have lengths */
-        sap_mpi_tree_fail_late(h, sap_mpi_tree_bring(h));
-        sap_mpi_tree_fail_late(h, bring_back(h, p, &bodies));
-    }
+    if (h->by_engine && h->words > 0) sap_mpi_tree_fail_late(h, bring_back(h, 1, p, &bodies)); /* likewise */
     return renew(h, &bodies, start);
 }
 

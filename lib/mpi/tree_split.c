@@ -17,6 +17,7 @@
 #include "context/internals.h"
 #include "mpi/tree.h"
 #include "physics/scalars.h"
+#include "physics/tree_weight.h"
 
 /* Few rounds, since each waits for all ranks; the first ones are of buckets. */
 enum { DIGIT_BITS = 7, DIGIT = 1 << DIGIT_BITS, ROUNDS = SAP_KEY_BITS / DIGIT_BITS, BUCKET_ROUNDS = 2 };
@@ -123,19 +124,11 @@ static int find_bucket(const struct division *d, int i)
     return (int)(sap_key_hilbert_of(c[0] >> REST, c[1] >> REST, c[2] >> REST, BUCKET_LEVELS) >> BUCKET_REST);
 }
 
-/*
- * The weight of a particle.  In an octree, whose groups keep their members: its interactions in the forces that are
- * known, but at least 5/8 of the mean, for what a particle costs besides; so no rank gets more than 2.6 times the mean
- * number of particles, and what whole groups add.  In a kd-tree, whose groups are others after each division: twice its
- * interactions, and the mean once; so no rank gets more than three times the mean number, and one.
- */
+/* The weight of a particle (physics/tree_weight.h), or 1 if particles are counted. */
 static uint64_t weight_of(const struct division *d, int i)
 {
-    enum { UNIT = 8, LEAST = 5 };
     const uint64_t mean = d->mean, work = d->h->work[i] >= 0 ? (uint64_t)d->h->work[i] : mean;
-    if (d->counts) return 1;
-    if (d->h->settings.kind == SAPPORO_TREE_KDTREE) return 2 * work + mean;
-    return UNIT * work > LEAST * mean ? UNIT * work : LEAST * mean;
+    return d->counts ? 1 : sap_tree_weight(work, mean, d->h->settings.kind == SAPPORO_TREE_KDTREE);
 }
 
 /* Finds the buckets of a part, and their weights. */

@@ -34,21 +34,26 @@ void sap_travel_free(struct sap_travel *t)
 int sap_travel_room(const sapporo_mpi_tree *h) { return sap_halo_room((double)h->done.total, h->link.size); }
 
 /* Makes room for the arrays with elements for each rank, and for the regions of all ranks; 0: out of memory. */
-static int reserve(sapporo_mpi_tree *h, struct sap_travel *t, int room)
+static int reserve(sapporo_mpi_tree *h, struct sap_travel *t)
 {
-    const size_t many = (size_t)h->link.size;
-    t->regions = sap_room_reserve(&h->rooms.regions, (many + 1) * (size_t)room * sizeof *t->regions);
+    const size_t many = (size_t)h->link.size, room = (size_t)sap_travel_room(h);
+    t->regions = sap_room_reserve(&h->rooms.regions, (many + 1) * room * sizeof *t->regions);
     int *const count = sap_room_reserve(&h->rooms.count, 4 * many * sizeof *count);
     if (!t->regions || !count) return 0;
     for (int what = 0; what < SAP_TRAVEL_ROUTES; what++)
         if (sap_route_reserve(&t->route[what], h->link.size)) return 0;
-    memset(count, 0, 4 * many * sizeof *count);
-    if (t->out.words != h->words) free_out(&t->out);
-    t->out.nodes = t->out.n = 0;
-    t->out.words = t->in.words = h->words;
     t->sent = (int(*)[2])count;
     t->got = t->sent + many;
     return 1;
+}
+
+/* Forgets what has travelled. */
+static void forget(const sapporo_mpi_tree *h, struct sap_travel *t)
+{
+    memset(t->sent, 0, 2 * (size_t)h->link.size * sizeof *t->sent); /* and `got` */
+    if (t->out.words != h->words) free_out(&t->out);
+    t->out.nodes = t->out.n = 0;
+    t->out.words = t->in.words = h->words;
 }
 
 /* Regions of a rank; those of this rank are also behind those of all ranks. */
@@ -178,13 +183,13 @@ static int send(sapporo_mpi_tree *h, struct sap_travel *t)
 
 int sap_travel_reserve(sapporo_mpi_tree *h)
 {
-    return reserve(h, &h->travel, sap_travel_room(h)) ? SAPPORO_OK : sap_mpi_tree_no_memory(h, h->route.arrived);
+    return reserve(h, &h->travel) ? SAPPORO_OK : sap_mpi_tree_no_memory(h, h->route.arrived);
 }
 
 int sap_travel_prepare(sapporo_mpi_tree *h, struct sap_travel *t, const struct sap_halo_targets *targets)
 {
     const int room = sap_travel_room(h);
-    (void)reserve(h, t, room); /* which has that memory */
+    forget(h, t);
     const int told = tell_regions(h, t, targets);
     for (int k = 0; k < room && told; k++) regions_of(h, t, h->link.size)[k].strictness = -1;
     sap_mpi_tree_fail_late(h, told);

@@ -14,6 +14,8 @@
 #include "gpu/tree/gpu_tree.h"
 #include "physics/tree_key.h"
 
+_Static_assert(SAP_BODY == (int)SAP_BODY_WORDS && SAP_ANSWER == (int)SAP_TOLD_WORDS, "records are those of kernels");
+
 static struct sap_gpu_host_tree *of(struct sap_tree *tree) { return (void *)tree; }
 
 void sap_gpu_bodies_free(const struct sap_driver *driver, struct sap_gpu_bodies *b)
@@ -127,10 +129,7 @@ static int copy(struct sap_tree *tree, void *theirs, size_t bytes, void *host, i
     struct sap_gpu_session *const s = &of(tree)->session;
     const int status = sap_session_begin(s);
     if (status) return status;
-    if (!s->driver->adopt)
-        return sap_session_refuse(
-            s, SAPPORO_ERR_UNSUPPORTED,
-            "OpenCL has no addresses of device memory that a caller could name: host memory only");
+    if (!s->driver->adopt) return sap_session_refuse(s, SAPPORO_ERR_UNSUPPORTED, SAP_GPU_NO_ADDRESSES);
     return sap_session_end(s, bytes > 0 ? copy_memory(s, theirs, bytes, host, to_host) : (int)SAP_DRIVER_OK);
 }
 

@@ -205,8 +205,7 @@ static const char *why_refused(const struct sap_gpu_session *s, const struct sap
 {
     const int elsewhere = p->memory == SAPPORO_MEMORY_DEVICE;
     *status = elsewhere && !s->driver->adopt ? SAPPORO_ERR_UNSUPPORTED : SAPPORO_ERR_ARGUMENT;
-    if (elsewhere && !s->driver->adopt)
-        return "OpenCL has no addresses of device memory that a caller could name: host memory only";
+    if (elsewhere && !s->driver->adopt) return SAP_GPU_NO_ADDRESSES;
     if (elsewhere && (!packed(&p->x, 3 * sizeof(double)) || !packed(&p->mass, sizeof(double)) ||
                       !packed(&p->a, sizeof(double)) || !packed(&p->h, sizeof(double))))
         return "columns in memory of the device have no gaps";

@@ -12,6 +12,9 @@
 struct sap_gpu_lengths;
 struct sap_gpu_tree_kernels;
 
+/* Why memory of a device is refused by a driver without `adopt`. */
+#define SAP_GPU_NO_ADDRESSES "OpenCL has no addresses of device memory that a caller could name: host memory only"
+
 enum { SAP_TORN_MASSES = 2 };
 enum { SAP_GIVEN_KINDS = 3, SAP_NONE_BAD = 0x7F7F7F7F }; /* of what kernels look at: by kind, the first that is bad */
 
