@@ -21,7 +21,7 @@ struct rows {
 /* A force under way.  Its memory is that of the handle. */
 struct force {
     sapporo_mpi_tree *h;
-    const struct sap_force_wish *wish;
+    struct sap_force_wish *wish;
     struct sap_active active;
     double asked;   /* active particles of all ranks */
     double unknown; /* particles of all ranks whose sizes of accelerations are unknown */
@@ -399,18 +399,30 @@ static int choose(sapporo_mpi_tree *h, struct force *f)
     return sap_mpi_tree_is_alone(h) ? SAPPORO_OK : sap_travel_reserve(h);
 }
 
+/* Collective.  Whether a list of active particles travels is decided by all ranks: one of them may want all of its own.
+ */
+static int settle_all(sapporo_mpi_tree *h, struct force *f, int wanting)
+{
+    if (wanting == 0 || wanting == h->link.size) return SAPPORO_OK;
+    const int chosen = !f->wish->all;
+    f->wish->all = 0;
+    return sap_link_agree(&h->link, chosen ? SAPPORO_OK : choose(h, f));
+}
+
 /* Collective.  Chooses the active particles, and tells the ranks that walk them. */
 static int begin(sapporo_mpi_tree *h, struct force *f)
 {
-    static const char *const names[2] = {NULL, NULL};
+    static const char *const names[3] = {NULL, NULL, NULL};
     struct sap_link *const link = &h->link;
-    int status = choose(h, f);
-    const double field[2] = {status ? 0 : f->wish->ni, status ? 0 : count_unknown(f)};
-    status = sap_link_compare(link, status, 2, field, names);
+    int status = choose(h, f), wanting = 0;
+    const double field[3] = {status ? 0 : f->wish->ni, status ? 0 : count_unknown(f), f->wish->all};
+    status = sap_link_compare(link, status, 3, field, names);
     for (int r = 0; r < link->size && !status; r++) {
         f->asked += sap_link_field(link, r, 0);
         f->unknown += sap_link_field(link, r, 1);
+        wanting += sap_link_field(link, r, 2) > 0;
     }
+    if (!status) status = settle_all(h, f, wanting);
     if (status) return status;
     if (!f->wish->all) return sap_active_share(h, &f->active);
     sap_active_choose_all(h, &f->active);
@@ -434,7 +446,8 @@ static int compute(sapporo_mpi_tree *h, struct force *f)
 
 int sap_mpi_tree_force(sapporo_mpi_tree *h, const struct sap_force_wish *wish)
 {
-    struct force f = {.h = h, .wish = wish};
+    struct sap_force_wish agreed = *wish;
+    struct force f = {.h = h, .wish = &agreed};
     for (int k = SAPPORO_MPI_PHASE_SELECT; k < SAPPORO_MPI_PHASES; k++) h->done.seconds[k] = 0;
     h->done.halo_bytes = 0;
     return compute(h, &f);

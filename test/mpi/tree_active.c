@@ -225,6 +225,33 @@ static void test_few(void)
     model_free(&m);
 }
 
+/* Each rank in turn asks for all of its own particles, and the others list some of theirs; at last all ask for all. */
+static void test_all_of_one(void)
+{
+    struct model m = clusters(500);
+    struct rows exact = exact_rows(&m, 0x1p-12);
+    struct particles_of_rank mine = model_pick(&m, IN_TURN);
+    const sapporo_tree_options o = options_of(SAPPORO_TREE_OCTREE, SAPPORO_MAC_ACCELERATION, SAPPORO_DP);
+    const sapporo_tree_particles columns = columns_of(&mine.model, mine.n);
+    sapporo_mpi_tree *const t = open_tree(&o);
+    double acc[500][3], pot[500], worst = 0;
+    int listed[500], bad = sapporo_mpi_tree_build(t, &columns);
+    for (int i = 0; i < mine.n; i++) listed[i] = mine.n - 1 - i;
+    for (int r = 0; r <= ranks; r++) {
+        const int all = r == ranks || rank == r, ni = all ? mine.n : mine.n / 3;
+        const sapporo_tree_request request = {.size = sizeof request, .ni = ni, .active = all ? NULL : listed};
+        bad |= sapporo_mpi_tree_force_request(t, &request, acc, pot);
+        for (int i = 0; i < ni && !bad; i++)
+            worst = worst_of(worst, fabs(pot[i] / exact.pot[mine.number[all ? i : listed[i]]] - 1));
+    }
+    report(!bad && largest(worst) < 1e-3, "all of one rank, some of the others: error %.1e: %s", largest(worst),
+           sapporo_mpi_tree_last_error(t));
+    sapporo_mpi_tree_destroy(t);
+    model_drop(&mine);
+    rows_free(&exact);
+    model_free(&m);
+}
+
 /* Fewer particles than ranks, and none at all. */
 static void test_tiny(int n)
 {
@@ -283,6 +310,7 @@ int main(int argc, char **argv)
     if (has_device()) {
         test_errors();
         test_few();
+        test_all_of_one();
         for (int n = 0; n < 4; n++) test_tiny(n);
         test_choice();
     }
