@@ -244,7 +244,7 @@ static void test_all_of_one(void)
         for (int i = 0; i < ni && !bad; i++)
             worst = worst_of(worst, fabs(pot[i] / exact.pot[mine.number[all ? i : listed[i]]] - 1));
     }
-    report(!bad && largest(worst) < 1e-3, "all of one rank, some of the others: error %.1e: %s", largest(worst),
+    report(!bad && largest(worst) < 4e-3, "all of one rank, some of the others: error %.1e: %s", largest(worst),
            sapporo_mpi_tree_last_error(t));
     sapporo_mpi_tree_destroy(t);
     model_drop(&mine);
