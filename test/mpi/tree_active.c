@@ -235,7 +235,7 @@ static void test_all_of_one(void)
     const sapporo_tree_particles columns = columns_of(&mine.model, mine.n);
     sapporo_mpi_tree *const t = open_tree(&o);
     double acc[500][3], pot[500], worst = 0;
-    int listed[500], bad = sapporo_mpi_tree_build(t, &columns);
+    int listed[500] = {0}, bad = sapporo_mpi_tree_build(t, &columns);
     for (int i = 0; i < mine.n; i++) listed[i] = mine.n - 1 - i;
     for (int r = 0; r <= ranks; r++) {
         const int all = r == ranks || rank == r, ni = all ? mine.n : mine.n / 3;
