@@ -399,8 +399,7 @@ static int choose(sapporo_mpi_tree *h, struct force *f)
     return sap_mpi_tree_is_alone(h) ? SAPPORO_OK : sap_travel_reserve(h);
 }
 
-/* Collective.  Whether a list of active particles travels is decided by all ranks: one of them may want all of its own.
- */
+/* Collective.  Lists of active particles travel unless all ranks want all of theirs. */
 static int settle_all(sapporo_mpi_tree *h, struct force *f, int wanting)
 {
     if (wanting == 0 || wanting == h->link.size) return SAPPORO_OK;

@@ -196,60 +196,81 @@ static void test_errors(void)
 
 /* ------------------------------------------------------------- other cases */
 
+/* A tree over ranks with a model dealt out in turn, and the forces that are right. */
+struct dealt {
+    struct model m;
+    struct rows exact;
+    struct particles_of_rank mine;
+    sapporo_mpi_tree *tree;
+};
+
+enum { DEALT = 500 };
+
+/* Builds it; sizes of accelerations are unknown.  Returns a status. */
+static int deal(struct dealt *d)
+{
+    const sapporo_tree_options o = options_of(SAPPORO_TREE_OCTREE, SAPPORO_MAC_ACCELERATION, SAPPORO_DP);
+    d->m = clusters(DEALT);
+    d->exact = exact_rows(&d->m, 0x1p-12);
+    d->mine = model_pick(&d->m, IN_TURN);
+    d->tree = open_tree(&o);
+    const sapporo_tree_particles columns = columns_of(&d->mine.model, d->mine.n);
+    return sapporo_mpi_tree_build(d->tree, &columns);
+}
+
+/* The error of a potential of this rank's particle i. */
+static double error_of_pot(const struct dealt *d, int i, double pot)
+{
+    return fabs(pot / d->exact.pot[d->mine.number[i]] - 1);
+}
+
+static void deal_end(struct dealt *d)
+{
+    sapporo_mpi_tree_destroy(d->tree);
+    model_drop(&d->mine);
+    rows_free(&d->exact);
+    model_free(&d->m);
+}
+
 /* Each rank in turn has no active particle, or the only one; then no rank has one. */
 static void test_few(void)
 {
-    struct model m = clusters(500);
-    struct rows exact = exact_rows(&m, 0x1p-12);
-    struct particles_of_rank mine = model_pick(&m, IN_TURN);
-    const sapporo_tree_options o = options_of(SAPPORO_TREE_OCTREE, SAPPORO_MAC_ACCELERATION, SAPPORO_DP);
-    const sapporo_tree_particles columns = columns_of(&mine.model, mine.n);
-    sapporo_mpi_tree *const t = open_tree(&o);
+    struct dealt d;
     sapporo_mpi_tree_statistics s = {.size = sizeof s};
     double acc[1][3], pot[1], worst = 0, rows = 0;
-    int bad = sapporo_mpi_tree_build(t, &columns); /* sizes of accelerations are unknown */
+    int bad = deal(&d);
+    const int some = d.mine.n > 0;
     for (int r = 0; r < ranks; r++) {
-        const int active[1] = {mine.n / 2}, n = rank == r && mine.n > 0;
-        bad |= sapporo_mpi_tree_force_active(t, n, active, acc, pot) || sapporo_mpi_tree_get_statistics(t, &s);
+        const int active[1] = {d.mine.n / 2}, n = rank == r && some;
+        bad |=
+            sapporo_mpi_tree_force_active(d.tree, n, active, acc, pot) || sapporo_mpi_tree_get_statistics(d.tree, &s);
         rows = worst_of(rows, fabs(total(s.rows) - total(n)));
-        if (n) worst = worst_of(worst, fabs(pot[0] / exact.pot[mine.number[mine.n / 2]] - 1));
+        if (n) worst = worst_of(worst, error_of_pot(&d, d.mine.n / 2, pot[0]));
     }
-    bad |= sapporo_mpi_tree_force_active(t, 0, NULL, NULL, NULL);
-    bad |= sapporo_mpi_tree_get_statistics(t, &s) || s.sent_cells + s.sent_particles + s.rows != 0;
-    bad |= sapporo_mpi_tree_force_active(t, mine.n > 0, NULL, acc, NULL); /* the first particle */
+    bad |= sapporo_mpi_tree_force_active(d.tree, 0, NULL, NULL, NULL);
+    bad |= sapporo_mpi_tree_get_statistics(d.tree, &s) || s.sent_cells + s.sent_particles + s.rows != 0;
+    bad |= sapporo_mpi_tree_force_active(d.tree, some, NULL, acc, NULL); /* the first particle */
     report(!bad && worst < 1e-3 && rows == 0, "one active particle, and none: error %.1e: %s", largest(worst),
-           sapporo_mpi_tree_last_error(t));
-    sapporo_mpi_tree_destroy(t);
-    model_drop(&mine);
-    rows_free(&exact);
-    model_free(&m);
+           sapporo_mpi_tree_last_error(d.tree));
+    deal_end(&d);
 }
 
 /* Each rank in turn asks for all of its own particles, and the others list some of theirs; at last all ask for all. */
 static void test_all_of_one(void)
 {
-    struct model m = clusters(500);
-    struct rows exact = exact_rows(&m, 0x1p-12);
-    struct particles_of_rank mine = model_pick(&m, IN_TURN);
-    const sapporo_tree_options o = options_of(SAPPORO_TREE_OCTREE, SAPPORO_MAC_ACCELERATION, SAPPORO_DP);
-    const sapporo_tree_particles columns = columns_of(&mine.model, mine.n);
-    sapporo_mpi_tree *const t = open_tree(&o);
-    double acc[500][3], pot[500], worst = 0;
-    int listed[500] = {0}, bad = sapporo_mpi_tree_build(t, &columns);
-    for (int i = 0; i < mine.n; i++) listed[i] = mine.n - 1 - i;
+    struct dealt d;
+    double acc[DEALT][3], pot[DEALT], worst = 0;
+    int listed[DEALT] = {0}, bad = deal(&d);
+    for (int i = 0; i < d.mine.n; i++) listed[i] = d.mine.n - 1 - i;
     for (int r = 0; r <= ranks; r++) {
-        const int all = r == ranks || rank == r, ni = all ? mine.n : mine.n / 3;
+        const int all = r == ranks || rank == r, ni = all ? d.mine.n : d.mine.n / 3;
         const sapporo_tree_request request = {.size = sizeof request, .ni = ni, .active = all ? NULL : listed};
-        bad |= sapporo_mpi_tree_force_request(t, &request, acc, pot);
-        for (int i = 0; i < ni && !bad; i++)
-            worst = worst_of(worst, fabs(pot[i] / exact.pot[mine.number[all ? i : listed[i]]] - 1));
+        bad |= sapporo_mpi_tree_force_request(d.tree, &request, acc, pot);
+        for (int i = 0; i < ni && !bad; i++) worst = worst_of(worst, error_of_pot(&d, all ? i : listed[i], pot[i]));
     }
     report(!bad && largest(worst) < 4e-3, "all of one rank, some of the others: error %.1e: %s", largest(worst),
-           sapporo_mpi_tree_last_error(t));
-    sapporo_mpi_tree_destroy(t);
-    model_drop(&mine);
-    rows_free(&exact);
-    model_free(&m);
+           sapporo_mpi_tree_last_error(d.tree));
+    deal_end(&d);
 }
 
 /* Fewer particles than ranks, and none at all. */
