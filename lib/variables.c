@@ -113,6 +113,12 @@ const struct sap_variable_row sap_variables[SAP_VARIABLES] = {
                                .usual = SAP_MACS(MAC_ACCURACY, ", "),
                                .about = "Number of that criterion, with a decimal point in every locale; smaller is "
                                         "more accurate"},
+    [SAP_VAR_TREE_ERROR] = {.name = "SAPPORO_TREE_ERROR",
+                            .type = SAP_TYPE_REAL,
+                            .bad = SAP_BAD_OPEN,
+                            .usual = "none",
+                            .about = "In place of that number, by `acceleration`: 99 % of the errors are to be below, "
+                                     "1e-9 to 0.1"},
     [SAP_VAR_MPI_TRANSPORT] = {.name = "SAPPORO_MPI_TRANSPORT",
                                .type = SAP_TYPE_WORD,
                                .bad = SAP_BAD_OPEN,

@@ -63,14 +63,17 @@ static int wrong_settings(const stepping *s)
     const int shared = set->scheme == SAPPORO_STEPS_SHARED;
     const run_useless useless[] = {
         {"criterion", shared, "with --steps shared: it chooses block steps"},
-        {"eta", shared && s->job->dt_given, "with --steps shared and --dt-max: the one step is dt-max"}};
-    if (run_refuse_useless(s->job, useless, 2)) return 1;
+        {"eta", shared && s->job->dt_given, "with --steps shared and --dt-max: the one step is dt-max"},
+        {"accuracy", set->error != 0, "with --error: it is found"},
+        {"mac", set->error != 0 && set->mac != SAPPORO_MAC_ACCELERATION, "with --error, but for acceleration"}};
+    if (run_refuse_useless(s->job, useless, 4)) return 1;
     if (run_given(s->job, "eps-halo") && !(set->eps_halo > 0)) {
         run_warn(s->job, "--eps-halo must be positive");
         return 1;
     }
-    if (set->accuracy >= 0 && (set->order == 1 || set->order == 2) && set->eta > 0) return stepping_wrong_images(s);
-    run_warn(s->job, "--accuracy must not be negative, --eta must be positive, --multipoles 1 or 2");
+    if (set->accuracy >= 0 && set->error >= 0 && (set->order == 1 || set->order == 2) && set->eta > 0)
+        return stepping_wrong_images(s);
+    run_warn(s->job, "--accuracy and --error must not be negative, --eta must be positive, --multipoles 1 or 2");
     return 1;
 }
 
@@ -104,6 +107,7 @@ static int run_program(run *job, int argc, char **argv)
         {OPTION_CHOICE, 0, "tree", &kind, "NAME", "octree or kdtree (octree)", kinds, 0, 0},
         {OPTION_CHOICE, 0, "mac", &mac, "NAME", "opening, multipole or acceleration (acceleration)", criteria, 0, 0},
         {OPTION_REAL, 'a', "accuracy", &s.set.accuracy, "A", "of the criterion (0.7, 0.1, 0.01)", 0, 0, 0},
+        {OPTION_REAL, 0, "error", &s.set.error, "E", "in its place: of 99 % of the forces, such as 1e-3", 0, 0, 0},
         {OPTION_COUNT, 0, "multipoles", &order, "P", "1: masses, 2: second moments too (2)", 0, 0, 0},
         {OPTION_TEXT, 0, "rebuild", &rebuild, "K", "a new tree every K steps; auto, timed: when it pays (auto)", 0, 0,
          0},
@@ -137,7 +141,7 @@ static int run_program(run *job, int argc, char **argv)
 int main(int argc, char **argv)
 {
     run job = {.program = "galaxy",
-               .layout = "galaxy 6",
+               .layout = "galaxy 7",
                .about = "a collisionless system by block time steps over the tree of libsapporo, on its device",
                .remedy = "use a smaller --eta, a larger --eps, or a smaller --accuracy",
                .eps_default = 1.0 / 32,

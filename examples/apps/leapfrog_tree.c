@@ -18,7 +18,7 @@
 typedef struct settings {
     /* rebuild: steps between builds, or RUN_AUTOMATIC; known: accelerations are those of this moment */
     int64_t n, step, kind, mac, order, rebuild, known;
-    double accuracy;
+    double accuracy, error; /* error: of 99 % of the forces, in place of `accuracy`; 0: not asked for */
     image_view view;
 } settings;
 
@@ -51,6 +51,7 @@ static int open_tree(leapfrog *l)
                                           .kind = (sapporo_tree_kind)l->set.kind,
                                           .mac = (sapporo_tree_mac)l->set.mac,
                                           .accuracy = l->set.accuracy,
+                                          .error = l->set.error,
                                           .order = (int)l->set.order,
                                           .eps2 = l->job->plan.eps * l->job->plan.eps};
     l->a = calloc(n, sizeof *l->a);
@@ -239,11 +240,14 @@ static int integrate(leapfrog *l)
 static int wrong_settings(const leapfrog *l)
 {
     const settings *s = &l->set;
-    const run_useless useless[] = {{"image", !l->job->plan.files, "on --demo, which writes no files without -o"},
-                                   {"half-width", s->view.pixels == 0, "without --image PIXELS"}};
-    if (run_refuse_useless(l->job, useless, 2)) return 1;
-    if (s->accuracy >= 0 && s->view.half > 0 && (s->order == 1 || s->order == 2)) return 0;
-    run_warn(l->job, "--accuracy must not be negative, --half-width must be positive, --multipoles 1 or 2");
+    const run_useless useless[] = {
+        {"image", !l->job->plan.files, "on --demo, which writes no files without -o"},
+        {"half-width", s->view.pixels == 0, "without --image PIXELS"},
+        {"accuracy", s->error != 0, "with --error: it is found"},
+        {"mac", s->error != 0 && s->mac != SAPPORO_MAC_ACCELERATION, "with --error, but for acceleration"}};
+    if (run_refuse_useless(l->job, useless, 4)) return 1;
+    if (s->accuracy >= 0 && s->error >= 0 && s->view.half > 0 && (s->order == 1 || s->order == 2)) return 0;
+    run_warn(l->job, "--accuracy and --error must not be negative, --half-width must be positive, --multipoles 1 or 2");
     return 1;
 }
 
@@ -258,6 +262,7 @@ static int run_program(run *job, int argc, char **argv)
         {OPTION_CHOICE, 0, "tree", &kind, "NAME", "octree or kdtree (octree)", kinds, 0, 0},
         {OPTION_CHOICE, 0, "mac", &mac, "NAME", "opening, multipole or acceleration (acceleration)", criteria, 0, 0},
         {OPTION_REAL, 'a', "accuracy", &l.set.accuracy, "A", "of the criterion (0.7, 0.1, 0.01)", 0, 0, 0},
+        {OPTION_REAL, 0, "error", &l.set.error, "E", "in its place: of 99 % of the forces, such as 1e-3", 0, 0, 0},
         {OPTION_COUNT, 0, "multipoles", &order, "P", "1: masses, 2: second moments too (2)", 0, 0, 0},
         {OPTION_TEXT, 0, "rebuild", &rebuild, "K",
          "a new tree every K steps, refreshed in between (1); auto: when it pays", 0, 0, 0},
@@ -286,7 +291,7 @@ static int run_program(run *job, int argc, char **argv)
 int main(int argc, char **argv)
 {
     run job = {.program = "leapfrog_tree",
-               .layout = "leapfrog_tree 6",
+               .layout = "leapfrog_tree 7",
                .about = "a stellar system by leap-frog with one step for all and the tree of libsapporo",
                .remedy = "use a smaller --dt-max, a larger --eps, or a smaller --accuracy",
                .eps_default = 1.0 / 32,

@@ -16,7 +16,7 @@ enum { SAP_DEVICES_MAX = 64 };
 struct sap_tree_variables {
     sapporo_tree_kind kind;
     sapporo_tree_mac mac;
-    double accuracy; /* > 0, at most 1e30 */
+    double accuracy, error; /* > 0, at most 1e30; 0: not set */
 };
 
 #endif

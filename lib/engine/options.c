@@ -358,7 +358,8 @@ int sap_settings_tree(struct sap_tree_variables *out, char *wrong)
     memset(out, 0, sizeof *out);
     if (sap_env_word(&sap_variables[SAP_VAR_TREE_KIND], &kind, wrong) == SAP_READ_BAD ||
         sap_env_word(&sap_variables[SAP_VAR_TREE_MAC], &mac, wrong) == SAP_READ_BAD ||
-        sap_env_real(&sap_variables[SAP_VAR_TREE_ACCURACY], &out->accuracy, wrong) == SAP_READ_BAD)
+        sap_env_real(&sap_variables[SAP_VAR_TREE_ACCURACY], &out->accuracy, wrong) == SAP_READ_BAD ||
+        sap_env_real(&sap_variables[SAP_VAR_TREE_ERROR], &out->error, wrong) == SAP_READ_BAD)
         return SAPPORO_ERR_ARGUMENT;
     if (kind != NULL) out->kind = (sapporo_tree_kind)kind->value;
     if (mac != NULL) out->mac = (sapporo_tree_mac)mac->value;

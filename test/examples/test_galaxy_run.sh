@@ -91,6 +91,9 @@ refuses eps --model plummer -n 10 --eps 0 -o "$work/z"
 refuses image --model plummer -n 10 --film
 refuses "'never'" --model plummer -n 10 --rebuild never
 refuses accuracy --model plummer -n 10 --accuracy -1
+refuses error --model plummer -n 10 --error -1
+refuses --error --model plummer -n 10 --error 1e-3 --accuracy 0.5
+refuses --error --model plummer -n 10 --error 1e-3 --mac opening
 refuses steps --restart "$work/c.restart" --steps shared
 
 # A file of steps that was damaged is refused.

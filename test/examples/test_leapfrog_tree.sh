@@ -24,6 +24,10 @@ for mac in 'opening 0.7' 'multipole 0.1' 'acceleration 0.01'; do
     verdict $? "energy by $mac"
 done
 
+# shellcheck disable=SC2086
+go $model -t 1/2 --error 1e-3 -o "$work/e" --overwrite && energy_below 1e-3
+verdict $? "energy by an error of forces"
+
 # A tree that is refreshed seven times is as good.
 # shellcheck disable=SC2086
 go $model -t 1/2 --rebuild 8 -o "$work/f" && energy_below 1e-3
@@ -74,6 +78,10 @@ verdict $? "an image shows the model in its middle"
 go --model plummer -n 10 --accuracy -1
 [ $? -eq 2 ] && grep -q accuracy "$work/err"
 verdict $? "a senseless accuracy is refused"
+
+go --model plummer -n 10 --error 1e-3 --accuracy 0.5
+[ $? -eq 2 ] && grep -q -e --error "$work/err"
+verdict $? "an accuracy beside an error is refused"
 
 # On a GPU, which needs seconds: a sphere in equilibrium keeps its energy for ten dynamical times.
 if [ "$engines" = cuda ]; then

@@ -54,6 +54,7 @@ static int open_stepper(stepping *s, double dt)
                                        .kind = (sapporo_tree_kind)s->set.kind,
                                        .mac = (sapporo_tree_mac)s->set.mac,
                                        .accuracy = s->set.accuracy,
+                                       .error = s->set.error,
                                        .order = (int)s->set.order,
                                        .eps2 = s->job->plan.eps * s->job->plan.eps,
                                        .softening = s->set.eps_halo > 0 ? SAPPORO_SOFTENING_SPLINE_LARGER

@@ -20,6 +20,7 @@ typedef struct stepping_settings {
     double dt; /* the shared step, or the longest block step */
     image_view view;
     double eps_halo; /* softening length of the halo; 0: that of all particles */
+    double error;    /* of 99 % of the forces, in place of `accuracy`; 0: not asked for */
 } stepping_settings;
 
 typedef struct stepping {

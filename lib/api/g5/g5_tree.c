@@ -13,22 +13,27 @@
 static const double ACCURACY = 0.002;
 
 /*
- * Without a criterion and an accuracy of the environment, trees whose targets are their sources take the criterion of
- * acceleration: the tree remembers the accelerations of its particles.  Others take the opening angle, since each force
- * at positions would need two walks.
+ * Without a criterion and an accuracy of the environment, or with an error, trees whose targets are their sources take
+ * the criterion of acceleration: the tree remembers the accelerations of its particles.  Others take the opening angle,
+ * since each force at positions would need two walks.
  */
-static int is_free(const struct sap_tree_variables *settings) { return !settings->mac && !(settings->accuracy > 0); }
+static int is_free(const struct sap_tree_variables *settings)
+{
+    return settings->error > 0 || (!settings->mac && !(settings->accuracy > 0));
+}
 
 static int options_of(const struct sap_g5_tree *t, sapporo *context, double eps2, sapporo_tree_options *o)
 {
     struct sap_tree_variables settings;
     const int status = sap_context_tree_variables(context, &settings);
     if (status) return status;
-    const int free_mac = t->elsewhere ? SAPPORO_MAC_OPENING : SAPPORO_MAC_ACCELERATION;
+    const int usual = is_free(&settings) && !(settings.error > 0);
+    const int usual_mac = t->elsewhere ? SAPPORO_MAC_OPENING : SAPPORO_MAC_ACCELERATION;
     *o = (sapporo_tree_options){.size = sizeof *o,
                                 .kind = settings.kind,
-                                .mac = is_free(&settings) ? (sapporo_tree_mac)free_mac : settings.mac,
-                                .accuracy = is_free(&settings) && !t->elsewhere ? ACCURACY : settings.accuracy,
+                                .mac = usual ? (sapporo_tree_mac)usual_mac : settings.mac,
+                                .accuracy = usual && !t->elsewhere ? ACCURACY : settings.accuracy,
+                                .error = settings.error,
                                 .eps2 = eps2,
                                 .precision = sapporo_get_precision(context) == SAPPORO_DP ? SAPPORO_DP : SAPPORO_SP};
     return SAPPORO_OK;

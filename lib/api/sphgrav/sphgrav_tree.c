@@ -33,11 +33,12 @@ static int failed(const sapporo_tree *tree, const char *call)
 static int read_variables(sapporo_tree_options *o)
 {
     const struct sap_word *kind = NULL, *mac = NULL;
-    double accuracy = 0;
+    double accuracy = 0, error = 0;
     char wrong[SAP_WRONG_ROOM];
     if (sap_env_word(&sap_variables[SAP_VAR_TREE_KIND], &kind, wrong) == SAP_READ_BAD ||
         sap_env_word(&sap_variables[SAP_VAR_TREE_MAC], &mac, wrong) == SAP_READ_BAD ||
-        sap_env_real(&sap_variables[SAP_VAR_TREE_ACCURACY], &accuracy, wrong) == SAP_READ_BAD) {
+        sap_env_real(&sap_variables[SAP_VAR_TREE_ACCURACY], &accuracy, wrong) == SAP_READ_BAD ||
+        sap_env_real(&sap_variables[SAP_VAR_TREE_ERROR], &error, wrong) == SAP_READ_BAD) {
         sapporo_log(SAPPORO_LOG_ERROR, wrong);
         return 0;
     }
@@ -46,6 +47,7 @@ static int read_variables(sapporo_tree_options *o)
         o->mac = (sapporo_tree_mac)mac->value;
         if (o->mac != SAPPORO_MAC_OPENING) o->accuracy = 0; /* theta is an angle */
     }
+    if (error > 0) o->error = error, o->accuracy = 0;
     if (accuracy > 0) o->accuracy = accuracy;
     return 1;
 }

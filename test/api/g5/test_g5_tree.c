@@ -28,6 +28,7 @@ static int with_tree(void **state)
     unsetenv("SAPPORO_TREE_MAC");
     unsetenv("SAPPORO_TREE_KIND");
     unsetenv("SAPPORO_TREE_ACCURACY");
+    unsetenv("SAPPORO_TREE_ERROR");
     return g5_use_value(state);
 }
 
@@ -143,9 +144,31 @@ static void variables(void **state)
         if (!(at99 > CASES[k % 3].low && at99 < CASES[k % 3].high)) fail_msg("%s: %g", CASES[k % 3].mac, at99);
     }
     unsetenv("SAPPORO_TREE_KIND");
-    static const char *const BAD[][2] = {
-        {"SAPPORO_TREE_MAC", "guess"}, {"SAPPORO_TREE_ACCURACY", "-1"}, {"SAPPORO_TREE_KIND", "quadtree"}};
-    for (int k = 0; k < 3; k++) {
+    unsetenv("SAPPORO_TREE_MAC");
+    unsetenv("SAPPORO_TREE_ACCURACY");
+    for (int k = 0; k < 4; k++) { /* an error in place of an accuracy: on the sources, and at other places */
+        static const char *const WANTED[] = {"3e-3", "1e-4"};
+        const double wanted = k < 2 ? 3e-3 : 1e-4;
+        const int id = g5_new_device(), n = k % 2 ? N - 1 : N;
+        setenv("SAPPORO_TREE_ERROR", WANTED[k / 2], 1);
+        g5->set_xmj(id, 0, N, b.x, b.mass);
+        g5->set_n(id, N);
+        assert_int_equal(g5->calculate(id, b.x, a, p, n), 0);
+        const double at99 = error99(&b, &exact, a);
+        if (!(at99 > wanted / 8 && at99 < 2 * wanted)) fail_msg("error %g: %g", wanted, at99);
+    }
+    setenv("SAPPORO_TREE_ACCURACY", "0.5", 1);
+    const int both = g5_new_device();
+    g5->set_xmj(both, 0, N, b.x, b.mass);
+    g5->set_n(both, N);
+    assert_int_equal(g5->calculate(both, b.x, a, p, N), -1); /* either an accuracy or an error */
+    unsetenv("SAPPORO_TREE_ACCURACY");
+    unsetenv("SAPPORO_TREE_ERROR");
+    static const char *const BAD[][2] = {{"SAPPORO_TREE_MAC", "guess"},
+                                         {"SAPPORO_TREE_ACCURACY", "-1"},
+                                         {"SAPPORO_TREE_KIND", "quadtree"},
+                                         {"SAPPORO_TREE_ERROR", "-1"}};
+    for (int k = 0; k < 4; k++) {
         const int id = g5_new_device();
         setenv(BAD[k][0], BAD[k][1], 1);
         g5->set_xmj(id, 0, N, b.x, b.mass);
