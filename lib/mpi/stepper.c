@@ -309,7 +309,7 @@ void sap_mpi_stepper_start(sapporo_mpi_stepper *h, enum sap_call call)
 
 int sap_mpi_stepper_end(sapporo_mpi_stepper *h, int status)
 {
-    if (status && !h->agreed)
+    if (status < 0 && !h->agreed)
         (void)snprintf(h->link.error, sizeof h->link.error, "%s", sapporo_stepper_last_error(h->stepper));
     return status;
 }

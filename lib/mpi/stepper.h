@@ -69,12 +69,29 @@ int sap_mpi_stepper_end(sapporo_mpi_stepper *h, int status);
 
 /*
  * Adds up a field of all ranks, numbers of particles, after sap_link_compare: of the ranks before this one, and of all.
- * Fails, on all ranks, if they are too many for direct sums.
+ * Fails, on all ranks, if they are too many for direct sums (stepper_numbers.c, as what follows).
  */
 int sap_mpi_stepper_count(sapporo_mpi_stepper *h, int field, int *before, int *all);
 
 /* Collective.  `renumber` of a whole (context/stepper_part.h). */
 int sap_mpi_stepper_renumber(void *of, int before, int after, const int *to, int n, int *number);
+
+/* Elements of `ints` integers that each rank gives to all ranks; MPI reads and writes them. */
+struct sap_gathering {
+    int ints;
+    int *number, *at; /* integers of each rank, and where its first one is */
+    int first, all;   /* elements of the ranks before this one, and of all */
+    int *from;
+};
+
+/* Makes room for the elements of all ranks, after sap_link_compare, whose first field is how many each rank has. */
+int sap_gathering_reserve(sapporo_mpi_stepper *h, struct sap_gathering *g);
+
+/* Collective.  Gives the elements of this rank, which are at g->first, to all ranks. */
+int sap_gathering_share(sapporo_mpi_stepper *h, struct sap_gathering *g);
+
+/* Frees its memory, unless MPI may still use it. */
+void sap_gathering_drop(const sapporo_mpi_stepper *h, struct sap_gathering *g);
 
 /* Notes a status that a tree or a handle returned: if its link is broken, so is that of the stepper. */
 int sap_mpi_stepper_note(sapporo_mpi_stepper *h, int status, const char *text);

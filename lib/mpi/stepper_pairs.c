@@ -1,99 +1,15 @@
 /*
- * stepper_pairs.c - neighbours and close pairs of steppers over ranks.  They are numbers, which count the particles of
- * rank 0, then those of rank 1, and so on: the addresses of one stepper that has the particles of all ranks.
+ * stepper_pairs.c - close pairs, numbers and present potentials of steppers over ranks, for the caller.  Pairs are of
+ * numbers (stepper_numbers.c).
  */
-#include <limits.h>
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/structs.h"
 #include "context/internals.h"
 #include "mpi/stepper.h"
 
-int sap_mpi_stepper_count(sapporo_mpi_stepper *h, int field, int *before, int *all)
-{
-    struct sap_link *const link = &h->link;
-    double sum = 0;
-    for (int r = 0; r < link->size; r++) {
-        if (r == link->rank) *before = sum < INT_MAX ? (int)sum : 0;
-        sum += sap_link_field(link, r, field);
-    }
-    *all = sum > INT_MAX / 2 ? 0 : (int)sum;
-    return sum > INT_MAX / 2 ? sap_link_fail(link, SAPPORO_ERR_MEMORY,
-                                             "%s: %.0f particles are too many for direct sums", h->call, sum)
-                             : SAPPORO_OK;
-}
-
-/* ---- what all ranks get ------------------------------------------------------------------------ */
-
-/* Elements of `ints` integers that each rank gives to all ranks; MPI reads and writes them. */
-struct gathering {
-    int ints;
-    int *number, *at; /* integers of each rank, and where its first one is */
-    int first, all;   /* elements of the ranks before this one, and of all */
-    int *from;
-};
-
-/* Makes room for the elements of all ranks, after sap_link_compare, whose first field is how many each rank has. */
-static int reserve(sapporo_mpi_stepper *h, struct gathering *g)
-{
-    const int ranks = h->link.size;
-    const int status = sap_mpi_stepper_count(h, 0, &g->first, &g->all);
-    if (status) return status;
-    g->number = malloc(2 * (size_t)ranks * sizeof *g->number);
-    g->from = g->all < INT_MAX / g->ints ? malloc(((size_t)g->all + 1) * (size_t)g->ints * sizeof *g->from) : NULL;
-    if (!g->number || !g->from)
-        return sap_link_fail(&h->link, SAPPORO_ERR_MEMORY, "%s: out of memory for %d numbers", h->call, g->all);
-    g->at = g->number + ranks;
-    for (int r = 0; r < ranks; r++) g->number[r] = g->ints * (int)sap_link_field(&h->link, r, 0);
-    (void)sap_link_places(g->number, g->at, ranks);
-    return SAPPORO_OK;
-}
-
-/* Collective.  Gives the elements of this rank, which are at g->first, to all ranks. */
-static int gather(sapporo_mpi_stepper *h, struct gathering *g)
-{
-    struct sap_link *const link = &h->link;
-    sap_link_count_all(link, g->number[link->rank], sizeof *g->from, 0);
-    return sap_link_finish(link, MPI_Iallgatherv(MPI_IN_PLACE, 0, MPI_INT, g->from, g->number, g->at, MPI_INT,
-                                                 link->communicator, &link->request));
-}
-
-static void drop(const sapporo_mpi_stepper *h, struct gathering *g)
-{
-    if (h->link.broken) return; /* MPI may use it */
-    free(g->number);
-    free(g->from);
-}
-
 /* ---- numbers ----------------------------------------------------------------------------------- */
-
-/* Collective.  Gathers the numbers after a change of the particles before it; -1: gone.  first: this rank's then. */
-static int gather_numbers(sapporo_mpi_stepper *h, struct gathering *g, int n, const int *to)
-{
-    int first = 0, all = 0;
-    int status = reserve(h, g);
-    if (!status) status = sap_mpi_stepper_count(h, 1, &first, &all);
-    status = sap_link_agree(&h->link, status);
-    for (int i = 0; i < n && !status; i++) g->from[g->first + i] = to[i] < 0 ? -1 : first + to[i];
-    return status ? status : gather(h, g);
-}
-
-int sap_mpi_stepper_renumber(void *of, int before, int after, const int *to, int n, int *number)
-{
-    static const char *const name[2] = {NULL, NULL};
-    sapporo_mpi_stepper *const h = of;
-    const double field[2] = {before, after};
-    struct gathering g = {.ints = 1};
-    int status = sap_link_compare(&h->link, SAPPORO_OK, 2, field, name);
-    if (!status) status = gather_numbers(h, &g, before, to);
-    if (status) h->agreed = 1;
-    for (int k = 0; k < n && !status; k++)
-        if (number[k] >= 0) number[k] = g.from[number[k]];
-    drop(h, &g);
-    return status;
-}
 
 int sapporo_mpi_stepper_locate(const sapporo_mpi_stepper *stepper, int number, int *rank, int *address)
 {
@@ -127,17 +43,17 @@ static int find_close(sapporo_mpi_stepper *h, int known, const sapporo_stepper_p
 }
 
 /* Collective.  Lists the pairs of all ranks' close particles. */
-static int list_pairs(sapporo_mpi_stepper *h, struct gathering *g, const struct sap_close_particle *close, int n,
+static int list_pairs(sapporo_mpi_stepper *h, struct sap_gathering *g, const struct sap_close_particle *close, int n,
                       sapporo_stepper_pairs *p)
 {
-    int status = sap_link_agree(&h->link, reserve(h, g));
+    int status = sap_link_agree(&h->link, sap_gathering_reserve(h, g));
     if (status) return status;
     struct sap_close_particle *const all = (void *)g->from;
     for (int k = 0; k < n; k++) {
         all[g->first + k] = close[k];
         all[g->first + k].number += h->first[h->link.rank];
     }
-    status = gather(h, g);
+    status = sap_gathering_share(h, g);
     if (status) return status;
     status = sapporo_internals()->close_pairs(all, g->all, p);
     for (int r = 0; r < h->link.size; r++)
@@ -149,14 +65,14 @@ static int list_pairs(sapporo_mpi_stepper *h, struct gathering *g, const struct 
 static int find_pairs(sapporo_mpi_stepper *h, int known, sapporo_stepper_pairs *p)
 {
     static const char *const name[2] = {NULL, NULL};
-    struct gathering g = {.ints = sizeof(struct sap_close_particle) / sizeof(int)};
+    struct sap_gathering g = {.ints = sizeof(struct sap_close_particle) / sizeof(int)};
     struct sap_close_particle *close = NULL;
     int n = 0, status = find_close(h, known, p, &close, &n);
     const double field[2] = {n, p->room};
     status = sap_link_compare(&h->link, status, 2, field, name);
     if (!status) status = list_pairs(h, &g, close, n, p);
     free(close);
-    drop(h, &g);
+    sap_gathering_drop(h, &g);
     return status;
 }
 
