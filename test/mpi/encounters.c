@@ -360,7 +360,7 @@ static void test_others(void)
 {
     const sapporo_tree_options tree = options_of(SAPPORO_TREE_OCTREE, SAPPORO_MAC_DEFAULT, SAPPORO_DP);
     const struct series how = {.name = "a leap-frog", .split = IN_TURN};
-    double pot[MOST], again[MOST];
+    double pot[MOST] = {0}, again[MOST] = {0};
     int at;
     sapporo_stepper_pairs p = {.size = sizeof p};
     for (int direct = 0; direct < 2; direct++) {
