@@ -316,6 +316,26 @@ module sapporo_mpi
             type(sapporo_stepper_totals), intent(inout) :: totals
         end function sapporo_mpi_stepper_energy
 
+        integer(c_int) function sapporo_mpi_stepper_get_potentials(stepper, n, pot) bind(c)
+            import :: c_double, c_int, c_ptr
+            type(c_ptr), value :: stepper
+            integer(c_int), value :: n
+            real(c_double), intent(inout) :: pot(*)
+        end function sapporo_mpi_stepper_get_potentials
+
+        integer(c_int) function sapporo_mpi_stepper_get_pairs(stepper, pairs) bind(c)
+            import :: c_int, c_ptr, sapporo_stepper_pairs
+            type(c_ptr), value :: stepper
+            type(sapporo_stepper_pairs), intent(inout) :: pairs
+        end function sapporo_mpi_stepper_get_pairs
+
+        integer(c_int) function sapporo_mpi_stepper_locate(stepper, number, rank, address) bind(c)
+            import :: c_int, c_ptr
+            type(c_ptr), value :: stepper
+            integer(c_int), value :: number
+            integer(c_int), intent(out) :: rank, address
+        end function sapporo_mpi_stepper_locate
+
         integer(c_int) function sapporo_mpi_stepper_exchange(stepper) bind(c)
             import :: c_int, c_ptr
             type(c_ptr), value :: stepper

@@ -414,8 +414,13 @@ SAPPORO_API int sapporo_mpi_tree_get_traffic(const sapporo_mpi_tree *tree, sappo
  *
  * Differences from sapporo_stepper.h: massless particles are in trees, with their mass of 0, so they may change bits of
  * other orbits; with SAPPORO_REBUILD_TIMED the times of all ranks decide, and groups keep the extent of the options;
- * particles are in host memory.  Hermite schemes have neither nearest neighbours nor close pairs, and potentials of
- * SAPPORO_STEP_OWN alone, since others need a force.
+ * particles are in host memory.  Present potentials of Hermite schemes need a force of all ranks, so they have a call
+ * of their own.
+ *
+ * Numbers: nearest neighbours (`nearest` of sapporo_stepper_output) and close pairs may be on other ranks.  They are
+ * numbers, which count the particles of rank 0 in order of address, then those of rank 1, and so on: the addresses of
+ * one stepper with all particles.  They are those of the present particles, also after some were added or removed;
+ * sapporo_mpi_stepper_locate tells the rank and the address.
  *
  * The rules above on collective calls, errors and timeouts hold, with sapporo_mpi_stepper_last_error.  If
  * sapporo_mpi_stepper_advance fails, the particles of all ranks are those of the last complete step, and the call may
@@ -474,6 +479,7 @@ SAPPORO_API int sapporo_mpi_stepper_remove(sapporo_mpi_stepper *stepper, int n, 
 
 /*
  * Collective.  Moves the particles of all ranks, as sapporo_stepper_advance; time and steps are the same on all ranks.
+ * SAPPORO_STOPPED, on all ranks: particles of any ranks are closer than the option `close`.
  */
 SAPPORO_API int sapporo_mpi_stepper_advance(sapporo_mpi_stepper *stepper, double time, long long steps);
 
@@ -483,6 +489,20 @@ SAPPORO_API int sapporo_mpi_stepper_advance(sapporo_mpi_stepper *stepper, double
  * ranks, and later bits, may depend on it.
  */
 SAPPORO_API int sapporo_mpi_stepper_energy(sapporo_mpi_stepper *stepper, sapporo_stepper_totals *totals);
+
+/*
+ * Collective.  Writes the potentials of the n particles of this rank at the present time, as sapporo_stepper_get with
+ * SAPPORO_STEP_NOW: of Hermite schemes it computes a force on all particles, which changes no later result.  pot: [n],
+ * NaN after an error; NULL if n is 0.
+ */
+SAPPORO_API int sapporo_mpi_stepper_get_potentials(sapporo_mpi_stepper *stepper, int n, double *pot);
+
+/*
+ * Collective.  Fills *pairs, as sapporo_stepper_get_pairs, with the pairs of all ranks, the same on each: numbers, in
+ * order of the particles that ended a step.  Ranks may differ in room.  SAPPORO_TRUNCATED, on all ranks: some rank has
+ * less room than there are pairs.
+ */
+SAPPORO_API int sapporo_mpi_stepper_get_pairs(sapporo_mpi_stepper *stepper, sapporo_stepper_pairs *pairs);
 
 /*
  * Collective.  Sends the particles of trees to the ranks that walk them, and makes them the particles of these ranks:
@@ -514,7 +534,16 @@ SAPPORO_API int sapporo_mpi_stepper_save(sapporo_mpi_stepper *stepper, const cha
  */
 SAPPORO_API int sapporo_mpi_stepper_restore(sapporo_mpi_stepper *stepper, const char *path);
 
-/* Local.  Writes the state of the particles of this rank, as sapporo_stepper_get, in host memory. */
+/*
+ * Local.  Finds the rank of a particle by its number, and its address there; either may be NULL.  Steppers over direct
+ * sums have numbers.  SAPPORO_ERR_ARGUMENT: no particle has this number; both are -1.
+ */
+SAPPORO_API int sapporo_mpi_stepper_locate(const sapporo_mpi_stepper *stepper, int number, int *rank, int *address);
+
+/*
+ * Local.  Writes the state of the particles of this rank, as sapporo_stepper_get, in host memory.  With potentials of a
+ * Hermite scheme `when` is SAPPORO_STEP_OWN or SAPPORO_STEP_AT_TIME, and these are the last ones of each particle.
+ */
 SAPPORO_API int sapporo_mpi_stepper_get(sapporo_mpi_stepper *stepper, const sapporo_stepper_output *output);
 
 /* Local.  Returns the present time, as sapporo_stepper_get_time. */

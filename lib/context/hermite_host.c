@@ -25,7 +25,7 @@ struct body {
     double mass, pot;
     double eps2; /* squared softening length */
     int level;
-    int nearest;       /* address; -1: none, or not known */
+    int nearest;       /* as forces tell it (stepper_ops.h); -1: none, or not known */
     double nearest_r2; /* INFINITY: none */
 };
 
@@ -45,8 +45,9 @@ struct hermite_host {
     struct body *body;       /* by address */
     struct hermite_row *row; /* of the active particles */
     int *active, rows;       /* slots of the last force */
+    int *address;            /* of its rows */
     double (*target[MOST])[3], (*f[MOST])[3], *pot, *eps2;
-    int *nearest; /* of the rows: slots; NULL: they are not wanted, as is nearest_r2 */
+    int *nearest; /* of the rows; NULL: they are not wanted, as is nearest_r2 */
     double *nearest_r2;
     int done;   /* 1: the last prediction was to the end of the last step, not of the next one */
     int unsent; /* 1: the context does not have the particles as they are */
@@ -67,7 +68,7 @@ static struct hermite_host *of(struct sap_stepper *stepper) { return (void *)ste
 static size_t memory(int n, int massless, int direct, size_t *device_bytes)
 {
     const size_t each =
-        sizeof(struct body) + sizeof(struct hermite_row) + 2 * sizeof(int) + (2 * MOST * 3 + 3) * sizeof(double);
+        sizeof(struct body) + sizeof(struct hermite_row) + 3 * sizeof(int) + (2 * MOST * 3 + 3) * sizeof(double);
     (void)direct;
     *device_bytes = 0;
     return sizeof(struct hermite_host) + (size_t)n * (each + (massless > 0 ? 2 * sizeof(int) : 0));
@@ -83,6 +84,7 @@ static void destroy(struct sap_stepper *stepper)
     free(s->body);
     free(s->row);
     free(s->active);
+    free(s->address);
     free(s->pot);
     free(s->eps2);
     free(s->nearest);
@@ -97,9 +99,10 @@ static int reserve(struct hermite_host *s)
     s->body = calloc(n, sizeof *s->body);
     s->row = calloc(n, sizeof *s->row);
     s->active = malloc(n * sizeof *s->active);
+    s->address = malloc(n * sizeof *s->address);
     s->pot = malloc(n * sizeof *s->pot);
     s->eps2 = malloc(n * sizeof *s->eps2);
-    int whole = s->body && s->row && s->active && s->pot && s->eps2;
+    int whole = s->body && s->row && s->active && s->address && s->pot && s->eps2;
     if (s->settings.nearest) {
         s->nearest = malloc(n * sizeof *s->nearest);
         s->nearest_r2 = malloc(n * sizeof *s->nearest_r2);
@@ -233,7 +236,7 @@ static int write_column(struct sap_stepper *stepper, enum sap_step_column column
 /* Keeps a particle for the next `store`, with its own time. */
 static int put_as(struct hermite_host *s, int slot, const struct body *p, double time)
 {
-    sapporo_particle q = {.mass = p->mass, .time = time, .eps2 = p->eps2, .index = slot};
+    sapporo_particle q = {.mass = p->mass, .time = time, .eps2 = p->eps2, .index = sap_step_address(&s->order, slot)};
     memcpy(q.derivative, p->d, (size_t)s->sent * sizeof p->d[0]);
     return s->sums->put(s->of, slot, &q);
 }
@@ -274,7 +277,7 @@ static int ask(struct hermite_host *s, double time)
                                .ni = s->rows,
                                .x = {s->target[0], 0},
                                .v = {s->target[1], 0},
-                               .index = {s->active, 0},
+                               .index = {s->address, 0},
                                .eps2 = s->settings.eps2,
                                .want = SAPPORO_ALLOW_EMPTY};
     const sapporo_result result = {.size = sizeof result,
@@ -336,7 +339,7 @@ static void predict_rows(void *argument, ptrdiff_t from, ptrdiff_t to)
     struct hermite_host *const s = l->s;
     for (int k = (int)from; k < to; k++) {
         double x[MOST][3] = {{0}};
-        predict_one(s, l->step, is_done(s, l->step), sap_step_address(&s->order, s->active[k]), x);
+        predict_one(s, l->step, is_done(s, l->step), s->address[k], x);
         for (int d = 0; d < s->given; d++) memcpy(s->target[d][k], x[d], sizeof x[d]);
     }
 }
@@ -347,8 +350,8 @@ static void list_active(struct hermite_host *s, const struct sap_step *step, int
     s->rows = 0;
     for (int slot = 0; slot < s->n && s->rows < n; slot++)
         if (s->body[sap_step_address(&s->order, slot)].level >= step->coarsest) s->active[s->rows++] = slot;
-    for (int k = 0; k < s->rows && s->has_lengths; k++)
-        s->eps2[k] = s->body[sap_step_address(&s->order, s->active[k])].eps2;
+    for (int k = 0; k < s->rows; k++) s->address[k] = sap_step_address(&s->order, s->active[k]);
+    for (int k = 0; k < s->rows && s->has_lengths; k++) s->eps2[k] = s->body[s->address[k]].eps2;
 }
 
 /* Adds the fields to the forces on rows, which are at predicted places. */
@@ -384,8 +387,7 @@ static int sum_forces(struct hermite_host *s, struct hermite_loop *l)
 static int give_jerks(struct hermite_host *s, const struct sap_step *step)
 {
     for (int k = 0; k < s->rows; k++)
-        for (int d = 0; d < 2; d++)
-            memcpy(s->body[sap_step_address(&s->order, s->active[k])].d[2 + d], s->f[d][k], sizeof s->f[d][k]);
+        for (int d = 0; d < 2; d++) memcpy(s->body[s->address[k]].d[2 + d], s->f[d][k], sizeof s->f[d][k]);
     return send_all(s, step);
 }
 
@@ -441,7 +443,7 @@ static int is_finite(const struct hermite_host *s, const struct body *p)
 /* Notes the nearest neighbour of a row. */
 static void note_nearest(const struct hermite_host *s, int k, struct body *p)
 {
-    p->nearest = s->nearest[k] < 0 ? -1 : sap_step_address(&s->order, s->nearest[k]);
+    p->nearest = s->nearest[k];
     p->nearest_r2 = s->nearest_r2[k];
 }
 
@@ -451,7 +453,7 @@ static void judge_some(void *argument, ptrdiff_t from, ptrdiff_t to)
     struct hermite_host *const s = l->s;
     for (int k = (int)from; k < to; k++) {
         struct hermite_row *const row = &s->row[k];
-        row->after = s->body[sap_step_address(&s->order, s->active[k])];
+        row->after = s->body[s->address[k]];
         row->after.pot = s->pot[k];
         if (s->nearest) note_nearest(s, k, &row->after);
         (l->step->start ? begin_row : correct_row)(s, l->step, k, &row->after);
@@ -504,7 +506,7 @@ static int judge(struct sap_stepper *stepper, const struct sap_step *step, const
     const int status = correct(s, &l, active->massive);
     if (status) return status;
     for (int k = 0; k < s->rows; k++) {
-        const int i = sap_step_address(&s->order, s->active[k]), level = s->row[k].after.level;
+        const int i = s->address[k], level = s->row[k].after.level;
         if (s->row[k].bad && (told->bad < 0 || i < told->bad)) told->bad = i;
         told->levels[level]++;
         told->massless[level] += k >= active->massive;
@@ -519,7 +521,7 @@ static int commit(struct sap_stepper *stepper, const struct sap_step *step, cons
     struct hermite_host *const s = of(stepper);
     const double time = sap_hermite_after(step);
     int status = SAPPORO_OK; /* the active particles that were sent where iterations had them are sent again */
-    for (int k = 0; k < s->rows; k++) s->body[sap_step_address(&s->order, s->active[k])] = s->row[k].after;
+    for (int k = 0; k < s->rows; k++) s->body[s->address[k]] = s->row[k].after;
     for (int k = 0; k < active->massive && !status; k++) status = put(s, s->active[k], time);
     s->unsent = store(s, status) != SAPPORO_OK;
     return SAPPORO_OK;

@@ -22,7 +22,7 @@
     ROW(caller_give_results) ROW(caller_take_columns) ROW(caller_take_particles) ROW(caller_take_request) \
     ROW(caller_take_results) ROW(context_is_mixed) ROW(partial_begin) ROW(partial_end) ROW(partial_first_lost) ROW(partial_keep_engine) ROW(partial_loop) \
     ROW(partial_parts) ROW(partial_read) ROW(partial_store) ROW(whole_begin) \
-    ROW(stepper_part_create) ROW(stepper_part_read) ROW(stepper_part_restore) ROW(stepper_part_saved) \
+    ROW(close_pairs) ROW(stepper_part_close) ROW(stepper_part_create) ROW(stepper_part_pots) ROW(stepper_part_read) ROW(stepper_part_restore) ROW(stepper_part_saved) \
     ROW(travel_device) ROW(travel_enter) ROW(travel_facts) ROW(travel_hold) ROW(travel_leave) ROW(travel_pack) \
     ROW(travel_packed) ROW(travel_read) ROW(travel_started) ROW(travel_state) ROW(travel_stream) ROW(travel_take) \
     ROW(travel_write) \

@@ -223,7 +223,7 @@ static int check_output(sapporo_stepper *s, const sapporo_stepper_output *o)
         return fail(s, SAPPORO_ERR_ARGUMENT, "the stepper keeps no neighbours: see its option");
     if (s->settings.order && s->is_part && o->pot && o->when == SAPPORO_STEP_NOW)
         return fail(s, SAPPORO_ERR_UNSUPPORTED,
-                    "over ranks, potentials of Hermite schemes are those of own times: see `when`");
+                    "present potentials of Hermite schemes over ranks: sapporo_mpi_stepper_get_potentials has them");
     return check_memory(s, o->memory);
 }
 
@@ -261,13 +261,18 @@ static int give_levels(sapporo_stepper *s, const sapporo_stepper_output *o)
     return status;
 }
 
-/* Copies potentials.  Forces of Hermite schemes are at predicted places: the present ones need a force of their own. */
-static int give_pots(sapporo_stepper *s, const sapporo_stepper_output *o)
+/* Copies the potentials of a Hermite scheme at the present time.  Forces are at predicted places: it needs one more. */
+static int give_present_pots(sapporo_stepper *s, sapporo_memory memory, double *pot)
 {
     const struct sap_step now = sap_stepper_now(s);
-    if (!s->settings.order || !o->pot || o->when != SAPPORO_STEP_NOW) return give(s, o, SAP_STEP_POT, o->pot);
     const int status = sap_stepper_force_now(s, &now, s->n);
-    return status ? status : s->ops->pots(s->particles, o->memory, o->pot);
+    return status ? status : s->ops->pots(s->particles, memory, pot);
+}
+
+static int give_pots(sapporo_stepper *s, const sapporo_stepper_output *o)
+{
+    const int present = s->settings.order && o->pot && o->when == SAPPORO_STEP_NOW;
+    return present ? give_present_pots(s, o->memory, o->pot) : give(s, o, SAP_STEP_POT, o->pot);
 }
 
 /* Copies the nearest neighbours. */
@@ -316,6 +321,27 @@ static void erase(const sapporo_stepper_output *o)
     for (int i = 0; i < o->n && o->label; i++) o->label[i] = -1;
     for (int i = 0; i < o->n && o->nearest; i++) o->nearest[i] = -1;
     fill_with_nan(o->nearest_r2, o->n);
+}
+
+static int check_pots(sapporo_stepper *s, int n, const double *pot)
+{
+    if (!s->ready) return sap_stepper_empty(s);
+    if (n != s->n) return fail(s, SAPPORO_ERR_ARGUMENT, "n is %d; the stepper has %d particles", n, s->n);
+    return n > 0 && !pot ? fail(s, SAPPORO_ERR_ARGUMENT, "no array for %d potentials", n) : SAPPORO_OK;
+}
+
+int sap_stepper_part_pots(sapporo_stepper *stepper, int n, double *pot)
+{
+    struct sap_public_call call;
+    sapporo_stepper *const s = sap_call_begin(&call, SAP_HANDLE_STEPPER, stepper);
+    if (!s) return SAPPORO_ERR_CLOSED;
+    int status = sap_stepper_agree(s, check_pots(s, n, pot));
+    if (!status && s->settings.order)
+        status = give_present_pots(s, SAPPORO_MEMORY_HOST, pot);
+    else if (!status && n > 0)
+        status = s->ops->read(s->particles, SAP_STEP_POT, pot);
+    if (status) fill_with_nan(pot, n);
+    return sap_call_end(&call, status);
 }
 
 int sapporo_stepper_get(sapporo_stepper *stepper, const sapporo_stepper_output *output)

@@ -93,31 +93,17 @@ static int take(sapporo_stepper *s, const struct particle_columns *c, struct sap
 
 /* ---- the particles after a change ------------------------------------------------------------ */
 
-/* Gives the nearest neighbours of particles that stay their new addresses; those that were removed are unknown. */
-static int keep_nearest(const struct change *g)
-{
-    const struct particle_columns *const before = &g->before, *const after = &g->after;
-    int *const to = malloc(((size_t)before->n + 1) * sizeof *to);
-    if (!to) return SAPPORO_ERR_MEMORY;
-    for (int i = 0; i < before->n; i++) to[i] = -1;
-    for (int k = 0; k < g->kept; k++) to[g->from[k]] = k;
-    for (int k = 0; k < g->kept; k++) {
-        const int nearest = before->nearest[g->from[k]];
-        after->nearest[k] = nearest < 0 ? -1 : to[nearest];
-        after->nearest_r2[k] = after->nearest[k] < 0 ? INFINITY : before->nearest_r2[g->from[k]];
-    }
-    free(to);
-    return SAPPORO_OK;
-}
-
 /* Copies the particles that stay. */
-static int keep(const struct change *g)
+static void keep(const struct change *g)
 {
     const struct particle_columns *const before = &g->before, *const after = &g->after;
     for (int column = 0; column < ALL; column++)
         for (int k = 0; k < g->kept && before->width[column] > 0; k++)
             memcpy(row_of(after, column, k), row_of(before, column, g->from[k]), before->width[column]);
-    return after->nearest ? keep_nearest(g) : SAPPORO_OK;
+    for (int k = 0; k < g->kept && after->nearest; k++) {
+        after->nearest[k] = before->nearest[g->from[k]];
+        after->nearest_r2[k] = before->nearest_r2[g->from[k]];
+    }
 }
 
 /* Writes the particles that are added, without forces. */
@@ -167,9 +153,37 @@ static int prepare(sapporo_stepper *s, struct change *g)
     if (!status) status = read_all(s, &g->before);
     if (!status) sap_stepper_read_labels(s, g->before.at[LABELS]);
     if (!status) status = find_present(s, g);
-    if (!status) status = keep(g);
+    if (!status) keep(g);
     if (!status) append(s, g);
     return status ? sap_stepper_failed(s, status, "a change of particles") : SAPPORO_OK;
+}
+
+/* Collective of a part.  Changes the numbers of nearest neighbours by the new addresses of this part's particles. */
+static int renumber(sapporo_stepper *s, const struct change *g, const int *to)
+{
+    int *const nearest = g->after.nearest;
+    if (s->is_part) return s->whole.renumber(s->whole.of, g->before.n, g->after.n, to, g->kept, nearest);
+    for (int k = 0; k < g->kept; k++) nearest[k] = nearest[k] < 0 ? -1 : to[nearest[k]];
+    return SAPPORO_OK;
+}
+
+/* Collective of a part.  Nearest neighbours get their new addresses or numbers; those that are gone are unknown. */
+static int keep_nearest(sapporo_stepper *s, const struct change *g)
+{
+    if (!s->settings.nearest) return SAPPORO_OK;
+    int *const to = malloc(((size_t)g->before.n + 1) * sizeof *to);
+    for (int i = 0; i < g->before.n && to; i++) to[i] = -1;
+    for (int k = 0; k < g->kept && to; k++) to[g->from[k]] = k;
+    int status = to ? SAPPORO_OK : fail(s, SAPPORO_ERR_MEMORY, "no memory for the neighbours of %d particles", s->n);
+    status = sap_stepper_agree(s, status);
+    if (!status) {
+        status = renumber(s, g, to);
+        if (status) (void)sap_stepper_failed(s, status, "nearest neighbours");
+    }
+    free(to);
+    for (int k = 0; k < g->kept; k++)
+        if (g->after.nearest[k] < 0) g->after.nearest_r2[k] = INFINITY;
+    return status;
 }
 
 /* Collective of a part.  Counts the particles that are added, and those with mass that are added or removed. */
@@ -255,10 +269,10 @@ static int change(sapporo_stepper *s, struct change *g)
 {
     const struct sap_stepper_clock clock = s->clock;
     int status = sap_stepper_agree(s, prepare(s, g));
+    if (!status) status = keep_nearest(s, g);
     if (!status) status = count(s, g);
     if (!status) {
         status = replace(s, g);
-        s->close = 0;
         if (status) (void)take(s, &g->before, clock);
     }
     drop(&g->before);

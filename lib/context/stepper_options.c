@@ -345,8 +345,6 @@ int sap_stepper_open(sapporo_stepper *s, const sapporo_stepper_options *given, i
     int status = read_options(s, given, &o);
     if (!status) status = check_numbers(s, &o);
     if (!status) status = check_scheme(s, &o);
-    if (!status && s->settings.nearest && s->is_part)
-        status = fail(s, SAPPORO_ERR_UNSUPPORTED, "steppers over ranks keep no neighbours");
     if (!status) status = sap_tree_options_read(o.tree, &settings, &s->tree_settings, &s->object.notes);
     if (!status) status = take_fields(s, &o);
     if (!status) status = take_rule(s, &o);

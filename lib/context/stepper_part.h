@@ -60,10 +60,15 @@ struct sap_stepper_whole {
     int (*add_counts)(void *of, long long *count, int n);
     int (*add)(void *of, double *number, int n);
     /*
-     * Notes how many particles this part has from now on, how many of them have a mass, and whether those of all parts
-     * have softening lengths.
+     * Collective.  Notes how many particles this part has from now on, how many of them have a mass, and whether those
+     * of all parts have softening lengths.
      */
-    void (*begin)(void *of, int n, int massive, int has_lengths);
+    int (*begin)(void *of, int n, int massive, int has_lengths);
+    /*
+     * Collective.  Gives n numbers of particles (engine/stepper_ops.h) those after a change.  This part has `before`
+     * particles before it, with addresses to[0 .. before-1] after it, and `after` then.  -1: gone, or no particle.
+     */
+    int (*renumber)(void *of, int before, int after, const int *to, int n, int *number);
     /* What failed in the last force, build or refresh. */
     const char *(*words)(const void *of);
     /*
@@ -82,6 +87,28 @@ struct sap_stepper_whole {
  */
 int sap_stepper_part_create(const sapporo_stepper_options *options, int n, const struct sap_stepper_whole *whole,
                             sapporo_stepper **stepper);
+
+/* Collective.  Writes the potentials of n particles at the present time; NaN after an error. */
+int sap_stepper_part_pots(sapporo_stepper *stepper, int n, double *pot);
+
+/* A particle that ended a step at the present time, with a nearest neighbour that is close. */
+struct sap_close_particle {
+    int number, nearest;
+    double r2;
+};
+
+enum { SAP_PAIRS_LEAST = sizeof(sapporo_stepper_pairs) }; /* the size of the first version of the struct */
+
+/* Local.  Copies the close particles of a part; `number` is the address.  The caller frees *close. */
+int sap_stepper_part_close(sapporo_stepper *stepper, struct sap_close_particle **close, int *n);
+
+static inline int sap_pairs_have_room(const sapporo_stepper_pairs *p)
+{
+    return p->room == 0 || (p->room > 0 && p->pair);
+}
+
+/* Fills *pairs with the pairs of n close particles, in order of their numbers, each once; SAPPORO_TRUNCATED. */
+int sap_close_pairs(const struct sap_close_particle *close, int n, sapporo_stepper_pairs *pairs);
 
 /* Local.  Tells what is saved of a part.  SAPPORO_ERR_ARGUMENT: it has not been set; its options are told. */
 int sap_stepper_part_saved(sapporo_stepper *stepper, struct sap_stepper_saved *saved);

@@ -27,8 +27,9 @@ struct sap_stepper_direct {
 
 /* Particles of all parts of a whole, or of a stepper that is no part. */
 struct sap_stepper_counts {
-    long long massive;                                           /* with mass */
-    long long moved;                                             /* active particles with mass of the last step */
+    long long massive; /* with mass */
+    long long moved;   /* active particles with mass of the last step */
+    long long close;   /* active particles of the last step that are close to another one */
     long long level[SAP_STEP_LEVELS], massless[SAP_STEP_LEVELS]; /* per level; massless ones of them */
 };
 
@@ -64,7 +65,6 @@ struct sapporo_stepper {
     struct sap_group_tuner groups;       /* if tunes_groups */
     int interval;                        /* steps between the last two builds; 0: there was one or none */
     double landing;                      /* the time at which a step with a rest ends */
-    int close;                           /* active particles of the last step that are close to another one */
     char kind[96];
 };
 

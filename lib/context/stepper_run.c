@@ -245,10 +245,10 @@ static int not_finite(sapporo_stepper *s, const char *what, int i)
 /* Seconds in whole nanoseconds, of which parts add the same numbers in any order. */
 static long long nanoseconds(double seconds) { return (long long)(1e9 * seconds); }
 
-/* Adds the particles that have chosen each level, and the times of the step, over all parts. */
+/* Adds the particles that have chosen each level, the close ones, and the times of the step, over all parts. */
 static int add_levels(sapporo_stepper *s, const struct sap_step_told *told, struct sap_stepper_counts *next)
 {
-    enum { TREE = 2 * SAP_STEP_LEVELS, FORCE, NUMBERS };
+    enum { TREE = 2 * SAP_STEP_LEVELS, FORCE, CLOSE, NUMBERS };
     long long number[NUMBERS];
     for (int level = 0; level < SAP_STEP_LEVELS; level++) {
         number[level] = told->levels[level];
@@ -256,9 +256,11 @@ static int add_levels(sapporo_stepper *s, const struct sap_step_told *told, stru
     }
     number[TREE] = nanoseconds(s->seconds[SAPPORO_STEP_PHASE_TREE]);
     number[FORCE] = nanoseconds(s->seconds[SAPPORO_STEP_PHASE_FORCE]);
+    number[CLOSE] = told->close;
     const int status = s->is_part ? s->whole.add_counts(s->whole.of, number, NUMBERS) : SAPPORO_OK;
     memcpy(next->level, number, sizeof next->level);
     memcpy(next->massless, number + SAP_STEP_LEVELS, sizeof next->massless);
+    next->close = number[CLOSE];
     s->tree_seconds = 1e-9 * (double)number[TREE];
     s->force_seconds = 1e-9 * (double)number[FORCE];
     return status ? sap_stepper_failed(s, status, "counting particles") : SAPPORO_OK;
@@ -431,16 +433,16 @@ static int one_step(sapporo_stepper *s, const struct sap_step *step, const struc
     if (moving > 0) note_times(s, step, builds, clock.life.age < clock.life.lead);
     take_levels(s, step->coarsest, &told, &next);
     s->all.moved = moving;
+    s->all.close = next.close;
     s->clock = clock;
-    s->close = told.close;
     return SAPPORO_OK;
 }
 
 int sap_stepper_join(sapporo_stepper *s)
 {
     long long number[2] = {s->massive, !s->wants_times};
-    if (s->is_part) s->whole.begin(s->whole.of, s->n, s->massive, s->has_lengths);
-    const int status = s->is_part ? s->whole.add_counts(s->whole.of, number, 2) : SAPPORO_OK;
+    int status = s->is_part ? s->whole.begin(s->whole.of, s->n, s->massive, s->has_lengths) : SAPPORO_OK;
+    if (!status && s->is_part) status = s->whole.add_counts(s->whole.of, number, 2);
     s->all = (struct sap_stepper_counts){.massive = number[0]};
     s->is_timed = number[1] == 0;
     return status ? sap_stepper_failed(s, status, "counting particles") : SAPPORO_OK;
@@ -518,7 +520,7 @@ static int land(sapporo_stepper *s, double time)
     if (!(step.rest > slack_of_landing(s, time))) return SAPPORO_OK;
     s->landing = time;
     const int status = one_step(s, &step, &all);
-    return !status && s->close > 0 ? (int)SAPPORO_STOPPED : status;
+    return !status && s->all.close > 0 ? (int)SAPPORO_STOPPED : status;
 }
 
 static int run(sapporo_stepper *s, double time, long long steps)
@@ -535,7 +537,7 @@ static int run(sapporo_stepper *s, double time, long long steps)
         if (!(end <= time + slack)) break;
         status = sap_stepper_check_step(s, now, end, step.dt * ((step.tick - s->clock.tick) * (1.0 / SAP_STEP_TICKS)));
         if (!status) status = one_step(s, &step, &active);
-        if (!status && s->close > 0) status = SAPPORO_STOPPED;
+        if (!status && s->all.close > 0) status = SAPPORO_STOPPED;
     }
     return status;
 }

@@ -121,11 +121,11 @@ int sap_stepper_take_saved(sapporo_stepper *s, int n, const struct sap_stepper_c
     if (status) return status;
     s->clock = *clock;
     status = take_rest(s, at);
+    if (status) (void)sap_stepper_failed(s, status, "restoring particles");
+    status = sap_stepper_agree(s, status);
     if (!status) {
         take_labels(s, at[SAP_STEP_COLUMNS], each);
         status = sap_stepper_count_levels(s, at[SAP_STEP_LEVEL], at[SAP_STEP_MASS]);
-    } else {
-        (void)sap_stepper_failed(s, status, "restoring particles");
     }
     if (status) s->n = 0;
     s->ready = !status;

@@ -49,7 +49,10 @@ struct sap_hermite_sums {
     /* Keeps the particle of a slot; later forces need a `store`. */
     int (*put)(void *of, int slot, const sapporo_particle *particle);
     int (*store)(void *of);
-    /* Computes forces at a time, on particles whose index is their slot, from the first nj slots. */
+    /*
+     * Computes forces at a time, on particles whose index is their address, from the first nj slots.  A nearest
+     * neighbour is an address; of a whole it is a number, which counts the particles of all parts, one after the other.
+     */
     int (*force)(void *of, double time, const sapporo_request *request, const sapporo_result *result);
     /* *is: whether it is true of this part; then whether it is of any. */
     int (*any)(void *of, int *is);
@@ -99,7 +102,7 @@ enum sap_step_column {
     SAP_STEP_LEVEL,
     SAP_STEP_HIGHER,  /* jerk, snap, ... of Hermite schemes, one vector after the other for each particle */
     SAP_STEP_COLUMNS, /* the number of columns that files have */
-    SAP_STEP_NEAREST = SAP_STEP_COLUMNS, /* addresses, as int; `read` alone, of settings with `nearest` */
+    SAP_STEP_NEAREST = SAP_STEP_COLUMNS, /* as int, of settings with `nearest`: as forces of a source tell them */
     SAP_STEP_NEAREST_R2
 };
 

@@ -128,10 +128,10 @@ static int reserve(sapporo_mpi_stepper *h, int n)
     h->address = malloc(room * sizeof *h->address);
     h->index = malloc(room * sizeof *h->index);
     h->soft = malloc(2 * room * sizeof *h->soft);
+    h->first = calloc((size_t)h->link.size + 1, sizeof *h->first);
     if (h->order) h->kept = malloc(room * sizeof *h->kept);
-    if (h->order) h->kept_slot = malloc(room * sizeof *h->kept_slot);
-    const int has_sums = h->target && h->address && h->index && h->soft;
-    return has_sums && (!h->order || (h->kept && h->kept_slot)) ? SAPPORO_OK : SAPPORO_ERR_MEMORY;
+    const int has_sums = h->target && h->address && h->index && h->soft && h->first;
+    return has_sums && (!h->order || h->kept) ? SAPPORO_OK : SAPPORO_ERR_MEMORY;
 }
 
 /* What one rank can do alone: options, and memory. */
@@ -252,7 +252,7 @@ static void destroy(sapporo_mpi_stepper *h)
     free(h->index);
     free(h->soft);
     free(h->kept);
-    free(h->kept_slot);
+    free(h->first);
     sap_link_close(&h->link);
     if (keeps) return;
     free(h->all_sums);
@@ -309,7 +309,7 @@ void sap_mpi_stepper_start(sapporo_mpi_stepper *h, enum sap_call call)
 
 int sap_mpi_stepper_end(sapporo_mpi_stepper *h, int status)
 {
-    if (status && !h->agreed)
+    if (status < 0 && !h->agreed)
         (void)snprintf(h->link.error, sizeof h->link.error, "%s", sapporo_stepper_last_error(h->stepper));
     return status;
 }

@@ -12,7 +12,7 @@
 #include "mpi/link.h"
 #include "mpi/registry.h"
 
-enum { SAP_STEPPER_COUNTS = 2 * SAP_STEP_LEVELS + 5 };
+enum { SAP_STEPPER_COUNTS = 2 * SAP_STEP_LEVELS + 6 };
 
 /* The tree of a stepper over ranks: of the part of this rank, which calls its table (engine/tree_ops.h). */
 struct sap_stepper_tree {
@@ -40,12 +40,12 @@ struct sapporo_mpi_stepper {
     int has_lengths;        /* particles of all ranks have some */
     double (*target)[3];    /* [room] active particles of direct sums */
     int *address;           /* [room] of direct sums, over all ranks; of massless particles the index of no source */
-    int *index;             /* [room] of active particles */
+    int *index;             /* [room] of active particles, or of those that `store` sends */
     double *soft;           /* [2 room] of direct sums, squared lengths of particles, then of active ones */
     int order;              /* of a Hermite scheme; 0: a leap-frog */
-    sapporo_particle *kept; /* [room] of Hermite schemes, what the next `store` sends, and the slots */
-    int *kept_slot, puts;
-    int placed; /* 1: addresses are those of the present particles */
+    sapporo_particle *kept; /* [room] of Hermite schemes, what the next `store` sends, at the addresses `index` */
+    int puts;
+    int *first; /* [ranks + 1] of direct sums: the number of each rank's first particle; last: of all particles */
     int built;  /* 1: the tree is that of the present particles */
 
     /* the last force of this rank: interactions and rows; of all ranks: their mean, and the particles with mass */
@@ -66,6 +66,32 @@ void sap_mpi_stepper_start(sapporo_mpi_stepper *h, enum sap_call call);
 
 /* Ends it: an error that all ranks found together is told by the part of each, in the same words. */
 int sap_mpi_stepper_end(sapporo_mpi_stepper *h, int status);
+
+/*
+ * Adds up a field of all ranks, numbers of particles, after sap_link_compare: of the ranks before this one, and of all.
+ * Fails, on all ranks, if they are too many for direct sums (stepper_numbers.c, as what follows).
+ */
+int sap_mpi_stepper_count(sapporo_mpi_stepper *h, int field, int *before, int *all);
+
+/* Collective.  `renumber` of a whole (context/stepper_part.h). */
+int sap_mpi_stepper_renumber(void *of, int before, int after, const int *to, int n, int *number);
+
+/* Elements of `ints` integers that each rank gives to all ranks; MPI reads and writes them. */
+struct sap_gathering {
+    int ints;
+    int *number, *at; /* integers of each rank, and where its first one is */
+    int first, all;   /* elements of the ranks before this one, and of all */
+    int *from;
+};
+
+/* Makes room for the elements of all ranks, after sap_link_compare, whose first field is how many each rank has. */
+int sap_gathering_reserve(sapporo_mpi_stepper *h, struct sap_gathering *g);
+
+/* Collective.  Gives the elements of this rank, which are at g->first, to all ranks. */
+int sap_gathering_share(sapporo_mpi_stepper *h, struct sap_gathering *g);
+
+/* Frees its memory, unless MPI may still use it. */
+void sap_gathering_drop(const sapporo_mpi_stepper *h, struct sap_gathering *g);
 
 /* Notes a status that a tree or a handle returned: if its link is broken, so is that of the stepper. */
 int sap_mpi_stepper_note(sapporo_mpi_stepper *h, int status, const char *text);

@@ -1,5 +1,4 @@
 /* stepper_forces.c - what the part of a rank asks of all ranks: statuses, sums, trees and forces (stepper.h). */
-#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -59,17 +58,37 @@ static int add(void *of, double *number, int n)
     return SAPPORO_OK;
 }
 
-static void begin(void *of, int n, int massive, int has_lengths)
+/*
+ * Collective.  Gives each source an address: those of rank 0 come first, then those of rank 1, and so on; and each
+ * particle of all ranks a number in the same order.
+ */
+static int place(sapporo_mpi_stepper *h)
+{
+    static const char *const name[2] = {NULL, NULL};
+    struct sap_link *const link = &h->link;
+    const double field[2] = {h->massive, h->n};
+    int before = 0, all = 0, status = sap_link_compare(link, SAPPORO_OK, 2, field, name);
+    if (!status) status = sap_mpi_stepper_count(h, 1, &before, &all);
+    if (!status) status = sap_mpi_stepper_count(h, 0, &before, &all);
+    if (status) h->agreed = 1;
+    if (status) return status;
+    for (int k = 0; k < h->n; k++) h->address[k] = k < h->massive ? before + k : all + (k - h->massive);
+    for (int r = 0; r < link->size; r++) h->first[r + 1] = h->first[r] + (int)sap_link_field(link, r, 1);
+    return SAPPORO_OK;
+}
+
+static int begin(void *of, int n, int massive, int has_lengths)
 {
     sapporo_mpi_stepper *const h = of_hook(of);
     sapporo_mpi_tree *const tree = h->tree ? sap_mpi_tree_find(h->tree) : NULL;
     h->n = n;
     h->massive = massive;
     h->has_lengths = has_lengths;
-    h->built = h->placed = 0;
+    h->built = 0;
     if (tree && !has_lengths) sap_mpi_tree_drop_lengths(tree);
     h->work = h->rows = 0;
     h->words[0] = '\0';
+    return h->sums ? place(h) : SAPPORO_OK;
 }
 
 static const char *words(const void *of)
@@ -147,28 +166,6 @@ static int force_by_tree(sapporo_mpi_stepper *h, const struct sap_step_rows *r)
 
 /* --------------------------------------------------------------- direct sums */
 
-/* Collective.  Gives each source an address: those of rank 0 come first, then those of rank 1, and so on. */
-static int place(sapporo_mpi_stepper *h)
-{
-    static const char *const name[1] = {NULL};
-    struct sap_link *const link = &h->link;
-    const double massive = h->massive;
-    double before = 0, all = 0;
-    int status = sap_link_compare(link, SAPPORO_OK, 1, &massive, name);
-    for (int r = 0; r < link->size && !status; r++) {
-        if (r < link->rank) before += sap_link_field(link, r, 0);
-        all += sap_link_field(link, r, 0);
-    }
-    if (!status && all > INT_MAX / 2)
-        status =
-            sap_link_fail(link, SAPPORO_ERR_MEMORY, "%s: %.0f particles are too many for direct sums", h->call, all);
-    if (status) h->agreed = 1;
-    for (int k = 0; k < h->n && !status; k++)
-        h->address[k] = k < h->massive ? (int)before + k : (int)all + (k - h->massive);
-    h->placed = !status;
-    return status;
-}
-
 /* Gives particles and active ones their squared lengths; Plummer's softening adds the common one. */
 static void soften(const sapporo_mpi_stepper *h, const struct sap_step_rows *r, sapporo_particles *all,
                    sapporo_request *request)
@@ -188,10 +185,9 @@ static int force_by_sums(sapporo_mpi_stepper *h, const struct sap_step_rows *r)
         .size = sizeof request, .nj = (int)h->all_massive, .ni = r->ni, .eps2 = h->tree_options.eps2};
     const sapporo_result result = {.size = sizeof result, .acc = r->acc, .pot = r->pot};
     sapporo_mpi_job *job = NULL;
-    int status = h->placed ? SAPPORO_OK : place(h);
     all.derivative[0].base = h->x;
     all.mass.base = h->mass;
-    for (int k = 0; k < r->ni && !status; k++) {
+    for (int k = 0; k < r->ni; k++) {
         const int slot = r->active ? r->active[k] : k;
         memcpy(h->target[k], h->x[slot], sizeof *h->target);
         h->index[k] = h->address[slot];
@@ -199,7 +195,7 @@ static int force_by_sums(sapporo_mpi_stepper *h, const struct sap_step_rows *r)
     request.x.base = (const double(*)[3])h->target;
     request.index.base = h->index;
     if (r->h) soften(h, r, &all, &request);
-    if (!status) status = sapporo_mpi_set_particles(h->sums, h->massive, h->address, &all);
+    int status = sapporo_mpi_set_particles(h->sums, h->massive, h->address, &all);
     if (!status) status = sapporo_mpi_force_begin(h->sums, &request, &job);
     if (!status) status = sapporo_mpi_force_end(job, r->ni, &result);
     sapporo_mpi_force_free(job);
@@ -220,8 +216,9 @@ static int clear(void *of)
 static int put(void *of, int slot, const sapporo_particle *particle)
 {
     sapporo_mpi_stepper *const h = of_hook(of);
-    h->kept_slot[h->puts] = slot;
-    h->kept[h->puts++] = *particle;
+    h->index[h->puts] = h->address[slot];
+    h->kept[h->puts] = *particle;
+    h->kept[h->puts++].index += h->first[h->link.rank];
     return SAPPORO_OK;
 }
 
@@ -232,31 +229,13 @@ static int store(void *of)
     sapporo_particles all = {.size = sizeof all,
                              .mass = {&h->kept->mass, each},
                              .time = {&h->kept->time, each},
-                             .eps2 = {&h->kept->eps2, each}};
+                             .eps2 = {&h->kept->eps2, each},
+                             .index = {&h->kept->index, each}};
     if (h->link.broken) return h->link.broken;
-    int status = h->placed ? SAPPORO_OK : place(h);
     for (int d = 0; d < SAPPORO_DERIVATIVES; d++) all.derivative[d] = (sapporo_column){h->kept->derivative[d], each};
-    for (int k = 0; k < h->puts && !status; k++) h->index[k] = h->address[h->kept_slot[k]];
-    if (!status) status = sapporo_mpi_set_particles(h->sums, h->puts, h->index, &all);
+    const int status = sapporo_mpi_set_particles(h->sums, h->puts, h->index, &all);
     h->puts = 0;
     return sap_mpi_stepper_note(h, status, sapporo_mpi_last_error(h->sums));
-}
-
-/* Clears n vectors; NULL: they are not wanted. */
-static void clear_rows(double (*row)[3], int n)
-{
-    if (row) memset(row, 0, (size_t)n * sizeof *row);
-}
-
-/* Forces of no particles. */
-static int no_forces(const sapporo_request *request, const sapporo_result *result)
-{
-    clear_rows(result->acc, request->ni);
-    clear_rows(result->jerk, request->ni);
-    clear_rows(result->snap, request->ni);
-    clear_rows(result->crackle, request->ni);
-    memset(result->pot, 0, (size_t)request->ni * sizeof *result->pot);
-    return SAPPORO_OK;
 }
 
 static int force_by_series(void *of, double time, const sapporo_request *given, const sapporo_result *result)
@@ -265,8 +244,7 @@ static int force_by_series(void *of, double time, const sapporo_request *given, 
     sapporo_request request = *given;
     sapporo_mpi_job *job = NULL;
     if (h->link.broken) return h->link.broken;
-    if (h->all_massive == 0) return no_forces(given, result);
-    for (int k = 0; k < given->ni; k++) h->index[k] = h->address[((const int *)given->index.base)[k]];
+    for (int k = 0; k < given->ni; k++) h->index[k] = h->first[h->link.rank] + ((const int *)given->index.base)[k];
     request.index.base = h->index;
     request.nj = (int)h->all_massive;
     int status = sapporo_mpi_set_time(h->sums, time);
@@ -313,6 +291,7 @@ struct sap_stepper_whole sap_mpi_stepper_whole(sapporo_mpi_stepper *h)
         .add_counts = add_counts,
         .add = add,
         .begin = begin,
+        .renumber = sap_mpi_stepper_renumber,
         .words = words,
         .tree = h->tree ? &h->as_tree.base : NULL,
         .precision = h->order ? (int)sapporo_get_precision(context) : 0,

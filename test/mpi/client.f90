@@ -189,6 +189,7 @@ contains
         type(sapporo_stepper_output) :: output
         type(sapporo_stepper_totals) :: before, after
         type(sapporo_stepper_statistics) :: did
+        type(sapporo_stepper_pairs) :: pairs
         type(c_ptr) :: stepper
         character(len=400) :: folder, path
         integer(c_int) :: made, moved, got, asked(2)
@@ -247,6 +248,30 @@ contains
         asked(1) = sapporo_mpi_stepper_energy(stepper, before)
         call report(made == SAPPORO_OK .and. asked(1) == SAPPORO_OK .and. &
             abs(before%kinetic - after%kinetic) < 1e-9 * after%kinetic, 'an exchange of a stepper')
+        call sapporo_mpi_stepper_destroy(stepper)
+
+        ! Massless particles 1 apart on a line, each rank's behind those of the rank before, about one with mass.
+        options_of_stepper%scheme = SAPPORO_STEPS_HERMITE4
+        options_of_stepper%dt = 1d0 / 16
+        options_of_stepper%close = 1.5d0
+        made = sapporo_mpi_stepper_create(MPI_COMM_WORLD, stepper_options, 2_c_int, stepper)
+        own_x = 0
+        own_v = 0
+        own_m = 0
+        own_x(1, 1:2) = [2d0 * rank, 2d0 * rank + 1]
+        if (rank == 0) own_m(1) = 1
+        particles%n = 2
+        particles%time = 0
+        got = sapporo_mpi_stepper_set(stepper, particles)
+        pot = 0
+        asked(1) = sapporo_mpi_stepper_get_potentials(stepper, 2_c_int, pot)
+        moved = sapporo_mpi_stepper_advance(stepper, 1d0, 1_c_long_long)
+        pairs%size = c_sizeof(pairs)
+        asked(2) = sapporo_mpi_stepper_get_pairs(stepper, pairs)
+        call report(all([made, got, asked(1)] == SAPPORO_OK) .and. moved == SAPPORO_STOPPED .and. &
+            asked(2) == SAPPORO_TRUNCATED .and. pairs%n == 1 .and. pot(2) < 0, 'a close pair, and potentials')
+        got = sapporo_mpi_stepper_locate(stepper, 1_c_int, asked(1), asked(2))
+        call report(got == SAPPORO_OK .and. all(asked == [0, 1]), 'the rank of a particle')
         call sapporo_mpi_stepper_destroy(stepper)
     end subroutine test_steppers
 

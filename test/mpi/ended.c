@@ -103,8 +103,11 @@ static int call_stepper(void)
     static double x[N][3];
     const sapporo_stepper_output out = {.size = sizeof out, .n = N, .x = x};
     sapporo_stepper_totals t = {.size = sizeof t};
+    sapporo_stepper_pairs p = {.size = sizeof p, .n = 7};
     int good = sapporo_mpi_stepper_advance(stepper, 1, 1) >= 0;
     good += sapporo_mpi_stepper_energy(stepper, &t) >= 0 || !isnan(t.potential);
+    good += sapporo_mpi_stepper_get_potentials(stepper, 1, x[0]) >= 0 || !isnan(x[0][0]);
+    good += sapporo_mpi_stepper_get_pairs(stepper, &p) >= 0 || p.n;
     good += sapporo_mpi_stepper_exchange(stepper) >= 0;
     good += sapporo_mpi_stepper_save(stepper, "/nowhere/ended") >= 0;
     good += sapporo_mpi_stepper_restore(stepper, "/nowhere/ended") >= 0;

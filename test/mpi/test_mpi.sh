@@ -96,6 +96,7 @@ compile_all() {
         compile "$1" division "$work/tree_problem$1.o" $parts && compile "$1" exchanges "$work/tree_problem$1.o" $parts && compile "$1" packing $parts &&
         compile "$1" tree_memory -Wl,--wrap=malloc,--wrap=calloc $parts &&
         compile "$1" steppers "$work/tree_problem$1.o" $parts && compile "$1" stepper_errors $parts && compile "$1" killed $parts &&
+        compile "$1" encounters "$work/tree_problem$1.o" $parts &&
         compile "$1" bounds -Wl,--wrap=malloc,--wrap=calloc,--wrap=free $parts &&
         compile "$1" again "$work/tree_problem$1.o" $parts && compile "$1" calls $parts && compile "$1" far $parts && compile "$1" ended $parts &&
         compile "$1" traffic "$work/tree_problem$1.o" $parts
@@ -305,7 +306,7 @@ test_library() {
     verdict $compiled "the library and its tests compile with mpicc$1"
     [ $compiled -eq 0 ] || return
     if [ -n "$checked" ]; then
-        for program in forces ways errors grape trees tree_active tree_near tree_errors exchanges packing steppers stepper_errors again calls far traffic; do ranks "$1" $program 2; done
+        for program in forces ways errors grape trees tree_active tree_near tree_errors exchanges packing steppers stepper_errors encounters again calls far traffic; do ranks "$1" $program 2; done
         return
     fi
     ranks "$1" memory 2
@@ -317,7 +318,7 @@ test_library() {
     fortran "$1"
     if [ "$1" != "$first" ]; then
         ranks "$1" forces 2 7
-        for program in ways errors packing trees tree_active tree_errors exchanges stepper_errors; do ranks "$1" $program 3; done
+        for program in ways errors packing trees tree_active tree_errors exchanges stepper_errors encounters; do ranks "$1" $program 3; done
         # Of a checked build, steppers has fewer cases on the CPU.
         if is_first "$1"; then ranks "$1" steppers 3; else SAPPORO_TEST_CHECKED=1 ranks "$1" steppers 3; fi
     fi
@@ -331,6 +332,7 @@ test_library() {
     ranks "$1" exchanges 1 2 7
     ranks "$1" tree_near 1 2 3
     ranks "$1" ways 1 2 3
+    ranks "$1" encounters 1 2 5
     ranks "$1" packing 1 3
     ranks "$1" traffic 1 3
     between_namespaces "$1"
@@ -379,14 +381,14 @@ if [ -f lib/libsapporo_mpi.so ] && [ -z "$checked" ] && command -v readelf >/dev
         -lsapporo -lm >"$work/log" 2>&1
     verdict $? "a client links libsapporo_mpi.so"
     ranks "" forces 2
-    for program in trees tree_active tree_device exchanges steppers; do
+    for program in trees tree_active tree_device exchanges steppers encounters; do
         mpicc -std=c11 -O1 -Iinclude -Itest/mpi -o "$work/$program" "test/mpi/$program.c" test/mpi/tree_problem.c test/mpi/ranks.c \
             -Llib -lsapporo_mpi -lsapporo -lm >"$work/log" 2>&1
         verdict $? "a client of trees, $program, links libsapporo_mpi.so"
     done
     # Accelerators: the host flow of lib/gpu, and where ranks share a device.
     for engine in opencl cuda; do
-        for program in forces trees tree_active tree_device exchanges steppers; do
+        for program in forces trees tree_active tree_device exchanges steppers encounters; do
             SAPPORO_TEST_ENGINES=$engine SAPPORO_TEST_CHECKED=1 timeout -k 5 300 mpirun -n 2 "$work/$program" >"$work/out" 2>"$work/said"
             { grep '^not ok' "$work/out"; grep -q '^ok' "$work/out" || cat "$work/said"; } >"$work/log"
             if grep -q 'no such device' "$work/out"; then

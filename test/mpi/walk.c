@@ -74,7 +74,7 @@ struct session {
     sapporo_mpi_stepper *stepper;
     double acc[N][3], pot[N];
     sapporo_stepper_totals totals;
-    int writes; /* values of the call under way: 0 none, 1 a force, 2 totals */
+    int writes; /* values of the call under way: 0 none, 1 a force, 2 totals, 3 potentials */
     int failed; /* calls that failed */
     const char *wrong;
     double result[RESULTS]; /* of the calls, in their order */
@@ -105,8 +105,9 @@ static void note(struct session *s, int good, const char *what)
 /* 1 if a call that failed left no number. */
 static int is_spoilt(const struct session *s)
 {
-    int spoilt = s->writes < 2 || (isnan(s->totals.kinetic) && isnan(s->totals.potential));
+    int spoilt = s->writes != 2 || (isnan(s->totals.kinetic) && isnan(s->totals.potential));
     for (int i = 0; i < mine() && s->writes == 1; i++) spoilt &= isnan(s->pot[i]) && isnan(s->acc[i][2]);
+    for (int i = 0; i < mine() && s->writes == 3; i++) spoilt &= isnan(s->pot[i]);
     return spoilt;
 }
 
@@ -122,6 +123,7 @@ static void keep_results(struct session *s)
         s->result[s->results++] = s->acc[i][0];
         s->result[s->results++] = s->pot[i];
     }
+    for (int i = 0; i < mine() && s->writes == 3 && s->results < RESULTS; i++) s->result[s->results++] = s->pot[i];
     if (s->writes == 2 && s->results < RESULTS) s->result[s->results++] = s->totals.potential;
 }
 
@@ -286,8 +288,9 @@ static int create_stepper(struct session *s)
 {
     sapporo_tree_options tree = tree_options();
     if (s->scheme >= SAPPORO_STEPS_HERMITE4) tree.softening = SAPPORO_SOFTENING_PLUMMER;
-    const sapporo_stepper_options plain = {
+    sapporo_stepper_options plain = {
         .size = sizeof plain, .method = s->method, .tree = &tree, .scheme = s->scheme, .dt = 1.0 / 32};
+    if (s->scheme >= SAPPORO_STEPS_HERMITE4) plain.close = 1e-9; /* no particles are that close */
     const sapporo_mpi_stepper_options o = {.size = sizeof o, .stepper = &plain, .timeout = 20};
     return sapporo_mpi_stepper_create(MPI_COMM_WORLD, &o, N, &s->stepper);
 }
@@ -307,6 +310,22 @@ static int advance(struct session *s) { return sapporo_mpi_stepper_advance(s->st
 static int energy(struct session *s) { return sapporo_mpi_stepper_energy(s->stepper, &s->totals); }
 static int save(struct session *s) { return sapporo_mpi_stepper_save(s->stepper, path); }
 static int restore(struct session *s) { return sapporo_mpi_stepper_restore(s->stepper, path); }
+static int potentials(struct session *s) { return sapporo_mpi_stepper_get_potentials(s->stepper, mine(), s->pot); }
+
+static int pairs(struct session *s)
+{
+    sapporo_stepper_pairs p = {.size = sizeof p};
+    return sapporo_mpi_stepper_get_pairs(s->stepper, &p);
+}
+
+/* Removes no particles.  After a failure that lost the particles, they come from the file. */
+static int remove_none(struct session *s)
+{
+    const int status = sapporo_mpi_stepper_remove(s->stepper, 0, NULL);
+    if (status != SAPPORO_ERR_ARGUMENT) return status;
+    const int restored = sapporo_mpi_stepper_restore(s->stepper, path);
+    return restored ? restored : sapporo_mpi_stepper_remove(s->stepper, 0, NULL);
+}
 
 /* After a failure that lost the particles, they come from the file. */
 static int exchange_stepper(struct session *s)
@@ -325,9 +344,14 @@ static void stepper_session(struct session *s)
     make(s, "stepper_energy", 2, energy);
     make(s, "stepper_save", 0, save);
     make(s, "stepper_restore", 0, restore);
+    if (s->scheme >= SAPPORO_STEPS_HERMITE4) {
+        make(s, "stepper_remove", 0, remove_none);
+        make(s, "stepper_get_pairs", 0, pairs);
+    }
     make(s, "stepper_exchange", 0, exchange_stepper);
     make(s, "stepper_advance again", 0, advance);
     make(s, "stepper_energy again", 2, energy);
+    make(s, "stepper_get_potentials", 3, potentials);
     sapporo_mpi_stepper_destroy(s->stepper);
 }
 

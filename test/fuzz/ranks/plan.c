@@ -89,16 +89,37 @@ static void draw_softening(struct plan *p)
     p->lengths = !one_in(&random, 3);
 }
 
+/*
+ * Hermite schemes in half of the plans with direct sums, which keep neighbours or stop at close pairs.  Numbers of
+ * their own, again.
+ */
+static void draw_hermite(struct plan *p)
+{
+    static const double close[] = {0.02, 0.1, 0.5};
+    sapporo_stepper_options *const o = &p->stepper;
+    rng random;
+    rng_seed(&random, p->seed, 54);
+    if (o->method != SAPPORO_STEP_DIRECT || one_in(&random, 2)) return;
+    o->scheme = (sapporo_step_scheme)((int)SAPPORO_STEPS_HERMITE4 + draw(&random, 3));
+    o->levels = one_in(&random, 2) ? 0 : 4 + draw(&random, 6);
+    o->nearest = draw(&random, 2);
+    if (!one_in(&random, 3)) o->close = close[draw(&random, 3)];
+    o->iterations = draw(&random, 3);
+    o->landing = draw(&random, 2);
+    p->tree.softening = SAPPORO_SOFTENING_PLUMMER;
+    if (p->tree.backend != SAPPORO_BACKEND_CPU) p->lengths = 0;
+}
+
 /* ---- calls ------------------------------------------------------------------------------------ */
 
 /* How often each call of an object is drawn: the first is that which opens it. */
 static const int sums_shares[] = {1, 6, 1, 2, 10, 3}, tree_shares[] = {1, 4, 4, 4, 6, 6, 4, 3},
-                 stepper_shares[] = {1, 3, 8, 3, 3, 3, 3, 3};
+                 stepper_shares[] = {1, 3, 8, 3, 3, 3, 3, 3, 3, 3};
 static const struct {
     enum call_kind first;
     int calls;
     const int *share;
-} objects[] = {{SUMS_OPEN, 6, sums_shares}, {TREE_OPEN, 8, tree_shares}, {STEPPER_OPEN, 8, stepper_shares}};
+} objects[] = {{SUMS_OPEN, 6, sums_shares}, {TREE_OPEN, 8, tree_shares}, {STEPPER_OPEN, 10, stepper_shares}};
 enum { OBJECTS = sizeof objects / sizeof *objects };
 
 static enum call_kind draw_kind(rng *r, int object)
@@ -140,6 +161,7 @@ void plan_draw(struct plan *p, uint64_t seed)
     draw_tree(p, r);
     draw_stepper(p, r);
     draw_softening(p);
+    draw_hermite(p);
     for (int k = 0; k < OBJECTS; k++) all += weight[k] = one_in(r, 2) ? 0 : 1 + draw(r, 4);
     if (all < 1) all = weight[seed % OBJECTS] = 1;
     p->n = 6 + draw(r, PLAN_CALLS - 5);
@@ -165,10 +187,10 @@ void plan_cut(struct plan *p, const struct part *part)
 static void print_call(FILE *to, const struct call *c, int k)
 {
     static const char *const names[CALL_KINDS] = {
-        "sums open",        "sums set",     "sums clear",      "sums time",     "sums force",      "sums differ",
-        "tree open",        "tree build",   "tree refresh",    "tree renew",    "tree force",      "tree active",
-        "tree exchange",    "tree differ",  "stepper open",    "stepper set",   "stepper advance", "stepper energy",
-        "stepper exchange", "stepper save", "stepper restore", "stepper differ"};
+        "sums open",     "sums set",           "sums clear",       "sums time",    "sums force",      "sums differ",
+        "tree open",     "tree build",         "tree refresh",     "tree renew",   "tree force",      "tree active",
+        "tree exchange", "tree differ",        "stepper open",     "stepper set",  "stepper advance", "stepper energy",
+        "stepper pairs", "stepper potentials", "stepper exchange", "stepper save", "stepper restore", "stepper differ"};
     fprintf(to, "    %2d %-16s n %d, model %" PRIu64 ", odd %d", k, names[c->kind], c->n, c->model, c->odd);
     if (c->mistake) fprintf(to, ", mistake %d", c->mistake);
     fprintf(to, ", calls %d %d, steps %d, reach %d, time %g\n", c->a, c->b, c->steps, c->reach, c->time);
@@ -184,7 +206,10 @@ void plan_print(FILE *to, const struct plan *p)
         "    tree: softening %d, kind %d, mac %d, accuracy %g, order %d, eps2 %g, leaf %d, group %d, precision %d\n",
         (int)t->softening, (int)t->kind, (int)t->mac, t->accuracy, t->order, t->eps2, t->leaf_size, t->group_size,
         (int)t->precision);
-    fprintf(to, "    stepper: method %d, scheme %d, dt %g, levels %d, rebuild %d, lengths %d\n", (int)p->stepper.method,
-            (int)p->stepper.scheme, p->stepper.dt, p->stepper.levels, p->stepper.rebuild, p->lengths);
+    fprintf(to, "    stepper: method %d, scheme %d, nearest %d, close %g, landing %d, iterations %d,",
+            (int)p->stepper.method, (int)p->stepper.scheme, p->stepper.nearest, p->stepper.close, p->stepper.landing,
+            p->stepper.iterations);
+    fprintf(to, " dt %g, levels %d, rebuild %d, lengths %d\n", p->stepper.dt, p->stepper.levels, p->stepper.rebuild,
+            p->lengths);
     for (int k = 0; k < p->n; k++) print_call(to, &p->call[k], k);
 }

@@ -15,17 +15,18 @@ enum { N = PLAN_PARTICLES, ROWS = N + 10, PATH_MOST = 300 };
 
 /* Particles of a stepper. */
 struct rows {
-    double x[ROWS][3], v[ROWS][3], acc[ROWS][3], pot[ROWS], mass[ROWS], own_time[ROWS], h[ROWS];
-    int level[ROWS];
+    double x[ROWS][3], v[ROWS][3], acc[ROWS][3], pot[ROWS], mass[ROWS], own_time[ROWS], h[ROWS], nearest_r2[ROWS];
+    int level[ROWS], nearest[ROWS];
     long long label[ROWS];
 };
 
 static struct {
     sapporo_mpi_stepper *over; /* NULL: not open */
     sapporo_stepper *whole;
-    int n;            /* particles of all ranks; 0: none were set */
-    int saved;        /* particles of the files; 0: there are none */
-    int lengths;      /* particles have softening lengths */
+    int n;       /* particles of all ranks; 0: none were set */
+    int saved;   /* particles of the files; 0: there are none */
+    int lengths; /* particles have softening lengths */
+    int is_hermite, has_neighbours;
     int is_exact;     /* forces are direct sums: same bits */
     double tolerance; /* of other forces, and of what follows from them */
 } stepper;
@@ -77,6 +78,8 @@ static void open_stepper(const struct plan *p)
     const int status = sapporo_mpi_stepper_create(MPI_COMM_WORLD, &o, N, &stepper.over);
     check_status("create a stepper", status, expected, sapporo_mpi_stepper_last_error(NULL), NULL);
     stepper.lengths = p->lengths;
+    stepper.is_hermite = how.scheme >= SAPPORO_STEPS_HERMITE4;
+    stepper.has_neighbours = how.nearest || how.close > 0;
     stepper.is_exact = how.method == SAPPORO_STEP_DIRECT;
     stepper.tolerance = !p->strict ? 0.05 : tree.precision == SAPPORO_SP ? 1e-3 : 1e-9;
 }
@@ -91,6 +94,9 @@ static sapporo_stepper_output outputs_of(struct rows *to, int n)
     poison(to->pot, ROWS);
     return (sapporo_stepper_output){.size = sizeof(sapporo_stepper_output),
                                     .n = n,
+                                    .when = stepper.is_hermite ? SAPPORO_STEP_OWN : SAPPORO_STEP_NOW,
+                                    .nearest = stepper.has_neighbours ? to->nearest : NULL,
+                                    .nearest_r2 = stepper.has_neighbours ? to->nearest_r2 : NULL,
                                     .x = to->x,
                                     .v = to->v,
                                     .acc = to->acc,
@@ -117,6 +123,8 @@ static void check_particle(int i, int k)
     if (stepper.is_exact) {
         same &= are_same(a->x[i], b->x[k], 3) && are_same(a->v[i], b->v[k], 3) && are_same(a->acc[i], b->acc[k], 3);
         same &= is_same(a->pot[i], b->pot[k]) && is_same(a->own_time[i], b->own_time[k]) && a->level[i] == b->level[k];
+        same &=
+            !stepper.has_neighbours || (a->nearest[i] == b->nearest[k] && is_same(a->nearest_r2[i], b->nearest_r2[k]));
     } else {
         const double near = stepper.tolerance,
                      size = 1 + fabs(b->pot[k]) + fabs(b->acc[k][0]) + fabs(b->acc[k][1]) + fabs(b->acc[k][2]);
@@ -284,6 +292,56 @@ static void energy(void)
     if (!is_common_double(got.potential) && !status) wrong("energy: ranks have different totals");
 }
 
+/* ---- pairs and potentials ----------------------------------------------------------------------------------- */
+
+/* The pairs of all ranks are those of one stepper; a rank that has less room tells all of them. */
+static void pairs(const struct call *c)
+{
+    static int pair[2][N][2];
+    static double r2[2][N];
+    const int small = c->mistake == 2 && rank == c->odd;
+    sapporo_stepper_pairs got = {.size = sizeof got, .room = small ? 0 : N, .pair = pair[0], .r2 = r2[0]},
+                          right = {.size = sizeof right, .room = N, .pair = pair[1], .r2 = r2[1]};
+    int expected = sapporo_stepper_get_pairs(stepper.whole, &right);
+    if (c->mistake == 1) expected = SAPPORO_ERR_ARGUMENT;
+    if (c->mistake == 1 && rank == c->odd) got.room = -1;
+    if (c->mistake == 2 && expected == SAPPORO_OK && right.n > 0) expected = SAPPORO_TRUNCATED;
+    const int status = sapporo_mpi_stepper_get_pairs(stepper.over, &got);
+    check_status("pairs", status, expected, text(), NULL);
+    if (status < 0 && got.n != 0) wrong("failed pairs: there are %d", got.n);
+    if (status < 0 || expected < 0) return;
+    if (got.n != right.n) wrong("pairs: %d, should be %d", got.n, right.n);
+    for (int k = 0; k < got.n && k < right.n && !small; k++) {
+        if (pair[0][k][0] != pair[1][k][0] || pair[0][k][1] != pair[1][k][1] || !is_same(r2[0][k], r2[1][k]))
+            wrong("pair %d: %d %d, should be %d %d", k, pair[0][k][0], pair[0][k][1], pair[1][k][0], pair[1][k][1]);
+        int at = -1, address = -1;
+        const int none = sapporo_mpi_stepper_locate(stepper.over, pair[0][k][0], &at, &address);
+        if (none || at < 0 || at >= ranks || address < 0) wrong("no place of particle %d", pair[0][k][0]);
+    }
+}
+
+/* Potentials at the present time. */
+static void potentials(const struct call *c)
+{
+    static double got[ROWS], right[ROWS];
+    sapporo_stepper_statistics mine = {.size = sizeof mine};
+    const sapporo_stepper_output whole = {
+        .size = sizeof whole, .n = stepper.n, .pot = right, .label = whole_rows.label};
+    (void)sapporo_mpi_stepper_get_statistics(stepper.over, &mine);
+    int expected = sapporo_stepper_get(stepper.whole, &whole), n = mine.n;
+    if (c->mistake == 1) expected = SAPPORO_ERR_ARGUMENT;
+    if (c->mistake == 1 && rank == c->odd) n++;
+    poison(got, ROWS);
+    const int status = sapporo_mpi_stepper_get_potentials(stepper.over, n, got);
+    check_status("potentials", status, expected, text(), NULL);
+    if (status && !are_spoilt(got, n)) wrong("failed potentials leave numbers");
+    if (status || expected || !stepper.is_exact) return;
+    const sapporo_stepper_output over = {.size = sizeof over, .n = n, .label = over_rows.label};
+    if (sapporo_mpi_stepper_get(stepper.over, &over)) wrong("no labels");
+    for (int i = 0; i < n; i++)
+        if (!is_same(got[i], right[over_rows.label[i]])) wrong("potential of particle %lld", over_rows.label[i]);
+}
+
 /* ---- files ------------------------------------------------------------------------------------------------- */
 
 /* The path that this rank gives; only that of the first rank counts. */
@@ -321,15 +379,16 @@ static void exchange(void)
 
 /* ---- different calls ------------------------------------------------------------------------------------------ */
 
-enum { SET, ADVANCE, ENERGY, EXCHANGE, SAVE, RESTORE, DESTROY, STEPPER_CALLS };
-static const char *const names[STEPPER_CALLS] = {"sapporo_mpi_stepper_set",    "sapporo_mpi_stepper_advance",
-                                                 "sapporo_mpi_stepper_energy", "sapporo_mpi_stepper_exchange",
-                                                 "sapporo_mpi_stepper_save",   "sapporo_mpi_stepper_restore",
-                                                 "sapporo_mpi_stepper_destroy"};
+enum { SET, ADVANCE, ENERGY, PAIRS, POTENTIALS, EXCHANGE, SAVE, RESTORE, DESTROY, STEPPER_CALLS };
+static const char *const names[STEPPER_CALLS] = {
+    "sapporo_mpi_stepper_set",       "sapporo_mpi_stepper_advance",        "sapporo_mpi_stepper_energy",
+    "sapporo_mpi_stepper_get_pairs", "sapporo_mpi_stepper_get_potentials", "sapporo_mpi_stepper_exchange",
+    "sapporo_mpi_stepper_save",      "sapporo_mpi_stepper_restore",        "sapporo_mpi_stepper_destroy"};
 
 static int make_one(int which, sapporo_stepper_totals *totals)
 {
     const sapporo_stepper_particles p = columns_of(0, 0);
+    sapporo_stepper_pairs none = {.size = sizeof none};
     switch (which) {
     case SET:
         return sapporo_mpi_stepper_set(stepper.over, &p);
@@ -337,6 +396,10 @@ static int make_one(int which, sapporo_stepper_totals *totals)
         return sapporo_mpi_stepper_advance(stepper.over, INFINITY, 1);
     case ENERGY:
         return sapporo_mpi_stepper_energy(stepper.over, totals);
+    case PAIRS:
+        return sapporo_mpi_stepper_get_pairs(stepper.over, &none);
+    case POTENTIALS:
+        return sapporo_mpi_stepper_get_potentials(stepper.over, 0, NULL);
     case EXCHANGE:
         return sapporo_mpi_stepper_exchange(stepper.over);
     case SAVE:
@@ -369,6 +432,8 @@ void stepper_call(const struct plan *p, const struct call *c)
     if (c->kind == STEPPER_SET) set(c);
     if (c->kind == STEPPER_ADVANCE) advance(p, c);
     if (c->kind == STEPPER_ENERGY) energy();
+    if (c->kind == STEPPER_PAIRS) pairs(c);
+    if (c->kind == STEPPER_POTENTIALS) potentials(c);
     if (c->kind == STEPPER_EXCHANGE) exchange();
     if (c->kind == STEPPER_SAVE) save(c);
     if (c->kind == STEPPER_RESTORE) restore(c);
