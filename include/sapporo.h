@@ -314,8 +314,8 @@ typedef struct sapporo_regular {
 /*
  * What a force is asked for.  Softening: R2 = |r|^2 + eps2 + eps2_i of the i-particle + eps2 of the j-particle, so that
  * symmetric softening (each particle has its own) is eps2 = 0 and both columns.  A pair with R2 = 0 is skipped.
- * The CPU engine has every softening.  Accelerators have every softening in order 2, common softening and that of
- * i-particles in orders 6 and 8, and common softening alone in order 4: else SAPPORO_ERR_UNSUPPORTED.
+ * Splines need order 2.  Of orders 4 to 8 the first particle with softening of its own makes accelerators load further
+ * kernels, once.
  *
  * Without indices no pair is skipped for its index: a particle acts on itself, which adds -m/R to its potential.
  *

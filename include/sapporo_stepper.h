@@ -179,8 +179,7 @@ typedef struct sapporo_stepper_particles {
     sapporo_column label;  /* long long, in host memory; absent: the addresses.  The stepper only returns labels */
     double time;           /* of the particles */
     sapporo_column h;      /* double, 0 to 1e100, in host memory: softening lengths.  With a spline as of trees; absent:
-                              the root of eps2.  Plummer's: R2 = |r|^2 + eps2 + h_i^2 + h_j^2; absent: 0.  Of Hermite
-                              schemes on the CPU alone; on accelerators SAPPORO_ERR_UNSUPPORTED */
+                              the root of eps2.  Plummer's: R2 = |r|^2 + eps2 + h_i^2 + h_j^2; absent: 0 */
 } sapporo_stepper_particles;
 
 /*

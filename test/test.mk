@@ -17,7 +17,7 @@ RUN_BY_stack          := bits
 RUN_BY_driver_libcuda := driver
 RUN_BY_opencl_loader  := bits opencl
 RUN_BY_opencl_groups  := accuracy batch_more bits g5_input
-RUN_BY_opencl_nofp64  := accum accuracy batch_more bits outside
+RUN_BY_opencl_nofp64  := accum accuracy batch_more bits outside stepper_soft_hermite
 TEST_PROGRAMS := $(patsubst %,$(B)/test/test_%,$(sort $(filter $(CHOSEN),$(call bare,$(TEST_SOURCES))) \
                  $(foreach t,$(CHOSEN),$(RUN_BY_$t))))
 

@@ -120,7 +120,7 @@ static int may_keep(const sapporo *c, int first, int n, int anew)
     return !(c->mixed && n < SAP_FEW_J);
 }
 
-/* Whether no particle needs a message, other units or what the device does not have. */
+/* Whether no particle needs a message or other units. */
 static int is_usual(const sapporo *c, const struct sap_caller_seen *seen)
 {
     enum { WIDE = 36 }; /* exponent of SAP_WIDE */
@@ -128,7 +128,6 @@ static int is_usual(const sapporo *c, const struct sap_caller_seen *seen)
     for (int d = 0; d < SAPPORO_DERIVATIVES; d++) finite &= sap_caller_is_finite(&seen->derivative[d]);
     if (!finite || sap_caller_exponent(seen->derivative[0].most) >= WIDE) return 0;
     if (seen->eps2.negative || !sap_caller_is_finite(&seen->eps2)) return 0;
-    if (c->settings.order != 2 && seen->eps2.most > 0) return 0;
     return c->settings.precision == SAPPORO_DP || sap_context_sees_plain(c, seen);
 }
 

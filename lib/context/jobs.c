@@ -136,13 +136,7 @@ static int check_request(sapporo *c, sapporo_request *r, const sapporo_request *
     if (!status && c->settings.order != 2) status = sap_context_check_time(c, "sapporo_force_begin");
     if (!status) status = check_pairs(c, r);
     if (!status) status = check_softening(c, r);
-    if (status) return status;
-    const unsigned need = (r->eps2_i.base ? SAP_SOFT_I : 0) | (c->host.soft > 0 ? SAP_SOFT_I | SAP_SOFT_J : 0) |
-                          (r->softening ? SAP_SOFT_SPLINE : 0);
-    if (need && (!c->engine->force->softening || need & ~c->engine->force->softening(c->devices)))
-        return sap_fail(c, SAPPORO_ERR_UNSUPPORTED,
-                        "softening of each particle is not in this version of the %s engine", c->engine->name);
-    return SAPPORO_OK;
+    return status;
 }
 
 /* Sums common and individual squared softening per i-particle; *eps2_i becomes NULL if all softening is common, and

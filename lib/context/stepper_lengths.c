@@ -28,9 +28,6 @@ int sap_stepper_check_lengths(sapporo_stepper *s, int n, const sapporo_column *h
 {
     const int by_acceleration =
         s->settings.rule.levels > 1 && s->settings.rule.criterion == (int)SAP_STEP_BY_ACCELERATION;
-    if (h->base && s->settings.order && !s->direct.source.takes_lengths)
-        return fail(s, SAPPORO_ERR_UNSUPPORTED,
-                    "particles with h, but Hermite schemes on accelerators have one softening for all");
     for (int i = 0; i < n; i++) {
         const double length = h->base ? sap_column_double(h, i) : sap_stepper_usual_length(s);
         if (!(length >= 0 && length <= SAP_TREE_LIMIT))

@@ -229,10 +229,8 @@ static int open_source(sapporo_stepper *s, int n)
 {
     struct sap_stepper_direct *const d = &s->direct;
     if (s->settings.order) {
-        d->source = (struct sap_step_source){.sums = &sap_hermite_context,
-                                             .of = d->context,
-                                             .takes_lengths = sapporo_get_backend(d->context) == SAPPORO_BACKEND_CPU,
-                                             .threads = sapporo_get_threads(d->context)};
+        d->source = (struct sap_step_source){
+            .sums = &sap_hermite_context, .of = d->context, .threads = sapporo_get_threads(d->context)};
         s->ops = &sap_hermite_host;
         return SAPPORO_OK;
     }

@@ -61,7 +61,7 @@ int sap_travel_facts(sapporo *context, double eps2, struct sap_travel_facts *fac
     for (int k = 0; k < c->host.segments; k++)
         if (c->host.segment[k] && c->host.segment[k]->terms > facts->terms) facts->terms = c->host.segment[k]->terms;
     facts->soft = sap_scaled(c->host.soft, -sap_units_square(&c->units));
-    facts->unfit = !sap_context_seems_plain(c, eps2);
+    facts->unfit = !sap_context_seems_plain(c, eps2) || (c->host.soft > 0 && c->settings.order > 2);
     return sap_call_end(&call, SAPPORO_OK);
 }
 

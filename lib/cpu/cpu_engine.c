@@ -255,20 +255,8 @@ static int list(struct sap_force *opaque_force, int i, const int32_t **entries, 
 static const struct sap_store_ops store_ops = {
     .create = store_create, .destroy = store_destroy, .memory = store_memory};
 
-static unsigned softening(const struct sap_device_set *devices)
-{
-    const struct sap_cpu_set *const opened = (const void *)devices;
-    return SAP_SOFT_I | SAP_SOFT_J | (opened->kernel->sums == SAP_SUMS2 ? SAP_SOFT_SPLINE : 0);
-}
-
-static const struct sap_force_ops force_ops = {.softening = softening,
-                                               .begin = begin,
-                                               .extra = extra,
-                                               .have = have,
-                                               .done = done,
-                                               .end = end,
-                                               .list = list,
-                                               .drop = drop};
+static const struct sap_force_ops force_ops = {
+    .begin = begin, .extra = extra, .have = have, .done = done, .end = end, .list = list, .drop = drop};
 
 const struct sap_engine sap_engine_cpu = {.backend = SAPPORO_BACKEND_CPU,
                                           .name = "cpu",

@@ -32,7 +32,7 @@ store_address(GLOBAL D *store, const int columns, const int from, const int to, 
 
 /*
  * Stores word w of an update in its column.  struct sap_gpu_update has one word more than the j-store has columns; the
- * extra word precedes the columns of orders 6 and 8.
+ * extra word precedes the columns of orders 6 and 8, and that of lengths.
  */
 SAP_INLINE void scatter(GLOBAL D *store, int columns, const LOCAL D *word, int w)
 {
@@ -49,32 +49,35 @@ SAP_INLINE void scatter(GLOBAL D *store, int columns, const LOCAL D *word, int w
 }
 
 /* Words of the updates that a group of threads handles at a time. */
-#define STAGED(ORDER) (STAGE_ITEMS / SAP_GPU_UPDATE_WORDS(ORDER) * SAP_GPU_UPDATE_WORDS(ORDER))
+#define STAGED(COLUMNS) (STAGE_ITEMS / SAP_GPU_UPDATE_WORDS(COLUMNS) * SAP_GPU_UPDATE_WORDS(COLUMNS))
 
-SAP_INLINE void stage(int order, GLOBAL D *store, const GLOBAL D *update, int n, GLOBAL wide *i,
+SAP_INLINE void stage(int columns, GLOBAL D *store, const GLOBAL D *update, int n, GLOBAL wide *i,
                       const GLOBAL wide *i_from, int i_parts, LOCAL D *words)
 {
-    const int each = SAP_GPU_UPDATE_WORDS(order), updates = STAGE_ITEMS / each;
+    const int each = SAP_GPU_UPDATE_WORDS(columns), updates = STAGE_ITEMS / each;
     const int t = local_id(), u = t / each;
     for (int k = global_id(); k < i_parts; k += global_size()) i[k] = i_from[k];
     for (int first = group_id(0) * updates; first < n; first += num_groups() * updates) {
         const int mine = u < updates && first + u < n;
         if (mine) words[t] = update[(size_t)first * each + t];
         group_barrier();
-        if (mine) scatter(store, SAP_GPU_COLUMNS_OF(order), words + u * each, t % each);
+        if (mine) scatter(store, columns, words + u * each, t % each);
         group_barrier();
     }
 }
 
 /* Stores n particles (each address at most once) and copies i-particles.  Both inputs may lie in pinned host memory. */
-#define SAP_STAGE(NAME, ORDER)                                                                                         \
+#define SAP_STAGE(NAME, COLUMNS)                                                                                       \
     KERNEL(STAGE_ITEMS)                                                                                                \
     NAME(GLOBAL D *store, const GLOBAL D *update, const int n, GLOBAL wide *i, const GLOBAL wide *i_from,              \
          const int i_parts)                                                                                            \
     {                                                                                                                  \
-        SHARED D words[STAGED(ORDER)];                                                                                 \
-        stage(ORDER, store, update, n, i, i_from, i_parts, words);                                                     \
+        SHARED D words[STAGED(COLUMNS)];                                                                               \
+        stage(COLUMNS, store, update, n, i, i_from, i_parts, words);                                                   \
     }
-SAP_STAGE(store_stage, 4) /* orders 4 and 2 */
-SAP_STAGE(store_stage_order6, 6)
-SAP_STAGE(store_stage_order8, 8)
+SAP_STAGE(store_stage, SAP_GPU_COLUMNS) /* orders 4 and 2 */
+SAP_STAGE(store_stage_order6, SAP_GPU_COLUMNS_OF(6))
+SAP_STAGE(store_stage_order8, SAP_GPU_COLUMNS_OF(8))
+SAP_STAGE(store_stage_order4_soft, SAP_GPU_COLUMNS + 1)
+SAP_STAGE(store_stage_order6_soft, SAP_GPU_COLUMNS_OF(6) + 1)
+SAP_STAGE(store_stage_order8_soft, SAP_GPU_COLUMNS_OF(8) + 1)

@@ -472,7 +472,8 @@ SAP_INLINE void few(struct pair_mode mode, int ipt, const struct force_memory *m
     SHAPE(IPT, plain, 0, 0, 1, 1)                                                                                      \
     SHAPE(IPT, zero, 0, 1, 1, 1) SHAPE(IPT, nearest, 1, 1, 1, 1) SHAPE(IPT, all, 3, 1, 1, 1)
 #else
-#define SAP_NEAR(SHAPE, NEAR, IPT) SHAPE(IPT, n##NEAR##_z0, NEAR, 0, 1, 0) SHAPE(IPT, n##NEAR##_z1, NEAR, 1, 1, 0)
+#define SAP_NEAR(SHAPE, NEAR, IPT)                                                                                     \
+    SHAPE(IPT, n##NEAR##_z0, NEAR, 0, 1, SAP_KERNEL_SOFT) SHAPE(IPT, n##NEAR##_z1, NEAR, 1, 1, SAP_KERNEL_SOFT)
 #define SAP_ALL(SHAPE, IPT)                                                                                            \
     SAP_NEAR(SHAPE, 0, IPT)                                                                                            \
     SAP_NEAR(SHAPE, 1, IPT)                                                                                            \

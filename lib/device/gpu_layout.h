@@ -25,7 +25,8 @@ enum {
     /*
      * The j-store: superpackets one after the other, each of 18 columns of 1,024 doubles.  Columns 0 to 14 are
      * x, v, acc/2, jerk/6, snap/18, three axes each; then mass, time, and a column of two int32 arrays.  Orders 6 and 8
-     * keep full derivatives, and those from the fifth on in three and nine columns more.
+     * keep full derivatives, and those from the fifth on in three and nine columns more.  Stores of particles with
+     * softening lengths have their squares in a last column, for which order 2 has that of the time.
      */
     SAP_GPU_MASS = 15,
     SAP_GPU_TIME = 16,
@@ -64,18 +65,21 @@ struct sap_gpu_split {
 };
 
 /*
- * By order: columns of the j-store; column of derivative k along an axis; words of an update; units of an i-particle.
+ * By order: columns of the j-store, without lengths; column of derivative k along an axis; column of the squared
+ * softening; by the columns, words of an update; units of an i-particle, without lengths and with them (soft 1).
  */
-#define SAP_GPU_COLUMNS_OF(order)   (SAP_GPU_COLUMNS + ((order) == 6 ? 3 : (order) == 8 ? 9 : 0))
-#define SAP_GPU_COLUMN(k, axis)     (((k) < SAP_GPU_KEPT ? 0 : SAP_GPU_COLUMNS - 3 * SAP_GPU_KEPT) + 3 * (k) + (axis))
-#define SAP_GPU_UPDATE_WORDS(order) (SAP_GPU_COLUMNS_OF(order) + 1)
-#define SAP_GPU_UNITS(order)        ((order) > 4 ? 2 : 1)
-#define SAP_GPU_UNITS_OUTSIDE       2
+#define SAP_GPU_COLUMNS_OF(order)     (SAP_GPU_COLUMNS + ((order) == 6 ? 3 : (order) == 8 ? 9 : 0))
+#define SAP_GPU_COLUMN(k, axis)       (((k) < SAP_GPU_KEPT ? 0 : SAP_GPU_COLUMNS - 3 * SAP_GPU_KEPT) + 3 * (k) + (axis))
+#define SAP_GPU_EPS2_OF(order)        ((order) == 2 ? (int)SAP_GPU_EPS2 : SAP_GPU_COLUMNS_OF(order))
+#define SAP_GPU_UPDATE_WORDS(columns) ((columns) + 1)
+#define SAP_GPU_UNITS(order, soft)    ((order) > 4 || (soft) ? 2 : 1)
+#define SAP_GPU_UNITS_OUTSIDE         2
 
 /*
- * An i-particle as the host writes it: a unit of 64 bytes.  In orders 6 and 8 a second unit follows, which holds the
- * acceleration, the jerk and the squared softening (common plus own) in the members x, v and h2.  In regular forces the
- * second unit holds the velocity, always as doubles, in x, the time ahead in h2, and in v the words of SAP_GPU_I_...
+ * An i-particle as the host writes it: a unit of 64 bytes.  In orders 6 and 8, and of order 4 with lengths, a second
+ * unit follows, which holds the acceleration and the jerk, if the order has them, and the squared softening (common
+ * plus own) in the members x, v and h2.  In regular forces the second unit holds the velocity, always as doubles, in x,
+ * the time ahead in h2, and in v the words of SAP_GPU_I_...
  */
 struct sap_gpu_i {
     SAP_GPU_REAL x[3];
@@ -89,7 +93,10 @@ struct sap_gpu_i {
     float reach;     /* squared radius, in the working type rounded up, within which the kernel notes candidates */
 };
 
-/* A j-particle to be stored on a device: 152 bytes; in orders 6 and 8 the derivatives from the fifth on follow. */
+/*
+ * A j-particle to be stored on a device: 152 bytes; in orders 6 and 8 the derivatives from the fifth on follow, and
+ * with lengths the squared softening.
+ */
 struct sap_gpu_update {
     SAP_GPU_REAL derivative[5][3];
     SAP_GPU_REAL mass, time; /* order 2: eps2 in place of time */
@@ -104,11 +111,13 @@ struct sap_gpu_update {
  *    order 2  x y z m | index eps2 ..                ds: x y z m | low x y z, index | eps2 ..
  *    order 4  x y z m | vx vy vz index               ds: the same | low x y z, unused
  *    order 6  the same, ax ay az                     order 8: also jx jy jz; then low x y z in ds
- * The number of words is rounded up to whole parts of 16 bytes.
+ * With lengths (soft 1), orders 4 to 8 have the squared softening as the last word.  The number of words is rounded up
+ * to whole parts of 16 bytes.
  */
 #define SAP_GPU_IN_PARTS(words, size) (((words) + 16 / (size)-1) / (16 / (size)) * (16 / (size)))
-#define SAP_GPU_WORDS(order, low, size)                                                                                \
-    ((order) == 2 ? ((size) == 8 ? 6 : 8 + 4 * (low)) : SAP_GPU_IN_PARTS(2 + 3 * (order) / 2 + 3 * (low), (int)(size)))
+#define SAP_GPU_WORDS(order, low, size, soft)                                                                          \
+    ((order) == 2 ? ((size) == 8 ? 6 : 8 + 4 * (low))                                                                  \
+                  : SAP_GPU_IN_PARTS(2 + 3 * (order) / 2 + 3 * (low) + (soft), (int)(size)))
 
 /*
  * Layout of rounded sums of a force with one superpacket: one column per sum, or one row per i-particle, which few
@@ -122,7 +131,7 @@ enum { SAP_GPU_BY_COLUMN = 1, SAP_GPU_BY_ROW };
 /* The arguments of a force, for all its kernels; passed by value. */
 struct sap_gpu_force {
     SAP_GPU_REAL time, eps2;
-    SAP_GPU_REAL near_eps2; /* softening within reported squared distances: eps2 in order 4, else 0 */
+    SAP_GPU_REAL near_eps2; /* softening within reported squared distances, or 0 (sap_gpu_near_eps2) */
     SAP_GPU_REAL r2_error,
         x_error;      /* errors of squared distances in the working type: relative, and relative to coordinates */
     int nj;           /* j-particles at global addresses below nj take part */

@@ -121,6 +121,15 @@ SAP_INLINE void write_target(int given, D (*d)[MOST], int slot, D eps2, const st
     to[1] = unit;
 }
 
+/* Gives the active particles, as i-particles of two units, their own squared softening, by slot, and the common one. */
+KERNEL(SAP_STEPPER_THREADS)
+hermite_soften(const GLOBAL D *soft, const GLOBAL int *active, GLOBAL struct sap_gpu_i *to,
+               const struct sap_hermite_force f)
+{
+    const int k = (int)global_id();
+    if (k < f.rows) to[2 * (size_t)k + 1].h2 = f.eps2 + soft[slot_of_row(&f, active, k)];
+}
+
 /*
  * Returns the row of a particle, or -1: it is not active.  Rows of particles with mass come first; their order differs
  * from run to run, and no result depends on it.  All threads of a group call it; room: four ints of the group.
@@ -283,7 +292,7 @@ SAP_INLINE void tell(int quiet, const LOCAL int *count, GLOBAL int *told, GLOBAL
         if (k >= 0) {                                                                                                  \
             D d[3][MOST];                                                                                              \
             predict_particle(GIVEN, x, v, a, higher, level, i, &s, f.done, d);                                         \
-            write_target(GIVEN, d, slot, f.eps2, &u, to + (size_t)k * (GIVEN == 2 ? 1 : 2));                           \
+            write_target(GIVEN, d, slot, f.eps2, &u, to + (size_t)k * f.units);                                        \
         }                                                                                                              \
     }                                                                                                                  \
     KERNEL(SAP_STEPPER_THREADS)                                                                                        \
@@ -392,7 +401,7 @@ hermite_again(const GLOBAL D *row_d, const GLOBAL int *active, const GLOBAL int 
     const GLOBAL D *row = row_d + (size_t)k * (3 * kept);
     D d[3][MOST];
     load_row(given, row, d);
-    write_target(given, d, slot, f.eps2, &u, to + (size_t)k * (given == 2 ? 1 : 2));
+    write_target(given, d, slot, f.eps2, &u, to + (size_t)k * f.units);
     if (k >= f.massive) return;
     for (int m = 0; m < SAP_HERMITE_SENT_OF(f.order); m++)
         for (int c = 0; c < 3; c++) store_derivative(store, &f, &u, slot, m, c, row[3 * m + c]);

@@ -34,6 +34,7 @@ struct sap_hermite_force {
     int done;       /* 1: particles are predicted from their times after the present tick, not before it */
     int order;      /* of the scheme */
     int columns;    /* of the j-store */
+    int units;      /* of an i-particle */
     int told;       /* where the ints of this step begin: 0 or SAP_HERMITE_TOLD */
     int again;      /* 1: an iteration: the active particles are where the correction before has brought them */
     int quiet;      /* 1: more iterations follow: nothing is told but what is wrong */

@@ -8,12 +8,13 @@
 
 /*
  * By order: sums per i-particle; whether pairs at zero distance are reported (in order 2 a particle may well meet
- * itself); whether distances are compared with their softening, since only order 4 has one softening for all pairs.
+ * itself); whether distances are compared with their softening, since only order 4 without lengths has one softening
+ * for all pairs.
  */
 enum {
     SUMS = SAP_KERNEL_ORDER == 2 ? SAP_SUMS2 : 1 + 3 * SAP_KERNEL_ORDER / 2,
     TELLS_ZERO = SAP_KERNEL_ORDER != 2,
-    SOFT_DISTANCE = SAP_KERNEL_ORDER == 4
+    SOFT_DISTANCE = SAP_KERNEL_ORDER == 4 && !SAP_KERNEL_SOFT
 };
 
 /* What a kernel does with pairs; the members are constants where they are inlined. */
@@ -21,7 +22,7 @@ struct pair_mode {
     int near; /* bits: 1 nearest neighbour, 2 list candidates, 4 candidates leave the sums, 8 list radii by mass */
     int zero; /* pairs at zero distance are skipped */
     int own;  /* pairs of the same index are skipped, unless `any` says that all count */
-    int soft; /* 1: each i-particle, in order 2 each j-particle too, has its own softening; 2: spline; 0: common eps2 */
+    int soft; /* 1: each i-particle, and each j-particle if it has eps2, has its own softening; 2: spline; 0: common */
     int spline; /* SAP_SPLINE_... of this force, where soft is 2; the one member that is no constant */
 };
 

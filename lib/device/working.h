@@ -1,6 +1,6 @@
 /*
  * working.h - particles in the working type of one precision (SAP_KERNEL_SP, _DS or _DP) and of one order
- * (SAP_KERNEL_ORDER, 4 by default).
+ * (SAP_KERNEL_ORDER, 4 by default); SAP_KERNEL_SOFT is 1 in orders 4 to 8 where particles have softening lengths.
  *
  * words.h of the dialect defines the type: V is a word, or a vector of LANES words (SAP_VECTORS).  A predicted
  * j-particle is PARTS parts.  The parts of a superpacket lie as [part][1024], so that neighbouring threads read
@@ -15,6 +15,9 @@
 #ifndef SAP_KERNEL_ORDER
 #define SAP_KERNEL_ORDER 4
 #endif
+#ifndef SAP_KERNEL_SOFT
+#define SAP_KERNEL_SOFT 0
+#endif
 
 #if defined(SAP_KERNEL_DP)
 enum { LOW = 0 };
@@ -27,7 +30,7 @@ enum { LOW = 0 };
 #define SAP_COINCIDENT 0x1p-126F
 #endif
 
-/* Names of kernels end with the precision; names of orders other than 4 end with order and precision. */
+/* Names of kernels end with the precision; before it are orders other than 4, and whether particles have lengths. */
 #define SAP_JOIN(a, b)      a##b
 #define SAP_JOINED(a, b)    SAP_JOIN(a, b)
 #define SAP_NAME_OF_ORDER_2 _order2
@@ -35,12 +38,16 @@ enum { LOW = 0 };
 #define SAP_NAME_OF_ORDER_6 _order6
 #define SAP_NAME_OF_ORDER_8 _order8
 #define SAP_ORDER_NAME      SAP_JOINED(SAP_NAME_OF_ORDER_, SAP_KERNEL_ORDER)
+#define SAP_NAME_OF_SOFT_0
+#define SAP_NAME_OF_SOFT_1 _soft
+#define SAP_SOFT_NAME      SAP_JOINED(SAP_NAME_OF_SOFT_, SAP_KERNEL_SOFT)
+#define SAP_KIND_NAME      SAP_JOINED(SAP_ORDER_NAME, SAP_SOFT_NAME)
 #if defined(SAP_KERNEL_DP)
-#define NAMED(name) SAP_JOINED(SAP_JOINED(name, SAP_ORDER_NAME), _dp)
+#define NAMED(name) SAP_JOINED(SAP_JOINED(name, SAP_KIND_NAME), _dp)
 #elif defined(SAP_KERNEL_DS)
-#define NAMED(name) SAP_JOINED(SAP_JOINED(name, SAP_ORDER_NAME), _ds)
+#define NAMED(name) SAP_JOINED(SAP_JOINED(name, SAP_KIND_NAME), _ds)
 #else
-#define NAMED(name) SAP_JOINED(SAP_JOINED(name, SAP_ORDER_NAME), _sp)
+#define NAMED(name) SAP_JOINED(SAP_JOINED(name, SAP_KIND_NAME), _sp)
 #endif
 
 /*
@@ -65,14 +72,18 @@ enum {
     AT_V = 4,
     AT_INDEX = 7, /* between the velocity and the further derivatives */
     AT_LOW = LOW ? 5 + 3 * HIGHER : 0,
-    AT_EPS2 = 0,
-    WORDS_PLAIN = 5 + 3 * HIGHER + 3 * LOW
+    WORDS_PLAIN = 5 + 3 * HIGHER + 3 * LOW,
+    AT_EPS2 = SAP_KERNEL_SOFT ? WORDS_PLAIN : 0 /* its own squared softening, behind all others */
 };
 #endif
-enum { DERIVED = HIGHER > 0 ? 3 * HIGHER : 3, MOVES = HIGHER > 0, UNITS = SAP_GPU_UNITS(SAP_KERNEL_ORDER) };
+enum {
+    DERIVED = HIGHER > 0 ? 3 * HIGHER : 3,
+    MOVES = HIGHER > 0,
+    UNITS = SAP_GPU_UNITS(SAP_KERNEL_ORDER, SAP_KERNEL_SOFT)
+};
 enum {
     IN_PART = sizeof(part) / sizeof(W),
-    WORDS = SAP_GPU_WORDS(SAP_KERNEL_ORDER, LOW, sizeof(W)),
+    WORDS = SAP_GPU_WORDS(SAP_KERNEL_ORDER, LOW, sizeof(W), SAP_KERNEL_SOFT),
     PARTS = WORDS / IN_PART,
     PARTS_PLAIN = (WORDS_PLAIN + IN_PART - 1) / IN_PART, /* parts that hold what every pair needs */
     PARTS_INDEX = (AT_INDEX + 1 + IN_PART - 1) / IN_PART /* parts up to the index */
@@ -117,7 +128,7 @@ SAP_INLINE part part_of(const W *w) { return make_float4(w[0], w[1], w[2], w[3])
 SAP_INLINE void words_of(part p, W *w) { w[0] = p.x, w[1] = p.y, w[2] = p.z, w[3] = p.w; }
 #endif
 
-/* Converts a particle to its working form; eps2: its own squared softening, used in order 2 alone. */
+/* Converts a particle to its working form; eps2: its own squared softening, where kernels have it. */
 SAP_INLINE void pack(const D *x, const D *v, D mass, int index, D eps2, part *p)
 {
     W w[WORDS];
@@ -241,7 +252,7 @@ SAP_INLINE void predict_one(const GLOBAL D *store, const struct sap_gpu_force *f
                             d_sub(f->time, at[SAP_GPU_TIME * SAP_GPU_SUPERPACKET]), x, v);
 #endif
         mass = telling_mass(at[SAP_GPU_MASS * SAP_GPU_SUPERPACKET], x);
-        if (AT_EPS2 > 0) eps2 = at[SAP_GPU_EPS2 * SAP_GPU_SUPERPACKET];
+        if (AT_EPS2 > 0) eps2 = at[SAP_GPU_EPS2_OF(SAP_KERNEL_ORDER) * SAP_GPU_SUPERPACKET];
         index = tag_at(store, f->columns, sp, 0, a);
     }
     pack(x, v, mass, index, eps2, p);
@@ -289,11 +300,11 @@ SAP_INLINE void load_i(int inlined, int units, const GLOBAL struct sap_gpu_i *al
         reach[lane] = from.reach;
         eps2[lane] = MOVES ? 0 : v_of_i(&from, SAP_GPU_I_EPS2);
         index[lane] = from.index;
-#if SAP_KERNEL_ORDER > 4
+#if SAP_KERNEL_ORDER > 4 || SAP_KERNEL_SOFT
         const struct sap_gpu_i more = i_of_row(inlined, all, f, units, at, 1);
 #pragma unroll
         for (int k = 0; k < 3; k++) {
-            v[3 + k][lane] = w_of_d(more.x[k]);
+            if (HIGHER > 1) v[(3 + k) % DERIVED][lane] = w_of_d(more.x[k]);
             if (HIGHER > 2) v[(6 + k) % DERIVED][lane] = v_of_i(&more, k);
         }
         eps2[lane] = w_of_d(more.h2);

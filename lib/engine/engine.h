@@ -44,13 +44,6 @@ enum sap_pair_rule {
                            neighbour list of i */
 };
 
-/* Softening in addition to the common one. */
-enum sap_soft {
-    SAP_SOFT_I = 1, /* i-particles have individual softening */
-    SAP_SOFT_J = 2, /* j-particles have individual softening */
-    SAP_SOFT_SPLINE = 4
-};
-
 /* Outputs in addition to the sums. */
 enum sap_extra {
     SAP_EXTRA_NEAREST = SAPPORO_WANT_NEAREST,
@@ -72,13 +65,13 @@ struct sap_force_request {
     const int32_t *index;    /* [ni], or NULL */
     const double *h2;        /* [ni] squared radii >= 0, or NULL: no lists */
     double eps2;             /* squared softening, common */
-    const double *eps2_i;    /* [ni] sum of common and individual eps2; NULL: all is common; needs SAP_SOFT_I */
+    const double *eps2_i;    /* [ni] sum of common and individual eps2; NULL: all is common */
     int far;                 /* 1: some coordinate is beyond SAP_FAR */
     enum sap_pair_rule rule; /* SAP_PAIRS_SKIP_OWN needs index; SAP_PAIRS_OUTSIDE needs extra lists if any h2 > 0 */
     const double *dtr; /* [ni] or NULL; SAP_PAIRS_OUTSIDE: j within h at time + dtr on straight lines counts too */
     int h2_by_mass;    /* SAP_PAIRS_OUTSIDE: 1: h2 is multiplied by the mass of j */
-    int spline;     /* SAP_SPLINE_... of physics/spline.h: then eps2_i is there; 0: Plummer's; needs SAP_SOFT_SPLINE */
-    unsigned extra; /* sap_extra that the engine computes at once */
+    int spline;        /* SAP_SPLINE_... of physics/spline.h: then eps2_i is there; 0: Plummer's */
+    unsigned extra;    /* sap_extra that the engine computes at once */
 };
 
 /* Results in arrays of the engine, valid until the force is begun again or dropped.  NULL: not computed. */
@@ -114,8 +107,6 @@ struct sap_store_ops {
 };
 
 struct sap_force_ops {
-    /* The sap_soft that the engine supports; NULL: none. */
-    unsigned (*softening)(const struct sap_device_set *devices);
     /* Starts a force; the store must not change until `begin` returns.  *force is reused if it is not NULL. */
     int (*begin)(struct sap_store *store, const struct sap_force_request *request, struct sap_force **force);
     /*

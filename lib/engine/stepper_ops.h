@@ -70,9 +70,8 @@ struct sap_step_source {
     int (*force)(void *of, const struct sap_step_rows *rows);
     const struct sap_hermite_sums *sums; /* in its place, of Hermite schemes */
     void *of;
-    int takes_lengths; /* of `sums`: 1: particles may have softening lengths */
-    int threads;       /* of the CPU, for all else; 0: the default */
-    int shared; /* 1: particles of other steppers act, too, so a force is needed also if none of these has a mass */
+    int threads; /* of the CPU, for all else; 0: the default */
+    int shared;  /* 1: particles of other steppers act, too, so a force is needed also if none of these has a mass */
     /*
      * Arrays of the source, by slot, for as many particles as the stepper has room for: positions, masses, and sizes of
      * accelerations (< 0: unknown), as for the next build or refresh of a tree.  NULL: the stepper's own; `a` is then

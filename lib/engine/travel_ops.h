@@ -39,7 +39,9 @@ struct sap_travel_part {
 struct sap_travel_facts {
     int terms;   /* highest derivative that is not zero for some particle */
     double soft; /* largest squared softening of a particle */
-    int unfit;   /* 1: single precision cannot hold the particles as they are; then they travel over the hosts */
+    /* 1: single precision cannot hold the particles as they are, or they have softening, for which superpackets of
+     * orders 4 to 8 have no room; then they travel over the hosts */
+    int unfit;
 };
 
 enum sap_travel_state { SAP_TRAVEL_UNDER_WAY, SAP_TRAVEL_DONE };

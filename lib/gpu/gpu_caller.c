@@ -199,12 +199,14 @@ static int take_columns(struct sap_gpu_store *store, int first, int n, const str
 {
     const struct sap_gpu_share *const share = &store->share[0];
     const struct sap_gpu_grid grid = grid_of(store, (size_t)n);
-    const int last = store->set->order == 2 ? EPS2 : TIME;
+    const struct sap_gpu_set *const set = store->set;
     for (int k = 0; k < derivatives_of(store); k++)
         TRY(take_column(store, k <= terms ? c->number[k] : NULL, SAP_GPU_COLUMN(k, 0), 3, factor_of(store, k), first,
                         n));
     TRY(take_column(store, c->number[MASS], SAP_GPU_MASS, 1, 1, first, n));
-    TRY(take_column(store, c->number[last], SAP_GPU_TIME, 1, 1, first, n));
+    if (set->order != 2) TRY(take_column(store, c->number[TIME], SAP_GPU_TIME, 1, 1, first, n));
+    if (set->order == 2 || set->soft)
+        TRY(take_column(store, c->number[EPS2], SAP_GPU_EPS2_OF(set->order), 1, 1, first, n));
     return sap_direct_store_tags(&grid, share->device->kernels->tags, share->j.mem, store->set->columns,
                                  c->index ? c->index : share->j.mem, c->index != NULL, first, n);
 }
@@ -215,6 +217,7 @@ static int take_all(struct sap_gpu_store *store, int first, int n, const sapporo
     const int superpackets = (first + n - 1) / SUPER + 1;
     sap_gpu_lists_settle_all(store);
     int status = adopt_all(store, n, p, &c);
+    if (!status && c.number[EPS2]) status = sap_gpu_store_soften(store);
     if (!status)
         status = anew ? sap_gpu_store_give(store, NULL, superpackets, terms)
                       : sap_gpu_store_extend(store, superpackets, terms);
@@ -234,7 +237,8 @@ static int take_judged(struct sap_gpu_store *store, int first, int n, const sapp
 /* -------------------------------------------------------------------- fetching */
 
 /* Copies the particles of a superpacket, in the layout of the device, to the host's copy; `first` is its address. */
-static void put_superpacket(struct sap_jstore *host, int order, int first, int n, const double *from)
+static void put_superpacket(struct sap_jstore *host, const struct sap_gpu_set *set, int first, int n,
+                            const double *from)
 {
     struct sap_segment *const s = host->segment[first / SAP_SEGMENT];
     const unsigned in = (unsigned)first % SAP_SEGMENT;
@@ -246,9 +250,12 @@ static void put_superpacket(struct sap_jstore *host, int order, int first, int n
                 s->derivative[k][sap_jstore_offset(in + (unsigned)a) + (size_t)axis * LANES] = column[a];
         }
     memcpy(s->mass + in, from + (ptrdiff_t)SAP_GPU_MASS * SUPER, bytes);
-    double *const last = order == 2 ? s->eps2 : s->time;
-    if (last) memcpy(last + in, from + (ptrdiff_t)SAP_GPU_TIME * SUPER, bytes);
-    if (order == 2) memset(s->time + in, 0, bytes);
+    if (set->order == 2)
+        memset(s->time + in, 0, bytes);
+    else
+        memcpy(s->time + in, from + (ptrdiff_t)SAP_GPU_TIME * SUPER, bytes);
+    if (s->eps2 && (set->order == 2 || set->soft))
+        memcpy(s->eps2 + in, from + (ptrdiff_t)SAP_GPU_EPS2_OF(set->order) * SUPER, bytes);
     memcpy(s->index + in, from + (ptrdiff_t)SAP_GPU_TAGS * SUPER, (size_t)n * sizeof *s->index);
     for (int a = 0, run; a < n; a += run) {
         run = n - a < LANES ? n - a : (int)LANES;
@@ -276,7 +283,7 @@ static int fetch_some(struct sap_gpu_store *store, struct sap_gpu_buffer *pinned
         if (reserve_host(store, first, store->host->soft))
             return sap_gpu_refuse(store, SAP_DRIVER_MEMORY, "no memory of the host for particles of the device");
         const char *const image = (const char *)pinned->host + (size_t)(k - from) * bytes;
-        put_superpacket(store->host, store->set->order, first, left < SUPER ? left : (int)SUPER,
+        put_superpacket(store->host, store->set, first, left < SUPER ? left : (int)SUPER,
                         (const double *)(const void *)image);
     }
     return SAP_DRIVER_OK;

@@ -81,6 +81,16 @@ static int choose(const struct sap_driver *driver, const struct sap_settings *s,
     return n;
 }
 
+/* Sets what depends on whether particles have softening lengths. */
+static void set_layout(struct sap_gpu_set *set, int soft)
+{
+    set->soft = soft;
+    set->columns = SAP_GPU_COLUMNS_OF(set->order) + soft;
+    set->units = SAP_GPU_UNITS(set->order, soft);
+    set->update = (size_t)SAP_GPU_UPDATE_WORDS(set->columns) * sizeof(double);
+    set->working = set->word * (size_t)SAP_GPU_WORDS(set->order, set->precision == SAPPORO_DS, set->word, soft);
+}
+
 /* Sets the error bounds of squared distances in the working type: roundings of r2 and of coordinates, enlarged. */
 static void set_kind(struct sap_gpu_set *set, int precision, int order)
 {
@@ -92,11 +102,8 @@ static void set_kind(struct sap_gpu_set *set, int precision, int order)
     set->precision = precision;
     set->order = order;
     set->sums = order == 2 ? SAP_SUMS2 : 1 + 3 * order / 2;
-    set->columns = SAP_GPU_COLUMNS_OF(order);
-    set->units = SAP_GPU_UNITS(order);
-    set->update = (size_t)SAP_GPU_UPDATE_WORDS(order) * sizeof(double);
     set->word = precision == SAPPORO_DP ? sizeof(double) : sizeof(float);
-    set->working = set->word * (size_t)SAP_GPU_WORDS(order, precision == SAPPORO_DS, set->word);
+    set_layout(set, 0);
     set->r2_error = of[precision].r2_error;
     set->x_error = of[precision].x_error;
 }
@@ -188,10 +195,26 @@ int sap_gpu_open(const struct sap_driver *driver, const struct sap_embedded *ker
     return SAPPORO_OK;
 }
 
+int sap_gpu_soften(struct sap_gpu_set *set)
+{
+    const struct sap_gpu_kernels *taken[SAP_GPU_DEVICES] = {NULL};
+    int status = SAP_DRIVER_OK;
+    if (set->soft || set->order == 2) return status;
+    set_layout(set, 1);
+    for (int k = 0; k < set->n && !status; k++) status = sap_gpu_take_soft_kernels(set, &set->device[k], &taken[k]);
+    for (int k = 0; k < set->n && !status; k++) set->device[k].kernels = taken[k];
+    if (!status) return status;
+    for (int k = 0; k < set->n; k++)
+        if (taken[k]) sap_gpu_give_soft_kernels(set, &set->device[k]);
+    set_layout(set, 0);
+    return status;
+}
+
 void sap_gpu_close(struct sap_gpu_set *set)
 {
     if (!set) return;
     for (int k = 0; k < set->n; k++) {
+        if (set->soft) sap_gpu_give_soft_kernels(set, &set->device[k]);
         sap_gpu_give_kernels(set, &set->device[k]);
         set->driver->close(set->device[k].dev);
     }

@@ -39,6 +39,7 @@ struct sap_gpu_set {
     int precision, n;
     int order, sums; /* sums: per i-particle */
     int columns;     /* of the j-store */
+    int soft;        /* 1: of orders 4 to 8: particles have softening lengths, for which there are other kernels */
     int mixed;       /* forces of few particles are computed by another set, in dp */
     int below;       /* addresses from here on are not held: SAP_FEW_J in that other set */
     int has_fp64; /* all devices: kernels compute in doubles, and write the sums of a single superpacket themselves */
@@ -60,6 +61,15 @@ int sap_gpu_is_name(const struct sap_driver *driver, const char *word, size_t le
 int sap_gpu_open(const struct sap_driver *driver, const struct sap_embedded *kernels, const struct sap_settings *s,
                  int most, struct sap_gpu_set **set, char *why, size_t room);
 void sap_gpu_close(struct sap_gpu_set *set);
+
+/* Takes the kernels for particles with softening lengths, if the order has such, for good; a driver status. */
+int sap_gpu_soften(struct sap_gpu_set *set);
+
+/* Returns the part of the softening within the distances that kernels compare: all where all pairs have the same. */
+static inline double sap_gpu_near_eps2(const struct sap_gpu_set *set, double eps2)
+{
+    return set->order == 4 && !set->soft ? eps2 : 0;
+}
 
 /* Returns 1 if the devices can wait for the first one, and it for them, and copies between them are asynchronous. */
 int sap_gpu_together(const struct sap_gpu_set *set);

@@ -131,12 +131,6 @@ static const char *words(const struct sap_store *opaque_store)
 
 /* ------------------------------------------------------------------- forces */
 
-static unsigned softening(const struct sap_device_set *opaque_set)
-{
-    const struct sap_gpu_set *const set = (const void *)opaque_set;
-    return set->order == 2 ? SAP_SOFT_I | SAP_SOFT_J | SAP_SOFT_SPLINE : set->order > 4 ? SAP_SOFT_I : 0;
-}
-
 static int begin(struct sap_store *opaque_store, const struct sap_force_request *request, struct sap_force **force)
 {
     struct sap_gpu_store *const store = (void *)opaque_store;
@@ -237,14 +231,8 @@ static int neighbour(struct sap_store *opaque_store, const struct sap_neighbour_
 static const struct sap_store_ops store_ops = {
     .create = store_create, .destroy = store_destroy, .put = sap_gpu_store_put, .memory = store_memory, .words = words};
 
-static const struct sap_force_ops force_ops = {.softening = softening,
-                                               .begin = begin,
-                                               .extra = extra,
-                                               .have = have,
-                                               .done = done,
-                                               .end = end,
-                                               .list = list,
-                                               .drop = drop};
+static const struct sap_force_ops force_ops = {
+    .begin = begin, .extra = extra, .have = have, .done = done, .end = end, .list = list, .drop = drop};
 
 /* --------------------------------------------------------------------- CUDA */
 

@@ -184,7 +184,7 @@ static struct sap_gpu_force kernel_force(const struct sap_gpu_store *store, cons
     const struct sap_force_request *r = &force->request;
     return (struct sap_gpu_force){.time = r->time,
                                   .eps2 = r->eps2,
-                                  .near_eps2 = store->set->order == 4 ? r->eps2 : 0,
+                                  .near_eps2 = sap_gpu_near_eps2(store->set, r->eps2),
                                   .r2_error = store->set->r2_error,
                                   .x_error = store->set->x_error,
                                   .nj = force->nj,
@@ -358,6 +358,7 @@ static int start_all(struct sap_gpu_store *store, struct sap_gpu_host_force *for
         struct sap_gpu_share *h = &store->share[k];
         if (!h->stream) TRY(d->stream_create(h->device->dev, &h->stream));
     }
+    if (force->request.eps2_i && store->set->order == 4) TRY(sap_gpu_store_soften(store));
     TRY(sap_gpu_store_update(store));
     force->gathered = force->complete = 0;
     for (int k = 0; k < n; k++) {

@@ -34,8 +34,8 @@ static float reach_of(const struct sap_gpu_set *set, const struct sap_force_requ
     if (!r->h2 || !(r->h2[i] > 0)) return 0;
     const double size = largest(r->x[i]);
     const double h = sqrt(r->h2[i]), far = h * (1 + set->r2_error) + set->x_error * (size + h);
-    /* whether kernels compare softened distances depends on the order */
-    const double softened = set->order == 4 ? r->eps2 : 0;
+    /* whether kernels compare softened distances depends on the order and on lengths */
+    const double softened = sap_gpu_near_eps2(set, r->eps2);
     const double reach = (far * far + softened) * (1 + set->r2_error) * (1 + 0x1p-22) + 0x1p-126;
     return reach < FLT_MAX ? (float)reach : set->precision == SAPPORO_DP ? INFINITY : FLT_MAX;
 }
@@ -98,13 +98,13 @@ static void fill_outside(const struct sap_gpu_set *set, const struct sap_force_r
     to->reach = 0;
 }
 
-/* Fills the second unit: acceleration, jerk, softening. */
+/* Fills the second unit: acceleration and jerk, if the order has them, and softening. */
 static void fill_more(const struct sap_gpu_set *set, const struct sap_force_request *r, int i, struct sap_gpu_i *to)
 {
     static const double none[3];
     const double *const jerk = r->jerk ? r->jerk[i] : none;
     memset(to, 0, sizeof *to);
-    memcpy(to->x, r->a[i], sizeof to->x);
+    if (r->a) memcpy(to->x, r->a[i], sizeof to->x);
     if (set->has_fp64)
         memcpy(to->v, jerk, sizeof to->v);
     else
@@ -126,8 +126,10 @@ static inline void fill_row(const struct sap_gpu_set *set, const struct sap_forc
     to->h2 = lists && r->h2 ? r->h2[i] : 0;
     to->index = r->index ? r->index[i] : 0;
     to->reach = lists == 1 ? reach_of(set, r, i) : 0;
-    if (set->order > 4) fill_more(set, r, i, to + 1);
-    if (lists > 1) fill_outside(set, r, i, to + 1);
+    if (lists > 1)
+        fill_outside(set, r, i, to + 1);
+    else if (set->units > 1)
+        fill_more(set, r, i, to + 1);
 }
 
 /* Fills rows from `first` on. */

@@ -406,6 +406,7 @@
     M(x), M(v), M(a), M(higher), M(level), M(particle), M(address), M(store), V(int, n),                               \
         V(struct sap_hermite_force, f), V(struct sap_stepper_order, order), V(struct sap_step, s),                     \
         V(struct sap_hermite_units, u)
+#define SAP_K_hermite_soften(M, V) M(soft), M(active), M(to), V(struct sap_hermite_force, f)
 #define SAP_K_hermite4_targets(M, V)                                                                                   \
     M(x), M(v), M(a), M(higher), M(level), M(active), M(address), M(to), M(told), V(struct sap_hermite_force, f),      \
         V(struct sap_stepper_order, order), V(struct sap_step, s), V(struct sap_hermite_units, u)
@@ -440,7 +441,7 @@
 
 /* clang-format off */
 #define SAP_KERNELS_HERMITE(EACH, GROUPS, F)                                                                           \
-    EACH(F, hermite_send, SAP_STEPPER_THREADS) EACH(F, hermite4_targets, SAP_STEPPER_THREADS)                          \
+    EACH(F, hermite_send, SAP_STEPPER_THREADS) EACH(F, hermite_soften, SAP_STEPPER_THREADS) EACH(F, hermite4_targets, SAP_STEPPER_THREADS)                          \
     EACH(F, hermite6_targets, SAP_STEPPER_THREADS) EACH(F, hermite8_targets, SAP_STEPPER_THREADS)                      \
     EACH(F, hermite4_judge, SAP_STEPPER_THREADS) EACH(F, hermite6_judge, SAP_STEPPER_THREADS)                          \
     EACH(F, hermite8_judge, SAP_STEPPER_THREADS) EACH(F, hermite4_at, SAP_STEPPER_THREADS)                             \

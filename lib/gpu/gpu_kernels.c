@@ -30,7 +30,7 @@ enum {
 struct sap_gpu_loaded {
     struct sap_gpu_loaded *next;
     const struct sap_driver *driver;
-    int number, precision, order, users, lost, checked;
+    int number, precision, order, soft, users, lost, checked;
     struct sap_dev *dev;
     struct sap_module *module[4];
     struct sap_gpu_kernels kernels;
@@ -121,14 +121,14 @@ static int get_force_functions(struct sap_gpu_loaded *l, const struct sap_gpu_se
 {
     char kind[24], order[16] = "";
     if (set->order != 4) (void)snprintf(order, sizeof order, "order%d_", set->order);
-    (void)snprintf(kind, sizeof kind, "%s%s", order, sap_precision_names[l->precision]);
+    (void)snprintf(kind, sizeof kind, "%s%s%s", order, l->soft ? "soft_" : "", sap_precision_names[l->precision]);
     int status = get_function(l, 0, &l->kernels.predict.handle, "predict_%s", kind);
     for (int shape = 0; shape < SAP_GPU_SHAPES && shape < l->kernels.geometry.shapes; shape++)
         for (int mode = 0; sap_gpu_mode_name(set->order, mode) && !status; mode++)
             status = get_shape(l, set, shape, mode, kind);
-    if (!status && set->order == 4 && fp64)
+    if (!status && set->order == 4 && fp64 && !l->soft)
         status = get_function(l, 0, &l->kernels.neighbour.handle, "neighbour_%s", kind);
-    if (!status && set->order == 4 && fp64)
+    if (!status && set->order == 4 && fp64 && !l->soft)
         status = get_function(l, 0, &l->kernels.neighbour_put.handle, "neighbour_put_%s", kind);
     if (!status && set->order == 2) status = get_function(l, 0, &l->kernels.pack.handle, "pack_%s", kind);
     if (!status && set->order == 2) status = get_function(l, 0, &l->kernels.soften.handle, "soften_%s", kind);
@@ -188,18 +188,35 @@ static int load(struct sap_gpu_loaded *l, const struct sap_embedded *e, const st
     return status;
 }
 
+/* Opens a device and loads its kernels for particles with softening lengths; `plain` has those that need no others. */
+static int load_soft(struct sap_gpu_loaded *l, const struct sap_gpu_loaded *plain, const struct sap_gpu_set *set)
+{
+    char name[32], order[12] = "";
+    if (l->order != 4) (void)snprintf(order, sizeof order, "%d", l->order);
+    (void)snprintf(name, sizeof name, "force%s_soft_%s", order, sap_precision_names[l->precision]);
+    l->kernels = plain->kernels;
+    int status = l->driver->open(l->number, &l->dev);
+    if (!status)
+        status = sap_gpu_load_module(l->driver, l->dev, sap_gpu_embedded(l->driver), name, NULL, 0, &l->module[0]);
+    if (!status) status = get_force_functions(l, set, 0);
+    return status ? status : get_function(plain, 1, &l->kernels.stage.handle, "store_stage_order%d_soft", l->order);
+}
+
 /* Kernels that are kept with their device. */
 static struct sap_lock registry_lock; /* guards registry */
 static struct sap_gpu_loaded *registry;
 
 SAP_GUARD_AT_FORK(kernels, SAP_LOCK_KERNELS, &registry_lock)
 
-/* Finds or creates the entry of a device, precision and order. The caller holds the registry lock. */
-static struct sap_gpu_loaded *entry(const struct sap_gpu_set *set, int number)
+/*
+ * Finds or creates the entry of a device, precision and order, and of particles with lengths or without. The caller
+ * holds the registry lock.
+ */
+static struct sap_gpu_loaded *entry_of(const struct sap_gpu_set *set, int number, int soft)
 {
     struct sap_gpu_loaded *l = registry;
     while (l && !(l->driver == set->driver && l->number == number && l->precision == set->precision &&
-                  l->order == set->order))
+                  l->order == set->order && l->soft == soft))
         l = l->next;
     if (l) return l;
     l = calloc(1, sizeof *l);
@@ -208,10 +225,14 @@ static struct sap_gpu_loaded *entry(const struct sap_gpu_set *set, int number)
     l->number = number;
     l->precision = set->precision;
     l->order = set->order;
+    l->soft = soft;
     l->next = registry;
     registry = l;
     return l;
 }
+
+/* What belongs to a device is kept in the entry without lengths. */
+static struct sap_gpu_loaded *entry(const struct sap_gpu_set *set, int number) { return entry_of(set, number, 0); }
 
 /* Unloads a lost device's kernels; SAP_DRIVER_LOST if a context uses one. The caller holds the registry lock. */
 static int renew(const struct sap_driver *driver, int number)
@@ -251,6 +272,27 @@ void sap_gpu_give_kernels(const struct sap_gpu_set *set, const struct sap_gpu_de
     struct sap_gpu_loaded *l = entry(set, d->number);
     if (l) l->users--;
     (void)renew(set->driver, d->number);
+    sap_unlock(&registry_lock);
+}
+
+int sap_gpu_take_soft_kernels(const struct sap_gpu_set *set, const struct sap_gpu_device *d,
+                              const struct sap_gpu_kernels **kernels)
+{
+    sap_lock(&registry_lock);
+    struct sap_gpu_loaded *const l = entry_of(set, d->number, 1);
+    int status = l ? SAP_DRIVER_OK : SAP_DRIVER_MEMORY;
+    if (l && !l->dev) status = load_soft(l, entry(set, d->number), set);
+    if (!status) l->users++;
+    if (status && l) unload(l);
+    sap_unlock(&registry_lock);
+    *kernels = status ? NULL : &l->kernels;
+    return status;
+}
+
+void sap_gpu_give_soft_kernels(const struct sap_gpu_set *set, const struct sap_gpu_device *d)
+{
+    sap_lock(&registry_lock);
+    entry_of(set, d->number, 1)->users--; /* exists: they were taken */
     sap_unlock(&registry_lock);
 }
 

@@ -79,6 +79,11 @@ int sap_gpu_take_kernels(const struct sap_gpu_set *set, const struct sap_embedde
                          char *why, size_t room);
 void sap_gpu_give_kernels(const struct sap_gpu_set *set, const struct sap_gpu_device *d);
 
+/* The same of the kernels for particles with softening lengths, of a device whose other kernels were taken. */
+int sap_gpu_take_soft_kernels(const struct sap_gpu_set *set, const struct sap_gpu_device *d,
+                              const struct sap_gpu_kernels **kernels);
+void sap_gpu_give_soft_kernels(const struct sap_gpu_set *set, const struct sap_gpu_device *d);
+
 /* Unloads the kernels of a device that was lost, so that it can be opened anew; SAP_DRIVER_LOST: a context uses one. */
 int sap_gpu_renew(const struct sap_driver *driver, int number);
 

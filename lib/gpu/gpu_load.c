@@ -22,8 +22,17 @@ enum {
     THREADS_AT_MOST = 8
 };
 
+/* Writes numbers, NULL: zeros, to a column. */
+static void copy_numbers(double *to, int column, const double *from)
+{
+    if (from)
+        memcpy(to + (ptrdiff_t)column * SUPER, from, SUPER * sizeof *to);
+    else
+        memset(to + (ptrdiff_t)column * SUPER, 0, SUPER * sizeof *to);
+}
+
 /* Writes a superpacket in the layout of the device. */
-static void copy_superpacket(const struct sap_jstore *host, int order, int first, double *to)
+static void copy_superpacket(const struct sap_jstore *host, const struct sap_gpu_set *set, int first, double *to)
 {
     const struct sap_segment *s = sap_jstore_segment(host, first);
     const unsigned in = (unsigned)first % SAP_SEGMENT;
@@ -39,11 +48,8 @@ static void copy_superpacket(const struct sap_jstore *host, int order, int first
             for (int a = 0; a < SUPER; a += LANES, from += 3 * LANES) memcpy(column + a, from, LANES * sizeof *column);
         }
     memcpy(to + (ptrdiff_t)SAP_GPU_MASS * SUPER, s->mass + in, SUPER * sizeof *to);
-    const double *const last = order == 2 ? s->eps2 : s->time;
-    if (last)
-        memcpy(to + (ptrdiff_t)SAP_GPU_TIME * SUPER, last + in, SUPER * sizeof *to);
-    else
-        memset(to + (ptrdiff_t)SAP_GPU_TIME * SUPER, 0, SUPER * sizeof *to);
+    if (set->order != 2) copy_numbers(to, SAP_GPU_TIME, s->time + in);
+    if (set->order == 2 || set->soft) copy_numbers(to, SAP_GPU_EPS2_OF(set->order), s->eps2 ? s->eps2 + in : NULL);
     int32_t *tags = (int32_t *)(void *)(to + (ptrdiff_t)SAP_GPU_TAGS * SUPER);
     memcpy(tags, s->index + in, SUPER * sizeof *tags);
     for (int a = 0; a < SUPER; a++) tags[SUPER + a] = first + a + 1;
@@ -62,7 +68,7 @@ static void copy_images(void *argument, ptrdiff_t from, ptrdiff_t to)
 {
     const struct images *const m = argument;
     for (ptrdiff_t k = from; k < to; k++)
-        copy_superpacket(m->store->host, m->store->set->order, m->share->number[m->slot[k]] * SUPER,
+        copy_superpacket(m->store->host, m->store->set, m->share->number[m->slot[k]] * SUPER,
                          (double *)(void *)(m->to + (size_t)k * m->bytes));
 }
 

@@ -19,7 +19,8 @@ int sap_gpu_outside(const struct sap_force_request *r, unsigned extra)
 /*
  * Order 4: the mode depends on the requested results and on whether pairs at zero distance must be skipped. Two further
  * modes serve regular forces, the second with radii by mass. Other orders: see force.h. Orders 6 and 8 have few
- * kernels, of which all but the first serve softening per i-particle.
+ * kernels, of which all but the first serve softening per i-particle.  With lengths the kernels are others of the same
+ * modes.
  */
 enum {
     PLAIN,
@@ -51,7 +52,7 @@ const char *sap_gpu_mode_name(int order, int mode)
 
 int sap_gpu_mode(const struct sap_gpu_set *set, const struct sap_force_request *r, int near)
 {
-    const int zero = r->eps2 < SAP_TINY_R2;
+    const int zero = r->eps2 < SAP_TINY_R2; /* softening of particles only adds to it */
     if (set->order == 4) return sap_gpu_outside(r, (unsigned)near) ? (int)OUTSIDE4 + r->h2_by_mass : near * 2 + zero;
     if (set->order > 4) return near > SAP_EXTRA_NEAREST ? ALL : near ? NEAREST : zero || r->eps2_i ? ZERO : PLAIN;
     if (r->spline) return near ? SPLINE_NEAR : SPLINE;

@@ -31,9 +31,8 @@ size_t sap_gpu_superpacket_bytes(const struct sap_gpu_store *store)
 /* ----------------------------------------------------------------- growing */
 
 int sap_gpu_store_clear(const struct sap_gpu_store *store, const struct sap_gpu_share *share,
-                        const struct sap_gpu_buffer *in, int from, int to)
+                        const struct sap_gpu_buffer *in, int columns, int from, int to)
 {
-    const int columns = store->set->columns;
     const struct sap_gpu_grid grid = {.stream = share->stream,
                                       .driver = store->set->driver,
                                       .groups = {(unsigned)((to - from) * columns), 1},
@@ -44,7 +43,7 @@ int sap_gpu_store_clear(const struct sap_gpu_store *store, const struct sap_gpu_
 static int clear_superpackets(const struct sap_gpu_store *store, struct sap_gpu_share *share, int to)
 {
     if (to <= share->cleared) return SAP_DRIVER_OK;
-    TRY(sap_gpu_store_clear(store, share, &share->j, share->cleared, to));
+    TRY(sap_gpu_store_clear(store, share, &share->j, store->set->columns, share->cleared, to));
     share->cleared = to;
     return SAP_DRIVER_OK;
 }
@@ -78,6 +77,60 @@ static int grow(const struct sap_gpu_store *store, struct sap_gpu_share *share, 
         share->room = room;
     }
     return clear_superpackets(store, share, superpackets);
+}
+
+int sap_gpu_copy_superpackets(const struct sap_driver *d, struct sap_stream *stream, struct sap_mem *to, int to_at,
+                              size_t to_each, struct sap_mem *from, int from_at, size_t from_each, int n)
+{
+    const size_t each = to_each < from_each ? to_each : from_each;
+    const int at_once = to_each == from_each ? n : 1;
+    for (int k = 0; k < n; k += at_once)
+        TRY(d->copy(stream, to, (size_t)(to_at + k) * to_each, from, (size_t)(from_at + k) * from_each,
+                    (size_t)at_once * each));
+    return SAP_DRIVER_OK;
+}
+
+/* Copies the particles of a device to memory whose superpackets have one column more, of zeros. */
+static int widen(struct sap_gpu_store *store, struct sap_gpu_share *share, struct sap_gpu_buffer *more)
+{
+    const struct sap_driver *d = store->set->driver;
+    const int n = share->cleared;
+    const size_t each = sap_gpu_superpacket_bytes(store), wider = each + SUPER * sizeof(double);
+    if (n == 0) return SAP_DRIVER_OK;
+    if (share->updates > 0) TRY(sap_gpu_store_send(store, share, NULL, 0));
+    TRY(sap_gpu_reserve(d, share->device->dev, more, (size_t)share->room * wider));
+    TRY(sap_gpu_store_clear(store, share, more, store->set->columns + 1, 0, n));
+    TRY(sap_gpu_copy_superpackets(d, share->stream, more->mem, 0, wider, share->j.mem, 0, each, n));
+    return d->stream_finish(share->stream);
+}
+
+/* Takes the wider memory, after the kernels. */
+static void take_wider(const struct sap_gpu_store *store, struct sap_gpu_share *share, struct sap_gpu_buffer *more)
+{
+    sap_gpu_free(store->set->driver, &share->j);
+    if (share->cleared == 0) share->room = 0;
+    share->j = *more;
+    *more = (struct sap_gpu_buffer){0};
+    sap_gpu_sums_forget(&share->sums);
+}
+
+int sap_gpu_store_soften(struct sap_gpu_store *store)
+{
+    struct sap_gpu_buffer more[SAP_GPU_DEVICES] = {{0}};
+    const int n = store->set->n;
+    int status = SAP_DRIVER_OK;
+    if (store->set->soft || store->set->order == 2) return status;
+    sap_gpu_lists_settle_all(store);
+    for (int k = 0; k < n && !status; k++) {
+        store->at = k;
+        status = widen(store, &store->share[k], &more[k]);
+    }
+    if (!status) status = sap_gpu_soften(store->set);
+    for (int k = 0; k < n; k++) {
+        if (!status) take_wider(store, &store->share[k], &more[k]);
+        sap_gpu_free(store->set->driver, &more[k]);
+    }
+    return status;
 }
 
 /* ------------------------------------------------------------------- slots */
@@ -275,10 +328,15 @@ static inline int place_update(struct sap_gpu_store *store, int address, struct 
     return SAP_DRIVER_OK;
 }
 
-/* Writes the derivatives that orders 6 and 8 have more behind an update; none in other orders. */
-static inline void put_further(const struct sap_gpu_store *store, struct sap_gpu_update *u, const double (*further)[3])
+/* Writes behind an update the derivatives that orders 6 and 8 have more, and the squared softening. */
+static inline void put_further(const struct sap_gpu_store *store, struct sap_gpu_update *u, const double (*further)[3],
+                               double eps2)
 {
-    if (store->set->update > sizeof *u) memcpy(u + 1, further, store->set->update - sizeof *u);
+    const struct sap_gpu_set *const set = store->set;
+    const size_t bytes = set->update - sizeof *u - (size_t)set->soft * sizeof eps2;
+    if (bytes > 0) memcpy(u + 1, further, bytes);
+    if (set->soft) memcpy((char *)(u + 1) + bytes, &eps2, sizeof eps2);
+    if (set->order == 2) u->time = eps2;
 }
 
 static int stage_one(struct sap_gpu_store *store, int address)
@@ -289,9 +347,8 @@ static int stage_one(struct sap_gpu_store *store, int address)
     TRY(place_update(store, address, &u));
     sap_jstore_get(store->host, address, derivative, &u->mass, &u->time, &index);
     memcpy(u->derivative, derivative, sizeof u->derivative);
-    put_further(store, u, (const double(*)[3])derivative + SAP_DERIVATIVES);
+    put_further(store, u, (const double(*)[3])derivative + SAP_DERIVATIVES, sap_jstore_eps2(store->host, address));
     u->index = index;
-    if (store->set->order == 2) u->time = sap_jstore_eps2(store->host, address);
     return SAP_DRIVER_OK;
 }
 
@@ -328,18 +385,28 @@ static int put_all(struct sap_gpu_store *store, const struct sap_staged *first, 
         if (k + AHEAD < n) fetch_stamp(store, sap_staged_at(first, bytes, k + AHEAD)->address);
         TRY(place_update(store, p->address, &u));
         copy_numbers(u, p);
-        if (store->set->order == 2) u->time = p->eps2;
-        put_further(store, u, p->further);
+        put_further(store, u, p->further, p->eps2);
         u->index = p->index;
     }
     return SAP_DRIVER_OK;
+}
+
+/* Returns whether some of these particles have softening that the store is not ready for. */
+static int lacks_softening(const struct sap_gpu_store *store, const struct sap_staged *first, int n)
+{
+    const size_t bytes = sap_staged_bytes(store->host->full);
+    int soft = 0;
+    for (int k = 0; k < n && !store->set->soft && store->set->order > 2; k++)
+        soft |= sap_staged_at(first, bytes, k)->eps2 > 0;
+    return soft;
 }
 
 static int put(struct sap_gpu_store *store, const struct sap_staged *particles, int n)
 {
     if (n > 0) sap_gpu_lists_settle_all(store);
     /* only if the devices' copies match the host's: else an older change could overwrite this one */
-    if (store->lost || store->broken || store->cleared != store->host->cleared || store->seen != store->host->version)
+    if (store->lost || store->broken || store->cleared != store->host->cleared || store->seen != store->host->version ||
+        lacks_softening(store, particles, n))
         return SAPPORO_ERR_GONE;
     const int status = sap_gpu_status(put_all(store, particles, n));
     if (status) store->lost = 1; /* some updates may be staged: the next update uploads all particles again */
@@ -400,6 +467,7 @@ int sap_gpu_store_update(struct sap_gpu_store *store)
     if (store->lost && store->given)
         return sap_gpu_refuse(store, SAP_DRIVER_ERROR, "particles that the host does not have were lost on the device");
     if (store->lost) forget(store);
+    if (store->host->soft > 0) TRY(sap_gpu_store_soften(store));
     store->lost = 1; /* until all changes are sent */
     store->terms = store->given > 1 ? store->given : 1;
     for (int k = 0; k < store->host->segments; k++)

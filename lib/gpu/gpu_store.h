@@ -77,6 +77,12 @@ void *sap_gpu_attached_by(const struct sap_gpu_store *store,
 /* Implements the entry `put` of struct sap_store_ops. */
 int sap_gpu_store_put(struct sap_store *store, const struct sap_staged *particles, int n);
 
+/*
+ * Makes a store ready for softening of each particle: further kernels, a column of squares, and targets of two units.
+ * Stores of order 2 are ready from the start.
+ */
+int sap_gpu_store_soften(struct sap_gpu_store *store);
+
 /* Stages the changes that the devices' copies lack. */
 int sap_gpu_store_update(struct sap_gpu_store *store);
 
@@ -102,9 +108,9 @@ void sap_gpu_store_returned(struct sap_gpu_store *store);
 /* Makes the stream of the first device, unless there is one. */
 int sap_gpu_store_stream(struct sap_gpu_store *store);
 
-/* Makes superpackets from .. to-1 in a memory empty, in the share's stream. */
+/* Makes superpackets from .. to-1, of so many columns, in a memory empty, in the share's stream. */
 int sap_gpu_store_clear(const struct sap_gpu_store *store, const struct sap_gpu_share *share,
-                        const struct sap_gpu_buffer *in, int from, int to);
+                        const struct sap_gpu_buffer *in, int columns, int from, int to);
 
 /* Returns the slot of a superpacket in a store on one device, or -1. */
 int sap_gpu_slot_of(const struct sap_gpu_share *share, int superpacket);
@@ -116,6 +122,10 @@ int sap_gpu_slots_below(const struct sap_gpu_share *share, int nj);
 
 /* Uploads whole superpackets that are new, and removes their addresses from the list of changes. */
 int sap_gpu_load(struct sap_gpu_store *store, struct sap_gpu_share *share);
+
+/* Copies n superpackets between stores of which one may have a column of lengths, which the other then misses. */
+int sap_gpu_copy_superpackets(const struct sap_driver *d, struct sap_stream *stream, struct sap_mem *to, int to_at,
+                              size_t to_each, struct sap_mem *from, int from_at, size_t from_each, int n);
 
 /* Bytes of a superpacket of the j-store. */
 size_t sap_gpu_superpacket_bytes(const struct sap_gpu_store *store);

@@ -1,6 +1,8 @@
 /* gpu_sums.c - sums over predicted records on one device: memory and launches. */
 #include "gpu/gpu_sums.h"
 
+#include <string.h>
+
 #include "gpu/gpu_devices.h"
 #include "gpu/gpu_direct_launch.h"
 #include "gpu/gpu_kernels.h"
@@ -66,6 +68,12 @@ int sap_gpu_launch_nearest(const struct sap_gpu_slab *s, struct sap_mem *out)
                                       .groups = {(unsigned)(s->f.ni + 31) / 32, 1}, /* 32 rows each */
                                       .threads = k->geometry.nearest};
     return sap_direct_finish_nearest(&grid, k->nearest, s->j, s->sums->near.mem, s->i, out, s->f);
+}
+
+void sap_gpu_sums_forget(struct sap_gpu_sums *sums)
+{
+    sums->valid = sums->slab_ni = 0;
+    memset(sums->chosen, 0, sizeof sums->chosen);
 }
 
 void sap_gpu_sums_free(const struct sap_driver *driver, struct sap_gpu_sums *s)

@@ -71,6 +71,9 @@ int sap_gpu_launch_sums(const struct sap_gpu_slab *s, struct sap_mem *out, const
 /* Finds the nearest neighbours of a slab with s->near, in rows f.first_i and on of two columns in `out`. */
 int sap_gpu_launch_nearest(const struct sap_gpu_slab *s, struct sap_mem *out);
 
+/* Forgets what depends on kernels, which have become others: predicted records and the choices of launches. */
+void sap_gpu_sums_forget(struct sap_gpu_sums *sums);
+
 void sap_gpu_sums_free(const struct sap_driver *driver, struct sap_gpu_sums *sums);
 
 #endif

@@ -32,6 +32,12 @@ struct travel {
 
 static struct sap_gpu_store *of(struct sap_store *store) { return (void *)store; }
 
+/* Bytes of a superpacket in a hold: without lengths, since particles with some travel over the hosts. */
+static size_t held_bytes(const struct sap_gpu_set *set)
+{
+    return (size_t)SAP_GPU_COLUMNS_OF(set->order) * SUPER * sizeof(double);
+}
+
 /* ------------------------------------------------------------------ memory */
 
 static void release(struct sap_gpu_store *store, struct sap_gpu_attached *attached)
@@ -104,15 +110,14 @@ static int copy_superpackets(const struct sap_gpu_store *from, struct travel *t,
 {
     const struct sap_driver *const d = from->set->driver;
     const struct sap_gpu_share *const share = &from->share[0];
-    const size_t bytes = sap_gpu_superpacket_bytes(from);
     for (int k = 0, run; k < n; k += run) {
         const int slot = sap_gpu_slot_of(share, first + k);
         for (run = 1; k + run < n && slot >= 0 && sap_gpu_slot_of(share, first + k + run) == slot + run;) run++;
         if (slot < 0)
-            TRY(sap_gpu_store_clear(from, share, &t->hold, at + k, at + k + 1));
+            TRY(sap_gpu_store_clear(from, share, &t->hold, SAP_GPU_COLUMNS_OF(from->set->order), at + k, at + k + 1));
         else
-            TRY(d->copy(share->stream, t->hold.mem, (size_t)(at + k) * bytes, share->j.mem, (size_t)slot * bytes,
-                        (size_t)run * bytes));
+            TRY(sap_gpu_copy_superpackets(d, share->stream, t->hold.mem, at + k, held_bytes(from->set), share->j.mem,
+                                          slot, sap_gpu_superpacket_bytes(from), run));
     }
     return SAP_DRIVER_OK;
 }
@@ -126,8 +131,9 @@ static int set_addresses(const struct sap_gpu_store *from, const struct travel *
                                       .driver = from->set->driver,
                                       .groups = {(unsigned)n * (SUPER / 256), 1},
                                       .threads = 256};
-    return sap_direct_store_address(&grid, share->device->kernels->address, t->hold.mem, from->set->columns, at, at + n,
-                                    p->block, p->processes, p->process, p->before);
+    return sap_direct_store_address(&grid, share->device->kernels->address, t->hold.mem,
+                                    SAP_GPU_COLUMNS_OF(from->set->order), at, at + n, p->block, p->processes,
+                                    p->process, p->before);
 }
 
 static int pack_part(struct sap_gpu_store *from, struct sap_gpu_store *store, int at, const struct sap_travel_part *p)
@@ -171,7 +177,8 @@ static int take_all(struct sap_gpu_store *store, const int *number, int n, const
     TRY(sap_gpu_store_give(store, number, n, facts->terms));
     TRY(d->event_record(t->arrived, t->stream));
     TRY(d->stream_wait(share->stream, t->arrived));
-    TRY(d->copy(share->stream, share->j.mem, 0, t->hold.mem, 0, (size_t)n * sap_gpu_superpacket_bytes(store)));
+    TRY(sap_gpu_copy_superpackets(d, share->stream, share->j.mem, 0, sap_gpu_superpacket_bytes(store), t->hold.mem, 0,
+                                  held_bytes(store->set), n));
     TRY(d->event_record(t->taken, share->stream));
     t->waits_for_taken = 1;
     return SAP_DRIVER_OK;
@@ -187,7 +194,7 @@ static void describe(const struct sap_device_set *opaque_set, struct sap_travel_
     (void)snprintf(device->uuid, sizeof device->uuid, "%s", first->properties.uuid);
     device->travels = set->n == 1 && set->driver->address && set->driver->native_stream;
     device->unit = SUPER;
-    device->bytes = (size_t)set->columns * SUPER * sizeof(double);
+    device->bytes = held_bytes(set);
 }
 
 static int enter(const struct sap_device_set *opaque_set)

@@ -298,7 +298,6 @@ struct sap_stepper_whole sap_mpi_stepper_whole(sapporo_mpi_stepper *h)
         .source = {.force = force,
                    .sums = h->order ? &hermite_sums : NULL,
                    .of = h,
-                   .takes_lengths = h->order && sapporo_get_backend(context) == SAPPORO_BACKEND_CPU,
                    .threads = threads,
                    .shared = 1,
                    .x = h->x,

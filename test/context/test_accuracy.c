@@ -187,19 +187,6 @@ static int check_case(const struct engine *engine, const struct test_case *test,
     return wrong;
 }
 
-/* Accelerators may lack softening of each particle in order 4. */
-static int can_soften(const struct engine *engine, const struct solved *s)
-{
-    sapporo_job *job = NULL;
-    const sapporo_request request = problem_request(&s->problem, 0, s->problem.ntargets);
-    if (!s->problem.soft || engine->backend == SAPPORO_BACKEND_CPU || engine->order == 2) return 1;
-    sapporo *c = engine_open(engine, 1);
-    problem_load(c, &s->problem);
-    const int status = sapporo_force_begin(c, &request, &job);
-    sapporo_close(c);
-    return status != SAPPORO_ERR_UNSUPPORTED;
-}
-
 static void run_cases(void **state)
 {
     const struct engine *engine = *state;
@@ -211,7 +198,7 @@ static void run_cases(void **state)
         struct solved *const s = &solved_cases[half][k];
         assert_true((size_t)k < sizeof solved_cases[0] / sizeof solved_cases[0][0]);
         solve(s, &cases[k], engine->order);
-        if (can_soften(engine, s)) wrong += check_case(engine, &cases[k], s);
+        wrong += check_case(engine, &cases[k], s);
     }
     print_message("# %s: errors take up to %.2f of their bounds\n", engine->name, most_taken);
     if (wrong) fail_msg("%d cases are not as they should be on %s", wrong, engine->name);

@@ -1,6 +1,6 @@
 /*
  * test_stepper_soft_hermite.c - Hermite schemes whose particles have softening lengths: forces, energies and neighbours
- * against sums in extended precision, restarts, units, particles that come; on accelerators they are refused.
+ * against sums in extended precision, restarts, units, particles that come.
  */
 #include <math.h>
 #include <setjmp.h>
@@ -62,24 +62,6 @@ static void put(sapporo_stepper *s, const double *lengths)
     if (sapporo_stepper_set(s, &p)) fail_msg("%s", sapporo_stepper_last_error(s));
 }
 
-/* Whether steppers of a place take lengths; checks that those of others refuse them, and keep what they have. */
-static int takes(const struct place *p, sapporo_step_scheme scheme)
-{
-    if (p->backend == SAPPORO_BACKEND_CPU) return 1;
-    const sapporo_tree_options tree = stepper_tree_at(p, EPS);
-    const sapporo_stepper_options o = stepper_hermite_options(&tree, scheme);
-    const sapporo_stepper_particles q = some(0, N, h);
-    sapporo_stepper *const s = stepper_make(&o, N);
-    put(s, NULL);
-    stepper_get(s, SAPPORO_STEP_OWN, N, &whole);
-    assert_int_equal(sapporo_stepper_set(s, &q), SAPPORO_ERR_UNSUPPORTED);
-    assert_non_null(strstr(sapporo_stepper_last_error(s), "accelerators"));
-    stepper_get(s, SAPPORO_STEP_OWN, N, &parts);
-    assert_memory_equal(&whole, &parts, sizeof whole);
-    sapporo_stepper_destroy(s);
-    return 0;
-}
-
 /* The largest error of the force on particle i of `whole`, relative to the sums of the sizes of its terms. */
 static double error_of(int i)
 {
@@ -102,7 +84,6 @@ static double error_of(int i)
 /* First forces and potentials; energy and its conservation, which needs right derivatives, too. */
 static void pulls(const struct place *p, int order, sapporo_step_scheme scheme)
 {
-    if (!takes(p, scheme)) return;
     for (int precision = SAPPORO_DS; precision <= (int)SAPPORO_DP; precision++) {
         const double bound = precision == (int)SAPPORO_DP ? 2e-15 : 1e-6;
         sapporo_tree_options tree = stepper_tree_at(p, EPS);
@@ -129,11 +110,64 @@ static void pulls(const struct place *p, int order, sapporo_step_scheme scheme)
 
 RUNS(forces, stepper_hermite_everywhere(pulls))
 
+/* Stores the particles with mass one after the other, and computes the forces on all; `parts` gets them. */
+static void sum_by_calls(sapporo *c)
+{
+    static const double none[N][3];
+    double square[N];
+    int index[N], massive = 0;
+    sapporo_job *job = NULL;
+    for (int i = 0; i < N; i++) {
+        sapporo_particle q = {.mass = b.mass[i], .eps2 = h[i] * h[i], .index = massive};
+        memcpy(q.derivative[0], b.x[i], sizeof b.x[i]);
+        memcpy(q.derivative[1], b.v[i], sizeof b.v[i]);
+        square[i] = q.eps2;
+        index[i] = q.mass > 0 ? massive : N;
+        if (q.mass > 0) assert_int_equal(sapporo_set_particle(c, massive++, &q), SAPPORO_OK);
+    }
+    const sapporo_request request = {.size = sizeof request,
+                                     .nj = massive,
+                                     .ni = N,
+                                     .x = {b.x, 0},
+                                     .v = {b.v, 0},
+                                     .a = {none, 0},
+                                     .jerk = {none, 0},
+                                     .index = {index, 0},
+                                     .eps2 = EPS * EPS,
+                                     .eps2_i = {square, 0}};
+    const sapporo_result result = {.size = sizeof result, .acc = parts.acc, .pot = parts.pot};
+    if (sapporo_force_begin(c, &request, &job) || sapporo_force_end(job, N, &result))
+        fail_msg("%s", sapporo_last_error(c));
+    sapporo_force_free(job);
+}
+
+/* The first forces have the bits of those of a context. */
+static void equals_context(const struct place *p, int order, sapporo_step_scheme scheme)
+{
+    const sapporo_tree_options tree = stepper_tree_at(p, EPS);
+    const sapporo_stepper_options o = stepper_hermite_options(&tree, scheme);
+    const sapporo_options options = {
+        .size = sizeof options, .order = order, .precision = SAPPORO_DP, .backend = p->backend};
+    sapporo *c = NULL;
+    sapporo_stepper *const s = stepper_make(&o, N);
+    put(s, h);
+    stepper_get(s, SAPPORO_STEP_OWN, N, &whole);
+    if (sapporo_open(&options, &c)) fail_msg("%s", sapporo_last_error(NULL));
+    sum_by_calls(c);
+    for (int i = 0; i < N; i++) {
+        assert_memory_equal(whole.acc[i], parts.acc[i], sizeof whole.acc[i]);
+        assert_true(whole.pot[i] == parts.pot[i]);
+    }
+    sapporo_close(c);
+    sapporo_stepper_destroy(s);
+}
+
+RUNS(bits, stepper_hermite_everywhere(equals_context))
+
 /* Equal lengths are a common softening of twice their square. */
 static void equals(const struct place *p, int order, sapporo_step_scheme scheme)
 {
     double same[N];
-    if (!takes(p, scheme)) return;
     for (int i = 0; i < N; i++) same[i] = 0.03125;
     sapporo_tree_options common = stepper_tree_at(p, sqrt(2) * 0.03125), none = stepper_tree_at(p, 0);
     sapporo_stepper_options o = stepper_hermite_options(&common, scheme);
@@ -163,7 +197,6 @@ static void goes_on(const struct place *p, int order, sapporo_step_scheme scheme
     char path[40];
     const sapporo_tree_options tree = stepper_tree_at(p, EPS);
     const sapporo_stepper_options o = stepper_hermite_options(&tree, scheme);
-    if (!takes(p, scheme)) return;
     (void)snprintf(path, sizeof path, "soft_hermite.%d", order);
     sapporo_stepper *const s = stepper_make(&o, N), *const again = stepper_make(&o, N),
                            *const bare = stepper_make(&o, N);
@@ -208,7 +241,6 @@ static void finds(const struct place *p, int order, sapporo_step_scheme scheme)
     double r2[N] = {0};
     const sapporo_tree_options tree = stepper_tree_at(p, EPS);
     sapporo_stepper_options o = stepper_hermite_options(&tree, scheme);
-    if (!takes(p, scheme)) return;
     o.nearest = 1;
     sapporo_stepper *const s = stepper_make(&o, N);
     put(s, h);
@@ -236,7 +268,6 @@ static void scales(const struct place *p, int order, sapporo_step_scheme scheme)
 {
     enum { LENGTH = 64, MASS = 96, TIME = (3 * LENGTH - MASS) / 2 };
     double x[N][3], v[N][3], mass[N], soft[N];
-    if (!takes(p, scheme)) return;
     for (int k = 0; k < 2; k++) {
         const int length = k * LENGTH, time = k * TIME;
         sapporo_tree_options tree = stepper_tree_at(p, ldexp(EPS, length));
@@ -267,7 +298,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(forces),     cmocka_unit_test(equal_lengths), cmocka_unit_test(division),
-        cmocka_unit_test(neighbours), cmocka_unit_test(units),
+        cmocka_unit_test(neighbours), cmocka_unit_test(units),         cmocka_unit_test(bits),
     };
     return cmocka_run_group_tests(tests, make_particles, drop_particles);
 }

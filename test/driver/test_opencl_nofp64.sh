@@ -71,6 +71,7 @@ runs "test_accuracy, ds" accuracy SAPPORO_OPENCL_VECTORS=1 'CMOCKA_TEST_FILTER=*
 runs "test_accuracy, order 2 in sp" accuracy SAPPORO_OPENCL_VECTORS=1 'CMOCKA_TEST_FILTER=*, opencl sp, order 2'
 runs "test_bits over batches" bits SAPPORO_OPENCL_VECTORS=1 'CMOCKA_TEST_FILTER=threads_and_batches*'
 runs "test_bits on two halves of a CPU" bits SAPPORO_OPENCL_VECTORS=1 SAPPORO_OPENCL_SPLIT=2 CMOCKA_TEST_FILTER=devices
+runs "Hermite schemes with softening lengths" stepper_soft_hermite SAPPORO_OPENCL_VECTORS=1 CMOCKA_TEST_FILTER=units
 runs "sums without neighbours" outside SAPPORO_OPENCL_VECTORS=1 CMOCKA_TEST_FILTER=at_the_boundary
 runs "test_accum, halves of a force" accum SAPPORO_OPENCL_VECTORS=1 CMOCKA_TEST_FILTER=halves_of_a_force
 runs "batches with moments and counts" batch_more SAPPORO_OPENCL_VECTORS=1 'CMOCKA_TEST_FILTER=*s'

@@ -29,14 +29,6 @@ static int check_pairs(const struct model_context *c, const struct op *op)
     return given & GIVEN_EPS2 || c->is_soft ? SAPPORO_ERR_UNSUPPORTED : SAPPORO_OK;
 }
 
-/* Which softening of each particle an engine has; include/sapporo.h, sapporo_request. */
-static int softening_there(const struct model_context *c, int given)
-{
-    const int i = given & GIVEN_EPS2 || c->is_soft, j = c->is_soft;
-    if (strcmp(setting.backend, "cpu") == 0 || c->order == 2) return 1;
-    return c->order > 4 ? !j : !i;
-}
-
 static int check_softening(const struct model_context *c, int softening)
 {
     if (softening > SAPPORO_SOFTENING_SPLINE_MEAN) return SAPPORO_ERR_ARGUMENT;
@@ -54,7 +46,6 @@ static int expected_of_begin(const struct model_context *c, const struct op *op)
     if (pairs) return pairs;
     const int softening = check_softening(c, op->i[7] >> 2);
     if (softening) return softening;
-    if (!softening_there(c, given)) return SAPPORO_ERR_UNSUPPORTED;
     if (given & GIVEN_EPS2 && bad_softening(batch[b].eps2, ni)) return SAPPORO_ERR_ARGUMENT;
     for (int i = 0; i < ni && given & GIVEN_DTR; i++)
         if (!isfinite(batch[b].dtr[i])) return SAPPORO_ERR_ARGUMENT;
@@ -136,7 +127,7 @@ static void run_threads(const struct op *op)
     const int nj = op->i[1], ni = op->i[2], given = op->i[4];
     const unsigned wanted = (unsigned)op->i[6];
     struct batch *const b = &batch[op->i[3]];
-    const int good = c->is_open && nj >= 0 && op->d[0] >= 0 && isfinite(op->d[0]) && softening_there(c, 0) &&
+    const int good = c->is_open && nj >= 0 && op->d[0] >= 0 && isfinite(op->d[0]) &&
                      (c->order == 2 || isfinite(c->time)) && !(c->lost.n > 0 && c->lost.at[0].address < nj) &&
                      !(wanted & OUT_JERK && c->order < 4);
     struct answer *a = NULL;

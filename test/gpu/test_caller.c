@@ -68,14 +68,17 @@ static void close_twins(const struct twins *t)
     sapporo_close(t->device);
 }
 
-/* The columns of n particles from number `from` on.  all: also index and softening, where the order has it. */
+/*
+ * The columns of n particles from number `from` on.  all: also index, and softening but in order 4, where it comes with
+ * targets to particles that the device already has.
+ */
 static sapporo_particles columns_of(int order, int from, int all)
 {
     sapporo_particles p = {.size = sizeof p, .mass = {mass + from, 0}, .time = {when + from, 0}};
     for (int d = 0; d < SAPPORO_DERIVATIVES; d++)
         if (all || d < 2) p.derivative[d].base = derivative[d] + from;
     if (all) p.index.base = labels + from;
-    if (all && order == 2) p.eps2.base = soft + from;
+    if (all && order != 4) p.eps2.base = soft + from;
     return p;
 }
 
@@ -122,7 +125,7 @@ static sapporo_result result_of(int order, struct sums *to)
                             .nearest_r2 = to->r2};
 }
 
-static sapporo_request request_of(const struct twins *t, int nj)
+static sapporo_request request_of(int nj)
 {
     return (sapporo_request){.size = sizeof(sapporo_request),
                              .nj = nj,
@@ -133,7 +136,7 @@ static sapporo_request request_of(const struct twins *t, int nj)
                              .jerk = {derivative[3], 0},
                              .index = {labels, 0},
                              .eps2 = 1e-4,
-                             .eps2_i = {t->order == 4 ? NULL : soft, 0},
+                             .eps2_i = {soft, 0},
                              .want = SAPPORO_WANT_NEAREST};
 }
 
@@ -152,7 +155,7 @@ static void same_forces(const struct twins *t, int nj)
     static struct sums host, device;
     memset(&host, 0, sizeof host);
     memset(&device, 0, sizeof device);
-    sapporo_request r = request_of(t, nj);
+    sapporo_request r = request_of(nj);
     const sapporo_result to = result_of(t->order, &host);
     compute(t->host, &r, &to);
     const size_t three = sizeof(double[NI][3]), one = sizeof(double[NI]);
@@ -309,7 +312,7 @@ static void bad_arguments(void **state)
     bad = good;
     bad.memory = (sapporo_memory)7;
     assert_int_equal(sapporo_set_particles(t.device, 0, N, &bad), SAPPORO_ERR_ARGUMENT);
-    sapporo_request r = request_of(&t, N);
+    sapporo_request r = request_of(N);
     sapporo_job *job = NULL;
     r.memory = SAPPORO_MEMORY_DEVICE;
     assert_int_equal(sapporo_force_begin(t.device, &r, &job), SAPPORO_ERR_ARGUMENT);
@@ -356,7 +359,7 @@ static void failures(void **state)
     for (int n = 1; status; n++) {
         status = set_with_failure(&t, n);
         assert_true(status == SAPPORO_OK || status == SAPPORO_ERR_DEVICE);
-        const sapporo_request r = request_of(&t, N);
+        const sapporo_request r = request_of(N);
         sapporo_job *job = NULL;
         const int begun = sapporo_force_begin(t.device, &r, &job);
         assert_true(begun == SAPPORO_OK || begun == SAPPORO_ERR_MEMORY);

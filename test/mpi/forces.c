@@ -322,7 +322,7 @@ int main(int argc, char **argv)
         test_splits(&p, (enum split)(k % SPLITS), 0x1p-8);
     }
     test_updates(source, target);
-    if (tested_backend() == SAPPORO_BACKEND_CPU) test_softening(source, target);
+    test_softening(source, target);
     test_units(source, target);
     test_bad_time(source, target);
     test_few(source, target);

@@ -66,8 +66,7 @@ void sap_gpu_direct_forget(struct sap_gpu_stepper *s)
     if (s->direct) s->direct->forces = 0;
 }
 
-/* Returns the square of the softening length of the particle in a slot. */
-static double square_of(const struct sap_gpu_stepper *s, int slot)
+double sap_gpu_direct_square_of(const struct sap_gpu_stepper *s, int slot)
 {
     const double h = s->lengths ? s->lengths->h[sap_step_address(&s->order, slot)] : 0;
     return h * h;
@@ -86,8 +85,10 @@ static int choose_units(struct sap_gpu_stepper *s)
     sap_spread_clear(&all);
     sap_spread_clear(&massless);
     for (size_t k = 0; k < n && !status; k++) {
-        const struct sap_numbers p = {
-            .derivative = {particle + 4 * k}, .stride = 1, .mass = particle[4 * k + 3], .eps2 = square_of(s, (int)k)};
+        const struct sap_numbers p = {.derivative = {particle + 4 * k},
+                                      .stride = 1,
+                                      .mass = particle[4 * k + 3],
+                                      .eps2 = sap_gpu_direct_square_of(s, (int)k)};
         const int acts = k < (size_t)s->order.massive;
         sap_spread_add(acts ? &all : &massless, acts ? &sizes : NULL, &p);
     }
@@ -98,15 +99,15 @@ static int choose_units(struct sap_gpu_stepper *s)
     return status;
 }
 
-/* Uploads the squared softening lengths, in pinned memory piece by piece. */
-static int send_squares(struct sap_gpu_stepper *s)
+int sap_gpu_direct_send_squares(struct sap_gpu_stepper *s)
 {
     struct sap_gpu_direct *const d = s->direct;
     double *const chunk = s->session->chunk.host;
     TRY(sap_session_reserve(s->session, &d->soft, (size_t)s->room * sizeof *chunk));
     for (int first = 0; first < s->n; first += SAP_SESSION_CHUNK) {
         const int n = s->n - first < SAP_SESSION_CHUNK ? s->n - first : (int)SAP_SESSION_CHUNK;
-        for (int k = 0; k < n; k++) chunk[k] = sap_scaled(square_of(s, first + k), sap_units_square(&d->units));
+        for (int k = 0; k < n; k++)
+            chunk[k] = sap_scaled(sap_gpu_direct_square_of(s, first + k), sap_units_square(&d->units));
         TRY(sap_session_copy_in(s->session, d->soft.mem, (size_t)first * sizeof *chunk, chunk,
                                 (size_t)n * sizeof *chunk));
         TRY(sap_session_wait(s->session));
@@ -124,7 +125,7 @@ static int take_units(struct sap_gpu_stepper *s)
     struct sap_gpu_direct *const d = s->direct;
     const int n = s->n, is_new = d->forces == 0;
     if (is_new && s->session->set->precision != SAPPORO_DP) TRY(choose_units(s));
-    if (is_new && s->lengths) TRY(send_squares(s));
+    if (is_new && s->lengths) TRY(sap_gpu_direct_send_squares(s));
     d->forces = (d->forces + 1) % FORCES;
     if (sap_units_are_plain(&d->units)) return SAP_DRIVER_OK;
     const double length = sap_scaled(1, d->units.length), mass = sap_scaled(1, d->units.mass);

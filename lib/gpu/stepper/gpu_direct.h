@@ -19,7 +19,7 @@ struct sap_gpu_direct {
     struct sap_gpu_buffer out;  /* columns of sums */
     struct sap_units units;     /* of the particles as the force kernels see them */
     struct sap_gpu_buffer copy; /* order 2: the particles in these units, unless they are plain */
-    struct sap_gpu_buffer soft; /* squared softening lengths by slot, in units, if particles have them */
+    struct sap_gpu_buffer soft; /* squared softening lengths by slot, in units, where kernels have lengths */
     int forces;                 /* since the units were chosen */
 };
 
@@ -37,6 +37,10 @@ size_t sap_gpu_direct_bytes(int n);
 int sap_gpu_direct_new(struct sap_gpu_stepper *s, struct sap_device_set *devices);
 int sap_gpu_direct_open(struct sap_gpu_stepper *s);
 void sap_gpu_direct_free(struct sap_gpu_stepper *s);
+
+/* Uploads the squares of the lengths, by slot in units; _square_of returns one, not in units; 0: there is none. */
+int sap_gpu_direct_send_squares(struct sap_gpu_stepper *s);
+double sap_gpu_direct_square_of(const struct sap_gpu_stepper *s, int slot);
 
 /* New particles were taken: units are chosen at their first force.  Does nothing if forces come from a tree. */
 void sap_gpu_direct_forget(struct sap_gpu_stepper *s);

@@ -81,6 +81,12 @@ static int make(const struct sap_driver *driver, struct sap_dev *dev, int number
 
 static int superpackets_of(int n) { return (n + SUPER - 1) / SUPER; }
 
+/* Bytes of a j-store of n particles. */
+static size_t store_bytes(int n, int columns)
+{
+    return (size_t)superpackets_of(n) * SUPER * (size_t)columns * sizeof(double);
+}
+
 static size_t higher_bytes(int order) { return (size_t)(SAP_HERMITE_KEPT_OF(order) - 3) * 3 * sizeof(double); }
 
 size_t sap_hermite_gpu_bytes(int order, int n)
@@ -90,7 +96,7 @@ size_t sap_hermite_gpu_bytes(int order, int n)
     const size_t sums = (size_t)(1 + 3 * order / 2) * sizeof(double), targets = 2 * sizeof(struct sap_gpu_i);
     const size_t neighbours = 3 * sizeof(double) + sizeof(int);
     return size * (higher_bytes(order) + kept + targets + sums + neighbours + PREDICTED) + RECORDS +
-           (size_t)superpackets_of(n) * SUPER * (size_t)SAP_GPU_COLUMNS_OF(order) * sizeof(double);
+           store_bytes(n, SAP_GPU_COLUMNS_OF(order));
 }
 
 int sap_hermite_gpu_open(struct sap_gpu_stepper *s)
@@ -109,9 +115,7 @@ int sap_hermite_gpu_open(struct sap_gpu_stepper *s)
     TRY(sap_session_reserve(s->session, &h->nearest, near * sizeof(int)));
     TRY(sap_session_reserve(s->session, &h->nearest_r2, near * sizeof(double)));
     TRY(sap_session_reserve(s->session, &h->near, 1));
-    return sap_session_reserve(s->session, &h->store,
-                               ((size_t)superpackets_of(s->room) * SUPER) * (size_t)SAP_GPU_COLUMNS_OF(order) *
-                                   sizeof(double));
+    return sap_session_reserve(s->session, &h->store, store_bytes(s->room, s->session->set->columns));
 }
 
 void sap_hermite_gpu_free(struct sap_gpu_stepper *s)
@@ -138,6 +142,8 @@ const struct sap_gpu_buffer *sap_hermite_gpu_column(const struct sap_gpu_stepper
 int sap_hermite_gpu_clear(struct sap_gpu_stepper *s)
 {
     s->hermite->ready = 0; /* kernels that look at new particles tell in the same ints */
+    if (s->lengths) TRY(sap_gpu_soften(s->session->set));
+    if (s->lengths) sap_gpu_sums_forget(&s->direct->sums);
     return sap_session_fill(s->session, s->hermite->higher.mem, 0, 0, (size_t)s->n * higher_bytes(s->settings.order));
 }
 
@@ -180,7 +186,8 @@ static struct sap_units look(const struct sap_gpu_stepper *s, const struct host_
         const size_t i = (size_t)sap_step_address(&s->order, slot);
         struct sap_numbers p = {.derivative = {c->x + 3 * i, c->v + 3 * i, c->a + 3 * i},
                                 .stride = 1,
-                                .mass = c->particle[4 * (size_t)slot + 3]};
+                                .mass = c->particle[4 * (size_t)slot + 3],
+                                .eps2 = sap_gpu_direct_square_of(s, slot)};
         for (int k = 0; k < more && 3 + k < SAPPORO_DERIVATIVES; k++)
             p.derivative[3 + k] = c->higher + 3 * ((size_t)more * i + (size_t)k);
         const int acts = slot < s->order.massive;
@@ -223,13 +230,28 @@ static int choose_units(struct sap_gpu_stepper *s)
 
 static int clear_store(struct sap_gpu_stepper *s, int superpackets)
 {
-    const int columns = SAP_GPU_COLUMNS_OF(s->settings.order);
+    const int columns = s->session->set->columns;
     const struct sap_gpu_grid grid = {.stream = s->session->stream,
                                       .driver = s->session->driver,
                                       .groups = {(unsigned)(superpackets * columns), 1},
                                       .threads = 256};
     return sap_direct_store_clear(&grid, s->session->device->kernels->clear, s->hermite->store.mem, columns, 0,
                                   superpackets);
+}
+
+/* Gives the sources their squared softening, in the last column, if kernels have lengths. */
+static int soften_sources(struct sap_gpu_stepper *s, int n)
+{
+    const struct sap_gpu_set *const set = s->session->set;
+    if (!set->soft) return SAP_DRIVER_OK;
+    TRY(sap_gpu_direct_send_squares(s));
+    const struct sap_gpu_grid grid = {.stream = s->session->stream,
+                                      .driver = s->session->driver,
+                                      .groups = {(unsigned)(n + 255) / 256, 1},
+                                      .threads = 256};
+    if (n == 0) return SAP_DRIVER_OK;
+    return sap_direct_store_column(&grid, s->session->device->kernels->column, s->hermite->store.mem, set->columns,
+                                   SAP_GPU_EPS2_OF(set->order), s->direct->soft.mem, 1, 1, 1, 0, n);
 }
 
 /* Stores all particles with mass: at first, and now and then in new units. */
@@ -243,11 +265,13 @@ static int send_all(struct sap_gpu_stepper *s, struct sap_step step)
     if (fresh && n > 0) {
         const struct sap_hermite_force f = h->force;
         const struct sap_hermite_units units = h->units;
+        TRY(sap_session_reserve(s->session, &h->store, store_bytes(n, s->session->set->columns)));
         TRY(clear_store(s, superpackets_of(n)));
         TRY(sap_launch_hermite_send(s->session, h->f, n, s->x.mem, s->v.mem, s->a.mem, h->higher.mem, s->level.mem,
                                     s->given->particle.mem, sap_stepper_addresses(s)->mem, h->store.mem, n, f,
                                     sap_stepper_order_of(s), step, units));
     }
+    if (fresh) TRY(soften_sources(s, n));
     d->forces = (d->forces + 1) % FORCES; /* after all else: what failed is done again */
     return SAP_DRIVER_OK;
 }
@@ -267,6 +291,15 @@ static int predict_sources(struct sap_gpu_stepper *s, const struct sap_gpu_force
 
 /* ---- forces ---------------------------------------------------------------------------------- */
 
+/* Gives the targets their softening, if kernels have lengths. */
+static int soften_targets(struct sap_gpu_stepper *s)
+{
+    const struct sap_hermite_force f = s->hermite->force;
+    if (!s->session->set->soft) return SAP_DRIVER_OK;
+    return sap_launch_hermite_soften(s->session, s->hermite->f, f.rows, s->direct->soft.mem, s->active.mem,
+                                     s->direct->sums.i.mem, f);
+}
+
 static int write_targets(struct sap_gpu_stepper *s, struct sap_step step)
 {
     struct sap_gpu_hermite *const h = s->hermite;
@@ -274,8 +307,9 @@ static int write_targets(struct sap_gpu_stepper *s, struct sap_step step)
     const struct sap_hermite_force f = h->force;
     const struct sap_hermite_units units = h->units;
     const struct sap_stepper_order order = sap_stepper_order_of(s);
-    return BY_ORDER(f.order, targets)(s->session, h->f, f.slots, s->x.mem, s->v.mem, s->a.mem, h->higher.mem,
-                                      s->level.mem, s->active.mem, addresses, to, s->bad.mem, f, order, step, units);
+    TRY(BY_ORDER(f.order, targets)(s->session, h->f, f.slots, s->x.mem, s->v.mem, s->a.mem, h->higher.mem, s->level.mem,
+                                   s->active.mem, addresses, to, s->bad.mem, f, order, step, units));
+    return soften_targets(s);
 }
 
 /* The arguments of the force kernels. */
@@ -296,7 +330,7 @@ static struct sap_gpu_slab slab_of(struct sap_gpu_stepper *s, const struct sap_s
                                  .mode = sap_gpu_mode(set, &asked, near),
                                  .f = {.time = sap_hermite_end(step) * h->units.time,
                                        .eps2 = h->force.eps2,
-                                       .near_eps2 = order == 4 ? h->force.eps2 : 0,
+                                       .near_eps2 = sap_gpu_near_eps2(set, h->force.eps2),
                                        .r2_error = set->r2_error,
                                        .x_error = set->x_error,
                                        .nj = s->order.massive,
@@ -368,7 +402,8 @@ static int describe(struct sap_gpu_stepper *s, const struct sap_step *step, cons
                                                    .done = done,
                                                    .near = s->settings.nearest && (!done || step->start),
                                                    .order = s->settings.order,
-                                                   .columns = set->columns};
+                                                   .columns = set->columns,
+                                                   .units = set->units};
     if (!s->hermite->ready) TRY(reset(s));
     s->hermite->force.told = s->hermite->told_at;
     if (s->hermite->force.has_active) s->hermite->ready = 0; /* until the step has ended */
@@ -445,6 +480,7 @@ static int iterate(struct sap_gpu_stepper *s, const struct sap_step *step)
         const struct sap_hermite_force f = h->force;
         TRY(sap_launch_hermite_again(s->session, h->f, f.rows, h->row_d.mem, s->active.mem, s->bad.mem, h->store.mem,
                                      s->direct->sums.i.mem, f, *step, units));
+        TRY(soften_targets(s));
         struct sap_gpu_slab slab = slab_of(s, step);
         if (s->order.massive > 0) TRY(sum_slabs(s, &slab));
     }

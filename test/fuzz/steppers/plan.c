@@ -81,11 +81,6 @@ static void draw_hermite(struct plan *p)
     o->close = one_in(&random, 3) ? 0.5 * rng_uniform(&random) : 0;
 }
 
-int plan_has_lengths(const struct plan *p)
-{
-    return p->options.scheme < SAPPORO_STEPS_HERMITE4 || p->tree.backend == SAPPORO_BACKEND_CPU;
-}
-
 /* ---- calls ------------------------------------------------------------------------------------ */
 
 static enum call_kind draw_kind(rng *r)

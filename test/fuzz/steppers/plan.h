@@ -67,8 +67,6 @@ extern const struct part whole_plan;
 
 /* Makes the plan of a seed. */
 void plan_draw(struct plan *p, uint64_t seed, sapporo_backend backend);
-/* Whether its stepper takes softening lengths of particles. */
-int plan_has_lengths(const struct plan *p);
 /* Leaves out what is not in a part. */
 void plan_cut(struct plan *p, const struct part *part);
 /* Writes the plan as lines of text. */
@@ -77,7 +75,7 @@ void plan_print(FILE *to, const struct plan *p);
 /* Particles of a model. */
 struct model {
     double x[PLAN_ROWS][3], v[PLAN_ROWS][3], mass[PLAN_ROWS], h[PLAN_ROWS];
-    int has_lengths; /* h is given, if the stepper takes lengths */
+    int has_lengths; /* h is given */
     long long label[PLAN_ROWS];
 };
 void plan_model(const struct call *c, struct model *m);

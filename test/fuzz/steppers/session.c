@@ -83,13 +83,13 @@ static int set(const struct session *s, const struct side *side)
 {
     static struct model m;
     plan_model(s->call, &m);
-    const int mistake = s->call->mistake, has_lengths = m.has_lengths && plan_has_lengths(s->plan);
+    const int mistake = s->call->mistake;
     const sapporo_stepper_particles p = {.size = sizeof p,
                                          .n = mistake == 2 ? s->plan->room + 1 : s->call->n,
                                          .x = {m.x, 0},
                                          .v = {m.v, 0},
                                          .mass = {mistake == 3 ? NULL : m.mass, 0},
-                                         .h = {has_lengths ? m.h : NULL, 0},
+                                         .h = {m.has_lengths ? m.h : NULL, 0},
                                          .label = {s->call->model % 2 ? m.label : NULL, 0},
                                          .time = s->call->time};
     return sapporo_stepper_set(side->stepper, &p);
@@ -101,13 +101,12 @@ static int add(const struct session *s, const struct side *side)
     static struct model m;
     plan_model(s->call, &m);
     const int mistake = s->call->mistake, fit = s->plan->room - s->state[0].n, n = s->call->n < fit ? s->call->n : fit;
-    const int has_lengths = m.has_lengths && plan_has_lengths(s->plan);
     const sapporo_stepper_particles p = {.size = sizeof p,
                                          .n = mistake == 2 || n < 1 ? fit + 1 : n,
                                          .x = {m.x, 0},
                                          .v = {m.v, 0},
                                          .mass = {mistake == 3 ? NULL : m.mass, 0},
-                                         .h = {has_lengths ? m.h : NULL, 0},
+                                         .h = {m.has_lengths ? m.h : NULL, 0},
                                          .label = {s->call->model % 2 ? m.label : NULL, 0},
                                          .time = s->state[0].time};
     return sapporo_stepper_add(side->stepper, &p);
