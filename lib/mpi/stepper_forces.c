@@ -285,24 +285,23 @@ struct sap_stepper_whole sap_mpi_stepper_whole(sapporo_mpi_stepper *h)
     sapporo *const context = sapporo_mpi_context(h->sums);
     const int threads = h->tree ? h->tree_options.threads : sap_mpi_threads(context);
     h->as_tree = (struct sap_stepper_tree){{&tree_ops}, h};
-    return (struct sap_stepper_whole){
-        .of = h,
-        .agree = agree,
-        .add_counts = add_counts,
-        .add = add,
-        .begin = begin,
-        .renumber = sap_mpi_stepper_renumber,
-        .words = words,
-        .tree = h->tree ? &h->as_tree.base : NULL,
-        .precision = h->order ? (int)sapporo_get_precision(context) : 0,
-        .source = {.force = force,
-                   .sums = h->order ? &hermite_sums : NULL,
-                   .of = h,
-                   .threads = threads,
-                   .shared = 1,
-                   .x = h->x,
-                   .mass = h->mass,
-                   .a = h->tree ? h->a : NULL,
-                   .h = h->length},
-        .kind = h->kind};
+    return (struct sap_stepper_whole){.of = h,
+                                      .agree = agree,
+                                      .add_counts = add_counts,
+                                      .add = add,
+                                      .begin = begin,
+                                      .renumber = sap_mpi_stepper_renumber,
+                                      .words = words,
+                                      .tree = h->tree ? &h->as_tree.base : NULL,
+                                      .precision = h->order ? (int)sapporo_get_precision(context) : 0,
+                                      .source = {.force = force,
+                                                 .sums = h->order ? &hermite_sums : NULL,
+                                                 .of = h,
+                                                 .threads = threads,
+                                                 .shared = 1,
+                                                 .x = h->x,
+                                                 .mass = h->mass,
+                                                 .a = h->tree ? h->a : NULL,
+                                                 .h = h->length},
+                                      .kind = h->kind};
 }
