@@ -70,8 +70,12 @@ same_bits() {
     awk -F ' [|] ' '
     /^#/ { next }
     { split($1, part, " "); name = substr($1, length(part[1]) + 2); kind = $2 }
-    kind ~ /^cpu (neon|avx2) dp/ { path = kind ~ /neon/ ? "neon" : "avx2"; sub(path, "", kind); of[path, name kind] = part[1]
-                                   names[name kind] }
+    kind ~ /^cpu (neon|avx2) dp/ {
+        path = kind ~ /neon/ ? "neon" : "avx2"
+        sub(path, "", kind)
+        of[path, name kind] = part[1]
+        if (path == "neon") names[name kind]
+    }
     END { for (k in names) if (of["neon", k] == of["avx2", k]) same++
                            else { print "other bits than AVX2: " k; other++ }
           print "# " same + 0 " numbers of NEON in double are those of AVX2"

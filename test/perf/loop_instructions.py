@@ -37,8 +37,8 @@ def loops(body):
 
 def main():
     tool = sys.argv[2] if len(sys.argv) > 2 else "objdump"
-    listing = subprocess.run([tool, "-d", "--no-show-raw-insn", sys.argv[1]], capture_output=True, text=True, check=True)
-    for name, body in functions(listing.stdout).items():
+    listing = subprocess.check_output([tool, "-d", "--no-show-raw-insn", sys.argv[1]], text=True)
+    for name, body in functions(listing).items():
         for loop in loops(body):
             if vectors := sum(bool(ROOT.search(text)) for _, text in loop):
                 print(f"{name} {loop[0][0]:x} {vectors} {len(loop)} {len(loop) / vectors:.1f}")
