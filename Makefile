@@ -23,8 +23,13 @@ found = $(firstword $(foreach name,$1,$(if $(shell command -v $(name) 2>/dev/nul
 ifeq ($(origin CC),default)
 CC := $(or $(call found,cc gcc clang),cc)
 endif
+# The tools beside a cross compiler: aarch64-linux-gnu-gcc has aarch64-linux-gnu-gfortran.
+beside = $(if $(filter %-gcc,$(firstword $(CC))),$(patsubst %-gcc,%-$1,$(firstword $(CC))),$1)
 ifeq ($(origin FC),default)
-FC := gfortran
+FC := $(call beside,gfortran)
+endif
+ifeq ($(origin AR),default)
+AR := $(call beside,ar)
 endif
 ifeq ($(origin CFLAGS),undefined)
 CFLAGS := $(if $(SANITIZE),-O1 -g1,-O2)
@@ -113,7 +118,7 @@ IS_GCC := $(if $(findstring clang,$(CC_ID)),0,1)
 # walked element by element there: more optimisation takes four times as long and gains 2 %.  The compiler cannot see
 # which words a variant reads that is not a constant.
 SCALAR_FLAGS := $(if $(KERNEL_OPTIMISE),-O1) \
-                $(if $(findstring SSE2,$(PATHS_DEFINED)),-DSAP_SMALL_KERNELS=1 $(if $(filter 1,$(IS_GCC)),-Wno-maybe-uninitialized))
+                $(if $(filter -DSAP_HAVE_SSE2=1 -DSAP_HAVE_NEON=1,$(PATHS_DEFINED)),-DSAP_SMALL_KERNELS=1 $(if $(filter 1,$(IS_GCC)),-Wno-maybe-uninitialized))
 
 isa   = $(if $(filter %_avx512.c,$1),$(AVX512_FLAGS),$(if $(filter %_avx2.c,$1),$(AVX2_FLAGS)))
 # The CPU engine outside of its kernels: loops over three axes, which -O2 of gcc does not unroll.
@@ -208,8 +213,12 @@ COUNTED  = $(filter-out %/embedded_cuda.o %/embedded_opencl.o,$(sort $(foreach l
            $(call objects,$(TOOL) $(COMMON_PARTS) $(APPS) $(EXAMPLES) $(if $(MPI_ID),$(MPI_APPS))) \
            $(if $(MPI_ID),$(HERMITE4_MAIN) $(GALAXY_PARTS)) $(addprefix $(B)/,$(PROGRAMS))))
 
-.PHONY: all FORCE
+.PHONY: all unpublished FORCE
 all: $(PUBLISHED) $(LINKS)
+
+# The same for another processor: what users of this one run stays.  Prints where it lies.
+unpublished: $(addprefix $(B)/,$(filter %.a,$(PUBLISHED)) $(PROGRAMS)) $(foreach l,$(LIBRARIES),$(B)/lib/$(call SO_NAME,$l))
+	@echo '$(B)'
 
 $(B)/%.o: %.c
 	$(call say,CC,$<)

@@ -85,8 +85,8 @@ enum { LANES = SAP_CPU_LANES, VECTORS = LANES / V_LANES, D_VECTORS = LANES / D_L
 enum { NV = SAP_MANY_VECTORS, GROUP = NV * V_LANES, G_HALVES = NV * V_HALVES };
 
 /*
- * Every x86 processor has a vector path, so its scalar kernels, with which tests compare, are made to compile fast:
- * loops over lanes stay loops, and one instance serves all variants.
+ * Processors of x86-64 and AArch64 have a vector path, so their scalar kernels, with which tests compare, are made to
+ * compile fast: loops over lanes stay loops, and one instance serves all variants.
  */
 #if defined(SAP_SMALL_KERNELS)
 #define UNROLL _Pragma("GCC unroll 1")

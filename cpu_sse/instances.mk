@@ -6,7 +6,7 @@
 #
 # A new row needs a line in TABLE of isa.c.
 
-vectors := sse2 avx2 avx512
+vectors := sse2 avx2 avx512 neon
 INSTANCES :=
 define instance
 INSTANCES += $1
@@ -17,17 +17,17 @@ endef
 #                      NAME         FLAGS                                             WIDE
 $(eval $(call instance,force_sp,    -DSAP_ORDER=4 -DSAP_KERNEL_SP=1,                  $(vectors)))
 $(eval $(call instance,force_ds,    -DSAP_ORDER=4 -DSAP_KERNEL_DS=1,                  $(vectors)))
-$(eval $(call instance,force_dp,    -DSAP_ORDER=4 -DSAP_KERNEL_DP=1,                  avx512))
+$(eval $(call instance,force_dp,    -DSAP_ORDER=4 -DSAP_KERNEL_DP=1,                  avx512 neon))
 $(eval $(call instance,force2_fast, -DSAP_ORDER=2 -DSAP_KERNEL_SP=1 -DSAP_KERNEL_FAST=1, $(vectors)))
 $(eval $(call instance,force2_sp,   -DSAP_ORDER=2 -DSAP_KERNEL_SP=1,                  $(vectors)))
 $(eval $(call instance,force2_ds,   -DSAP_ORDER=2 -DSAP_KERNEL_DS=1,                  $(vectors)))
-$(eval $(call instance,force2_dp,   -DSAP_ORDER=2 -DSAP_KERNEL_DP=1,                  avx2 avx512))
+$(eval $(call instance,force2_dp,   -DSAP_ORDER=2 -DSAP_KERNEL_DP=1,                  avx2 avx512 neon))
 $(eval $(call instance,force6_ds,   -DSAP_ORDER=6 -DSAP_KERNEL_DS=1,))
 $(eval $(call instance,force6_dp,   -DSAP_ORDER=6 -DSAP_KERNEL_DP=1,))
 $(eval $(call instance,force8_ds,   -DSAP_ORDER=8 -DSAP_KERNEL_DS=1,))
 $(eval $(call instance,force8_dp,   -DSAP_ORDER=8 -DSAP_KERNEL_DP=1,))
-$(eval $(call instance,tree_sp,     -DSAP_KERNEL_SP=1,                                avx512))
-$(eval $(call instance,tree_dp,     -DSAP_KERNEL_DP=1,                                avx512))
+$(eval $(call instance,tree_sp,     -DSAP_KERNEL_SP=1,                                avx512 neon))
+$(eval $(call instance,tree_dp,     -DSAP_KERNEL_DP=1,                                avx512 neon))
 
 # Orders 2 and 4 of sse2, the path of x86 processors without AVX2 (before 2013), compile in half the time so, and are as
 # fast within 5 %.  Order 8 would lose a quarter.

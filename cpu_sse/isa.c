@@ -1,6 +1,7 @@
-/* isa.c - which instruction paths are usable, according to the build, cpuid and XGETBV. */
+/* isa.c - which instruction paths are usable, according to the build and, on x86, cpuid and XGETBV. */
 #include "isa.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "base/lock.h"
@@ -10,6 +11,8 @@
 #if defined(__x86_64__) || defined(__i386__)
 #include <cpuid.h>
 #define SAP_X86 1
+#elif defined(__aarch64__) && defined(__linux__)
+#include <sys/auxv.h>
 #endif
 
 #define TABLE(isa)                                                                                                     \
@@ -52,6 +55,12 @@ TABLE(avx512)
 #define table_avx512 NULL
 #define trees_avx512 NULL
 #endif
+#if defined(SAP_HAVE_NEON)
+TABLE(neon)
+#else
+#define table_neon NULL
+#define trees_neon NULL
+#endif
 
 static const struct {
     const char *name;
@@ -62,6 +71,7 @@ static const struct {
     [SAP_ISA_SSE2] = {"sse2", table_sse2, trees_sse2},
     [SAP_ISA_AVX2] = {"avx2", table_avx2, trees_avx2},
     [SAP_ISA_AVX512] = {"avx512", table_avx512, trees_avx512},
+    [SAP_ISA_NEON] = {"neon", table_neon, trees_neon},
 };
 
 #if defined(SAP_X86)
@@ -92,7 +102,8 @@ static int machine_has(enum sap_isa isa)
 
 #else
 
-static int machine_has(enum sap_isa isa) { return isa == SAP_ISA_SCALAR; }
+/* The only other path is the baseline of its architecture. */
+static int machine_has(enum sap_isa isa) { return isa == SAP_ISA_SCALAR || isa == SAP_ISA_NEON; }
 
 #endif
 
@@ -148,7 +159,10 @@ static const struct sap_machine *machine(void)
 
 int sap_isa_usable(enum sap_isa isa) { return (int)(machine()->paths >> isa & 1U); }
 
-const char *sap_isa_vendor(void) { return machine()->vendor; }
+const char *sap_isa_vendor(enum sap_isa isa)
+{
+    return isa == SAP_ISA_SCALAR || isa == SAP_ISA_NEON ? "any" : machine()->vendor;
+}
 
 enum sap_isa sap_isa_best(void)
 {
@@ -182,6 +196,14 @@ void sap_isa_brand(char *text, size_t room)
         size_t from = 0;
         while (from < end && name[from] == ' ') from++;
         copy_text(text, room, name + from, end - from);
+        return;
+    }
+#elif defined(__aarch64__) && defined(HWCAP_CPUID)
+    if (getauxval(AT_HWCAP) & HWCAP_CPUID) { /* then Linux lets programs read the register */
+        uint64_t id;
+        __asm__("mrs %0, midr_el1" : "=r"(id));
+        (void)snprintf(text, room, "AArch64, implementer 0x%02x, part 0x%03x", (unsigned)(id >> 24 & 0xff),
+                       (unsigned)(id >> 4 & 0xfff));
         return;
     }
 #endif

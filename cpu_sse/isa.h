@@ -8,8 +8,11 @@
 #include "kernel.h"
 #include "tree_kernels.h"
 
-/* From the plainest to the fastest path. */
-enum sap_isa { SAP_ISA_SCALAR, SAP_ISA_SSE2, SAP_ISA_AVX2, SAP_ISA_AVX512, SAP_ISAS };
+/* Of each architecture from the plainest to the fastest path; from AVX2 on products and sums are fused. */
+enum sap_isa { SAP_ISA_SCALAR, SAP_ISA_SSE2, SAP_ISA_AVX2, SAP_ISA_AVX512, SAP_ISA_NEON, SAP_ISAS };
+
+/* Whether a path has the fused operations of other engines. */
+static inline int sap_isa_fuses(enum sap_isa isa) { return isa >= SAP_ISA_AVX2; }
 
 /* Properties of the processor: determined once and then constant. */
 struct sap_machine {
@@ -20,7 +23,7 @@ struct sap_machine {
 };
 extern struct sap_machine sap_machine;
 
-/* Returns "scalar", "sse2", "avx2" or "avx512". */
+/* Returns "scalar", "sse2", "avx2", "avx512" or "neon". */
 const char *sap_isa_name(enum sap_isa isa);
 
 /* Returns the path of a name, or -1. */
@@ -41,8 +44,11 @@ const struct sap_kernel *sap_isa_kernel(enum sap_isa isa, int order, int precisi
 /* Returns the kernel of trees, of sp or dp; NULL if the path is not usable. */
 const struct sap_tree_kernel *sap_isa_tree_kernel(enum sap_isa isa, int precision);
 
-/* Returns the processor's vendor ("AuthenticAMD", "GenuineIntel", ...), or "unknown"; static storage. */
-const char *sap_isa_vendor(void);
+/*
+ * Returns the vendor on whom the bits of a path depend, if its roots start from estimates of the processor: on x86
+ * these differ ("AuthenticAMD", "GenuineIntel", ...).  "any": the architecture defines the estimates.  Static storage.
+ */
+const char *sap_isa_vendor(enum sap_isa isa);
 
 /* Writes the processor's name as the processor reports it, or "CPU". */
 void sap_isa_brand(char *text, size_t room);

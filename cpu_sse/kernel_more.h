@@ -8,8 +8,10 @@
 
 #include <stdint.h>
 #include <string.h>
-#ifdef __AVX__
+#if defined(__AVX__)
 #include <immintrin.h>
+#elif defined(__aarch64__)
+#include <arm_neon.h>
 #endif
 
 enum { MORE_LANES = SAP_MORE_LANES };
@@ -31,6 +33,11 @@ static inline void more_root(const more_v *of, more_v *root)
     half[0] = _mm256_sqrt_pd(half[0]);
     half[1] = _mm256_sqrt_pd(half[1]);
     memcpy(root, half, sizeof half);
+#elif defined(__aarch64__)
+    float64x2_t part[MORE_LANES / 2];
+    memcpy(part, of, sizeof part);
+    for (int k = 0; k < MORE_LANES / 2; k++) part[k] = vsqrtq_f64(part[k]);
+    memcpy(root, part, sizeof part);
 #else
     for (int l = 0; l < MORE_LANES; l++) (*root)[l] = __builtin_sqrt((*of)[l]);
 #endif

@@ -8,9 +8,9 @@
  *
  * It prints
  *
- *     message of level 0: cpu_isa is 'mmx'; it may be scalar, sse2, avx2 or avx512
+ *     message of level 0: cpu_isa is 'mmx'; it may be scalar, sse2, avx2, avx512 or neon
  *     an argument is out of range; context is NULL
- *     cpu_isa is 'mmx'; it may be scalar, sse2, avx2 or avx512
+ *     cpu_isa is 'mmx'; it may be scalar, sse2, avx2, avx512 or neon
  */
 #include <sapporo.h>
 #include <stdio.h>

@@ -169,8 +169,8 @@ typedef struct sapporo_options {
     const int *devices;            /* ndevices device numbers of the backend; copied; the CPU engine ignores them */
     int ndevices;                  /* 0: SAPPORO_DEVICES, or one device chosen by preferred_device */
     int preferred_device;          /* one device is used: this number modulo the number of devices */
-    const char *cpu_isa;           /* "scalar", "sse2", "avx2" or "avx512", copied; NULL: SAPPORO_CPU_ISA, or the widest
-                                      that this machine runs */
+    const char *cpu_isa;           /* "scalar", "sse2", "avx2", "avx512" or "neon", copied; NULL: SAPPORO_CPU_ISA, or
+                                      the widest that this machine runs */
     int threads;                   /* threads of the CPU engine; 0: OMP_NUM_THREADS, or all cores granted */
     sapporo_root root;             /* 0: SAPPORO_ROOT, or full; SAPPORO_ROOT_FAST is for order 2 */
     double gravitational_constant; /* G in the units of the particles, 1e-100 to 1e100; 0: 1.  Potentials, accelerations

@@ -76,7 +76,7 @@ const struct sap_variable_row sap_variables[SAP_VARIABLES] = {
     [SAP_VAR_CPU_ISA] = {.name = "SAPPORO_CPU_ISA",
                          .type = SAP_TYPE_WORD,
                          .bad = SAP_BAD_USE,
-                         .words = WORDS({"scalar", 0}, {"sse2", 1}, {"avx2", 2}, {"avx512", 3}),
+                         .words = WORDS({"scalar", 0}, {"sse2", 1}, {"avx2", 2}, {"avx512", 3}, {"neon", 4}),
                          .usual = "the widest that compiler, processor and system have",
                          .about = "Instruction path of the CPU engine"},
     [SAP_VAR_NUM_THREADS] = {.name = "OMP_NUM_THREADS",

@@ -12,6 +12,7 @@
 #   TIMEOUT     seconds a program may take, default 600
 #   NO_CMOCKA   why CMocka programs could not be built
 #   NOT_BUILT   Fortran programs that could not be built
+#   EMULATOR    a command in front of CMocka programs, for another processor (test/aarch64.sh)
 #   LOGS        where outputs are kept, default BUILD/test/logs
 
 if [ $# -lt 1 ] || [ ! -d "$1" ]; then
@@ -154,7 +155,7 @@ for test in "$@"; do
         elif [ ! -x "$build/test/test_$test" ]; then
             told "test_$test" 1 "does not compile or link"
         else
-            plan "test_$test" "$build/test/test_$test"
+            plan "test_$test" "${EMULATOR:-} $build/test/test_$test"
         fi
     fi
     for script in "$(source_of "test_$test.sh")" "test/$test.sh"; do

@@ -60,6 +60,9 @@ if [ "${CI:-}" = true ]; then
     want pkg-config "test_install" command -v pkg-config
     want cmake "test_install" command -v cmake
     want mandoc "test_install" command -v mandoc
+    want gcc-aarch64-linux-gnu "test/aarch64.sh" command -v aarch64-linux-gnu-gcc
+    want libc6-dev-arm64-cross "test/aarch64.sh" test -e /usr/aarch64-linux-gnu/include/stdio.h
+    want qemu-user "test/aarch64.sh" command -v qemu-aarch64
     want libopenmpi-dev "libsapporo_mpi and test_mpi" command -v mpicc.openmpi
     want openmpi-bin "test_mpi" command -v mpirun.openmpi
     want iproute2 "test_mpi between network namespaces" command -v ip

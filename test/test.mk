@@ -64,7 +64,7 @@ check-quick: all
 
 # A test that does not compile fails alone.
 check-run:
-	@+if printf 'int main(void) { return 0; }\n' | $(CC) -x c - -o build/cmocka.out -lcmocka 2>/dev/null; then \
+	@+if printf 'int main(void) { return 0; }\n' | $(CC) -x c - -o build/cmocka.out $(LDFLAGS) -lcmocka 2>/dev/null; then \
 	    $(MAKE) --no-print-directory -k $(parallel) tests || :; else export NO_CMOCKA='libcmocka is missing'; fi; \
 	CC='$(CC)' FC='$(FC)' OPENMP_FLAGS='$(OPENMP_FLAGS)' SANITIZE='$(SANITIZE)' MAKE='$(MAKE)' \
 	NOT_BUILT='$(if $(TESTS),,$(NOT_BUILT))' \

@@ -40,7 +40,7 @@ NAVIGATION = [
     ("Explanation", ["numerics.md", "bits.md", "tree.md", "stepper.md", "ranks.md", "hermite.md", "models.md", "reliability.md"]),
     ("Performance", ["performance.md", "scaling.md", "gothic.md", "tree-errors.md", "measurements.md",
                      "measured-clients.md"]),
-    ("Development", ["building.md", "design.md", "internals.md", "contributing.md", "decisions.md"]),
+    ("Development", ["building.md", "platforms.md", "design.md", "internals.md", "contributing.md", "decisions.md"]),
 ]
 
 def sources():

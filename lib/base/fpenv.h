@@ -78,6 +78,40 @@ static inline void sap_fp_release(sap_fpguard old)
     sap_cancel_allow(old.cancel);
 }
 
+#elif defined(__aarch64__)
+
+#include <stdint.h>
+
+#include "base/cancel.h"
+
+/* The control register, which has rounding, flushing, traps and the widths of estimates, and the flags. */
+typedef struct {
+    uint64_t control, flags;
+} sap_fpenv;
+
+/* Writing takes longer than reading, and most callers have the default: zero. */
+static inline void sap_fp_control(uint64_t now, uint64_t wanted)
+{
+    if (now != wanted) __asm__ volatile("msr fpcr, %0" : : "r"(wanted) : "memory");
+}
+
+/* Enters the library's environment: round to nearest, all exceptions masked, denormals kept.  Returns the old one. */
+static inline sap_fpenv sap_fp_enter(void)
+{
+    sap_fpenv old;
+    __asm__ volatile("mrs %0, fpcr\n\tmrs %1, fpsr" : "=r"(old.control), "=r"(old.flags) : : "memory");
+    sap_fp_control(old.control, 0);
+    return old;
+}
+
+static inline void sap_fp_leave(sap_fpenv old)
+{
+    uint64_t now;
+    __asm__ volatile("mrs %0, fpcr" : "=r"(now) : : "memory");
+    sap_fp_control(now, old.control);
+    __asm__ volatile("msr fpsr, %0" : : "r"(old.flags) : "memory");
+}
+
 #else
 
 #include <fenv.h>
@@ -95,6 +129,10 @@ static inline sap_fpenv sap_fp_enter(void)
 }
 
 static inline void sap_fp_leave(sap_fpenv old) { fesetenv(&old); }
+
+#endif
+
+#if !defined(__x86_64__) && !defined(__SSE2__)
 
 typedef struct {
     sap_fpenv environment;

@@ -3,7 +3,7 @@
 #   CC_ID          what the compiler calls itself
 #   NO_SLP         gcc only: the vectoriser that miscompiles hi/lo splits is off
 #   OPENMP_FLAGS   -fopenmp, if it compiles and links (for programs and tests); LIB_DL: -ldl, if there is such a library
-#   AVX2_FLAGS, AVX512_FLAGS, PATHS_DEFINED, ISA_MISSING: x86-64 paths, and the sources that cannot be built
+#   AVX2_FLAGS, AVX512_FLAGS, PATHS_DEFINED, ISA_MISSING: paths, and the sources that cannot be built
 #
 # Sanitizers look at scalar and AVX-512, or at scalar and AVX2 where the processor has no AVX-512: SSE2 and AVX2 differ
 # from these as these from each other.  At races, which no path changes, on scalar alone.
@@ -41,6 +41,8 @@ $(PROBE): lib/build/probe.mk
 	        echo 'AVX512_FLAGS := $(WANTED_AVX512)'; echo 'PATHS_DEFINED += -DSAP_HAVE_AVX512=1'; \
 	    else echo 'ISA_MISSING += %_avx512.c'; fi; \
 	else echo 'ISA_MISSING := %_sse2.c %_avx2.c %_avx512.c'; fi; \
+	if $(if $(PATHS_FEW),false,try '' 'int main(void) { return __aarch64__ - 1; }'); then echo 'PATHS_DEFINED += -DSAP_HAVE_NEON=1'; \
+	else echo 'ISA_MISSING += %_neon.c'; fi; \
 	} >$$t.mk && mv -f $$t.mk $@
 OPENMP_FLAGS := # of the compiler, not of the environment
 include $(PROBE)

@@ -93,8 +93,7 @@ static void engine_close(struct sap_device_set *opaque_set)
 static void kind(const struct sap_device_set *opaque_set, char *text, size_t room)
 {
     const struct sap_cpu_set *const devices = (const void *)opaque_set;
-    const char *vendor = "any";
-    if (devices->isa != SAP_ISA_SCALAR && devices->precision != SAPPORO_DP) vendor = sap_isa_vendor();
+    const char *const vendor = devices->precision == SAPPORO_DP ? "any" : sap_isa_vendor(devices->isa);
     (void)snprintf(text, room, "cpu %s %s%s%s %s", sap_isa_name(devices->isa), sap_precision_names[devices->precision],
                    devices->mixed ? SAP_MIXED_WORD : "", devices->fast ? " fast" : "", vendor);
 }

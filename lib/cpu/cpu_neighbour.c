@@ -308,7 +308,7 @@ int sap_cpu_rows(struct sap_device_set *opaque_set, struct sap_jstore *host, dou
 {
     struct sap_cpu_set *const devices = (void *)opaque_set;
     /* other engines use fused operations, and copy the rows of all addresses */
-    if (devices->isa < SAP_ISA_AVX2 || sap_rows_sparse(host)) return SAP_LEFT;
+    if (!sap_isa_fuses(devices->isa) || sap_rows_sparse(host)) return SAP_LEFT;
     const struct sap_rows *const rows = sap_rows_at(devices, host, host, time);
     if (!rows) return SAPPORO_ERR_MEMORY;
     *given = (struct sap_given){.row = rows->given,

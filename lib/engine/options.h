@@ -27,7 +27,7 @@ struct sap_settings {
     sapporo_precision precision; /* never DEFAULT: sp, ds or dp */
     sapporo_backend backend;     /* AUTO: the first that has a device */
     int backend_given;           /* 1: the user named the backend, so no other backend may replace it */
-    char isa[16];                /* "scalar", "sse2", "avx2", "avx512"; "": the best available */
+    char isa[16];                /* "scalar", "sse2", "avx2", "avx512", "neon"; "": the best available */
     int threads;                 /* of the CPU engine; 0: OMP_NUM_THREADS or all cores */
     sapporo_root root;           /* never DEFAULT */
     double gravity;              /* the gravitational constant; > 0 */

@@ -251,6 +251,9 @@ static const struct spread fast_bounds[2][ACC + 1] = {
     {{2e-5, 1.5 * 0x1p-12, 1.5 * 0x1p-12}, {4.8e-5, 4.5 * 0x1p-12, 9 * 0x1p-12}},
     {{5e-6, 1.5 * 0x1p-12, 1.5 * 0x1p-12}, {1.2e-5, 4.5 * 0x1p-12, 9 * 0x1p-12}}};
 
+/* Whether the seeds of roots of a path have more than 12 bits. */
+static int has_fine_seeds(const char *isa) { return strcmp(isa, "avx512") == 0 || strcmp(isa, "neon") == 0; }
+
 static int rising(const void *a, const void *b)
 {
     const double x = *(const double *)a, y = *(const double *)b;
@@ -300,7 +303,7 @@ static void check_promise(const struct engine *engine, const char *model, const 
     for (int q = 0; q < quantities; q++) {
         const int goals = engine->backend != SAPPORO_BACKEND_CPU && engine->precision == SAPPORO_DP;
         const struct spread *most = goals ? &dp_goals[q] : &promise->of[engine->precision][q];
-        if (engine->root == SAPPORO_ROOT_FAST) most = &fast_bounds[strcmp(engine->isa, "avx512") == 0][q];
+        if (engine->root == SAPPORO_ROOT_FAST) most = &fast_bounds[has_fine_seeds(engine->isa)][q];
         if (got[q].median <= most->median && got[q].most <= most->most && got[q].all <= most->all) continue;
         print_error("# %s: promised are %.1e, %.1e, %.1e\n", quantity_names[q], most->median, most->most, most->all);
         wrong++;
@@ -407,6 +410,9 @@ static void paths_are_found(void **state)
 #endif
 #else
     assert_true(sap_isa_usable(SAP_ISA_SCALAR));
+#if defined(SAP_HAVE_NEON)
+    assert_int_equal(sap_isa_best(), SAP_ISA_NEON);
+#endif
 #endif
 }
 

@@ -11,6 +11,7 @@
 #include <cmocka.h>
 
 #include "cases.h"
+#include "isa.h"
 #include "model.h"
 
 #include <math.h>
@@ -156,10 +157,7 @@ static struct results results_of(const struct engine *e, double eps2)
 }
 
 /* Whether an engine has fused operations: paths differ in nothing else. */
-static int fused(const struct engine *e)
-{
-    return !e->isa || strcmp(e->isa, "avx2") == 0 || strcmp(e->isa, "avx512") == 0;
-}
+static int fused(const struct engine *e) { return !e->isa || sap_isa_fuses((enum sap_isa)sap_isa_find(e->isa)); }
 
 static void same_everywhere(void **state)
 {

@@ -172,8 +172,8 @@ static void native_options_that_cannot_be(void **state)
     expect_refusal(&options, SAPPORO_ERR_ARGUMENT, "precision", "4");
     options = good, options.backend = (sapporo_backend)-1;
     expect_refusal(&options, SAPPORO_ERR_ARGUMENT, "backend", "-1");
-    options = good, options.cpu_isa = "neon";
-    expect_refusal(&options, SAPPORO_ERR_ARGUMENT, "cpu_isa", "scalar, sse2, avx2 or avx512");
+    options = good, options.cpu_isa = "mmx";
+    expect_refusal(&options, SAPPORO_ERR_ARGUMENT, "cpu_isa", "scalar, sse2, avx2, avx512 or neon");
     options = good, options.threads = -1;
     expect_refusal(&options, SAPPORO_ERR_ARGUMENT, "threads", "-1");
     options = good, options.ndevices = -2;
@@ -224,7 +224,7 @@ static void words(void **state)
                    {"cuda", SAPPORO_BACKEND_CUDA},
                    {"OpenCL", SAPPORO_BACKEND_OPENCL},
                    {"cpu", SAPPORO_BACKEND_CPU}};
-    static const char *const isa[] = {"scalar", "sse2", "avx2", "avx512", ""};
+    static const char *const isa[] = {"scalar", "sse2", "avx2", "avx512", "neon", ""};
     for (int k = 0; k < 4; k++) {
         setenv("SAPPORO_PRECISION", precision[k].text, 1);
         setenv("SAPPORO_BACKEND", backend[k].text, 1);
@@ -233,7 +233,7 @@ static void words(void **state)
         assert_int_equal(got.backend, backend[k].value);
         assert_int_equal(got.backend_given, k > 0);
     }
-    for (int k = 0; k < 5; k++) {
+    for (int k = 0; k < 6; k++) {
         setenv("SAPPORO_CPU_ISA", isa[k], 1);
         read_settings(NULL);
         assert_string_equal(got.isa, isa[k]);
@@ -267,7 +267,7 @@ static void words_that_cannot_be(void **state)
     (void)state;
     static const char *const bad[][3] = {{"SAPPORO_PRECISION", "quad", "sp, ds or dp"},
                                          {"SAPPORO_BACKEND", "gpu", "auto, cuda, opencl or cpu"},
-                                         {"SAPPORO_CPU_ISA", "avx", "scalar, sse2, avx2 or avx512"}};
+                                         {"SAPPORO_CPU_ISA", "avx", "scalar, sse2, avx2, avx512 or neon"}};
     for (int k = 0; k < 3; k++) {
         setenv(bad[k][0], bad[k][1], 1);
         expect_refusal(NULL, SAPPORO_ERR_ARGUMENT, bad[k][0], bad[k][2]);

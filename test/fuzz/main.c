@@ -84,10 +84,10 @@ static void add_setting(struct run *run, const char *isa, const char *precision)
 
 static void find_settings(struct run *run)
 {
-    static const char *const isas[] = {"scalar", "sse2", "avx2", "avx512"}, *const precisions[] = {"ds", "dp", "sp",
-                                                                                                   ""};
+    static const char *const isas[] = {"scalar", "sse2", "avx2", "avx512", "neon"};
+    static const char *const precisions[] = {"ds", "dp", "sp", ""};
     const int cpu = strcmp(run->o.backend, "cpu") == 0;
-    for (int k = 0; k < (cpu ? 4 : 1); k++)
+    for (int k = 0; k < (cpu ? 5 : 1); k++)
         for (int p = 0; p < 4; p++) add_setting(run, cpu ? isas[k] : "", precisions[p]);
 }
 

@@ -200,7 +200,7 @@ static void check(const struct engine *e, const int *devices, int ndevices)
 static void same_bits(void **state)
 {
     (void)state;
-    if (sap_isa_best() < SAP_ISA_AVX2) skip(); /* no fused operations: then the CPU computes all lists */
+    if (!sap_isa_fuses(sap_isa_best())) skip(); /* no fused operations: then the CPU computes all lists */
     for (int k = CPU_ENGINES; k < ENGINES; k++)
         if (engine_usable(&engines[k])) check(&engines[k], NULL, 0);
 }
@@ -209,7 +209,7 @@ static void of_several_devices(void **state)
 {
     static const int numbers[] = {0, 1, 2, 3};
     (void)state;
-    if (sap_isa_best() < SAP_ISA_AVX2) skip();
+    if (!sap_isa_fuses(sap_isa_best())) skip();
     for (int k = CPU_ENGINES; k < ENGINES; k++) {
         if (engines[k].precision != SAPPORO_DS || engines[k].backend != SAPPORO_BACKEND_CUDA) continue;
         const int n = engine_usable(&engines[k]) ? sapporo_device_count(engines[k].backend) : 0;

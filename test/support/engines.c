@@ -22,11 +22,14 @@
     }
 #define PATH(isa) PRECISIONS(isa, isa, SAPPORO_BACKEND_CPU)
 
-const struct engine engines[ENGINES] = {PATH("scalar"),
-                                        PATH("sse2"),
-                                        PATH("avx2"),
-                                        PATH("avx512"),
-                                        PRECISIONS("cuda", NULL, SAPPORO_BACKEND_CUDA),
+/* The paths of the architecture, each given to a macro. */
+#if defined(__aarch64__)
+#define PATHS(p) p("scalar"), p("neon")
+#else
+#define PATHS(p) p("scalar"), p("sse2"), p("avx2"), p("avx512")
+#endif
+
+const struct engine engines[ENGINES] = {PATHS(PATH), PRECISIONS("cuda", NULL, SAPPORO_BACKEND_CUDA),
                                         PRECISIONS("opencl", NULL, SAPPORO_BACKEND_OPENCL)};
 
 #define PRECISIONS2(name, isa, backend)                                                                                \
@@ -41,11 +44,7 @@ const struct engine engines[ENGINES] = {PATH("scalar"),
         isa " sp fast, order 2", isa, SAPPORO_SP, SAPPORO_BACKEND_CPU, 2, SAPPORO_ROOT_FAST                            \
     }
 
-const struct engine engines2[ENGINES2] = {PATH2("scalar"),
-                                          PATH2("sse2"),
-                                          PATH2("avx2"),
-                                          PATH2("avx512"),
-                                          PRECISIONS2("cuda", NULL, SAPPORO_BACKEND_CUDA),
+const struct engine engines2[ENGINES2] = {PATHS(PATH2), PRECISIONS2("cuda", NULL, SAPPORO_BACKEND_CUDA),
                                           PRECISIONS2("opencl", NULL, SAPPORO_BACKEND_OPENCL)};
 
 #define PRECISIONS68(name, isa, backend, order)                                                                        \
@@ -53,15 +52,15 @@ const struct engine engines2[ENGINES2] = {PATH2("scalar"),
     {                                                                                                                  \
         name " dp, order " #order, isa, SAPPORO_DP, backend, order, SAPPORO_ROOT_DEFAULT                               \
     }
-#define PATH68(isa, order) PRECISIONS68(isa, isa, SAPPORO_BACKEND_CPU, order)
-#define ALL68(order)                                                                                                   \
+#define PATH6(isa) PRECISIONS68(isa, isa, SAPPORO_BACKEND_CPU, 6)
+#define PATH8(isa) PRECISIONS68(isa, isa, SAPPORO_BACKEND_CPU, 8)
+#define ALL68(path, order)                                                                                             \
     {                                                                                                                  \
-        PATH68("scalar", order), PATH68("sse2", order), PATH68("avx2", order), PATH68("avx512", order),                \
-            PRECISIONS68("cuda", NULL, SAPPORO_BACKEND_CUDA, order),                                                   \
+        PATHS(path), PRECISIONS68("cuda", NULL, SAPPORO_BACKEND_CUDA, order),                                          \
             PRECISIONS68("opencl", NULL, SAPPORO_BACKEND_OPENCL, order)                                                \
     }
 
-const struct engine engines6[ENGINES68] = ALL68(6), engines8[ENGINES68] = ALL68(8);
+const struct engine engines6[ENGINES68] = ALL68(PATH6, 6), engines8[ENGINES68] = ALL68(PATH8, 8);
 
 /* Returns the backend to which the environment restricts tests; "": none. */
 static const char *restriction(void) { return getenv("SAPPORO_TEST_ENGINES") ? getenv("SAPPORO_TEST_ENGINES") : ""; }

@@ -88,7 +88,12 @@ struct engine {
 };
 
 /* CPU engines come first, three precisions per path. */
-enum { ISAS = 4, CPU_ENGINES = 3 * ISAS, ENGINES = CPU_ENGINES + 6 };
+#if defined(__aarch64__)
+enum { ISAS = 2 }; /* instruction paths */
+#else
+enum { ISAS = 4 };
+#endif
+enum { CPU_ENGINES = 3 * ISAS, ENGINES = CPU_ENGINES + 6 };
 
 extern const struct engine engines[ENGINES];
 

@@ -269,7 +269,7 @@ static int read_request(request *asked, int argc, char **argv)
         {"--devices", OPTION_COUNTS, &asked->devices, "LIST", 0, "of the backend, used together (default: one)"},
         {"--precision", OPTION_WORDS, &asked->precision, "sp|ds|dp", 0,
          "default ds; of trees and steppers the library's"},
-        {"--isa", OPTION_WORDS, &asked->isa, "scalar|sse2|avx2|avx512", 0, "path of the CPU engine"},
+        {"--isa", OPTION_WORDS, &asked->isa, "scalar|sse2|avx2|avx512|neon", 0, "path of the CPU engine"},
         {"--threads", OPTION_COUNTS, &asked->threads, "LIST", 0,
          "threads of the CPU engine; 0: as the library chooses"},
         {"--neighbours", OPTION_WORDS, &asked->neighbours, "none|nearest|lists|both", 0, "asked for with each force"},

@@ -169,7 +169,7 @@ int check_main(int argc, char **argv)
         {"--backend", OPTION_WORD, &backend, "auto|cuda|opencl|cpu", 0,
          "what computes (default: as the library chooses)"},
         {"--precision", OPTION_WORDS, &precisions, "sp|ds|dp", 0, "one or several, separated by commas (default: all)"},
-        {"--isa", OPTION_WORDS, &isas, "scalar|sse2|avx2|avx512", 0,
+        {"--isa", OPTION_WORDS, &isas, "scalar|sse2|avx2|avx512|neon", 0,
          "paths of the CPU engine (default: the one chosen)"},
         {"--hermite", OPTION_COUNTS, &orders, "LIST", 4, "order of the integrator: 4, 6, 8 (default 4)"},
         {"--n", OPTION_COUNT, &n, "N", 256, "stars of the models, from 256 (default 4096; time grows as N^2)"},

@@ -11,7 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
-const char *const CPU_ISAS[] = {"scalar", "sse2", "avx2", "avx512", NULL};
+const char *const CPU_ISAS[] = {"scalar", "sse2", "avx2", "avx512", "neon", NULL};
 
 static const char *const BACKENDS[] = {"auto", "cuda", "opencl", "cpu"};
 static const char *const PRECISIONS[] = {"default", "sp", "ds", "dp"};

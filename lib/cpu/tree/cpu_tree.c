@@ -119,7 +119,7 @@ static void kind(const struct sap_device_set *opaque_set, const struct sap_tree_
     const struct sap_cpu_set *const devices = (const void *)opaque_set;
     const int dp = settings->precision == SAPPORO_DP;
     (void)snprintf(text, room, "cpu %s %s %s %s", sap_isa_name(devices->isa), dp ? "dp" : "sp",
-                   sap_tree_kind_word(settings->kind), dp || devices->isa == SAP_ISA_SCALAR ? "any" : sap_isa_vendor());
+                   sap_tree_kind_word(settings->kind), dp ? "any" : sap_isa_vendor(devices->isa));
 }
 
 static const char *words(const struct sap_tree *opaque_tree)

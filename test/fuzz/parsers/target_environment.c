@@ -117,7 +117,7 @@ static void ask(struct surroundings *s, struct outcome *out)
 
 static int is_known_isa(const char *isa)
 {
-    static const char *const known[] = {"", "scalar", "sse2", "avx2", "avx512"};
+    static const char *const known[] = {"", "scalar", "sse2", "avx2", "avx512", "neon"};
     for (size_t k = 0; k < sizeof known / sizeof *known; k++)
         if (strcmp(isa, known[k]) == 0) return 1;
     return 0;

@@ -16,7 +16,7 @@
 /* A copy whose bounds the address sanitizer knows. */
 static char *copy_of(const unsigned char *bytes, size_t size)
 {
-    char *const copy = malloc(size + (size == 0));
+    char *const copy = calloc(1, size + (size == 0));
     parser_require(copy != NULL, "memory for a copy");
     if (size > 0) memcpy(copy, bytes, size);
     return copy;

@@ -29,7 +29,7 @@ static int is_usable(sapporo_backend backend, const char *isa)
 /* Finds the instruction paths that can be used; the first one is the library's own choice. */
 static int find_isas(const struct choice *c, const char **isa)
 {
-    static const char *const names[ISAS_MOST] = {NULL, "scalar", "sse2", "avx2", "avx512"};
+    static const char *const names[ISAS_MOST] = {NULL, "scalar", "sse2", "avx2", "avx512", "neon"};
     const int paths = c->backend == SAPPORO_BACKEND_CPU ? ISAS_MOST : 1;
     int n = 0;
     for (int k = 0; k < paths; k++)

@@ -12,7 +12,7 @@
 
 #include "multiscale_proof.h"
 
-enum { ISAS_MOST = 5, PRECISIONS = 4, FAILURES_MOST = 32, FAILURE_TEXT = 1600 };
+enum { ISAS_MOST = 6, PRECISIONS = 4, FAILURES_MOST = 32, FAILURE_TEXT = 1600 };
 
 /* What the command line chooses. */
 struct choice {

@@ -129,7 +129,7 @@ class Context(Owner):
         backend: "auto", "cuda", "opencl", "cpu"; None: SAPPORO_BACKEND, or the first that has a device.
         devices: device numbers of the backend, or "all"; None: SAPPORO_DEVICES, or one device.
         preferred_device: where one device is used, this number modulo the number of devices.
-        cpu_isa: "scalar", "sse2", "avx2", "avx512"; None: the widest of this machine.
+        cpu_isa: "scalar", "sse2", "avx2", "avx512", "neon"; None: the widest of this machine.
         threads: threads of the CPU engine; 0: OMP_NUM_THREADS, or all cores granted.
         root: "full", "fast" (order 2 in sp on CPUs); None: SAPPORO_ROOT, or "full".
         G: gravitational constant in the units of the particles, from 1e-100 to 1e100: 4.30091e-3 for solar masses, pc

@@ -22,7 +22,7 @@ lib.sapporo_print_errors(0)  # they are raised
 Backend = Literal["auto", "cuda", "opencl", "cpu"]
 Precision = Literal["sp", "ds", "dp"]
 Root = Literal["full", "fast"]
-Isa = Literal["scalar", "sse2", "avx2", "avx512"]
+Isa = Literal["scalar", "sse2", "avx2", "avx512", "neon"]
 Devices = Union[Sequence[int], Literal["all"]]
 
 BACKENDS = {"auto": 0, "cuda": 1, "opencl": 2, "cpu": 3}
