@@ -156,7 +156,7 @@ step_build() {
 ON_ANY="primitives tree tree_edges tree_gpu tree_faults tree_no_retry tree_alloc tree_extremes leapfrog_tree accuracy
     bits environment accum predictor jstore jstore_contexts jstore_alloc native_jobs native_threads g6 g6_results g5
     g5_input g5_threads batch batch_jobs batch_more batch_single outside extremes not_finite sparse neighbour_devices gpu_lists closed
-    outputs lost_stores races stepper stepper_direct stepper_hermite stepper_lengths stepper_device stepper_faults stepper_massless stepper_pairs stepper_change leapfrog_direct
+    outputs lost_stores races stepper stepper_direct stepper_hermite stepper_soft_hermite stepper_lengths stepper_device stepper_faults stepper_massless stepper_pairs stepper_change leapfrog_direct
     spline tree_lengths few tree_bounds tree_halo batch_addresses stepper_errors stepper_own neighbour_force orders
     tree_criteria tree_life tree_pace tree_devices tree_bodies tree_chosen caller stepper_landing"
 ON_GPU="$ON_ANY driver faults"
@@ -165,7 +165,7 @@ ON_OPENCL="$ON_ANY opencl"
 # chosen LIST: those of a list that TESTS names, or all of it
 chosen() {
     for test in ${TESTS:-$1}; do
-        case " $1 " in *" $test "*) printf ' %s' "$test" ;; esac
+        case " $(echo "$1" | tr '\n' ' ') " in *" $test "*) printf ' %s' "$test" ;; esac
     done
 }
 
@@ -378,7 +378,7 @@ sanitize_fuzz() {
 SANITIZED="fuzz caller primitives tree tree_bodies tree_counts tree_edges partial tree_devices tree_gpu tree_faults accum predictor jstore_contexts stored_many
     native_jobs g6 g6_results g5 g5_input batch batch_jobs batch_more batch_single:bits batch_single:odd_targets batch_addresses tree_halo outside extremes gpu_lists neighbour_devices bits
     stepper:leapfrog stepper:one_level stepper:division stepper:same_bits stepper:conserved stepper:later stepper:beside
-    stepper:refused_particles stepper:out_of_range stepper_errors stepper_lengths stepper_direct:bits stepper_hermite stepper_pairs stepper_change stepper_device stepper_own
+    stepper:refused_particles stepper:out_of_range stepper_errors stepper_lengths stepper_direct:bits stepper_hermite stepper_soft_hermite stepper_pairs stepper_change stepper_device stepper_own
     stepper_landing:divisions stepper_massless:alone stepper_massless:forces stepper_massless:places stepper_massless:division
     stepper_massless:in_turns stepper_massless:far_away spline:errors spline:pairs spline:centres spline:not_finite
     tree_lengths:pairs* tree_lengths:active_particles* tree_lengths:places* tree_lengths:refresh* tree_lengths:short_lengths*
