@@ -90,8 +90,8 @@ static void draw_softening(struct plan *p)
 }
 
 /*
- * Hermite schemes in half of the plans with direct sums, which keep neighbours or stop at close pairs.  Numbers of
- * their own, again.
+ * Hermite schemes in half of the plans with direct sums; most of them keep neighbours or stop at close pairs.  Numbers
+ * of their own, again.
  */
 static void draw_hermite(struct plan *p)
 {
@@ -107,7 +107,6 @@ static void draw_hermite(struct plan *p)
     o->iterations = draw(&random, 3);
     o->landing = draw(&random, 2);
     p->tree.softening = SAPPORO_SOFTENING_PLUMMER;
-    if (p->tree.backend != SAPPORO_BACKEND_CPU) p->lengths = 0;
 }
 
 /* ---- calls ------------------------------------------------------------------------------------ */
