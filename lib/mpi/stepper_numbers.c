@@ -55,7 +55,10 @@ void sap_gathering_drop(const sapporo_mpi_stepper *h, struct sap_gathering *g)
 
 /* ---- numbers ----------------------------------------------------------------------------------- */
 
-/* Collective.  Gathers the numbers after a change of the particles before it; -1: gone.  first: this rank's then. */
+/*
+ * Collective.  Gathers, for each particle of all ranks before a change, its number after the change; -1: it is gone.
+ * Field 0 of the ranks is how many particles each has before the change, field 1 how many after it.
+ */
 static int gather_numbers(sapporo_mpi_stepper *h, struct sap_gathering *g, int n, const int *to)
 {
     int first = 0, all = 0;

@@ -304,7 +304,10 @@ static void test_series(const struct series *how)
 
 /* ------------------------------------------------------------------- faults */
 
-/* Two particles of different ranks are close, and one that is not: pairs, and one rank that gives wrong arguments. */
+/*
+ * The last rank gives wrong arguments: the call fails on all ranks, and the next one succeeds.  All particles are close
+ * to another one.
+ */
 static void test_faults(void)
 {
     const struct series how = {.name = "faults", .scheme = SAPPORO_STEPS_HERMITE4, .precision = SAPPORO_DP, .close = 9};
