@@ -127,7 +127,7 @@ int sap_gpu_store_soften(struct sap_gpu_store *store)
         store->at = k;
         status = widen(store, &store->share[k], &more[k]);
     }
-    if (!status) status = sap_gpu_soften(store->set);
+    if (!status) status = sap_gpu_soften(store->set, &store->at);
     for (int k = 0; k < n; k++) {
         if (!status) take_wider(store, &store->share[k], &more[k]);
         sap_gpu_free(store->set->driver, &more[k]);
