@@ -195,13 +195,16 @@ int sap_gpu_open(const struct sap_driver *driver, const struct sap_embedded *ker
     return SAPPORO_OK;
 }
 
-int sap_gpu_soften(struct sap_gpu_set *set)
+int sap_gpu_soften(struct sap_gpu_set *set, int *at)
 {
     const struct sap_gpu_kernels *taken[SAP_GPU_DEVICES] = {NULL};
     int status = SAP_DRIVER_OK;
     if (set->soft || set->order == 2) return status;
     set_layout(set, 1);
-    for (int k = 0; k < set->n && !status; k++) status = sap_gpu_take_soft_kernels(set, &set->device[k], &taken[k]);
+    for (int k = 0; k < set->n && !status; k++) {
+        *at = k;
+        status = sap_gpu_take_soft_kernels(set, &set->device[k], &taken[k]);
+    }
     for (int k = 0; k < set->n && !status; k++) set->device[k].kernels = taken[k];
     if (!status) return status;
     for (int k = 0; k < set->n; k++)

@@ -62,8 +62,11 @@ int sap_gpu_open(const struct sap_driver *driver, const struct sap_embedded *ker
                  int most, struct sap_gpu_set **set, char *why, size_t room);
 void sap_gpu_close(struct sap_gpu_set *set);
 
-/* Takes the kernels for particles with softening lengths, if the order has such, for good; a driver status. */
-int sap_gpu_soften(struct sap_gpu_set *set);
+/*
+ * Takes the kernels for particles with softening lengths, if the order has such, for good; a driver status.  *at: the
+ * device that this works on, so that a failure names the right one.
+ */
+int sap_gpu_soften(struct sap_gpu_set *set, int *at);
 
 /* Returns the part of the softening within the distances that kernels compare: all where all pairs have the same. */
 static inline double sap_gpu_near_eps2(const struct sap_gpu_set *set, double eps2)

@@ -441,7 +441,8 @@
 
 /* clang-format off */
 #define SAP_KERNELS_HERMITE(EACH, GROUPS, F)                                                                           \
-    EACH(F, hermite_send, SAP_STEPPER_THREADS) EACH(F, hermite_soften, SAP_STEPPER_THREADS) EACH(F, hermite4_targets, SAP_STEPPER_THREADS)                          \
+    EACH(F, hermite_send, SAP_STEPPER_THREADS) EACH(F, hermite_soften, SAP_STEPPER_THREADS)                            \
+    EACH(F, hermite4_targets, SAP_STEPPER_THREADS)                                                                     \
     EACH(F, hermite6_targets, SAP_STEPPER_THREADS) EACH(F, hermite8_targets, SAP_STEPPER_THREADS)                      \
     EACH(F, hermite4_judge, SAP_STEPPER_THREADS) EACH(F, hermite6_judge, SAP_STEPPER_THREADS)                          \
     EACH(F, hermite8_judge, SAP_STEPPER_THREADS) EACH(F, hermite4_at, SAP_STEPPER_THREADS)                             \

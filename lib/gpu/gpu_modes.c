@@ -19,8 +19,8 @@ int sap_gpu_outside(const struct sap_force_request *r, unsigned extra)
 /*
  * Order 4: the mode depends on the requested results and on whether pairs at zero distance must be skipped. Two further
  * modes serve regular forces, the second with radii by mass. Other orders: see force.h. Orders 6 and 8 have few
- * kernels, of which all but the first serve softening per i-particle.  With lengths the kernels are others of the same
- * modes.
+ * kernels, all of which serve softening per i-particle, and of which all but the first skip pairs at zero distance.
+ * With lengths the kernels are others of the same modes.
  */
 enum {
     PLAIN,

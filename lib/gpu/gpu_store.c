@@ -94,10 +94,12 @@ int sap_gpu_copy_superpackets(const struct sap_driver *d, struct sap_stream *str
 static int widen(struct sap_gpu_store *store, struct sap_gpu_share *share, struct sap_gpu_buffer *more)
 {
     const struct sap_driver *d = store->set->driver;
-    const int n = share->cleared;
+    const int n = share->cleared, lost = store->lost;
     const size_t each = sap_gpu_superpacket_bytes(store), wider = each + SUPER * sizeof(double);
-    if (n == 0) return SAP_DRIVER_OK;
+    /* nothing to keep, but kernels may still read the old memory */
+    if (n == 0) return share->stream ? d->stream_finish(share->stream) : (int)SAP_DRIVER_OK;
     if (share->updates > 0) TRY(sap_gpu_store_send(store, share, NULL, 0));
+    store->lost |= lost; /* this upload has not repaired a store that was lost: it lacks other changes */
     TRY(sap_gpu_reserve(d, share->device->dev, more, (size_t)share->room * wider));
     TRY(sap_gpu_store_clear(store, share, more, store->set->columns + 1, 0, n));
     TRY(sap_gpu_copy_superpackets(d, share->stream, more->mem, 0, wider, share->j.mem, 0, each, n));
@@ -125,7 +127,7 @@ int sap_gpu_store_soften(struct sap_gpu_store *store)
         store->at = k;
         status = widen(store, &store->share[k], &more[k]);
     }
-    if (!status) status = sap_gpu_soften(store->set);
+    if (!status) status = sap_gpu_soften(store->set, &store->at);
     for (int k = 0; k < n; k++) {
         if (!status) take_wider(store, &store->share[k], &more[k]);
         sap_gpu_free(store->set->driver, &more[k]);

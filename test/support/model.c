@@ -385,8 +385,8 @@ static void on_engines(const struct engine *all, int n, engine_test *test)
     int ran = 0;
     for (int k = 0; k < 3 * n; k++) {
         const struct engine *e = &all[k / 3];
-        const int variant =
-            k % 3; /* no softening, a common one, and one of each particle, which order 2 has at first */
+        /* softening: 0: none, 1: common, 2: of each particle; order 2 has that of each particle as 0, and no 2 */
+        const int variant = k % 3;
         struct problem p;
         if (!engine_usable(e) || (e->order == 2 && variant == 2)) continue;
         standard_problem(&p, variant == 1 ? 1.0 / 4096 : 0);

@@ -141,8 +141,9 @@ const struct sap_gpu_buffer *sap_hermite_gpu_column(const struct sap_gpu_stepper
 
 int sap_hermite_gpu_clear(struct sap_gpu_stepper *s)
 {
+    int at;                /* the only device */
     s->hermite->ready = 0; /* kernels that look at new particles tell in the same ints */
-    if (s->lengths) TRY(sap_gpu_soften(s->session->set));
+    if (s->lengths) TRY(sap_gpu_soften(s->session->set, &at));
     if (s->lengths) sap_gpu_sums_forget(&s->direct->sums);
     return sap_session_fill(s->session, s->hermite->higher.mem, 0, 0, (size_t)s->n * higher_bytes(s->settings.order));
 }
