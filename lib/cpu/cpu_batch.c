@@ -55,6 +55,7 @@ struct more {
     int floors;    /* 1: sources have floors of their own */
     int quad;      /* 1: sources have second moments */
     struct sap_list_range range;
+    int fits;   /* 1: single precision holds pairs with the common softening and floor, so with larger ones, too */
     int loaded; /* 1: the list's sources are loaded in double, too */
 };
 
@@ -258,6 +259,22 @@ static int write_in_double(struct sap_batch_worker *w, const sapporo_small_force
     return SAPPORO_OK;
 }
 
+/* Returns the larger of a target's squared softening and floor. */
+static double soft2_of(const struct sap_batch_worker *w, int i)
+{
+    return w->eps2[i] > w->floor2[i] ? w->eps2[i] : w->floor2[i];
+}
+
+/* Whether single precision holds the pairs of some targets; m->fits: those of the common softening and floor. */
+static int some_fit(const struct sap_batch_worker *w, const sapporo_small_force *l, struct more *m)
+{
+    m->fits = sap_range_fits(&m->range, m->floor2 > l->eps2 ? m->floor2 : l->eps2);
+    if (m->fits || !(l->eps2_i.base || l->floor2_i.base)) return m->fits;
+    for (int i = 0; i < l->ni; i++)
+        if (sap_range_fits(&m->range, soft2_of(w, i))) return 1;
+    return 0;
+}
+
 /* Completes the rows of a group: counts, and what needs more digits than single precision has. */
 static int finish_more(struct sap_batch_worker *w, const sapporo_small_force *l, const sapporo_result *r, int from,
                        struct more *m)
@@ -266,12 +283,12 @@ static int finish_more(struct sap_batch_worker *w, const sapporo_small_force *l,
     int status = SAPPORO_OK;
     for (int lane = 0; lane < w->group.n && !status; lane++) {
         const int i = from + lane, sure = m->counts ? w->group.count[0][lane] : 0;
-        const double soft2 = w->eps2[i] > w->floor2[i] ? w->eps2[i] : w->floor2[i];
+        const double soft2 = soft2_of(w, i);
         double x[3];
         memcpy(x, sap_column_at(&l->x, i, sizeof x), sizeof x);
         if (r->count) r->count[i] = finite_place(x) ? sure : -1;
         if (!finite_place(x)) continue;
-        if (!sap_range_reaches(&m->range, x, soft2))
+        if (!(m->fits || sap_range_fits(&m->range, soft2)) || !sap_range_reaches(&m->range, x, soft2))
             status = write_in_double(w, l, r, i, m);
         else if (r->count && m->counts && w->group.count[1][lane] != sure)
             status = write_in_double(w, l, &count, i, m);
@@ -304,7 +321,7 @@ static int compute(struct sap_batch_worker *w, const sapporo_small_force *l, con
     int status = reserve(w, l->ni, tiles);
     if (status) return status;
     const int bad = load_list(w, l, &v, m);
-    if (m && !sap_range_fits(&m->range, m->floor2 > l->eps2 ? m->floor2 : l->eps2)) return IN_DOUBLE;
+    if (m && !some_fit(w, l, m)) return IN_DOUBLE;
     const struct sap_i i = {.x = (const double(*)[3])w->x,
                             .eps2 = v.soft ? w->eps2 : NULL,
                             .h2 = m && m->counts ? w->h2 : NULL,

@@ -331,17 +331,25 @@ static int walk(struct sap_tree *tree, const struct sap_tree_pass *pass, double 
     return status;
 }
 
+/*
+ * Regions read the sizes of accelerations, which a kernel in the stream of walks may have learned just now; no walk is
+ * under way.
+ */
+static int report_regions(struct sap_gpu_host_tree *t, const struct sap_gpu_built *built, int room,
+                          const struct sap_halo_targets *targets, struct sap_halo_region *region)
+{
+    TRY(open_aside(t));
+    TRY(sap_session_wait(&t->session));
+    return sap_gpu_regions_report(&t->part.regions, built, room, targets, region);
+}
+
 static int regions(struct sap_tree *tree, int room, const struct sap_halo_targets *targets,
                    struct sap_halo_region *region, int *n)
 {
     struct sap_gpu_host_tree *const t = of(tree);
     struct sap_gpu_built built;
     int status = begin_aside(t, &built);
-    if (!status) {
-        const int opened = open_aside(t);
-        status =
-            end_aside(t, opened ? opened : sap_gpu_regions_report(&t->part.regions, &built, room, targets, region));
-    }
+    if (!status) status = end_aside(t, report_regions(t, &built, room, targets, region));
     *n = status ? 0 : t->part.regions.n;
     return status;
 }
