@@ -41,6 +41,7 @@ int sap_gathering_reserve(sapporo_mpi_stepper *h, struct sap_gathering *g)
 int sap_gathering_share(sapporo_mpi_stepper *h, struct sap_gathering *g)
 {
     struct sap_link *const link = &h->link;
+    if (!g->number) return SAPPORO_ERR_MEMORY; /* no caller comes here without */
     sap_link_count_all(link, g->number[link->rank], sizeof *g->from, 0);
     return sap_link_finish(link, MPI_Iallgatherv(MPI_IN_PLACE, 0, MPI_INT, g->from, g->number, g->at, MPI_INT,
                                                  link->communicator, &link->request));
@@ -65,8 +66,9 @@ static int gather_numbers(sapporo_mpi_stepper *h, struct sap_gathering *g, int n
     int status = sap_gathering_reserve(h, g);
     if (!status) status = sap_mpi_stepper_count(h, 1, &first, &all);
     status = sap_link_agree(&h->link, status);
-    for (int i = 0; i < n && !status; i++) g->from[g->first + i] = to[i] < 0 ? -1 : first + to[i];
-    return status ? status : sap_gathering_share(h, g);
+    if (status || !g->from) return status; /* with memory where all ranks agree */
+    for (int i = 0; i < n; i++) g->from[g->first + i] = to[i] < 0 ? -1 : first + to[i];
+    return sap_gathering_share(h, g);
 }
 
 int sap_mpi_stepper_renumber(void *of, int before, int after, const int *to, int n, int *number)
@@ -78,8 +80,8 @@ int sap_mpi_stepper_renumber(void *of, int before, int after, const int *to, int
     int status = sap_link_compare(&h->link, SAPPORO_OK, 2, field, name);
     if (!status) status = gather_numbers(h, &g, before, to);
     if (status) h->agreed = 1;
-    for (int k = 0; k < n && !status; k++)
+    for (int k = 0; k < n && !status && g.from; k++)
         if (number[k] >= 0) number[k] = g.from[number[k]];
     sap_gathering_drop(h, &g);
-    return status;
+    return status; /* NOLINT(clang-analyzer-unix.Malloc): memory that MPI may still use stays */
 }

@@ -130,6 +130,7 @@ static void run_in_environment(struct run *r)
         const struct body *b = &r->problem->body[k];
         memcpy(particles[k].derivative, b->derivative, sizeof b->derivative);
         particles[k].mass = b->mass, particles[k].time = b->time, particles[k].index = b->index;
+        particles[k].eps2 = b->eps2;
     }
     r->before = enter_environment(r->environment, &normal);
     run_calls(r, particles, &options);
