@@ -19,11 +19,7 @@ client() {
 
 # on_paths TITLE PROGRAM: on the CPU, on each instruction path that is usable here
 on_paths() {
-    for isa in scalar sse2 avx2 avx512 neon; do
-        if SAPPORO_CPU_ISA=$isa SAPPORO_BACKEND=cpu examples/sapporo info 2>&1 | grep -q "cpu $isa"; then
-            client "$1, $isa" env SAPPORO_BACKEND=cpu SAPPORO_CPU_ISA=$isa "$2"
-        fi
-    done
+    for isa in $(usable_paths); do client "$1, $isa" env SAPPORO_BACKEND=cpu SAPPORO_CPU_ISA="$isa" "$2"; done
 }
 
 # on_devices TITLE PROGRAM: on each kind of accelerator

@@ -37,6 +37,13 @@ verdict() {
 # none TITLE: passes if the log is empty
 none() { [ ! -s "$work/log" ]; verdict $? "$1"; }
 
+# usable_paths: prints the instruction paths of this processor, as SAPPORO_CPU_ISA names them
+usable_paths() {
+    for tap_isa in scalar sse2 avx2 avx512 neon; do
+        ! SAPPORO_CPU_ISA=$tap_isa SAPPORO_BACKEND=cpu examples/sapporo info 2>&1 | grep -q "cpu $tap_isa" || echo "$tap_isa"
+    done
+}
+
 # skipped TITLE REASON
 skipped() { echo "ok - $1 # SKIP $2"; }
 

@@ -44,7 +44,7 @@ for precision in "" sp dp; do
 done
 run "libnbody7_gpu, linked statically" seven_static mass
 run "libnbody6_gpu recognises both kinds by a force on one target" six first
-for isa in scalar sse2 avx2 avx512; do SAPPORO_CPU_ISA=$isa run "both kinds by $isa" six auto; done
+for isa in $(usable_paths); do SAPPORO_CPU_ISA=$isa run "both kinds by $isa" six auto; done
 SAPPORO_VERBOSE=2 run "both kinds, as the log tells them" six auto
 grep -q 'neighbour radii are h2: 256 lists hold' "$work/log" && grep -q 'neighbour radii are m_j h2: 256 lists' "$work/log"
 verdict $? "SAPPORO_VERBOSE=2 tells the kind"

@@ -20,11 +20,7 @@ client() {
 
 # shellcheck disable=SC2086 # lists of words
 if ${CC:-cc} -std=c11 -Wall -Wextra -Werror -Iinclude test/api/sphgrav/client.c $link -o "$work/client" >"$work/log" 2>&1; then
-    for isa in scalar sse2 avx2 avx512 neon; do
-        if SAPPORO_CPU_ISA=$isa SAPPORO_BACKEND=cpu examples/sapporo info 2>&1 | grep -q "cpu $isa"; then
-            client "C, $isa" env SAPPORO_BACKEND=cpu SAPPORO_CPU_ISA=$isa "$work/client"
-        fi
-    done
+    for isa in $(usable_paths); do client "C, $isa" env SAPPORO_BACKEND=cpu SAPPORO_CPU_ISA="$isa" "$work/client"; done
     for kind in octree kdtree; do
         client "C, $kind" env SAPPORO_BACKEND=cpu SAPPORO_METHOD=tree SAPPORO_TREE_KIND=$kind "$work/client" 2e-3
         client "C, $kind, no cell" env SAPPORO_BACKEND=cpu SAPPORO_METHOD=tree SAPPORO_TREE_KIND=$kind \
