@@ -17,6 +17,7 @@ static int store_in_context(void *of)
 static int force_of_context(void *of, double time, const sapporo_request *request, const sapporo_result *result)
 {
     sapporo_job *job = NULL;
+    if (request->nj == 0) return sap_hermite_no_forces(request, result);
     int status = sapporo_set_time(of, time);
     if (!status) status = sapporo_force_begin(of, request, &job);
     if (!status) status = sapporo_force_end(job, request->ni, result);

@@ -2,7 +2,9 @@
 #ifndef SAP_STEPPER_OPS_H
 #define SAP_STEPPER_OPS_H
 
+#include <math.h>
 #include <stddef.h>
+#include <string.h>
 
 #include "engine/tree_ops.h"
 #include "physics/hermite.h"
@@ -52,12 +54,27 @@ struct sap_hermite_sums {
     /*
      * Computes forces at a time, on particles whose index is their address, from the first nj slots.  A nearest
      * neighbour is an address; of a whole it is a number, which counts the particles of all parts, one after the other.
+     * Without a source it is sap_hermite_no_forces on every engine.
      */
     int (*force)(void *of, double time, const sapporo_request *request, const sapporo_result *result);
     /* *is: whether it is true of this part; then whether it is of any. */
     int (*any)(void *of, int *is);
     const char *(*words)(const void *of);
 };
+
+/* The forces of no source: +0 in all bits, and no neighbour.  Sums over nothing may have another sign of 0. */
+static inline int sap_hermite_no_forces(const sapporo_request *request, const sapporo_result *result)
+{
+    const size_t rows = (size_t)request->ni * sizeof *result->acc;
+    if (result->acc) memset(result->acc, 0, rows);
+    if (result->jerk) memset(result->jerk, 0, rows);
+    if (result->snap) memset(result->snap, 0, rows);
+    if (result->crackle) memset(result->crackle, 0, rows);
+    if (result->pot) memset(result->pot, 0, (size_t)request->ni * sizeof *result->pot);
+    for (int k = 0; k < request->ni && result->nearest; k++) result->nearest[k] = -1;
+    for (int k = 0; k < request->ni && result->nearest_r2; k++) result->nearest_r2[k] = INFINITY;
+    return SAPPORO_OK;
+}
 
 /* Returns the order of a Hermite scheme; 0: it is a leap-frog. */
 static inline int sap_step_order_of(sapporo_step_scheme scheme)

@@ -244,6 +244,7 @@ static int force_by_series(void *of, double time, const sapporo_request *given, 
     sapporo_request request = *given;
     sapporo_mpi_job *job = NULL;
     if (h->link.broken) return h->link.broken;
+    if (h->all_massive == 0) return sap_hermite_no_forces(given, result);
     for (int k = 0; k < given->ni; k++) h->index[k] = h->first[h->link.rank] + ((const int *)given->index.base)[k];
     request.index.base = h->index;
     request.nj = (int)h->all_massive;

@@ -406,6 +406,37 @@ static void massless_in_field(const struct place *p, int order, sapporo_step_sch
 
 RUNS(massless_alone, stepper_hermite_everywhere(massless_in_field))
 
+/* Without any mass potentials are +0 to the last bit, at all times, and nobody has a neighbour: the same everywhere. */
+static void feels_nothing(const struct place *p, int order, sapporo_step_scheme scheme)
+{
+    enum { N = 5 };
+    double x[N][3] = {{1, 0, 0}, {0, 0.05, 0}, {0.3, 0.3, 0}, {0, 0, 2}, {0.01, 0, 0.02}}, v[N][3] = {{0, 1, 0}},
+           mass[N] = {0};
+    const double nothing[N] = {0};
+    const sapporo_tree_options tree = stepper_tree_at(p, 0);
+    sapporo_stepper_options o = stepper_hermite_options(&tree, scheme);
+    o.nearest = 1;
+    sapporo_stepper *const s = stepper_make(&o, N);
+    stepper_put(s, N, x, v, mass, 0);
+    stepper_advance(s, 0.5, 0);
+    double pot[N], r2[N];
+    int nearest[N];
+    for (int now = 0; now < 2; now++) {
+        const sapporo_stepper_output output = {.size = sizeof output,
+                                               .n = N,
+                                               .when = now ? SAPPORO_STEP_NOW : SAPPORO_STEP_OWN,
+                                               .pot = pot,
+                                               .nearest = nearest,
+                                               .nearest_r2 = r2};
+        if (sapporo_stepper_get(s, &output)) fail_msg("%s", sapporo_stepper_last_error(s));
+        if (memcmp(pot, nothing, sizeof pot) != 0) fail_msg("%s, order %d: potential %a", p->name, order, pot[0]);
+        for (int i = 0; i < N; i++) assert_true(nearest[i] == -1 && isinf(r2[i]));
+    }
+    sapporo_stepper_destroy(s);
+}
+
+RUNS(nothing, stepper_hermite_everywhere(feels_nothing))
+
 /* ---- what is refused ------------------------------------------------------------------------------- */
 
 static void refuse(const sapporo_stepper_options *o, int status, const char *why)
@@ -471,10 +502,10 @@ RUNS(extremes, stepper_hermite_everywhere(tells_of_nan))
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(convergence), cmocka_unit_test(division),       cmocka_unit_test(massless),
-        cmocka_unit_test(energy),      cmocka_unit_test(landings),       cmocka_unit_test(units),
-        cmocka_unit_test(fields),      cmocka_unit_test(massless_alone), cmocka_unit_test(test_refusals),
-        cmocka_unit_test(extremes),    cmocka_unit_test(iterations),
+        cmocka_unit_test(convergence),   cmocka_unit_test(division),       cmocka_unit_test(massless),
+        cmocka_unit_test(energy),        cmocka_unit_test(landings),       cmocka_unit_test(units),
+        cmocka_unit_test(fields),        cmocka_unit_test(massless_alone), cmocka_unit_test(nothing),
+        cmocka_unit_test(test_refusals), cmocka_unit_test(extremes),       cmocka_unit_test(iterations),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
