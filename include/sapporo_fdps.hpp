@@ -139,7 +139,10 @@ template <class Particle> struct has_softening {
 /* Appends the squared softenings of n particles, if their type has them. */
 template <class Particle> void append_softening(std::vector<double> &eps2, const Particle *p, int n, std::true_type)
 {
-    for (int k = 0; k < n; k++) eps2.push_back(static_cast<double>(p[k].getEps2()));
+    const std::size_t at = eps2.size();
+    eps2.resize(at + static_cast<std::size_t>(n > 0 ? n : 0));
+    double *const to = eps2.data() + at;
+    for (int k = 0; k < n; k++) to[k] = static_cast<double>(p[k].getEps2());
 }
 template <class Particle> void append_softening(std::vector<double> &, const Particle *, int, std::false_type) {}
 
@@ -160,8 +163,10 @@ template <class Particle> double squared_floor(const Particle &, std::false_type
 /* Appends the squared floors of n particles. */
 template <class Particle> void append_floors(std::vector<double> &floor2, const Particle *p, int n)
 {
-    for (int k = 0; k < n; k++)
-        floor2.push_back(squared_floor(p[k], std::integral_constant<bool, has_floor<Particle>::value>()));
+    const std::size_t at = floor2.size();
+    floor2.resize(at + static_cast<std::size_t>(n > 0 ? n : 0));
+    double *const to = floor2.data() + at;
+    for (int k = 0; k < n; k++) to[k] = squared_floor(p[k], std::integral_constant<bool, has_floor<Particle>::value>());
 }
 
 /* Whether particles of a type have second moments. */
@@ -274,6 +279,7 @@ struct worker {
     sapporo *context;
     std::vector<double> x, acc, pot, eps2_i, h2_i, h2_j, floor2_i, floor2_j;
     std::vector<int> count;
+    std::vector<std::size_t> near; /* sources that may be neighbours */
     points j;
 
     explicit worker(sapporo *opened) : context(opened) {}
@@ -281,6 +287,38 @@ struct worker {
     worker(const worker &) = delete;
     worker &operator=(const worker &) = delete;
 };
+
+/*
+ * Finds the sources within reach of the box of all targets that have neighbours: each target then searches these few
+ * only.  The reach is a little longer than the radii, so rounding, also that of -ffast-math, loses no neighbour.
+ */
+inline void find_near(worker &w)
+{
+    double low[3] = {0, 0, 0}, high[3] = {0, 0, 0}, longest = 0;
+    std::size_t targets = 0, found = 0;
+    for (std::size_t k = 0; k < w.count.size(); k++) {
+        if (w.count[k] <= 0) continue;
+        for (std::size_t c = 0; c < 3; c++) {
+            const double x = w.x[3 * k + c];
+            low[c] = targets == 0 || x < low[c] ? x : low[c];
+            high[c] = targets == 0 || x > high[c] ? x : high[c];
+        }
+        longest = w.h2_i[k] > longest ? w.h2_i[k] : longest;
+        targets++;
+    }
+    w.near.resize(targets > 0 ? w.h2_j.size() : 0);
+    for (std::size_t n = 0; n < w.near.size(); n++) {
+        double r2 = 0;
+        for (std::size_t c = 0; c < 3; c++) {
+            const double below = low[c] - w.j.x[3 * n + c], above = w.j.x[3 * n + c] - high[c];
+            const double d = below > above ? below : above;
+            r2 += d > 0 ? d * d : 0;
+        }
+        w.near[found] = n;
+        found += r2 <= (1 + 1e-9) * (w.h2_j[n] > longest ? w.h2_j[n] : longest);
+    }
+    w.near.resize(found);
+}
 
 /* Workers that no thread uses now. */
 class pool
@@ -436,6 +474,7 @@ template <class Add> class gravity_with
             result.count = w->count.data();
         }
         if (ni > 0) (void)sapporo_force_batch(w->context, 1, &list, &result);
+        if (searched<J>::value) detail::find_near(*w);
         for (std::size_t k = 0; k < n; k++) {
             give(force[k], &w->acc[3 * k], w->pot[k], w->count[k]);
             if (w->count[k] > 0) name(*w, k, i[k], j, force[k], searched<J>());
@@ -579,7 +618,7 @@ template <class Add> class gravity_with
     template <class I, class J, class Force>
     static void name(const detail::worker &w, std::size_t k, const I &i, const J *j, Force &force, std::true_type)
     {
-        for (std::size_t n = 0; n < w.h2_j.size(); n++) {
+        for (const std::size_t n : w.near) {
             double r2 = 0;
             for (std::size_t c = 0; c < 3; c++) {
                 const double d = w.j.x[3 * n + c] - w.x[3 * k + c];

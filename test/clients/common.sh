@@ -21,6 +21,16 @@ usage() { sed -n '2,/^$/s/^# \{0,1\}//p' "$0" >&2; exit 2; }
 skip() { echo "$script: skipped: $1"; exit 77; }
 fail() { echo "$script: $1 failed; the last lines of its log:" >&2; tail -n 20 "$log" >&2; exit 1; }
 
+# fetch FOLDER OWNER NAME COMMIT: if FETCH is not empty, clones GitHub's OWNER/NAME to FOLDER/NAME, unless that is there
+fetch() {
+    [ -n "${FETCH:-}" ] && [ ! -e "$1/$3" ] || return 0
+    need git
+    mkdir -p "$1" || exit 2
+    if ! git clone -q --no-checkout "https://github.com/$2/$3" "$1/$3" || ! git -C "$1/$3" checkout -q "$4"; then
+        skip "$1/$3 is missing"
+    fi
+}
+
 # begin FOLDER FILE...: skips unless the client's FOLDER has all FILEs; sets folder, commit, work, log
 begin() {
     folder=$1

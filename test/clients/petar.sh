@@ -19,20 +19,9 @@
 . "$(dirname "$0")/common.sh"
 [ $# -eq 1 ] || usage
 
-# fetch FOLDER OWNER NAME COMMIT: clones one of the three
-fetch() {
-    [ ! -e "$1/$3" ] || return 0
-    command -v git >/dev/null 2>&1 || skip "git is missing"
-    if ! git clone -q --no-checkout "https://github.com/$2/$3" "$1/$3" || ! git -C "$1/$3" checkout -q "$4"; then
-        skip "$1/$3 is missing"
-    fi
-}
-if [ -n "${FETCH:-}" ]; then
-    mkdir -p "$1" || exit 2
-    fetch "$1" lwang-astro PeTar e969ec7
-    fetch "$1" FDPS FDPS v7.0
-    fetch "$1" lwang-astro SDAR edf1568
-fi
+fetch "$1" lwang-astro PeTar e969ec7
+fetch "$1" FDPS FDPS v7.0
+fetch "$1" lwang-astro SDAR edf1568
 begin "$1" PeTar/src/petar.hpp FDPS/src/particle_simulator.hpp SDAR/src/Common
 commit=$(commit_of "$folder/PeTar")
 cxx=${CXX:-g++}
