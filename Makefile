@@ -59,6 +59,7 @@ NO_COMPILER := clean help uninstall format docs docs-tools figures dist debian f
 ifneq ($(filter-out $(NO_COMPILER),$(or $(MAKECMDGOALS),all)),)
 include lib/build/probe.mk
 include kernels_cuda/cuda.mk
+include kernels_hip/hip.mk
 endif
 
 # ---- flags ----------------------------------------------------------------------------
@@ -186,7 +187,7 @@ include cpu_sse/instances.mk
 include lib/mpi/mpi.mk
 include lib/build/hdf5.mk
 # Objects that take longest come first.
-LIB_OBJECTS := $(INSTANCE_OBJECTS) $(call objects,$(LIB_SOURCES)) $(B)/lib/embedded_cuda.o $(B)/lib/embedded_opencl.o
+LIB_OBJECTS := $(INSTANCE_OBJECTS) $(call objects,$(LIB_SOURCES)) $(B)/lib/embedded_cuda.o $(B)/lib/embedded_hip.o $(B)/lib/embedded_opencl.o
 DOORS       := sapporo6th nbody6pp_gpu nbody6_gpu nbody7_gpu nbody6_2010_gpu sphgrav_sapporo cunbody1 harp3 g5c $(MPI_LIBRARY)
 LIBRARIES   := sapporo g6 pg5_symmetric yebisug6 $(DOORS)
 PROGRAMS    := $(call built,$(EXAMPLES) $(APPS) $(FORTRAN)) $(if $(TOOL),examples/sapporo) $(if $(MPI_ID),$(call built,$(MPI_APPS)))
@@ -209,7 +210,7 @@ MADE    :=
 MISSING  = $(eval MISSING := $(filter-out $(wildcard $(COUNTED)),$(COUNTED)))$(MISSING)
 count    = $(eval MADE += x)[$(words $(MADE))$(if $(word $(words $(MADE)),$(MISSING)),/$(words $(MISSING)))]
 # The objects of embedded kernels take no time: they are not told.
-COUNTED  = $(filter-out %/embedded_cuda.o %/embedded_opencl.o,$(sort $(foreach l,$(LIBRARIES),$(OBJECTS_$l) $(B)/lib/lib$l.a $(B)/lib/$(call SO_FILE,$l)) $(CUDA_IMAGES) \
+COUNTED  = $(filter-out %/embedded_cuda.o %/embedded_hip.o %/embedded_opencl.o,$(sort $(foreach l,$(LIBRARIES),$(OBJECTS_$l) $(B)/lib/lib$l.a $(B)/lib/$(call SO_FILE,$l)) $(CUDA_IMAGES) $(HIP_IMAGES) \
            $(call objects,$(TOOL) $(COMMON_PARTS) $(APPS) $(EXAMPLES) $(if $(MPI_ID),$(MPI_APPS))) \
            $(if $(MPI_ID),$(HERMITE4_MAIN) $(GALAXY_PARTS)) $(addprefix $(B)/,$(PROGRAMS))))
 
@@ -236,6 +237,11 @@ $(B)/lib/api/g6/npipes_48.o: lib/api/g6/npipes.c
 # The kernels of kernels_cuda/; tests find what cuda.mk knows of them by $(B)/cuda.
 $(B)/lib/embedded_cuda.o: $(CUDA_DIR)/embedded.c
 	@mkdir -p $(@D) && echo '$(CUDA_DIR)' >$(B)/cuda
+	$(Q)$(CC) $(COMMON) $(FLAGS_lib) -MMD -MP -c -o $@ $<
+
+# The same kernels for AMD GPUs, by hip.mk.
+$(B)/lib/embedded_hip.o: $(HIP_DIR)/embedded.c
+	@mkdir -p $(@D) && echo '$(HIP_DIR)' >$(B)/hip
 	$(Q)$(CC) $(COMMON) $(FLAGS_lib) -MMD -MP -c -o $@ $<
 
 include kernels_ocl/opencl.mk
@@ -405,7 +411,8 @@ help:
 	@echo
 	@echo 'CC, CFLAGS, CPPFLAGS, LDFLAGS, FC, FFLAGS   as usual'
 	@echo 'CUDA=0, CUDA_ARCHS=ends  no GPU kernels; only for the oldest and newest GPUs (docs/building.md)'
-	@echo 'make cuda-budget         records what registers the GPU kernels take'
+	@echo 'HIP_ARCHS=gfx90a         kernels for AMD GPUs, with a clang from 17 on (docs/building.md)'
+	@echo 'make cuda-budget         records what registers the GPU kernels take; hip-budget: on AMD GPUs'
 	@echo 'make digest              records the bits of results on this machine (docs/contributing.md)'
 	@echo 'SANITIZE=                address,undefined or thread; OPENMP=0: programs and tests without OpenMP'
 	@echo 'THREADS=openmp           threads of the OpenMP run time in place of the library'"'"'s own (docs/building.md)'

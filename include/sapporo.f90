@@ -31,7 +31,7 @@ module sapporo
     integer(c_int), parameter :: SAPPORO_LOG_ERROR = 0, SAPPORO_LOG_WARNING = 1, SAPPORO_LOG_INFO = 2, &
         SAPPORO_LOG_CALL = 3
     integer(c_int), parameter :: SAPPORO_BACKEND_AUTO = 0, SAPPORO_BACKEND_CUDA = 1, SAPPORO_BACKEND_OPENCL = 2, &
-        SAPPORO_BACKEND_CPU = 3
+        SAPPORO_BACKEND_CPU = 3, SAPPORO_BACKEND_HIP = 4
     integer(c_int), parameter :: SAPPORO_PRECISION_DEFAULT = 0, SAPPORO_SP = 1, SAPPORO_DS = 2, SAPPORO_DP = 3
     integer(c_int), parameter :: SAPPORO_ROOT_DEFAULT = 0, SAPPORO_ROOT_FULL = 1, SAPPORO_ROOT_FAST = 2
     integer(c_int), parameter :: SAPPORO_WANT_NEAREST = 1, SAPPORO_WANT_LISTS = 2, SAPPORO_ALLOW_EMPTY = 8

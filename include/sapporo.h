@@ -109,7 +109,7 @@ typedef enum sapporo_root {
 /* A device, as sapporo_device_describe returns it. */
 typedef struct sapporo_device {
     size_t size;             /* set to sizeof(sapporo_device) by the caller */
-    sapporo_backend backend; /* CUDA, OPENCL or CPU */
+    sapporo_backend backend; /* CUDA, HIP, OPENCL or CPU */
     int number;              /* the number to name it by within its backend */
     int units;               /* cores or multiprocessors */
     int has_fp64;            /* 1: double precision in hardware */

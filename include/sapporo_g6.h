@@ -174,7 +174,7 @@ SAPPORO_API void get_j_part_data(int addr, int nj, double *pos, double *vel, dou
 /* Does nothing: j-particles are sent when a force needs them. */
 SAPPORO_API void force_j_particle_send(void);
 
-/* Returns the number of CUDA devices, or else of OpenCL devices; 0 on a machine that has only CPUs. */
+/* Returns the number of CUDA and HIP devices, or else of OpenCL devices; 0 on a machine that has only CPUs. */
 SAPPORO_API int get_device_count(void);
 
 #ifdef __cplusplus

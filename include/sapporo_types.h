@@ -73,10 +73,11 @@ typedef void (*sapporo_log_function)(void *user, int level, const char *text);
 
 /* Where forces are computed. */
 typedef enum sapporo_backend {
-    SAPPORO_BACKEND_AUTO = 0, /* SAPPORO_BACKEND, or the first of CUDA, OpenCL, CPU that has a device */
+    SAPPORO_BACKEND_AUTO = 0, /* SAPPORO_BACKEND, or the first of CUDA, HIP, OpenCL, CPU that has a device */
     SAPPORO_BACKEND_CUDA = 1,
     SAPPORO_BACKEND_OPENCL = 2,
-    SAPPORO_BACKEND_CPU = 3
+    SAPPORO_BACKEND_CPU = 3,
+    SAPPORO_BACKEND_HIP = 4 /* AMD GPUs */
 } sapporo_backend;
 
 /* The precision of forces. */
@@ -117,10 +118,10 @@ typedef struct sapporo_column {
 } sapporo_column;
 
 /*
- * Where columns and arrays of a call lie.  DEVICE: addresses of memory of the CUDA device that computes, of the first
- * one if there are several; complete before the call, and for columns without gaps.  Results are complete at return,
- * and NaN after an error, unless the device is lost or the handle closed.  Addresses that are not of this device:
- * SAPPORO_ERR_ARGUMENT.  OpenCL and the CPU engine: HOST only, else SAPPORO_ERR_UNSUPPORTED.
+ * Where columns and arrays of a call lie.  DEVICE: addresses of memory of the CUDA or HIP device that computes, the
+ * first one if there are several; complete before the call, and for columns without gaps.  Results are complete at
+ * return, and NaN after an error, unless the device is lost or the handle closed.  Addresses that are not of this
+ * device: SAPPORO_ERR_ARGUMENT.  OpenCL and the CPU engine: HOST only, else SAPPORO_ERR_UNSUPPORTED.
  */
 typedef enum sapporo_memory { SAPPORO_MEMORY_HOST = 0, SAPPORO_MEMORY_DEVICE = 1 } sapporo_memory;
 

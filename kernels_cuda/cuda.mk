@@ -94,7 +94,7 @@ $(CUDA_DIR)/%.fatbin: kernels_cuda/%.cu
 $(CUDA_DIR)/embedded.c: $(CUDA_IMAGES) kernels_cuda/embed.sh kernels_cuda/cuda.mk
 	@mkdir -p $(@D)
 	$(Q)$(if $(CUDA_IMAGES),echo '$(NVCC_RELEASE)' >$(@D)/release && echo '$(CUDA_LIST)' >$(@D)/architectures &&) \
-	sh kernels_cuda/embed.sh '$(CUDA_LIST)' '$(CUDA_WHY)' $(CUDA_IMAGES) >$@.$$$$ && mv -f $@.$$$$ $@
+	sh kernels_cuda/embed.sh cuda '$(CUDA_LIST)' '$(CUDA_WHY)' $(CUDA_IMAGES) >$@.$$$$ && mv -f $@.$$$$ $@
 
 -include $(CUDA_IMAGES:.fatbin=.d)
 

@@ -10,6 +10,7 @@
 
 static const char *const backend_names[] = {[SAPPORO_BACKEND_AUTO] = "auto",
                                             [SAPPORO_BACKEND_CUDA] = "cuda",
+                                            [SAPPORO_BACKEND_HIP] = "hip",
                                             [SAPPORO_BACKEND_OPENCL] = "opencl",
                                             [SAPPORO_BACKEND_CPU] = "cpu"};
 

@@ -55,7 +55,7 @@ enum {
 #else
     SOFT = 0,
 #endif
-    HAS_LENGTHS = SPLINE || SOFT,
+    HAS_LENGTHS = SPLINE | SOFT,
     SPLINE_RUN = 4,  /* particles of a list that are beyond all lengths together or not */
     CELL_WORDS = 12, /* x, y, z, mass, six moments, half their trace; of SOFT the mean squared length, else nothing */
     IN_PART = sizeof(part) / sizeof(W),

@@ -24,6 +24,11 @@ const struct sap_driver *sap_driver_for_cuda(void)
     return sap_driver_replaced.cuda ? sap_driver_replaced.cuda : for_clients(&sap_driver_cuda);
 }
 
+const struct sap_driver *sap_driver_for_hip(void)
+{
+    return sap_driver_replaced.hip ? sap_driver_replaced.hip : for_clients(&sap_driver_hip);
+}
+
 const struct sap_driver *sap_driver_for_opencl(void)
 {
     return sap_driver_replaced.opencl ? sap_driver_replaced.opencl : for_clients(&sap_driver_opencl);
@@ -32,4 +37,9 @@ const struct sap_driver *sap_driver_for_opencl(void)
 const struct sap_embedded *sap_kernels_for_cuda(void)
 {
     return sap_driver_replaced.cuda_kernels ? sap_driver_replaced.cuda_kernels : &sap_embedded_cuda;
+}
+
+const struct sap_embedded *sap_kernels_for_hip(void)
+{
+    return sap_driver_replaced.hip_kernels ? sap_driver_replaced.hip_kernels : &sap_embedded_hip;
 }

@@ -1,9 +1,9 @@
 /*
  * driver.h - the driver API that lib/gpu uses: devices, memory, copies, kernels, streams, events.
  *
- * The API knows no particles. Each vendor's interface has one table. cuda_driver.c loads libcuda at run time, and
- * opencl_driver.c libOpenCL, so the library builds and starts without them. Tests have their own tables (a stub, and
- * one that fails at the n-th call).
+ * The API knows no particles. Each vendor's interface has one table. cuda_driver.c loads libcuda or AMD's HIP at run
+ * time, and opencl_driver.c libOpenCL, so the library builds and starts without them. Tests have their own tables (a
+ * stub, and one that fails at the n-th call).
  *
  * Functions that can fail return a sap_driver_status and leave a message for the calling thread in `error_text`. All
  * calls on one device must come from one thread at a time; different devices may be used concurrently. Each call that
@@ -166,6 +166,9 @@ struct sap_driver {
 /* The CUDA driver. Always present; without libcuda.so.1 or a device it counts no devices and says why. */
 extern const struct sap_driver sap_driver_cuda;
 
+/* The HIP driver, likewise, over libamdhip64.so. */
+extern const struct sap_driver sap_driver_hip;
+
 /* The OpenCL driver. Always present; without libOpenCL.so.1 or a device it counts no devices and says why. */
 extern const struct sap_driver sap_driver_opencl;
 
@@ -180,16 +183,17 @@ const char *sap_opencl_left(void);
 
 /* Replacements of the drivers for tests; NULL: no replacement. */
 struct sap_driver_replaced {
-    const struct sap_driver *cuda, *opencl;
-    const struct sap_embedded *cuda_kernels;
+    const struct sap_driver *cuda, *hip, *opencl;
+    const struct sap_embedded *cuda_kernels, *hip_kernels;
 };
 extern struct sap_driver_replaced sap_driver_replaced;
 
 /* Returns the driver that the CUDA engine uses: the one above, or its replacement. */
 const struct sap_driver *sap_driver_for_cuda(void);
+const struct sap_driver *sap_driver_for_hip(void);    /* likewise for HIP */
 const struct sap_driver *sap_driver_for_opencl(void); /* likewise for OpenCL */
 
-/* The code of the kernels in kernels_cuda/NAME.cu for all architectures, as the build compiled it. */
+/* The code of the kernels in kernels_cuda/NAME.cu for all architectures of a vendor, as the build compiled it. */
 struct sap_image {
     const char *name; /* "NAME" */
     const unsigned char *image;
@@ -203,9 +207,10 @@ struct sap_embedded {
     const char *archs; /* "sm_75 sm_80 ... compute_120"; "text": source of kernels_ocl/, compiled by the driver */
     const char *why;   /* "" or "built without nvcc" */
 };
-extern const struct sap_embedded sap_embedded_cuda, sap_embedded_opencl;
+extern const struct sap_embedded sap_embedded_cuda, sap_embedded_hip, sap_embedded_opencl;
 
-/* Returns the kernels that the CUDA engine uses: those above, or their replacement. */
+/* Return the kernels that the CUDA and the HIP engine use: those above, or their replacement. */
 const struct sap_embedded *sap_kernels_for_cuda(void);
+const struct sap_embedded *sap_kernels_for_hip(void);
 
 #endif

@@ -289,6 +289,61 @@ const struct sap_engine sap_engine_cuda = {.backend = SAPPORO_BACKEND_CUDA,
                                            .travel = &sap_travel_gpu,
                                            .caller = &sap_caller_gpu};
 
+/* ---------------------------------------------------------------------- HIP */
+
+static int hip_count(void) { RETURN_GUARDED(int, sap_gpu_count(sap_driver_for_hip(), sap_kernels_for_hip())); }
+
+static const char *hip_absent(void)
+{
+    const struct sap_embedded *kernels = sap_kernels_for_hip();
+    const char *why;
+    GUARDED(why = kernels->count > 0 ? sap_driver_for_hip()->describe() : kernels->why);
+    return why;
+}
+
+static int hip_describe(int number, sapporo_device *device)
+{
+    RETURN_GUARDED(int, describe(sap_driver_for_hip(), SAPPORO_BACKEND_HIP, number, device));
+}
+
+static int hip_is_name(const char *word, size_t length)
+{
+    RETURN_GUARDED(int, sap_gpu_is_name(sap_driver_for_hip(), word, length));
+}
+
+static int open_hip(const struct sap_settings *settings, struct sap_gpu_set **set, char *why, size_t room)
+{
+    return sap_gpu_open(sap_driver_for_hip(), sap_kernels_for_hip(), settings, 0, set, why, room);
+}
+
+static int hip_open(const struct sap_settings *settings, struct sap_device_set **set, char *why, size_t room)
+{
+    return open_set(open_hip, settings, set, why, room);
+}
+
+/* Particles travel between ranks over the hosts: the library calls no RCCL. */
+const struct sap_engine sap_engine_hip = {.backend = SAPPORO_BACKEND_HIP,
+                                          .name = "hip",
+                                          .count = hip_count,
+                                          .absent = hip_absent,
+                                          .describe = hip_describe,
+                                          .is_name = hip_is_name,
+                                          .open = hip_open,
+                                          .close = close_set,
+                                          .kind = kind,
+                                          .mixed = mixed,
+                                          .threads = threads,
+                                          .cpu_below = cpu_below,
+                                          .store = &store_ops,
+                                          .force = &force_ops,
+                                          .batch = batch,
+                                          .looks_at_addresses = 1,
+                                          .flight = &flight_ops,
+                                          .neighbour = neighbour,
+                                          .tree = &sap_gpu_tree_maker,
+                                          .stepper = &sap_stepper_gpu,
+                                          .caller = &sap_caller_gpu};
+
 /* ------------------------------------------------------------------- OpenCL */
 
 static int opencl_count(void) { RETURN_GUARDED(int, sap_gpu_count(sap_driver_for_opencl(), &sap_embedded_opencl)); }

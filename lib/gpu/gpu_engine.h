@@ -7,7 +7,7 @@
 
 #include "engine/engine.h"
 
-extern const struct sap_engine sap_engine_cuda, sap_engine_opencl;
+extern const struct sap_engine sap_engine_cuda, sap_engine_hip, sap_engine_opencl;
 
 /* Trees on accelerators (lib/gpu/tree/gpu_tree.c). */
 extern const struct sap_tree_maker sap_gpu_tree_maker; /* tree/gpu_tree.c */

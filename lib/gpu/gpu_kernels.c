@@ -50,7 +50,8 @@ static const struct sap_image *find_image(const struct sap_embedded *e, const ch
 
 const struct sap_embedded *sap_gpu_embedded(const struct sap_driver *driver)
 {
-    return strcmp(driver->name, "opencl") == 0 ? &sap_embedded_opencl : sap_kernels_for_cuda();
+    if (strcmp(driver->name, "opencl") == 0) return &sap_embedded_opencl;
+    return strcmp(driver->name, "hip") == 0 ? sap_kernels_for_hip() : sap_kernels_for_cuda();
 }
 
 int sap_gpu_load_module(const struct sap_driver *driver, struct sap_dev *dev, const struct sap_embedded *e,

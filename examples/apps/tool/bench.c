@@ -265,7 +265,7 @@ static int read_request(request *asked, int argc, char **argv)
         {"--case", OPTION_WORDS, &asked->cases, "force|small|step|setj|load|open|memory|batch", 0,
          "what to measure (default force); small: forces of few particles, as tree codes ask for"},
         {"--api", OPTION_WORDS, &asked->api, "g6|native|g5|tree|stepper|nbody6", 0, "interface (default g6)"},
-        {"--backend", OPTION_WORD, &asked->backend, "auto|cuda|opencl|cpu", 0, "what computes"},
+        {"--backend", OPTION_WORD, &asked->backend, "auto|cuda|hip|opencl|cpu", 0, "what computes"},
         {"--devices", OPTION_COUNTS, &asked->devices, "LIST", 0, "of the backend, used together (default: one)"},
         {"--precision", OPTION_WORDS, &asked->precision, "sp|ds|dp", 0,
          "default ds; of trees and steppers the library's"},

@@ -124,7 +124,8 @@ typedef struct suite {
 /* Returns 1 for the figures of GPUs. */
 static int is_gpu(const suite_choice *choice)
 {
-    return choice->backend == SAPPORO_BACKEND_CUDA || choice->backend == SAPPORO_BACKEND_OPENCL;
+    return choice->backend == SAPPORO_BACKEND_CUDA || choice->backend == SAPPORO_BACKEND_HIP ||
+           choice->backend == SAPPORO_BACKEND_OPENCL;
 }
 
 static void add_figure(suite *to, const struct figure *row, int ndevices)

@@ -166,7 +166,7 @@ int check_main(int argc, char **argv)
     count_list orders = {1, {4}};
     int n = 4096;
     const option_spec table[] = {
-        {"--backend", OPTION_WORD, &backend, "auto|cuda|opencl|cpu", 0,
+        {"--backend", OPTION_WORD, &backend, "auto|cuda|hip|opencl|cpu", 0,
          "what computes (default: as the library chooses)"},
         {"--precision", OPTION_WORDS, &precisions, "sp|ds|dp", 0, "one or several, separated by commas (default: all)"},
         {"--isa", OPTION_WORDS, &isas, "scalar|sse2|avx2|avx512|neon", 0,

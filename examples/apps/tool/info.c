@@ -105,9 +105,11 @@ typedef struct reasons {
 static reasons find_reasons(const choice *usual)
 {
     reasons why = {.backend = ""};
-    const int cuda = sapporo_device_count(SAPPORO_BACKEND_CUDA), opencl = sapporo_device_count(SAPPORO_BACKEND_OPENCL);
+    const int cuda = sapporo_device_count(SAPPORO_BACKEND_CUDA), hip = sapporo_device_count(SAPPORO_BACKEND_HIP),
+              opencl = sapporo_device_count(SAPPORO_BACKEND_OPENCL);
     char text[160];
-    snprintf(text, sizeof text, "the first of CUDA (%d devices), OpenCL (%d), CPU that has a device", cuda, opencl);
+    snprintf(text, sizeof text, "the first of CUDA (%d devices), HIP (%d), OpenCL (%d), CPU that has a device", cuda,
+             hip, opencl);
     reason(why.backend, sizeof why.backend, "SAPPORO_BACKEND", text);
     reason(why.precision, sizeof why.precision, "SAPPORO_PRECISION",
            "the default of the GRAPE-6 and native interfaces");
@@ -137,8 +139,8 @@ static void print_devices(void)
 {
     hide_variables();
     printf("\ndevices\n");
-    for (int b = SAPPORO_BACKEND_CUDA; b <= SAPPORO_BACKEND_CPU; b++) {
-        const sapporo_backend backend = (sapporo_backend)b;
+    for (int b = 0; b < BACKENDS_OF_DEVICES; b++) {
+        const sapporo_backend backend = DEVICE_BACKENDS[b];
         const int n = sapporo_device_count(backend);
         for (int k = 0; k < n; k++) print_device(backend, k);
         if (n > 0) continue;
@@ -217,15 +219,16 @@ static void json_devices(void)
 {
     hide_variables();
     json_begin("devices", '[');
-    for (int b = SAPPORO_BACKEND_CUDA; b <= SAPPORO_BACKEND_CPU; b++)
-        for (int k = 0; k < sapporo_device_count((sapporo_backend)b); k++) json_device((sapporo_backend)b, k);
+    for (int b = 0; b < BACKENDS_OF_DEVICES; b++)
+        for (int k = 0; k < sapporo_device_count(DEVICE_BACKENDS[b]); k++) json_device(DEVICE_BACKENDS[b], k);
     json_end(']');
     json_begin("absent", '{');
-    for (int b = SAPPORO_BACKEND_CUDA; b <= SAPPORO_BACKEND_CPU; b++) {
+    for (int b = 0; b < BACKENDS_OF_DEVICES; b++) {
+        const sapporo_backend backend = DEVICE_BACKENDS[b];
         char why[256];
-        if (sapporo_device_count((sapporo_backend)b) > 0) continue;
-        why_absent((sapporo_backend)b, why, sizeof why);
-        json_text(backend_name((sapporo_backend)b), why);
+        if (sapporo_device_count(backend) > 0) continue;
+        why_absent(backend, why, sizeof why);
+        json_text(backend_name(backend), why);
     }
     json_end('}');
     json_begin("cpu_isas", '[');

@@ -202,7 +202,7 @@ void manual_library(void)
     paragraph(
         "libsapporo computes accelerations, jerks, potentials, nearest neighbours and neighbour lists, by direct\n"
         "sums and by trees (octrees and kd-trees), and integrates orbits.\n"
-        "It uses NVIDIA GPUs, OpenCL devices or the CPU, and chooses among them when the program runs.\n"
+        "It uses NVIDIA or AMD GPUs, OpenCL devices or the CPU, and chooses among them when the program runs.\n"
         "Results are the same to the last bit for any number of threads or devices.");
     interfaces();
     section("ENVIRONMENT");

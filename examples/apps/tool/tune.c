@@ -20,7 +20,7 @@ typedef struct request {
 static int read_request(request *asked, int argc, char **argv)
 {
     const option_spec table[] = {
-        {"--backend", OPTION_WORD, &asked->backend, "auto|cuda|opencl|cpu", 0, "auto: the first that has a GPU"},
+        {"--backend", OPTION_WORD, &asked->backend, "auto|cuda|hip|opencl|cpu", 0, "auto: the first that has a GPU"},
         {"--device", OPTION_COUNT, &asked->device, "N", 0, "which of its devices; 0"},
         {"--precision", OPTION_WORDS, &asked->precision, "sp|ds|dp", 0, "all"},
         {"--orders", OPTION_WORDS, &asked->orders, "2|4|6|8", 0, "of the integrators served; 4.  6 and 8 have no sp"},
@@ -41,6 +41,7 @@ static sapporo_backend choose_backend(const request *asked)
     const sapporo_backend named = backend_from_name(asked->backend.word[0]);
     if (named != SAPPORO_BACKEND_AUTO) return named;
     if (sapporo_device_count(SAPPORO_BACKEND_CUDA) > 0) return SAPPORO_BACKEND_CUDA;
+    if (sapporo_device_count(SAPPORO_BACKEND_HIP) > 0) return SAPPORO_BACKEND_HIP;
     sapporo *usual = NULL; /* OpenCL's devices may be CPUs, which are tuned only if the user names the backend */
     if (sapporo_device_count(SAPPORO_BACKEND_OPENCL) > 0) (void)sapporo_open(NULL, &usual);
     const int opencl = sapporo_get_backend(usual) == SAPPORO_BACKEND_OPENCL;
@@ -72,6 +73,7 @@ static int find_device(const request *asked, sapporo_backend backend, int *statu
     } else if (backend == SAPPORO_BACKEND_AUTO) {
         printf("Nothing to tune: this machine or this build has no GPU, and the CPU engine has nothing to tune.\n");
         print_absent(SAPPORO_BACKEND_CUDA, stdout);
+        print_absent(SAPPORO_BACKEND_HIP, stdout);
         print_absent(SAPPORO_BACKEND_OPENCL, stdout);
     } else if (asked->device >= sapporo_device_count(backend)) {
         fprintf(stderr, "sapporo tune: there is no device %d of %s\n", asked->device, backend_name(backend));

@@ -13,7 +13,9 @@
 
 const char *const CPU_ISAS[] = {"scalar", "sse2", "avx2", "avx512", "neon", NULL};
 
-static const char *const BACKENDS[] = {"auto", "cuda", "opencl", "cpu"};
+const sapporo_backend DEVICE_BACKENDS[] = {SAPPORO_BACKEND_CUDA, SAPPORO_BACKEND_HIP, SAPPORO_BACKEND_OPENCL,
+                                           SAPPORO_BACKEND_CPU};
+static const char *const BACKENDS[] = {"auto", "cuda", "opencl", "cpu", "hip"};
 static const char *const PRECISIONS[] = {"default", "sp", "ds", "dp"};
 
 double now(void)
@@ -52,7 +54,10 @@ void *allocate(size_t n, size_t size)
     return memory;
 }
 
-const char *backend_name(sapporo_backend backend) { return (unsigned)backend < 4 ? BACKENDS[backend] : "unknown"; }
+const char *backend_name(sapporo_backend backend)
+{
+    return (unsigned)backend <= SAPPORO_BACKEND_HIP ? BACKENDS[backend] : "unknown";
+}
 
 const char *precision_name(sapporo_precision precision)
 {

@@ -21,6 +21,11 @@ void *allocate(size_t n, size_t size);
 
 /* Return names as in the environment and on the command line; 0 (automatic) for NULL. */
 const char *backend_name(sapporo_backend backend);
+
+/* The backends that have devices, in the order in which `auto` asks for them. */
+enum { BACKENDS_OF_DEVICES = 4 };
+extern const sapporo_backend DEVICE_BACKENDS[BACKENDS_OF_DEVICES];
+
 const char *precision_name(sapporo_precision precision);
 sapporo_backend backend_from_name(const char *name);
 sapporo_precision precision_from_name(const char *name);

@@ -14,10 +14,10 @@ SAP_WEAK int g6_open_special2(int ndev, int *list, int nmax) { return (void)nmax
 
 SAP_WEAK void force_j_particle_send(void) {}
 
-/* Counts CUDA devices, or OpenCL devices if there are none, because one GPU may be a device of both. */
+/* Counts devices of CUDA and HIP, or OpenCL devices if there are none, because one GPU may be a device of both. */
 int sap_g6_device_count(void)
 {
-    int n = sapporo_device_count(SAPPORO_BACKEND_CUDA);
+    const int n = sapporo_device_count(SAPPORO_BACKEND_CUDA) + sapporo_device_count(SAPPORO_BACKEND_HIP);
     return n > 0 ? n : sapporo_device_count(SAPPORO_BACKEND_OPENCL);
 }
 

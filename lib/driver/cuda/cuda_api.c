@@ -1,5 +1,6 @@
 /*
- * cuda_api.c - resolves libcuda and its calls once per process, and translates its results to driver statuses.
+ * cuda_api.c - resolves libcuda and its calls once per process, and translates results of CUDA and HIP to driver
+ * statuses.
  */
 #define _POSIX_C_SOURCE 200809L
 #include "driver/cuda/cuda_api.h"
@@ -14,7 +15,6 @@
 #include "base/static_program.h"
 #include "driver/driver.h"
 
-struct sap_cuda sap_cuda = {.once = PTHREAD_ONCE_INIT};
 _Thread_local char sap_cuda_error[256];
 
 /* ---------------------------------------------------------------- errors */
@@ -28,7 +28,7 @@ int sap_cuda_refuse(int status, const char *format, ...)
     return status;
 }
 
-/* Groups CUresult numbers by the action that a caller can take. */
+/* Groups CUresult and hipError_t numbers, which agree, by the action that a caller can take. */
 static int status_of(int result)
 {
     switch (result) {
@@ -85,15 +85,16 @@ static int status_of(int result)
     }
 }
 
-int sap_cuda_check(int result, const char *call)
+int sap_cuda_check(const struct sap_cuda *cuda, int result, const char *call)
 {
-    const struct sap_cuda_api *cu = &sap_cuda.api;
     const int status = status_of(result);
     const char *name = NULL, *words = NULL;
     if (status == SAP_DRIVER_OK || status == SAP_DRIVER_PENDING) return status;
-    if (cu->error_name(result, &name) != 0 || !name) name = "an error without a name";
-    if (cu->error_string(result, &words) != 0 || !words) words = "no words for it";
-    return sap_cuda_refuse(status, "%s: %s (%s, %d)", call, words, name, result);
+    if (cuda->api.error_name(result, &name) != 0 || !name) name = "an error without a name";
+    if (cuda->api.error_string(result, &words) != 0 || !words) words = "no words for it";
+    const char *const version = strstr(call, "_v2"); /* of the binary interface, which users do not know */
+    return sap_cuda_refuse(status, "%.*s: %s (%s, %d)", version ? (int)(version - call) : (int)strlen(call), call,
+                           words, name, result);
 }
 
 /* ---------------------------------------------------------------- loading */
@@ -107,14 +108,12 @@ static int find(void *library, void *room, const char *symbol, const char *older
     return address != NULL;
 }
 
-/* Resolves all calls; returns the name of a missing call that is needed, or NULL. */
-static const char *find_calls(void *library, struct sap_cuda_api *api)
+const char *sap_cuda_find_calls(void *library, struct sap_cuda_api *api, const struct sap_cuda_symbol *symbols, int n)
 {
     const char *missing = NULL;
-#define FIND(name, symbol, older, needed, arguments)                                                                   \
-    if (!find(library, &api->name, symbol, older) && (needed) && !missing) missing = symbol
-    SAP_CUDA_CALLS(FIND);
-#undef FIND
+    for (const struct sap_cuda_symbol *one = symbols; one < symbols + n; one++)
+        if (!find(library, (char *)api + one->member, one->symbol, one->older) && one->needed && !missing)
+            missing = one->symbol;
     return missing;
 }
 
@@ -136,45 +135,64 @@ static void kernel_driver(char *version, size_t room)
     (void)fclose(file);
 }
 
-/* Initialises CUDA; returns a message for the user if that fails. */
-static const char *begin(struct sap_cuda *cuda)
+static void write_version(const struct sap_cuda *cuda, char *text, size_t room)
 {
-    char driver[32];
-    if (sap_env_raised()) {
-        (void)sap_cuda_refuse(0, "no CUDA with raised privileges: its driver loads what the environment names");
-        return sap_cuda_error;
-    }
-    if (sap_program_is_static()) {
-        (void)sap_cuda_refuse(0, "no CUDA in a program that is linked statically: its driver is a shared library");
-        return sap_cuda_error;
-    }
+    (void)snprintf(text, room, "CUDA %d.%d", cuda->version / 1000, cuda->version % 1000 / 10);
+}
+
+static const struct sap_cuda_symbol symbols[] = {
+#define SYMBOL(name, symbol, older, needed, arguments) {symbol, older, needed, offsetof(struct sap_cuda_api, name)},
+    SAP_CUDA_CALLS(SYMBOL)
+#undef SYMBOL
+};
+
+static const char *find_cuda(struct sap_cuda *cuda)
+{
     void *library = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_LOCAL);
     if (!library) {
         const char *why = dlerror();
         (void)sap_cuda_refuse(0, "no NVIDIA driver: %s", why ? why : "libcuda.so.1 does not load");
         return sap_cuda_error;
     }
-    const char *missing = find_calls(library, &cuda->api);
+    const char *missing = sap_cuda_find_calls(library, &cuda->api, symbols, (int)(sizeof symbols / sizeof *symbols));
     if (missing) {
         (void)sap_cuda_refuse(0, "the NVIDIA driver is too old: its libcuda.so.1 has no %s", missing);
         return sap_cuda_error;
     }
-    if (sap_cuda_check(cuda->api.init(0), "cuInit") != SAP_DRIVER_OK) return sap_cuda_error;
-    if (sap_cuda_check(cuda->api.driver_version(&cuda->version), "cuDriverGetVersion") != SAP_DRIVER_OK ||
-        sap_cuda_check(cuda->api.device_count(&cuda->devices), "cuDeviceGetCount") != SAP_DRIVER_OK)
-        return sap_cuda_error;
-    kernel_driver(driver, sizeof driver);
-    (void)snprintf(cuda->reason, sizeof cuda->reason, "%sCUDA %d.%d%s", driver, cuda->version / 1000,
-                   cuda->version % 1000 / 10, cuda->devices > 0 ? "" : " has no device");
     return NULL;
 }
 
-/* CUDA does not survive a fork. */
+/* Initialises CUDA or HIP; returns a message for the user if that fails. */
+static const char *begin(struct sap_cuda *cuda)
+{
+    const char *const name = cuda->kind->name;
+    if (sap_env_raised()) {
+        (void)sap_cuda_refuse(0, "no %s with raised privileges: its driver loads what the environment names", name);
+        return sap_cuda_error;
+    }
+    if (sap_program_is_static()) {
+        (void)sap_cuda_refuse(0, "no %s in a program that is linked statically: its driver is a shared library", name);
+        return sap_cuda_error;
+    }
+    const char *const why = cuda->kind->find(cuda);
+    if (why) return why;
+    if (SAP_CUDA_CALL(cuda, init, 0) != SAP_DRIVER_OK ||
+        SAP_CUDA_CALL(cuda, driver_version, &cuda->version) != SAP_DRIVER_OK ||
+        SAP_CUDA_CALL(cuda, device_count, &cuda->devices) != SAP_DRIVER_OK)
+        return sap_cuda_error;
+    char version[64], driver[32] = "";
+    if (cuda == &sap_cuda) kernel_driver(driver, sizeof driver);
+    cuda->kind->version(cuda, version, sizeof version);
+    (void)snprintf(cuda->reason, sizeof cuda->reason, "%s%s%s", driver, version,
+                   cuda->devices > 0 ? "" : " has no device");
+    return NULL;
+}
+
+/* Neither CUDA nor HIP survives a fork. */
 static void in_child(void) { sap_forked = 1; }
 
-static void load(void)
+void sap_cuda_load(struct sap_cuda *cuda)
 {
-    struct sap_cuda *cuda = &sap_cuda;
     (void)pthread_atfork(NULL, NULL, in_child);
     const char *why = begin(cuda);
     if (why) {
@@ -184,10 +202,54 @@ static void load(void)
     cuda->usable = !why;
 }
 
-int sap_cuda_ready(void)
+int sap_cuda_ready(struct sap_cuda *cuda)
 {
-    struct sap_cuda *cuda = &sap_cuda;
-    if (sap_forked) return sap_cuda_refuse(SAP_DRIVER_UNSUPPORTED, "CUDA cannot be used in a child after fork");
-    (void)pthread_once(&cuda->once, load);
+    if (sap_forked)
+        return sap_cuda_refuse(SAP_DRIVER_UNSUPPORTED, "%s cannot be used in a child after fork", cuda->kind->name);
+    (void)pthread_once(&cuda->once, cuda->kind->load);
     return cuda->usable ? SAP_DRIVER_OK : sap_cuda_refuse(SAP_DRIVER_UNSUPPORTED, "%s", cuda->reason);
 }
+
+/* ---------------------------------------------------------------- CUDA */
+
+static void write_architecture(const struct sap_cuda *cuda, sap_cu_device device, char *text, size_t room)
+{
+    enum { COMPUTE_CAPABILITY_MAJOR = 75, COMPUTE_CAPABILITY_MINOR = 76 };
+    int major = 0, minor = 0;
+    if (cuda->api.device_attribute(&major, COMPUTE_CAPABILITY_MAJOR, device) != 0) major = 0;
+    if (cuda->api.device_attribute(&minor, COMPUTE_CAPABILITY_MINOR, device) != 0) minor = 0;
+    (void)snprintf(text, room, "sm_%d%d", major, minor);
+}
+
+static int type_of_device(const struct sap_cuda *cuda)
+{
+    (void)cuda;
+    return 2; /* CU_MEMORYTYPE_DEVICE */
+}
+
+static void load_cuda(void) { sap_cuda_load(&sap_cuda); }
+
+#define NAME(name, symbol, older, needed, arguments) .name = symbol,
+static const struct sap_cuda_names names = {SAP_CUDA_CALLS(NAME)};
+#undef NAME
+
+/* The numbers are those of CUdevice_attribute. */
+static const struct sap_cuda_kind kind = {.name = "CUDA",
+                                          .library = "libcuda",
+                                          .names = &names,
+                                          .kernels = &sap_embedded_cuda,
+                                          .find = find_cuda,
+                                          .load = load_cuda,
+                                          .version = write_version,
+                                          .architecture = write_architecture,
+                                          .type_of_device = type_of_device,
+                                          .threads_per_block = 1,
+                                          .shared_per_block = 8,
+                                          .warp = 10,
+                                          .units = 16,
+                                          .l2 = 38,
+                                          .threads_per_unit = 39,
+                                          .shared_per_unit = 81,
+                                          .shared_optin = 97};
+
+struct sap_cuda sap_cuda = {.once = PTHREAD_ONCE_INIT, .kind = &kind};

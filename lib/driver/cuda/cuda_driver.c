@@ -1,7 +1,7 @@
 /*
- * cuda_driver.c - the CUDA driver over libcuda: copies, streams, events, modules, launches, and the table.
+ * cuda_driver.c - the CUDA and HIP drivers: copies, streams, events, modules, launches, and the tables.
  *
- * cuda_api.c loads libcuda, cuda_device.c has the devices, cuda_memory.c the memory.
+ * cuda_api.c loads libcuda, hip/hip_api.c HIP's library; cuda_device.c has the devices, cuda_memory.c the memory.
  */
 #include "driver/cuda/cuda_driver.h"
 
@@ -21,8 +21,6 @@ enum {
 
 enum { ARGUMENTS_MOST = 32, SPIN_NANOSECONDS = 5000000 };
 
-static const struct sap_cuda_api *api(void) { return &sap_cuda.api; }
-
 /* ---------------------------------------------------------------- copies */
 
 static int inside(const struct sap_cuda_memory *mem, size_t at, size_t bytes)
@@ -40,7 +38,7 @@ static int copy_in(struct sap_stream *opaque_stream, struct sap_mem *opaque_to, 
     if (status != SAP_DRIVER_OK || bytes == 0) return status;
     status = sap_cuda_begin(s->dev);
     if (status == SAP_DRIVER_OK)
-        status = sap_cuda_check(api()->copy_in(to->address + at, from, bytes, s->stream), "cuMemcpyHtoDAsync");
+        status = SAP_CUDA_CALL(s->dev->cuda, copy_in, to->address + at, from, bytes, s->stream);
     return sap_cuda_end(s->dev, status);
 }
 
@@ -52,7 +50,7 @@ static int copy_out(struct sap_stream *opaque_stream, void *to, struct sap_mem *
     if (status != SAP_DRIVER_OK || bytes == 0) return status;
     status = sap_cuda_begin(s->dev);
     if (status == SAP_DRIVER_OK)
-        status = sap_cuda_check(api()->copy_out(to, from->address + at, bytes, s->stream), "cuMemcpyDtoHAsync");
+        status = SAP_CUDA_CALL(s->dev->cuda, copy_out, to, from->address + at, bytes, s->stream);
     return sap_cuda_end(s->dev, status);
 }
 
@@ -73,8 +71,7 @@ static int copy(struct sap_stream *opaque_stream, struct sap_mem *opaque_to, siz
     if (status != SAP_DRIVER_OK || bytes == 0) return status;
     status = sap_cuda_begin(s->dev);
     if (status == SAP_DRIVER_OK)
-        status = sap_cuda_check(api()->copy(to->address + at, from->address + from_at, bytes, s->stream),
-                                "cuMemcpyDtoDAsync");
+        status = SAP_CUDA_CALL(s->dev->cuda, copy, to->address + at, from->address + from_at, bytes, s->stream);
     return sap_cuda_end(s->dev, status);
 }
 
@@ -93,9 +90,8 @@ static int copy_peer(struct sap_stream *opaque_stream, struct sap_mem *opaque_to
     if (status != SAP_DRIVER_OK || bytes == 0) return status;
     status = sap_cuda_begin(s->dev);
     if (status == SAP_DRIVER_OK)
-        status = sap_cuda_check(api()->copy_peer(to->address + at, to->dev->context, from->address + from_at,
-                                                 from->dev->context, bytes, s->stream),
-                                "cuMemcpyPeerAsync");
+        status = SAP_CUDA_CALL(s->dev->cuda, copy_peer, to->address + at, to->dev->context, from->address + from_at,
+                               from->dev->context, bytes, s->stream);
     return sap_cuda_end(s->dev, status);
 }
 
@@ -107,23 +103,21 @@ static int fill(struct sap_stream *opaque_stream, struct sap_mem *opaque_to, siz
     int status = inside(to, at, bytes);
     if (status != SAP_DRIVER_OK || bytes == 0) return status;
     status = sap_cuda_begin(s->dev);
-    if (status == SAP_DRIVER_OK)
-        status = sap_cuda_check(api()->fill(to->address + at, byte, bytes, s->stream), "cuMemsetD8Async");
+    if (status == SAP_DRIVER_OK) status = SAP_CUDA_CALL(s->dev->cuda, fill, to->address + at, byte, bytes, s->stream);
     return sap_cuda_end(s->dev, status);
 }
 
 /* ---------------------------------------------------------------- streams */
 
 /* Creates a stream of the device whose context is current: of the greatest priority, if it is urgent. */
-static int make_stream(sap_cu_stream *stream, int urgent)
+static int make_stream(const struct sap_cuda *cuda, sap_cu_stream *stream, int urgent)
 {
     int least = 0, greatest = 0;
-    if (!urgent || !api()->stream_create_urgent || !api()->priorities)
-        return sap_cuda_check(api()->stream_create(stream, STREAM_NON_BLOCKING), "cuStreamCreate");
-    const int status = sap_cuda_check(api()->priorities(&least, &greatest), "cuCtxGetStreamPriorityRange");
+    if (!urgent || !cuda->api.stream_create_urgent || !cuda->api.priorities)
+        return SAP_CUDA_CALL(cuda, stream_create, stream, STREAM_NON_BLOCKING);
+    const int status = SAP_CUDA_CALL(cuda, priorities, &least, &greatest);
     if (status != SAP_DRIVER_OK) return status;
-    return sap_cuda_check(api()->stream_create_urgent(stream, STREAM_NON_BLOCKING, greatest),
-                          "cuStreamCreateWithPriority");
+    return SAP_CUDA_CALL(cuda, stream_create_urgent, stream, STREAM_NON_BLOCKING, greatest);
 }
 
 static int create_stream(struct sap_dev *opaque_dev, int urgent, struct sap_stream **opaque_stream)
@@ -134,7 +128,7 @@ static int create_stream(struct sap_dev *opaque_dev, int urgent, struct sap_stre
     if (!made) return SAP_DRIVER_MEMORY;
     made->dev = dev;
     int status = sap_cuda_begin(dev);
-    if (status == SAP_DRIVER_OK) status = make_stream(&made->stream, urgent);
+    if (status == SAP_DRIVER_OK) status = make_stream(dev->cuda, &made->stream, urgent);
     status = sap_cuda_end(dev, status);
     if (status == SAP_DRIVER_OK)
         *opaque_stream = sap_cuda_stream_handle(made);
@@ -155,7 +149,7 @@ static void stream_destroy(struct sap_stream *opaque_stream)
     struct sap_cuda_stream *const s = sap_cuda_stream_of(opaque_stream);
     if (!s) return;
     int status = sap_cuda_begin(s->dev);
-    if (status == SAP_DRIVER_OK) status = sap_cuda_check(api()->stream_destroy(s->stream), "cuStreamDestroy");
+    if (status == SAP_DRIVER_OK) status = SAP_CUDA_CALL(s->dev->cuda, stream_destroy, s->stream);
     (void)sap_cuda_end(s->dev, status);
     free(s);
 }
@@ -164,7 +158,7 @@ static int stream_finish(struct sap_stream *opaque_stream)
 {
     const struct sap_cuda_stream *const s = sap_cuda_stream_of(opaque_stream);
     int status = sap_cuda_begin(s->dev);
-    if (status == SAP_DRIVER_OK) status = sap_cuda_check(api()->stream_synchronize(s->stream), "cuStreamSynchronize");
+    if (status == SAP_DRIVER_OK) status = SAP_CUDA_CALL(s->dev->cuda, stream_synchronize, s->stream);
     return sap_cuda_end(s->dev, status);
 }
 
@@ -173,8 +167,7 @@ static int stream_wait(struct sap_stream *opaque_stream, struct sap_event *opaqu
     const struct sap_cuda_stream *const s = sap_cuda_stream_of(opaque_stream);
     const struct sap_cuda_event *const e = sap_cuda_event_of(opaque_event);
     int status = sap_cuda_begin(s->dev);
-    if (status == SAP_DRIVER_OK)
-        status = sap_cuda_check(api()->stream_wait(s->stream, e->event, 0), "cuStreamWaitEvent");
+    if (status == SAP_DRIVER_OK) status = SAP_CUDA_CALL(s->dev->cuda, stream_wait, s->stream, e->event, 0);
     return sap_cuda_end(s->dev, status);
 }
 
@@ -187,7 +180,7 @@ static int create_event(struct sap_cuda_device *dev, unsigned flags, struct sap_
     if (!made) return SAP_DRIVER_MEMORY;
     made->dev = dev;
     int status = sap_cuda_begin(dev);
-    if (status == SAP_DRIVER_OK) status = sap_cuda_check(api()->event_create(&made->event, flags), "cuEventCreate");
+    if (status == SAP_DRIVER_OK) status = SAP_CUDA_CALL(dev->cuda, event_create, &made->event, flags);
     status = sap_cuda_end(dev, status);
     if (status == SAP_DRIVER_OK)
         *opaque_event = sap_cuda_event_handle(made);
@@ -211,7 +204,7 @@ static void event_destroy(struct sap_event *opaque_event)
     struct sap_cuda_event *const e = sap_cuda_event_of(opaque_event);
     if (!e) return;
     int status = sap_cuda_begin(e->dev);
-    if (status == SAP_DRIVER_OK) status = sap_cuda_check(api()->event_destroy(e->event), "cuEventDestroy");
+    if (status == SAP_DRIVER_OK) status = SAP_CUDA_CALL(e->dev->cuda, event_destroy, e->event);
     (void)sap_cuda_end(e->dev, status);
     free(e);
 }
@@ -221,7 +214,7 @@ static int event_record(struct sap_event *opaque_event, struct sap_stream *opaqu
     const struct sap_cuda_event *const e = sap_cuda_event_of(opaque_event);
     const struct sap_cuda_stream *const s = sap_cuda_stream_of(opaque_stream);
     int status = sap_cuda_begin(e->dev);
-    if (status == SAP_DRIVER_OK) status = sap_cuda_check(api()->event_record(e->event, s->stream), "cuEventRecord");
+    if (status == SAP_DRIVER_OK) status = SAP_CUDA_CALL(e->dev->cuda, event_record, e->event, s->stream);
     return sap_cuda_end(e->dev, status);
 }
 
@@ -229,27 +222,26 @@ static int event_query(struct sap_event *opaque_event)
 {
     const struct sap_cuda_event *const e = sap_cuda_event_of(opaque_event);
     int status = sap_cuda_begin(e->dev);
-    if (status == SAP_DRIVER_OK) status = sap_cuda_check(api()->event_query(e->event), "cuEventQuery");
+    if (status == SAP_DRIVER_OK) status = SAP_CUDA_CALL(e->dev->cuda, event_query, e->event);
     return sap_cuda_end(e->dev, status);
 }
 
 /* Waits for an event. Small forces take some tens of microseconds: less than a sleeping thread needs to wake up. */
-static int spin_then_sleep(sap_cu_event event)
+static int spin_then_sleep(const struct sap_cuda *cuda, sap_cu_event event)
 {
     const long long end = sap_clock_nanoseconds() + SPIN_NANOSECONDS;
     int status = SAP_DRIVER_PENDING;
     do {
-        status = sap_cuda_check(api()->event_query(event), "cuEventQuery");
+        status = SAP_CUDA_CALL(cuda, event_query, event);
     } while (status == SAP_DRIVER_PENDING && sap_clock_nanoseconds() < end);
-    return status == SAP_DRIVER_PENDING ? sap_cuda_check(api()->event_synchronize(event), "cuEventSynchronize")
-                                        : status;
+    return status == SAP_DRIVER_PENDING ? SAP_CUDA_CALL(cuda, event_synchronize, event) : status;
 }
 
 static int event_wait(struct sap_event *opaque_event)
 {
     const struct sap_cuda_event *const e = sap_cuda_event_of(opaque_event);
     int status = sap_cuda_begin(e->dev);
-    if (status == SAP_DRIVER_OK) status = spin_then_sleep(e->event);
+    if (status == SAP_DRIVER_OK) status = spin_then_sleep(e->dev->cuda, e->event);
     return sap_cuda_end(e->dev, status);
 }
 
@@ -259,8 +251,7 @@ static int event_milliseconds(struct sap_event *opaque_from, struct sap_event *o
     const struct sap_cuda_event *const to = sap_cuda_event_of(opaque_to);
     int status = sap_cuda_begin(from->dev);
     *ms = 0;
-    if (status == SAP_DRIVER_OK)
-        status = sap_cuda_check(api()->event_elapsed(ms, from->event, to->event), "cuEventElapsedTime");
+    if (status == SAP_DRIVER_OK) status = SAP_CUDA_CALL(from->dev->cuda, event_elapsed, ms, from->event, to->event);
     return sap_cuda_end(from->dev, status);
 }
 
@@ -274,9 +265,11 @@ static int explain(const struct sap_cuda_device *dev, int status)
     size_t n = 0;
     for (; sap_cuda_error[n] && n + 1 < sizeof words; n++) words[n] = sap_cuda_error[n];
     words[n] = '\0';
-    return sap_cuda_refuse(status, "a GPU of %s, a driver for CUDA %d.%d, a library with code for %s: %s",
-                           dev->architecture, sap_cuda.version / 1000, sap_cuda.version % 1000 / 10,
-                           sap_embedded_cuda.count > 0 ? sap_embedded_cuda.archs : "no GPU", words);
+    const struct sap_cuda_kind *const kind = dev->cuda->kind;
+    char version[128];
+    kind->version(dev->cuda, version, sizeof version);
+    return sap_cuda_refuse(status, "a GPU of %s, a driver for %s, a library with code for %s: %s", dev->architecture,
+                           version, kind->kernels->count > 0 ? kind->kernels->archs : "no GPU", words);
 }
 
 static int module_load(struct sap_dev *opaque_dev, const void *image, size_t bytes, struct sap_module **opaque_module)
@@ -288,8 +281,7 @@ static int module_load(struct sap_dev *opaque_dev, const void *image, size_t byt
     if (!made) return SAP_DRIVER_MEMORY;
     made->dev = dev;
     int status = sap_cuda_begin(dev);
-    if (status == SAP_DRIVER_OK)
-        status = explain(dev, sap_cuda_check(api()->module_load(&made->module, image), "cuModuleLoadData"));
+    if (status == SAP_DRIVER_OK) status = explain(dev, SAP_CUDA_CALL(dev->cuda, module_load, &made->module, image));
     status = sap_cuda_end(dev, status);
     if (status == SAP_DRIVER_OK)
         *opaque_module = sap_cuda_module_handle(made);
@@ -303,7 +295,7 @@ static void module_unload(struct sap_module *opaque_module)
     struct sap_cuda_module *const m = sap_cuda_module_of(opaque_module);
     if (!m) return;
     int status = sap_cuda_begin(m->dev);
-    if (status == SAP_DRIVER_OK) status = sap_cuda_check(api()->module_unload(m->module), "cuModuleUnload");
+    if (status == SAP_DRIVER_OK) status = SAP_CUDA_CALL(m->dev->cuda, module_unload, m->module);
     (void)sap_cuda_end(m->dev, status);
     for (struct sap_cuda_function *f = m->functions, *next; f; f = next) {
         next = f->next;
@@ -320,7 +312,9 @@ static int function(struct sap_module *opaque_module, const char *name, struct s
     if (!made) return SAP_DRIVER_MEMORY;
     int status = sap_cuda_begin(m->dev);
     if (status == SAP_DRIVER_OK)
-        status = explain(m->dev, sap_cuda_check(api()->module_function(&made->function, m->module, name), name));
+        status =
+            explain(m->dev, sap_cuda_check(m->dev->cuda,
+                                           m->dev->cuda->api.module_function(&made->function, m->module, name), name));
     status = sap_cuda_end(m->dev, status);
     if (status != SAP_DRIVER_OK) {
         free(made);
@@ -334,14 +328,15 @@ static int function(struct sap_module *opaque_module, const char *name, struct s
 }
 
 /* Raises the limit of shared memory. It never lowers it, so one kernel can be queried for several sizes. */
-static int allow_shared(sap_cu_function f, size_t shared)
+static int allow_shared(const struct sap_cuda *cuda, sap_cu_function f, size_t shared)
 {
     int allowed = 0;
     if (shared > INT_MAX) return sap_cuda_refuse(SAP_DRIVER_LAUNCH, "%zu bytes of shared memory", shared);
-    const int status =
-        sap_cuda_check(api()->function_get(&allowed, MAX_DYNAMIC_SHARED_SIZE_BYTES, f), "cuFuncGetAttribute");
+    const int status = SAP_CUDA_CALL(cuda, function_get, &allowed, MAX_DYNAMIC_SHARED_SIZE_BYTES, f);
     if (status != SAP_DRIVER_OK || (int)shared <= allowed) return status;
-    return sap_cuda_check(api()->function_set(f, MAX_DYNAMIC_SHARED_SIZE_BYTES, (int)shared), "cuFuncSetAttribute");
+    if (!cuda->api.function_set)
+        return sap_cuda_refuse(SAP_DRIVER_LAUNCH, "%zu bytes of shared memory: this GPU has %d", shared, allowed);
+    return SAP_CUDA_CALL(cuda, function_set, f, MAX_DYNAMIC_SHARED_SIZE_BYTES, (int)shared);
 }
 
 /* Translates libcuda's invalid value: here it means a launch that the device cannot make. */
@@ -353,10 +348,9 @@ static int occupancy(struct sap_function *opaque_function, unsigned threads, siz
     struct sap_cuda_device *const dev = f->module->dev;
     int status = sap_cuda_begin(dev);
     *groups = 0;
-    if (status == SAP_DRIVER_OK) status = allow_shared(f->function, shared);
+    if (status == SAP_DRIVER_OK) status = allow_shared(dev->cuda, f->function, shared);
     if (status == SAP_DRIVER_OK)
-        status = sap_cuda_check(api()->occupancy(groups, f->function, (int)threads, shared),
-                                "cuOccupancyMaxActiveBlocksPerMultiprocessor");
+        status = SAP_CUDA_CALL(dev->cuda, occupancy, groups, f->function, (int)threads, shared);
     return sap_cuda_end(dev, of_launch(status));
 }
 
@@ -380,9 +374,8 @@ static int launch(struct sap_stream *opaque_stream, struct sap_function *opaque_
     for (int k = 0; k < l->arguments; k++) argument[k] = (void *)argument_value(&l->argument[k]);
     int status = sap_cuda_begin(s->dev);
     if (status == SAP_DRIVER_OK)
-        status = sap_cuda_check(api()->launch(f->function, l->groups[0], l->groups[1], l->groups[2], l->threads, 1, 1,
-                                              (unsigned)l->shared, s->stream, argument, NULL),
-                                "cuLaunchKernel");
+        status = SAP_CUDA_CALL(s->dev->cuda, launch, f->function, l->groups[0], l->groups[1], l->groups[2], l->threads,
+                               1, 1, (unsigned)l->shared, s->stream, argument, NULL);
     return sap_cuda_end(s->dev, of_launch(status));
 }
 
@@ -401,46 +394,44 @@ static void *native_stream(const struct sap_stream *opaque_stream)
 
 static const char *error_text(void) { return sap_cuda_error; }
 
-const struct sap_driver sap_driver_cuda = {
-    .name = "cuda",
-    .count = sap_cuda_count,
-    .describe = sap_cuda_describe,
-    .properties = sap_cuda_properties,
-    .open = sap_cuda_open,
-    .close = sap_cuda_close,
-    .enter = sap_cuda_enter,
-    .leave = sap_cuda_leave,
-    .memory_left = sap_cuda_memory_left,
-    .allocate = sap_cuda_allocate,
-    .allocate_pinned = sap_cuda_allocate_pinned,
-    .allocate_shared = sap_cuda_allocate_shared,
-    .pinned_for_all = 1,
-    .together = together,
-    .release = sap_cuda_release,
-    .adopt = sap_cuda_adopt,
-    .address = sap_cuda_address,
-    .native_stream = native_stream,
-    .copy_in = copy_in,
-    .copy_out = copy_out,
-    .copy = copy,
-    .copy_peer = copy_peer,
-    .fill = fill,
-    .stream_create = stream_create,
-    .stream_create_urgent = stream_create_urgent,
-    .stream_destroy = stream_destroy,
-    .stream_finish = stream_finish,
-    .event_create = event_create,
-    .event_create_timed = event_create_timed,
-    .event_destroy = event_destroy,
-    .event_record = event_record,
-    .event_query = event_query,
-    .event_wait = event_wait,
-    .stream_wait = stream_wait,
-    .event_milliseconds = event_milliseconds,
-    .module_load = module_load,
-    .module_unload = module_unload,
-    .function = function,
-    .occupancy = occupancy,
-    .launch = launch,
-    .error_text = error_text,
-};
+/* What both tables share: all that is done with an open device. */
+#define SHARED_ENTRIES                                                                                                 \
+    .close = sap_cuda_close, .enter = sap_cuda_enter, .leave = sap_cuda_leave, .memory_left = sap_cuda_memory_left,    \
+    .allocate = sap_cuda_allocate, .allocate_pinned = sap_cuda_allocate_pinned,                                        \
+    .allocate_shared = sap_cuda_allocate_shared, .pinned_for_all = 1, .together = together,                            \
+    .release = sap_cuda_release, .adopt = sap_cuda_adopt, .address = sap_cuda_address, .native_stream = native_stream, \
+    .copy_in = copy_in, .copy_out = copy_out, .copy = copy, .copy_peer = copy_peer, .fill = fill,                      \
+    .stream_create = stream_create, .stream_create_urgent = stream_create_urgent, .stream_destroy = stream_destroy,    \
+    .stream_finish = stream_finish, .event_create = event_create, .event_create_timed = event_create_timed,            \
+    .event_destroy = event_destroy, .event_record = event_record, .event_query = event_query,                          \
+    .event_wait = event_wait, .stream_wait = stream_wait, .event_milliseconds = event_milliseconds,                    \
+    .module_load = module_load, .module_unload = module_unload, .function = function, .occupancy = occupancy,          \
+    .launch = launch, .error_text = error_text
+
+static int cuda_count(void) { return sap_cuda_count_of(&sap_cuda); }
+static const char *cuda_describe(void) { return sap_cuda_describe_of(&sap_cuda); }
+static int cuda_properties(int number, struct sap_device_properties *properties)
+{
+    return sap_cuda_properties_of(&sap_cuda, number, properties);
+}
+static int cuda_open(int number, struct sap_dev **dev) { return sap_cuda_open_of(&sap_cuda, number, dev); }
+const struct sap_driver sap_driver_cuda = {.name = "cuda",
+                                           .count = cuda_count,
+                                           .describe = cuda_describe,
+                                           .properties = cuda_properties,
+                                           .open = cuda_open,
+                                           SHARED_ENTRIES};
+
+static int hip_count(void) { return sap_cuda_count_of(&sap_hip); }
+static const char *hip_describe(void) { return sap_cuda_describe_of(&sap_hip); }
+static int hip_properties(int number, struct sap_device_properties *properties)
+{
+    return sap_cuda_properties_of(&sap_hip, number, properties);
+}
+static int hip_open(int number, struct sap_dev **dev) { return sap_cuda_open_of(&sap_hip, number, dev); }
+const struct sap_driver sap_driver_hip = {.name = "hip",
+                                          .count = hip_count,
+                                          .describe = hip_describe,
+                                          .properties = hip_properties,
+                                          .open = hip_open,
+                                          SHARED_ENTRIES};

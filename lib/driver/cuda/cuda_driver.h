@@ -1,6 +1,6 @@
 /*
- * cuda_driver.h - shared declarations of the CUDA driver: the types behind the handles of driver.h, and making a
- * device's context current.
+ * cuda_driver.h - shared declarations of the CUDA and HIP drivers: the types behind the handles of driver.h, and making
+ * a device's context current.
  */
 #ifndef SAP_DRIVER_CUDA_H
 #define SAP_DRIVER_CUDA_H
@@ -9,10 +9,11 @@
 #include "driver/driver.h"
 
 /*
- * An open device. Its context is the primary context, which the caller's own CUDA code shares; libcuda counts its
- * users.
+ * An open device. Its context is the primary context, which the caller's own CUDA or HIP code shares; the
+ * vendor's library counts its users.
  */
 struct sap_cuda_device {
+    struct sap_cuda *cuda; /* CUDA or HIP */
     sap_cu_device device;
     sap_cu_context context;
     char architecture[32];
@@ -76,11 +77,13 @@ static inline struct sap_event *sap_cuda_event_handle(struct sap_cuda_event *e) 
 static inline struct sap_module *sap_cuda_module_handle(struct sap_cuda_module *m) { return (void *)m; }
 static inline struct sap_function *sap_cuda_function_handle(struct sap_cuda_function *f) { return (void *)f; }
 
+/* What the tables of CUDA and HIP do for devices that are not open yet. */
+int sap_cuda_count_of(struct sap_cuda *cuda);
+const char *sap_cuda_describe_of(struct sap_cuda *cuda);
+int sap_cuda_properties_of(struct sap_cuda *cuda, int number, struct sap_device_properties *properties);
+int sap_cuda_open_of(struct sap_cuda *cuda, int number, struct sap_dev **dev);
+
 /* Entries of the table that cuda_device.c implements. */
-int sap_cuda_count(void);
-const char *sap_cuda_describe(void);
-int sap_cuda_properties(int number, struct sap_device_properties *properties);
-int sap_cuda_open(int number, struct sap_dev **dev);
 void sap_cuda_close(struct sap_dev *dev);
 int sap_cuda_enter(struct sap_dev *dev);
 void sap_cuda_leave(struct sap_dev *dev);

@@ -1,6 +1,6 @@
 /*
- * cuda_memory.c - memory of the CUDA driver: device memory, pinned memory of the host, and device memory that other
- * GPUs access at the same address, by libcuda's virtual memory management.
+ * cuda_memory.c - memory of the CUDA and HIP drivers: device memory, pinned memory of the host, and device memory that
+ * other GPUs access at the same address, by the virtual memory management of the vendor's library.
  */
 #include <stdint.h>
 #include <stdlib.h>
@@ -11,8 +11,6 @@
 
 enum { SHARED_MOST = 64, ON_DEVICE = 1, PINNED = 1, READ_WRITE = 3, GRANULARITY_MINIMUM = 0 };
 enum { HOST_PORTABLE = 1 /* cuMemHostAlloc: pinned for all contexts */, HOST_DEVICEMAP = 2 };
-
-static const struct sap_cuda_api *api(void) { return &sap_cuda.api; }
 
 /* Returns zeroed host memory; on failure this thread's error is set. */
 void *sap_cuda_room(size_t bytes)
@@ -27,14 +25,15 @@ void *sap_cuda_room(size_t bytes)
 /* Returns whether libcuda has all calls, and all other devices can access this one. */
 static int reachable(const struct sap_cuda_device *dev, struct sap_dev *const *others, int n)
 {
-    const struct sap_cuda_api *cu = api();
+    const struct sap_cuda_api *cu = &dev->cuda->api;
     if (!cu->can_access_peer || !cu->granularity || !cu->create || !cu->destroy || !cu->address_reserve ||
         !cu->address_free || !cu->map || !cu->unmap || !cu->set_access || n >= SHARED_MOST)
-        return sap_cuda_refuse(SAP_DRIVER_UNSUPPORTED, "libcuda cannot share memory of %d devices", n + 1);
+        return sap_cuda_refuse(SAP_DRIVER_UNSUPPORTED, "%s cannot share memory of %d devices", dev->cuda->kind->library,
+                               n + 1);
     for (int k = 0; k < n; k++) {
         int can = 0;
-        const int status = sap_cuda_check(cu->can_access_peer(&can, sap_cuda_device_of(others[k])->device, dev->device),
-                                          "cuDeviceCanAccessPeer");
+        const int status =
+            SAP_CUDA_CALL(dev->cuda, can_access_peer, &can, sap_cuda_device_of(others[k])->device, dev->device);
         if (status != SAP_DRIVER_OK) return status;
         if (!can) return sap_cuda_refuse(SAP_DRIVER_UNSUPPORTED, "GPUs do not reach each other's memory");
     }
@@ -47,22 +46,22 @@ static int set_access(const struct sap_cuda_memory *mem, struct sap_dev *const *
     access[0] = (struct sap_cu_access){{ON_DEVICE, mem->dev->device}, READ_WRITE};
     for (int k = 0; k < n; k++)
         access[k + 1] = (struct sap_cu_access){{ON_DEVICE, sap_cuda_device_of(others[k])->device}, READ_WRITE};
-    return sap_cuda_check(api()->set_access(mem->address, mem->mapped, access, (size_t)n + 1), "cuMemSetAccess");
+    return SAP_CUDA_CALL(mem->dev->cuda, set_access, mem->address, mem->mapped, access, (size_t)n + 1);
 }
 
 /* Allocates memory and maps it to the reserved address. */
 static int put_behind(struct sap_cuda_memory *mem, const struct sap_cu_allocation *what, struct sap_dev *const *others,
                       int n)
 {
-    int status = sap_cuda_check(api()->create(&mem->handle, mem->mapped, what, 0), "cuMemCreate");
+    int status = SAP_CUDA_CALL(mem->dev->cuda, create, &mem->handle, mem->mapped, what, 0);
     if (status != SAP_DRIVER_OK) return status;
-    status = sap_cuda_check(api()->map(mem->address, mem->mapped, 0, mem->handle, 0), "cuMemMap");
+    status = SAP_CUDA_CALL(mem->dev->cuda, map, mem->address, mem->mapped, 0, mem->handle, 0);
     if (status == SAP_DRIVER_OK) {
         status = set_access(mem, others, n);
         if (status == SAP_DRIVER_OK) return status;
-        (void)api()->unmap(mem->address, mem->mapped);
+        (void)mem->dev->cuda->api.unmap(mem->address, mem->mapped);
     }
-    (void)api()->destroy(mem->handle);
+    (void)mem->dev->cuda->api.destroy(mem->handle);
     return status;
 }
 
@@ -77,22 +76,22 @@ static int map_for_all(struct sap_cuda_memory *mem, struct sap_dev *const *other
     size_t grain = 0;
     int status = reachable(mem->dev, others, n);
     if (status != SAP_DRIVER_OK) return status;
-    status = sap_cuda_check(api()->granularity(&grain, &what, GRANULARITY_MINIMUM), "cuMemGetAllocationGranularity");
+    status = SAP_CUDA_CALL(mem->dev->cuda, granularity, &grain, &what, GRANULARITY_MINIMUM);
     if (status != SAP_DRIVER_OK) return status;
     if (grain == 0) grain = (size_t)2 << 20;
     mem->mapped = (mem->bytes + grain - 1) / grain * grain;
-    status = sap_cuda_check(api()->address_reserve(&mem->address, mem->mapped, 0, 0, 0), "cuMemAddressReserve");
+    status = SAP_CUDA_CALL(mem->dev->cuda, address_reserve, &mem->address, mem->mapped, 0, 0, 0);
     if (status != SAP_DRIVER_OK) return status;
     status = put_behind(mem, &what, others, n);
-    if (status != SAP_DRIVER_OK) (void)api()->address_free(mem->address, mem->mapped);
+    if (status != SAP_DRIVER_OK) (void)mem->dev->cuda->api.address_free(mem->address, mem->mapped);
     return status;
 }
 
 static int unmap(struct sap_cuda_memory *mem)
 {
-    int status = sap_cuda_check(api()->unmap(mem->address, mem->mapped), "cuMemUnmap");
-    const int released = sap_cuda_check(api()->destroy(mem->handle), "cuMemRelease");
-    const int freed = sap_cuda_check(api()->address_free(mem->address, mem->mapped), "cuMemAddressFree");
+    int status = SAP_CUDA_CALL(mem->dev->cuda, unmap, mem->address, mem->mapped);
+    const int released = SAP_CUDA_CALL(mem->dev->cuda, destroy, mem->handle);
+    const int freed = SAP_CUDA_CALL(mem->dev->cuda, address_free, mem->address, mem->mapped);
     if (status == SAP_DRIVER_OK) status = released;
     return status == SAP_DRIVER_OK ? freed : status;
 }
@@ -105,7 +104,7 @@ int sap_cuda_memory_left(struct sap_dev *opaque_dev, size_t *bytes)
     size_t all = 0;
     int status = sap_cuda_begin(dev);
     *bytes = 0;
-    if (status == SAP_DRIVER_OK) status = sap_cuda_check(api()->memory_info(bytes, &all), "cuMemGetInfo");
+    if (status == SAP_DRIVER_OK) status = SAP_CUDA_CALL(dev->cuda, memory_info, bytes, &all);
     return sap_cuda_end(dev, status);
 }
 
@@ -120,11 +119,10 @@ struct memory_kind {
 
 static int take_pinned(struct sap_cuda_memory *m)
 {
-    int status =
-        sap_cuda_check(api()->host_allocate(&m->host, m->bytes, HOST_PORTABLE | HOST_DEVICEMAP), "cuMemHostAlloc");
+    int status = SAP_CUDA_CALL(m->dev->cuda, host_allocate, &m->host, m->bytes, HOST_PORTABLE | HOST_DEVICEMAP);
     if (status != SAP_DRIVER_OK) return of_allocation(status);
-    status = sap_cuda_check(api()->host_address(&m->address, m->host, 0), "cuMemHostGetDevicePointer");
-    if (status != SAP_DRIVER_OK) (void)api()->host_release(m->host);
+    status = SAP_CUDA_CALL(m->dev->cuda, host_address, &m->address, m->host, 0);
+    if (status != SAP_DRIVER_OK) (void)m->dev->cuda->api.host_release(m->host);
     return status;
 }
 
@@ -132,7 +130,7 @@ static int take(struct sap_cuda_memory *m, const struct memory_kind *kind)
 {
     if (kind->pinned) return take_pinned(m);
     if (kind->others) return map_for_all(m, kind->others, kind->n);
-    return of_allocation(sap_cuda_check(api()->allocate(&m->address, m->bytes), "cuMemAlloc"));
+    return of_allocation(SAP_CUDA_CALL(m->dev->cuda, allocate, &m->address, m->bytes));
 }
 
 static int allocate_kind(struct sap_cuda_device *dev, size_t bytes, const struct memory_kind *kind,
@@ -181,8 +179,8 @@ int sap_cuda_allocate_shared(struct sap_dev *opaque_dev, struct sap_dev *const *
     return status;
 }
 
-/* CU_POINTER_ATTRIBUTE_MEMORY_TYPE, ..._DEVICE_ORDINAL; CU_MEMORYTYPE_DEVICE. */
-enum { ATTRIBUTE_TYPE = 2, ATTRIBUTE_DEVICE = 9, TYPE_DEVICE = 2 };
+/* CU_POINTER_ATTRIBUTE_MEMORY_TYPE, ..._DEVICE_ORDINAL. */
+enum { ATTRIBUTE_TYPE = 2, ATTRIBUTE_DEVICE = 9 };
 
 int sap_cuda_adopt(struct sap_dev *opaque_dev, const void *address, size_t bytes, struct sap_mem **opaque_mem)
 {
@@ -192,13 +190,15 @@ int sap_cuda_adopt(struct sap_dev *opaque_dev, const void *address, size_t bytes
     int wanted[] = {ATTRIBUTE_TYPE, ATTRIBUTE_DEVICE};
     void *values[] = {&type, &device};
     *opaque_mem = NULL;
-    if (!api()->pointer) return sap_cuda_refuse(SAP_DRIVER_UNSUPPORTED, "libcuda has no cuPointerGetAttributes");
+    const struct sap_cuda *const cuda = dev->cuda;
+    if (!cuda->api.pointer)
+        return sap_cuda_refuse(SAP_DRIVER_UNSUPPORTED, "%s has no %s", cuda->kind->library, cuda->kind->names->pointer);
     int status = sap_cuda_begin(dev);
-    /* An address that CUDA does not know is no error of this call: its type stays 0. */
-    const int known = !status && !api()->pointer(2, wanted, values, (sap_cu_address)(uintptr_t)address);
+    /* An address that the library does not know is no error of this call: its type stays 0. */
+    const int known = !status && !cuda->api.pointer(2, wanted, values, (sap_cu_address)(uintptr_t)address);
     status = sap_cuda_end(dev, status);
     if (status) return status;
-    if (!known || type != TYPE_DEVICE || device != dev->device)
+    if (!known || type != (unsigned)cuda->kind->type_of_device(cuda) || device != dev->device)
         return sap_cuda_refuse(SAP_DRIVER_UNSUPPORTED, "%p is not in memory of device %d", address, dev->device);
     struct sap_cuda_memory *const mem = sap_cuda_room(sizeof *mem);
     if (!mem) return SAP_DRIVER_MEMORY;
@@ -228,9 +228,9 @@ void sap_cuda_release(struct sap_mem *opaque_mem)
     }
     int status = sap_cuda_begin(mem->dev);
     if (status == SAP_DRIVER_OK)
-        status = mem->host     ? sap_cuda_check(api()->host_release(mem->host), "cuMemFreeHost")
+        status = mem->host     ? SAP_CUDA_CALL(mem->dev->cuda, host_release, mem->host)
                  : mem->mapped ? unmap(mem)
-                               : sap_cuda_check(api()->release(mem->address), "cuMemFree");
+                               : SAP_CUDA_CALL(mem->dev->cuda, release, mem->address);
     (void)sap_cuda_end(mem->dev, status);
     free(mem);
 }

@@ -1,4 +1,4 @@
-"""Gravitational forces for N-body codes, on NVIDIA GPUs, OpenCL devices and CPUs.
+"""Gravitational forces for N-body codes, on NVIDIA and AMD GPUs, OpenCL devices and CPUs.
 
 with sapporo.Context() as context:
     context.set_particles(x, v=v, mass=mass)

@@ -126,7 +126,7 @@ class Context(Owner):
         order: 2 (acceleration, potential), 4 (default: also jerk), 6 (snap), 8 (crackle).
         precision: "sp", "ds", "dp"; None: SAPPORO_PRECISION, or "ds", or "dp" for fewer than 1,024 j-particles and in
             orders 6 and 8.
-        backend: "auto", "cuda", "opencl", "cpu"; None: SAPPORO_BACKEND, or the first that has a device.
+        backend: "auto", "cuda", "hip", "opencl", "cpu"; None: SAPPORO_BACKEND, or the first that has a device.
         devices: device numbers of the backend, or "all"; None: SAPPORO_DEVICES, or one device.
         preferred_device: where one device is used, this number modulo the number of devices.
         cpu_isa: "scalar", "sse2", "avx2", "avx512", "neon"; None: the widest of this machine.

@@ -90,7 +90,7 @@ def devices(backend: Backend | None = None) -> list[Device]:
     """The devices of a backend, or of all.
 
     Args:
-        backend: "cuda", "opencl", "cpu"; absent or "auto": all.
+        backend: "cuda", "hip", "opencl", "cpu"; absent or "auto": all.
 
     Returns:
         The devices.  An absent backend has none.

@@ -19,13 +19,13 @@ ffi: Any = _ffi
 lib: Any = ffi.dlopen(str(Path(__file__).with_name("libsapporo" + (".dylib" if sys.platform == "darwin" else ".so"))))
 lib.sapporo_print_errors(0)  # they are raised
 
-Backend = Literal["auto", "cuda", "opencl", "cpu"]
+Backend = Literal["auto", "cuda", "hip", "opencl", "cpu"]
 Precision = Literal["sp", "ds", "dp"]
 Root = Literal["full", "fast"]
 Isa = Literal["scalar", "sse2", "avx2", "avx512", "neon"]
 Devices = Union[Sequence[int], Literal["all"]]
 
-BACKENDS = {"auto": 0, "cuda": 1, "opencl": 2, "cpu": 3}
+BACKENDS = {"auto": 0, "cuda": 1, "opencl": 2, "cpu": 3, "hip": 4}
 PRECISIONS = {"sp": 1, "ds": 2, "dp": 3}
 ROOTS = {"full": 1, "fast": 2}
 
@@ -197,7 +197,7 @@ class Owner(Handle):
 
     @property
     def backend(self) -> Backend:
-        """What computes: "cuda", "opencl" or "cpu"; "auto" of a closed object."""
+        """What computes: "cuda", "hip", "opencl" or "cpu"; "auto" of a closed object."""
         return cast(Backend, word_of(self._calls.backend(self._handle), BACKENDS))
 
 
