@@ -19,7 +19,7 @@ sources() {
         [ ! -d "$folder" ] || find "$folder" -name '*.[ch]' -o -path 'examples/*.cc' -o -name '*.cu' -o -name '*.cuh' -o -name '*.cl'
     done | sort
 }
-library=$(sources include lib cpu_sse kernels_cuda kernels_ocl)
+library=$(sources include lib cpu_sse kernels_cuda kernels_hip kernels_ocl)
 all="$library $(sources examples test)"
 scripts=$(find test .ci docs/packaging -type f \( -name '*.sh' -o -path .ci/run -o -path '*/debian/tests/client' \) | sort)
 
@@ -196,7 +196,7 @@ none "no source is longer than 1,000 lines, which hold more than one idea"
 
 # shellcheck disable=SC2046 # a list of files
 grep -InE '(^|[^[:alnum:]_])/(home|root|Users)/' $(find Makefile README.md docs include lib cpu_sse kernels_cuda \
-    kernels_ocl examples test .ci -type f 2>/dev/null) >"$work/log"
+    kernels_hip kernels_ocl examples test .ci -type f 2>/dev/null) >"$work/log"
 none "no path of one machine"
 
 # ---- measures

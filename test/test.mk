@@ -18,6 +18,7 @@ RUN_BY_driver_libcuda := driver
 RUN_BY_opencl_loader  := bits opencl
 RUN_BY_opencl_groups  := accuracy batch_more bits g5_input
 RUN_BY_opencl_nofp64  := accum accuracy batch_more bits outside stepper_soft_hermite
+RUN_BY_hip            := not_finite spline tree_counts tree_groups
 TEST_PROGRAMS := $(patsubst %,$(B)/test/test_%,$(sort $(filter $(CHOSEN),$(call bare,$(TEST_SOURCES))) \
                  $(foreach t,$(CHOSEN),$(RUN_BY_$t))))
 

@@ -103,8 +103,8 @@ static void devices(void **state)
     (void)state;
     const int all = sapporo_device_count(SAPPORO_BACKEND_AUTO);
     assert_int_equal(sapporo_device_count(SAPPORO_BACKEND_CPU), 1);
-    assert_int_equal(all,
-                     1 + sapporo_device_count(SAPPORO_BACKEND_CUDA) + sapporo_device_count(SAPPORO_BACKEND_OPENCL));
+    assert_int_equal(all, 1 + sapporo_device_count(SAPPORO_BACKEND_CUDA) + sapporo_device_count(SAPPORO_BACKEND_HIP) +
+                              sapporo_device_count(SAPPORO_BACKEND_OPENCL));
     assert_int_equal(sapporo_device_count((sapporo_backend)77), 0);
     for (int n = 0; n < all; n++) {
         memset(&d, 0x55, sizeof d);

@@ -95,10 +95,11 @@ static void nan_is_not_nearest(void **state)
 /* Places that are not finite are told where there is no particle, too. */
 static void places_of_an_empty_tree(void **state)
 {
-    static const sapporo_backend backends[] = {SAPPORO_BACKEND_CPU, SAPPORO_BACKEND_OPENCL, SAPPORO_BACKEND_CUDA};
+    static const sapporo_backend backends[] = {SAPPORO_BACKEND_CPU, SAPPORO_BACKEND_OPENCL, SAPPORO_BACKEND_CUDA,
+                                               SAPPORO_BACKEND_HIP};
     double x[2][3] = {{0, 0, 0}, {0, NAN, 0}}, acc[2][3], pot[2];
     (void)state;
-    for (int k = 0; k < 3; k++) {
+    for (int k = 0; k < 4; k++) {
         sapporo_tree *t;
         const sapporo_tree_options options = {.size = sizeof options, .backend = backends[k]};
         const sapporo_tree_request request = {.size = sizeof request, .ni = 2, .x = {x, 0}};

@@ -35,15 +35,16 @@ static const struct shape shapes[] = {{1, 0.05, SAPPORO_SP},     {1023, 0.05, SA
                                       {2047, 0.05, SAPPORO_DS},  {3100, 0.05, SAPPORO_DS}, {3100, 0, SAPPORO_DP},
                                       {4096, 0.05, SAPPORO_DP}};
 
-static const sapporo_backend backends[] = {SAPPORO_BACKEND_CPU, SAPPORO_BACKEND_OPENCL, SAPPORO_BACKEND_CUDA};
+static const sapporo_backend backends[] = {SAPPORO_BACKEND_CPU, SAPPORO_BACKEND_OPENCL, SAPPORO_BACKEND_CUDA,
+                                           SAPPORO_BACKEND_HIP};
 
 /* Runs a test on every engine that has a device and that the run does not exclude. */
 static void everywhere(void (*test)(sapporo_backend backend, const char *name))
 {
-    static const char *const names[] = {"cpu", "opencl", "cuda"};
+    static const char *const names[] = {"cpu", "opencl", "cuda", "hip"};
     const char *const only = getenv("SAPPORO_TEST_ENGINES");
     int ran = 0;
-    for (int k = 0; k < 3; k++) {
+    for (int k = 0; k < 4; k++) {
         if (sapporo_device_count(backends[k]) == 0 || (only && *only && strcmp(only, names[k]) != 0)) {
             print_message("skip: no %s\n", names[k]);
             continue;

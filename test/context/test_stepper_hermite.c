@@ -419,8 +419,8 @@ static void feels_nothing(const struct place *p, int order, sapporo_step_scheme 
     sapporo_stepper *const s = stepper_make(&o, N);
     stepper_put(s, N, x, v, mass, 0);
     stepper_advance(s, 0.5, 0);
-    double pot[N], r2[N];
-    int nearest[N];
+    double pot[N] = {0}, r2[N] = {0};
+    int nearest[N] = {0};
     for (int now = 0; now < 2; now++) {
         const sapporo_stepper_output output = {.size = sizeof output,
                                                .n = N,

@@ -506,7 +506,7 @@ static void faults(void **state)
     (void)state;
     need_device();
     standard_problem(&p, 1.0 / 4096);
-    struct answer *standard = solve_with(&engines[CPU_ENGINES + 4], 1, &p, &everything);
+    struct answer *standard = solve_with(&engines[CPU_ENGINES + 7], 1, &p, &everything);
     sap_gpu_unload_idle(cl); /* or a device would be open already, alone */
     sap_driver_replaced.opencl = faulty_wrap(cl);
     sapporo_set_log(NULL, NULL);

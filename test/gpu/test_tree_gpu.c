@@ -38,10 +38,11 @@ static int on_opencl(void **state)
     return 0;
 }
 
+/* On AMD GPUs, if those are what this machine has. */
 static int on_cuda(void **state)
 {
     (void)state;
-    backend = SAPPORO_BACKEND_CUDA;
+    backend = sap_engine_cuda.count() == 0 && sap_engine_hip.count() > 0 ? SAPPORO_BACKEND_HIP : SAPPORO_BACKEND_CUDA;
     return 0;
 }
 
@@ -66,7 +67,9 @@ static int usual_kind(void **state)
 
 static void need_device(void)
 {
-    const struct sap_engine *const e = backend == SAPPORO_BACKEND_CUDA ? &sap_engine_cuda : &sap_engine_opencl;
+    const struct sap_engine *const e = backend == SAPPORO_BACKEND_CUDA  ? &sap_engine_cuda
+                                       : backend == SAPPORO_BACKEND_HIP ? &sap_engine_hip
+                                                                        : &sap_engine_opencl;
     const char *wanted = getenv("SAPPORO_TEST_ENGINES");
     if (e->count() == 0 || (wanted && !strstr(wanted, e->name))) skip();
 }

@@ -75,7 +75,7 @@ large() { awk -v most="$2" '$1 > most + 0 { print $2 " has " $1 " members; at mo
 
 # shellcheck disable=SC2046 # a list of files
 {
-    lengths $(sources lib cpu_sse kernels_cuda kernels_ocl) >"$work/lengths"
+    lengths $(sources lib cpu_sse kernels_cuda kernels_hip kernels_ocl) >"$work/lengths"
     members $(sources lib/gpu/tree) >"$work/gpu"
     members $(sources lib/cpu/tree) >"$work/cpu"
 }

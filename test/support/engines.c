@@ -30,6 +30,7 @@
 #endif
 
 const struct engine engines[ENGINES] = {PATHS(PATH), PRECISIONS("cuda", NULL, SAPPORO_BACKEND_CUDA),
+                                        PRECISIONS("hip", NULL, SAPPORO_BACKEND_HIP),
                                         PRECISIONS("opencl", NULL, SAPPORO_BACKEND_OPENCL)};
 
 #define PRECISIONS2(name, isa, backend)                                                                                \
@@ -45,6 +46,7 @@ const struct engine engines[ENGINES] = {PATHS(PATH), PRECISIONS("cuda", NULL, SA
     }
 
 const struct engine engines2[ENGINES2] = {PATHS(PATH2), PRECISIONS2("cuda", NULL, SAPPORO_BACKEND_CUDA),
+                                          PRECISIONS2("hip", NULL, SAPPORO_BACKEND_HIP),
                                           PRECISIONS2("opencl", NULL, SAPPORO_BACKEND_OPENCL)};
 
 #define PRECISIONS68(name, isa, backend, order)                                                                        \
@@ -57,6 +59,7 @@ const struct engine engines2[ENGINES2] = {PATHS(PATH2), PRECISIONS2("cuda", NULL
 #define ALL68(path, order)                                                                                             \
     {                                                                                                                  \
         PATHS(path), PRECISIONS68("cuda", NULL, SAPPORO_BACKEND_CUDA, order),                                          \
+            PRECISIONS68("hip", NULL, SAPPORO_BACKEND_HIP, order),                                                     \
             PRECISIONS68("opencl", NULL, SAPPORO_BACKEND_OPENCL, order)                                                \
     }
 
@@ -119,7 +122,7 @@ static int has_order(const struct engine *engine)
 
 int engine_usable(const struct engine *engine)
 {
-    static const char *const names[] = {"auto", "cuda", "opencl", "cpu"};
+    static const char *const names[] = {"auto", "cuda", "opencl", "cpu", "hip"};
     const char *const backend = names[engine->backend], *const only = restriction();
     if (*only && strcmp(only, backend) != 0) {
         print_message("skip: SAPPORO_TEST_ENGINES is %s\n", only);
@@ -139,8 +142,9 @@ int engine_usable(const struct engine *engine)
 
 const struct engine *engine_any(void)
 {
-    const int accelerator = strcmp(restriction(), "cuda") == 0 ? 1 : strcmp(restriction(), "opencl") == 0 ? 4 : 0;
-    return &engines[accelerator ? CPU_ENGINES + accelerator : 1];
+    for (int k = CPU_ENGINES + 1; k < ENGINES; k += 3) /* in ds */
+        if (strncmp(restriction(), engines[k].name, strlen(restriction())) == 0 && *restriction()) return &engines[k];
+    return &engines[1];
 }
 
 static sapporo *open_with(const struct engine *engine, const sapporo_options *options)

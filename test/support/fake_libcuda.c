@@ -8,6 +8,8 @@
  *   FAKE_CUDA_DEVICES   number of devices, default 2
  *   FAKE_CUDA_INIT      the result of cuInit
  *   FAKE_CUDA_IDLE      1: every other kernel exists too and does nothing
+ *
+ * With fake_hip.h it is a libamdhip64.so.  Linked with test/hip/emulator.cpp it runs the library's own kernels.
  */
 #define _POSIX_C_SOURCE 200809L
 #include "driver/cuda/cuda_api.h"
@@ -32,7 +34,25 @@ struct CUevent_st {
 
 struct CUfunc_st {
     int crashes, idle, shared;
+    const void *kernel; /* of the emulator */
 };
+
+#ifndef FAKE_VERSION
+#define FAKE_VERSION 12040
+#define FAKE_BUNDLE  ".version"
+#define FAKE_DYNAMIC 49152
+#define FAKE_ATTRIBUTES                                                                                                \
+    {                                                                                                                  \
+        {1, 1024}, {8, 49152}, {10, 32}, {16, 84}, {38, 6 << 20}, {39, 1536}, {75, 8}, {76, 6}, {81, 102400},          \
+            {97, 101376},                                                                                              \
+    }
+#endif
+
+/* The emulator, if there is one. */
+const void *emulated_find(const char *name) __attribute__((weak));
+void emulated_launch(const void *kernel, unsigned x, unsigned y, unsigned n, unsigned shared, void **arguments)
+    __attribute__((weak));
+static struct CUfunc_st emulated[1024];
 
 static struct CUctx_st primary[2];
 static _Thread_local sap_cu_context stack[16] = {NULL};
@@ -103,7 +123,7 @@ CALL(cuInit, unsigned flags) { return flags ? INVALID_VALUE : number_of("FAKE_CU
 
 CALL(cuDriverGetVersion, int *version)
 {
-    *version = 12040;
+    *version = FAKE_VERSION;
     return 0;
 }
 
@@ -160,8 +180,7 @@ CALL(cuDeviceTotalMem_v2, size_t *bytes, sap_cu_device device)
 
 CALL(cuDeviceGetAttribute, int *value, int attribute, sap_cu_device device)
 {
-    static const int known[][2] = {{1, 1024},  {8, 49152}, {10, 32}, {16, 84},     {38, 6 << 20},
-                                   {39, 1536}, {75, 8},    {76, 6},  {81, 102400}, {97, 101376}};
+    static const int known[][2] = FAKE_ATTRIBUTES;
     (void)device;
     for (size_t k = 0; k < sizeof known / sizeof *known; k++)
         if (known[k][0] == attribute) {
@@ -334,7 +353,8 @@ CALL(cuEventElapsedTime, float *ms, sap_cu_event from, sap_cu_event to)
 CALL(cuModuleLoadData, sap_cu_module *module, const void *image)
 {
     const uint32_t fat_binary = 0xba55ed50U;
-    if (memcmp(image, ".version", 8) != 0 && memcmp(image, &fat_binary, 4) != 0) return INVALID_IMAGE;
+    if (memcmp(image, FAKE_BUNDLE, sizeof FAKE_BUNDLE - 1) != 0 && memcmp(image, &fat_binary, 4) != 0)
+        return INVALID_IMAGE;
     return make(module, 3 * sizeof(struct CUfunc_st));
 }
 
@@ -343,12 +363,20 @@ CALL(cuModuleUnload, sap_cu_module module) { return unmake(module); }
 CALL(cuModuleGetFunction, sap_cu_function *function, sap_cu_module module, const char *name)
 {
     sap_cu_function all = (sap_cu_function)(void *)module;
+    const void *const kernel = emulated_find ? emulated_find(name) : NULL;
+    int at = 0;
+    if (kernel) {
+        while (emulated[at].kernel && emulated[at].kernel != kernel) at++;
+        emulated[at] = (struct CUfunc_st){.shared = 101376, .kernel = kernel};
+        *function = &emulated[at];
+        return need();
+    }
     const int crashes = strcmp(name, "crash") == 0, idle = !crashes && strcmp(name, "add") != 0;
     if (idle && !number_of("FAKE_CUDA_IDLE", 0)) return NOT_FOUND;
     *function = &all[crashes + 2 * idle];
     (*function)->crashes = crashes;
     (*function)->idle = idle; /* one object for all kernels; it keeps the most shared memory that any was given */
-    if (!idle || (*function)->shared == 0) (*function)->shared = 49152;
+    if (!idle || (*function)->shared == 0) (*function)->shared = FAKE_DYNAMIC;
     return need();
 }
 
@@ -394,6 +422,8 @@ CALL(cuLaunchKernel, sap_cu_function function, unsigned x, unsigned y, unsigned 
     if (shared > (unsigned)function->shared) return INVALID_VALUE;
     if (function->crashes)
         c->broken = 1; /* the next call reports it */
+    else if (function->kernel)
+        emulated_launch(function->kernel, x, y, threads_x, shared, arguments);
     else if (!function->idle)
         add(arguments);
     return 0;

@@ -93,17 +93,17 @@ enum { ISAS = 2 }; /* instruction paths */
 #else
 enum { ISAS = 4 };
 #endif
-enum { CPU_ENGINES = 3 * ISAS, ENGINES = CPU_ENGINES + 6 };
+enum { CPU_ENGINES = 3 * ISAS, ENGINES = CPU_ENGINES + 9 };
 
 extern const struct engine engines[ENGINES];
 
 /* The same for order 2, with fast roots as a fourth engine per path. */
-enum { CPU_ENGINES2 = 4 * ISAS, ENGINES2 = CPU_ENGINES2 + 6 };
+enum { CPU_ENGINES2 = 4 * ISAS, ENGINES2 = CPU_ENGINES2 + 9 };
 
 extern const struct engine engines2[ENGINES2];
 
 /* The same for orders 6 and 8: ds and dp. */
-enum { CPU_ENGINES68 = 2 * ISAS, ENGINES68 = CPU_ENGINES68 + 4 };
+enum { CPU_ENGINES68 = 2 * ISAS, ENGINES68 = CPU_ENGINES68 + 6 };
 
 extern const struct engine engines6[ENGINES68], engines8[ENGINES68];
 

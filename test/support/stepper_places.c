@@ -21,7 +21,10 @@ const struct place stepper_places[STEPPER_PLACES] = {
     {"opencl direct", SAPPORO_BACKEND_OPENCL, SAPPORO_STEP_DIRECT, SAPPORO_TREE_OCTREE},
     {"cuda octree", SAPPORO_BACKEND_CUDA, SAPPORO_STEP_TREE, SAPPORO_TREE_OCTREE},
     {"cuda kd-tree", SAPPORO_BACKEND_CUDA, SAPPORO_STEP_TREE, SAPPORO_TREE_KDTREE},
-    {"cuda direct", SAPPORO_BACKEND_CUDA, SAPPORO_STEP_DIRECT, SAPPORO_TREE_OCTREE}};
+    {"cuda direct", SAPPORO_BACKEND_CUDA, SAPPORO_STEP_DIRECT, SAPPORO_TREE_OCTREE},
+    {"hip octree", SAPPORO_BACKEND_HIP, SAPPORO_STEP_TREE, SAPPORO_TREE_OCTREE},
+    {"hip kd-tree", SAPPORO_BACKEND_HIP, SAPPORO_STEP_TREE, SAPPORO_TREE_KDTREE},
+    {"hip direct", SAPPORO_BACKEND_HIP, SAPPORO_STEP_DIRECT, SAPPORO_TREE_OCTREE}};
 
 const sapporo_field stepper_fields[STEPPER_FIELDS] = {{SAPPORO_FIELD_POINT, 1, 0, 0, {0, 0, 0}},
                                                       {SAPPORO_FIELD_PLUMMER, 1, 0.5, 0, {0.1, 0, 0}},
@@ -32,7 +35,7 @@ const sapporo_field stepper_fields[STEPPER_FIELDS] = {{SAPPORO_FIELD_POINT, 1, 0
 
 int stepper_place_usable(const struct place *p)
 {
-    static const char *const names[] = {"auto", "cuda", "opencl", "cpu"};
+    static const char *const names[] = {"auto", "cuda", "opencl", "cpu", "hip"};
     const char *const only = getenv("SAPPORO_TEST_ENGINES");
     return sapporo_device_count(p->backend) > 0 && (!only || !*only || strcmp(only, names[p->backend]) == 0);
 }

@@ -15,7 +15,7 @@ struct place {
     sapporo_tree_kind kind;
 };
 
-enum { STEPPER_PLACES = 9 };
+enum { STEPPER_PLACES = 12 };
 extern const struct place stepper_places[STEPPER_PLACES];
 
 /* A field of each kind. */

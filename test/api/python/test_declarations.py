@@ -166,7 +166,17 @@ def test_a_source_distribution_has_all_that_make_needs(tmp_path):
 
     import pytest
 
-    folders = ("Makefile", "LICENSE", "pyproject.toml", "include", "lib", "cpu_sse", "kernels_cuda", "kernels_ocl")
+    folders = (
+        "Makefile",
+        "LICENSE",
+        "pyproject.toml",
+        "include",
+        "lib",
+        "cpu_sse",
+        "kernels_cuda",
+        "kernels_hip",
+        "kernels_ocl",
+    )
     kept = subprocess.run(["git", "ls-files", *folders], cwd=ROOT, capture_output=True, text=True, check=False)
     if kept.returncode != 0:
         pytest.skip("not a clone")

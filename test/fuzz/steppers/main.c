@@ -1,7 +1,8 @@
 /*
  * main.c - steppers of which allocations fail: random sequences of calls.
  *
- *     fuzz_steppers [--backend cpu|opencl|cuda] [--seconds N | --sequences N] [--seed S] [--jobs J] [--timeout SECONDS]
+ *     fuzz_steppers [--backend cpu|opencl|cuda|hip] [--seconds N | --sequences N] [--seed S] [--jobs J] [--timeout
+ * SECONDS]
  *                   [--most N] [--calls K,K,...] [--rows N] [--tries N]
  *
  * One seed makes one sequence.  Children run the sequences; the first N that fail are reduced: calls, then particles,
@@ -255,8 +256,8 @@ static int tell(const struct run *run)
 
 static int backend_of(const char *name)
 {
-    static const char *const names[] = {"auto", "cuda", "opencl", "cpu"};
-    for (int k = 1; k < 4; k++)
+    static const char *const names[] = {"auto", "cuda", "opencl", "cpu", "hip"};
+    for (int k = 1; k < 5; k++)
         if (strcmp(name, names[k]) == 0) return k;
     return 0;
 }

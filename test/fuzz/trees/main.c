@@ -1,7 +1,7 @@
 /*
  * main.c - proves forces of trees on random systems that span many scales.
  *
- *     fuzz_trees [--backend cpu|opencl|cuda] [--seconds N | --systems N] [--seed S] [--jobs J] [--timeout SECONDS]
+ *     fuzz_trees [--backend cpu|opencl|cuda|hip] [--seconds N | --systems N] [--seed S] [--jobs J] [--timeout SECONDS]
  *                [--isa NAME] [--precision sp|ds|dp] [--programs FOLDER] [--most N]
  *
  * One seed makes one system, its options, its targets and its engine.  Each failure is printed with its seed, and the
@@ -45,8 +45,8 @@ struct run {
 
 static int backend_of(const char *name)
 {
-    static const char *const names[] = {"auto", "cuda", "opencl", "cpu"};
-    for (int k = 1; k < 4; k++)
+    static const char *const names[] = {"auto", "cuda", "opencl", "cpu", "hip"};
+    for (int k = 1; k < 5; k++)
         if (strcmp(name, names[k]) == 0) return k;
     return 0;
 }
