@@ -1,11 +1,11 @@
 # hip.mk - compiles kernels_cuda/*.cu for AMD GPUs, over the names of kernels_hip/, and embeds them in the library.
 #
-#   HIP=0           builds without them, as CUDA=0 does
+#   HIP=1, HIP=0    builds with them, or without, as CUDA=0 does
 #   HIPCC           the compiler, a clang that knows AMD GPUs; default: ROCm's, else the newest of PATH from 17 on
 #   HIP_ARCHS       "gfx90a gfx1100", or `ends`: a chip with wavefronts of 64 and one of 32; default: the chips of
 #                   data centres and of cards
 #
-# Where neither ROCm nor HIP_ARCHS, HIPCC or FULL=1 asks for them, nothing is compiled: it takes two minutes of a
+# Where neither ROCm is nor HIP=1, HIP_ARCHS or HIPCC asks for them, nothing is compiled: it takes two minutes of a
 # processor for each chip.  The kernels use clang's builtins alone: neither ROCm's headers nor its device libraries.
 # X.resources keeps what clang tells of each kernel (test/gpu/test_hip_budget.sh).
 
@@ -13,7 +13,7 @@ HIP       ?= $(CUDA)
 HIP_ARCHS ?=
 HIP_ALL   := gfx90a gfx942 gfx1030 gfx1100
 HIP_ROCM  := $(firstword $(wildcard $(addsuffix /llvm/bin/clang++,$(ROCM_PATH) /opt/rocm)))
-HIP_ASKED := $(strip $(HIP_ARCHS)$(HIP_ROCM)$(filter-out undefined,$(origin HIPCC))$(filter 1,$(FULL)))
+HIP_ASKED := $(strip $(HIP_ARCHS)$(HIP_ROCM)$(filter-out undefined,$(origin HIPCC))$(filter command,$(origin HIP)))
 HIP_CHIPS := $(if $(filter ends,$(HIP_ARCHS)),gfx90a gfx1100,$(or $(HIP_ARCHS),$(HIP_ALL)))
 HIP_WHY   := $(if $(filter 1,$(HIP)),$(if $(HIP_ASKED),,built without ROCm),built with HIP=$(HIP))
 ifeq ($(HIP_WHY),)
