@@ -4,7 +4,7 @@
 #
 # Of allocations that the same chain of callers in the library asks for, the first, second, fourth, eighth and so on
 # fail.  Walks of interfaces that share their sources with others take every second or third of these, and walks over
-# OpenCL, where each session loads its kernels, every tens.  SAPPORO_TEST_SPARING=0 leaves out no allocation.
+# OpenCL, where each session loads its kernels for seconds, every tens.  SAPPORO_TEST_SPARING=0 leaves out no allocation.
 
 case ${SANITIZE:-} in ?*) echo "sanitizers bring allocations of their own"; exit 77 ;; esac
 [ "$(uname -s)" = Linux ] || { echo "LD_PRELOAD is needed as Linux has it"; exit 77; }
@@ -77,18 +77,18 @@ SAPPORO_METHOD=tree walk 4 g5 address data
 # the device in each child.  `forever` stays in one process, which has it open, for a third of the time.
 if examples/sapporo info 2>/dev/null | grep -q '^  opencl 0 '; then
     export SAPPORO_BACKEND=opencl SAPPORO_DEVICES=0
-    walk 30 g6 once
+    walk 60 g6 once
     walk 16 g6 stay=1 forever
-    walk 80 native once
+    walk 160 native once
     walk 40 native stay=1 forever
-    walk 40 tree once
+    walk 80 tree once
     walk 20 tree stay=1 forever
-    walk 70 stepper once
-    walk 45 nbody6pp once
+    walk 140 stepper once
+    walk 90 nbody6pp once
     walk 16 nbody6pp stay=1 forever
-    walk 30 sixth once
+    walk 60 sixth once
     walk 8 sixth stay=1 forever
-    SAPPORO_METHOD=tree walk 60 g5 once
+    SAPPORO_METHOD=tree walk 120 g5 once
 else
     echo "ok - host memory of OpenCL # SKIP no OpenCL device"
 fi
