@@ -266,7 +266,7 @@ static void words_that_cannot_be(void **state)
 {
     (void)state;
     static const char *const bad[][3] = {{"SAPPORO_PRECISION", "quad", "sp, ds or dp"},
-                                         {"SAPPORO_BACKEND", "gpu", "auto, cuda, opencl or cpu"},
+                                         {"SAPPORO_BACKEND", "gpu", "auto, cuda, hip, opencl or cpu"},
                                          {"SAPPORO_CPU_ISA", "avx", "scalar, sse2, avx2, avx512 or neon"}};
     for (int k = 0; k < 3; k++) {
         setenv(bad[k][0], bad[k][1], 1);

@@ -150,7 +150,7 @@ unset SAPPORO_PRECISION SAPPORO_PRECISON
 contains out 'SAPPORO_PRECISON .*no effect'
 contains out 'did you mean SAPPORO_PRECISION?'
 contains out 'SAPPORO_PRECISION  *dp  *sp, ds or dp (default: ds'
-contains out 'SAPPORO_BACKEND  *default  *auto, cuda, opencl or cpu'
+contains out 'SAPPORO_BACKEND  *default  *auto, cuda, hip, opencl or cpu'
 contains out 'precision  SAPPORO_PRECISION=dp'
 (unset OMP_NUM_THREADS && "$tool" info) >"$work/out" 2>"$work/err"
 contains out 'threads    all cores that the process is granted (OMP_NUM_THREADS is not set)'
