@@ -13,6 +13,7 @@
 
 #include <cmocka.h>
 
+#include "backends.h"
 #include "runs.h"
 #include "tree_cases.h"
 
@@ -41,15 +42,15 @@ static const sapporo_backend backends[] = {SAPPORO_BACKEND_CPU, SAPPORO_BACKEND_
 /* Runs a test on every engine that has a device and that the run does not exclude. */
 static void everywhere(void (*test)(sapporo_backend backend, const char *name))
 {
-    static const char *const names[] = {"cpu", "opencl", "cuda", "hip"};
     const char *const only = getenv("SAPPORO_TEST_ENGINES");
     int ran = 0;
-    for (int k = 0; k < 4; k++) {
-        if (sapporo_device_count(backends[k]) == 0 || (only && *only && strcmp(only, names[k]) != 0)) {
-            print_message("skip: no %s\n", names[k]);
+    for (size_t k = 0; k < sizeof backends / sizeof *backends; k++) {
+        const char *const name = backend_name(backends[k]);
+        if (sapporo_device_count(backends[k]) == 0 || (only && *only && strcmp(only, name) != 0)) {
+            print_message("skip: no %s\n", name);
             continue;
         }
-        test(backends[k], names[k]);
+        test(backends[k], name);
         ran++;
     }
     if (!ran) skip();

@@ -10,6 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "backends.h"
+
 int rank, ranks;
 static int failures;
 
@@ -209,8 +211,8 @@ int answers_failed(const struct answers *a, int n, int order)
 sapporo_backend tested_backend(void)
 {
     const char *const name = getenv("SAPPORO_TEST_ENGINES");
-    if (name && strcmp(name, "cuda") == 0) return SAPPORO_BACKEND_CUDA;
-    return name && strcmp(name, "opencl") == 0 ? SAPPORO_BACKEND_OPENCL : SAPPORO_BACKEND_CPU;
+    const sapporo_backend named = name ? backend_of(name) : SAPPORO_BACKEND_AUTO;
+    return named == SAPPORO_BACKEND_AUTO ? SAPPORO_BACKEND_CPU : named;
 }
 
 sapporo_options one_thread(int order, sapporo_precision precision)

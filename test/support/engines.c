@@ -9,6 +9,7 @@
 
 #include <cmocka.h>
 
+#include "backends.h"
 #include "driver/driver.h"
 #include "isa.h"
 #include "model.h"
@@ -122,8 +123,7 @@ static int has_order(const struct engine *engine)
 
 int engine_usable(const struct engine *engine)
 {
-    static const char *const names[] = {"auto", "cuda", "opencl", "cpu", "hip"};
-    const char *const backend = names[engine->backend], *const only = restriction();
+    const char *const backend = backend_name(engine->backend), *const only = restriction();
     if (*only && strcmp(only, backend) != 0) {
         print_message("skip: SAPPORO_TEST_ENGINES is %s\n", only);
         return 0;

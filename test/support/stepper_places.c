@@ -12,6 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "backends.h"
+
 const struct place stepper_places[STEPPER_PLACES] = {
     {"cpu octree", SAPPORO_BACKEND_CPU, SAPPORO_STEP_TREE, SAPPORO_TREE_OCTREE},
     {"cpu kd-tree", SAPPORO_BACKEND_CPU, SAPPORO_STEP_TREE, SAPPORO_TREE_KDTREE},
@@ -35,9 +37,8 @@ const sapporo_field stepper_fields[STEPPER_FIELDS] = {{SAPPORO_FIELD_POINT, 1, 0
 
 int stepper_place_usable(const struct place *p)
 {
-    static const char *const names[] = {"auto", "cuda", "opencl", "cpu", "hip"};
     const char *const only = getenv("SAPPORO_TEST_ENGINES");
-    return sapporo_device_count(p->backend) > 0 && (!only || !*only || strcmp(only, names[p->backend]) == 0);
+    return sapporo_device_count(p->backend) > 0 && (!only || !*only || strcmp(only, backend_name(p->backend)) == 0);
 }
 
 void stepper_everywhere(void (*test)(const struct place *p), int octrees)

@@ -126,7 +126,7 @@ static int is_known_isa(const char *isa)
 static void check_settings(const struct sap_settings *s)
 {
     parser_require(s->order == 4 && s->precision >= SAPPORO_SP && s->precision <= SAPPORO_DP, "precision");
-    parser_require((int)s->backend >= 0 && s->backend <= SAPPORO_BACKEND_CPU, "backend");
+    parser_require((int)s->backend >= 0 && s->backend <= SAPPORO_BACKEND_HIP, "backend");
     parser_require(s->root == SAPPORO_ROOT_FULL || s->root == SAPPORO_ROOT_FAST, "root");
     parser_require(is_known_isa(s->isa), "isa");
     parser_require(s->ndevices >= -1 && s->ndevices <= SAP_DEVICES_MAX, "number of devices");

@@ -21,6 +21,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "backends.h"
 #include "seconds.h"
 #include "session.h"
 
@@ -254,14 +255,6 @@ static int tell(const struct run *run)
 
 /* ---- the command line ------------------------------------------------------------------------------- */
 
-static int backend_of(const char *name)
-{
-    static const char *const names[] = {"auto", "cuda", "opencl", "cpu", "hip"};
-    for (int k = 1; k < 5; k++)
-        if (strcmp(name, names[k]) == 0) return k;
-    return 0;
-}
-
 static uint64_t calls_of(const char *list)
 {
     uint64_t calls = 0;
@@ -275,7 +268,7 @@ static uint64_t calls_of(const char *list)
 
 static int take_option(struct options *o, const char *name, const char *value)
 {
-    if (strcmp(name, "--backend") == 0) return (o->backend = (sapporo_backend)backend_of(value)) != 0;
+    if (strcmp(name, "--backend") == 0) return (o->backend = backend_of(value)) != 0;
     if (strcmp(name, "--seconds") == 0) return o->seconds = strtod(value, NULL), 1;
     if (strcmp(name, "--timeout") == 0) return o->timeout = strtod(value, NULL), 1;
     if (strcmp(name, "--sequences") == 0) return o->sequences = strtol(value, NULL, 10), 1;

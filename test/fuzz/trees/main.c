@@ -16,6 +16,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "backends.h"
 #include "seconds.h"
 #include "worker.h"
 
@@ -42,14 +43,6 @@ struct run {
     double start;
     int unusable; /* children that had no engine */
 };
-
-static int backend_of(const char *name)
-{
-    static const char *const names[] = {"auto", "cuda", "opencl", "cpu", "hip"};
-    for (int k = 1; k < 5; k++)
-        if (strcmp(name, names[k]) == 0) return k;
-    return 0;
-}
 
 /* ---- jobs ------------------------------------------------------------------------------------ */
 
@@ -145,7 +138,7 @@ static int tell(const struct run *run)
 
 static int take_option(struct options *o, const char *name, const char *value)
 {
-    if (strcmp(name, "--backend") == 0) return (o->choice.backend = (sapporo_backend)backend_of(value)) != 0;
+    if (strcmp(name, "--backend") == 0) return (o->choice.backend = backend_of(value)) != 0;
     if (strcmp(name, "--isa") == 0) return o->choice.isa = value, 1;
     if (strcmp(name, "--precision") == 0) return o->choice.precision = value, 1;
     if (strcmp(name, "--programs") == 0) return o->choice.programs = value, 1;
