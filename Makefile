@@ -234,14 +234,11 @@ $(B)/lib/api/g6/npipes_48.o: lib/api/g6/npipes.c
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(call flags,$<) -MMD -MP -c -o $@ $<
 
-# The kernels of kernels_cuda/; tests find what cuda.mk knows of them by $(B)/cuda.
+# The kernels of kernels_cuda/ for NVIDIA and for AMD; tests find what cuda.mk and hip.mk know of them by $(B)/cuda, hip.
 $(B)/lib/embedded_cuda.o: $(CUDA_DIR)/embedded.c
-	@mkdir -p $(@D) && echo '$(CUDA_DIR)' >$(B)/cuda
-	$(Q)$(CC) $(COMMON) $(FLAGS_lib) -MMD -MP -c -o $@ $<
-
-# The same kernels for AMD GPUs, by hip.mk.
 $(B)/lib/embedded_hip.o: $(HIP_DIR)/embedded.c
-	@mkdir -p $(@D) && echo '$(HIP_DIR)' >$(B)/hip
+$(B)/lib/embedded_cuda.o $(B)/lib/embedded_hip.o:
+	@mkdir -p $(@D) && echo '$(patsubst %/,%,$(dir $<))' >$(B)/$(@F:embedded_%.o=%)
 	$(Q)$(CC) $(COMMON) $(FLAGS_lib) -MMD -MP -c -o $@ $<
 
 include kernels_ocl/opencl.mk

@@ -22,6 +22,11 @@ struct alignas(16) float4 {
     float x, y, z, w;
 };
 
+/* Numbers of a thread or a group: groups of threads have one dimension, and lie in two. */
+struct sap_numbers {
+    unsigned x, y;
+};
+
 #if defined(SAP_EMULATED)
 #include "emulated.hpp"
 #else
@@ -41,42 +46,11 @@ enum { SAP_WAVE = 32 };
 #define sap_ballot(x) ((unsigned long long)__builtin_amdgcn_ballot_w32(x))
 #endif
 
-/* ---- numbers of threads and groups: one dimension of threads, two of groups ---- */
-struct sap_threads {
-    struct axis_x {
-        __device__ operator unsigned() const { return __builtin_amdgcn_workitem_id_x(); }
-    };
-    axis_x x;
-};
-struct sap_groups {
-    struct axis_x {
-        __device__ operator unsigned() const { return __builtin_amdgcn_workgroup_id_x(); }
-    };
-    struct axis_y {
-        __device__ operator unsigned() const { return __builtin_amdgcn_workgroup_id_y(); }
-    };
-    axis_x x;
-    axis_y y;
-};
-#define threadIdx (sap_threads{})
-#define blockIdx  (sap_groups{})
-#define blockDim  (sap_size{})
-#define gridDim   (sap_grid{})
-struct sap_size {
-    struct axis_x {
-        __device__ operator unsigned() const { return __builtin_amdgcn_workgroup_size_x(); }
-    };
-    axis_x x;
-};
-struct sap_grid {
-    struct axis_x {
-        __device__ operator unsigned() const
-        {
-            return __builtin_amdgcn_grid_size_x() / __builtin_amdgcn_workgroup_size_x();
-        }
-    };
-    axis_x x;
-};
+/* ---- numbers of threads and groups ---- */
+#define threadIdx (sap_numbers{__builtin_amdgcn_workitem_id_x(), 0})
+#define blockIdx  (sap_numbers{__builtin_amdgcn_workgroup_id_x(), __builtin_amdgcn_workgroup_id_y()})
+#define blockDim  (sap_numbers{__builtin_amdgcn_workgroup_size_x(), 1})
+#define gridDim   (sap_numbers{__builtin_amdgcn_grid_size_x() / __builtin_amdgcn_workgroup_size_x(), 1})
 
 /* ---- memory ---- */
 static __device__ __forceinline__ void __syncthreads()
@@ -159,6 +133,9 @@ template <typename T> static __device__ __forceinline__ T __shfl_down_sync(unsig
     return sap_of_neighbour(x, me + (unsigned)step < 32U ? me + (unsigned)step : me);
 }
 
+static __device__ __forceinline__ int min(int a, int b) { return a < b ? a : b; }
+static __device__ __forceinline__ int max(int a, int b) { return a > b ? a : b; }
+
 /* ---- bits ---- */
 static __device__ __forceinline__ int __popc(unsigned x) { return __builtin_popcount(x); }
 static __device__ __forceinline__ int __clz(int x) { return x ? __builtin_clz((unsigned)x) : 32; }
@@ -191,8 +168,6 @@ static __device__ __forceinline__ float __frcp_rn(float x) { return 1.0F / x; }
 #if !defined(SAP_EMULATED)
 static __device__ __forceinline__ float fminf(float a, float b) { return __builtin_fminf(a, b); }
 static __device__ __forceinline__ float fmaxf(float a, float b) { return __builtin_fmaxf(a, b); }
-static __device__ __forceinline__ int min(int a, int b) { return a < b ? a : b; }
-static __device__ __forceinline__ int max(int a, int b) { return a > b ? a : b; }
 static __device__ __forceinline__ double fabs(double x) { return __builtin_fabs(x); }
 static __device__ __forceinline__ double sqrt(double x) { return __builtin_sqrt(x); }
 #endif

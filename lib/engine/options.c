@@ -185,7 +185,7 @@ static int read_backend(struct sap_settings *out, const sapporo_options *options
     const struct sap_word *word = NULL;
     int status = SAPPORO_OK;
     if ((int)options->backend < SAPPORO_BACKEND_AUTO || options->backend > SAPPORO_BACKEND_HIP)
-        return sap_error(notes, SAPPORO_ERR_ARGUMENT, "backend is %d; it may be 0 to 3", (int)options->backend);
+        return sap_error(notes, SAPPORO_ERR_ARGUMENT, "backend is %d; it may be 0 to 4", (int)options->backend);
     out->backend = options->backend;
     if (out->backend == SAPPORO_BACKEND_AUTO) status = word_variable(notes, &sap_variables[SAP_VAR_BACKEND], &word);
     if (word != NULL) out->backend = (sapporo_backend)word->value;

@@ -234,37 +234,47 @@ static const struct sap_store_ops store_ops = {
 static const struct sap_force_ops force_ops = {
     .begin = begin, .extra = extra, .have = have, .done = done, .end = end, .list = list, .drop = drop};
 
-/* --------------------------------------------------------------------- CUDA */
+/* What all tables share: all that is done with open devices. */
+#define SHARED_ENTRIES                                                                                                 \
+    .close = close_set, .kind = kind, .mixed = mixed, .threads = threads, .cpu_below = cpu_below, .store = &store_ops, \
+    .force = &force_ops, .batch = batch, .looks_at_addresses = 1, .flight = &flight_ops, .neighbour = neighbour,       \
+    .tree = &sap_gpu_tree_maker, .stepper = &sap_stepper_gpu, .caller = &sap_caller_gpu
 
-static int cuda_count(void) { RETURN_GUARDED(int, sap_gpu_count(sap_driver_for_cuda(), sap_kernels_for_cuda())); }
+/* ------------------------------------------------------------- CUDA and HIP */
 
-static const char *cuda_absent(void)
+/* Returns why a driver has no devices, or the driver's name. */
+static const char *absent(const struct sap_driver *driver, const struct sap_embedded *kernels)
 {
-    const struct sap_embedded *kernels = sap_kernels_for_cuda();
     const char *why;
-    GUARDED(why = kernels->count > 0 ? sap_driver_for_cuda()->describe() : kernels->why);
+    GUARDED(why = kernels->count > 0 ? driver->describe() : kernels->why);
     return why;
 }
 
-static int cuda_describe(int number, sapporo_device *device)
-{
-    RETURN_GUARDED(int, describe(sap_driver_for_cuda(), SAPPORO_BACKEND_CUDA, number, device));
-}
-
-static int cuda_is_name(const char *word, size_t length)
-{
-    RETURN_GUARDED(int, sap_gpu_is_name(sap_driver_for_cuda(), word, length));
-}
-
-static int open_cuda(const struct sap_settings *settings, struct sap_gpu_set **set, char *why, size_t room)
-{
-    return sap_gpu_open(sap_driver_for_cuda(), sap_kernels_for_cuda(), settings, 0, set, why, room);
-}
-
-static int cuda_open(const struct sap_settings *settings, struct sap_device_set **set, char *why, size_t room)
-{
-    return open_set(open_cuda, settings, set, why, room);
-}
+/* The entries for devices that are not open yet, of a vendor whose kernels the build compiled. */
+#define VENDOR(vendor, BACKEND)                                                                                        \
+    static int vendor##_count(void)                                                                                    \
+    {                                                                                                                  \
+        RETURN_GUARDED(int, sap_gpu_count(sap_driver_for_##vendor(), sap_kernels_for_##vendor()));                     \
+    }                                                                                                                  \
+    static const char *vendor##_absent(void) { return absent(sap_driver_for_##vendor(), sap_kernels_for_##vendor()); } \
+    static int vendor##_describe(int number, sapporo_device *device)                                                   \
+    {                                                                                                                  \
+        RETURN_GUARDED(int, describe(sap_driver_for_##vendor(), BACKEND, number, device));                             \
+    }                                                                                                                  \
+    static int vendor##_is_name(const char *word, size_t length)                                                       \
+    {                                                                                                                  \
+        RETURN_GUARDED(int, sap_gpu_is_name(sap_driver_for_##vendor(), word, length));                                 \
+    }                                                                                                                  \
+    static int open_##vendor(const struct sap_settings *settings, struct sap_gpu_set **set, char *why, size_t room)    \
+    {                                                                                                                  \
+        return sap_gpu_open(sap_driver_for_##vendor(), sap_kernels_for_##vendor(), settings, 0, set, why, room);       \
+    }                                                                                                                  \
+    static int vendor##_open(const struct sap_settings *settings, struct sap_device_set **set, char *why, size_t room) \
+    {                                                                                                                  \
+        return open_set(open_##vendor, settings, set, why, room);                                                      \
+    }
+VENDOR(cuda, SAPPORO_BACKEND_CUDA)
+VENDOR(hip, SAPPORO_BACKEND_HIP)
 
 const struct sap_engine sap_engine_cuda = {.backend = SAPPORO_BACKEND_CUDA,
                                            .name = "cuda",
@@ -273,53 +283,8 @@ const struct sap_engine sap_engine_cuda = {.backend = SAPPORO_BACKEND_CUDA,
                                            .describe = cuda_describe,
                                            .is_name = cuda_is_name,
                                            .open = cuda_open,
-                                           .close = close_set,
-                                           .kind = kind,
-                                           .mixed = mixed,
-                                           .threads = threads,
-                                           .cpu_below = cpu_below,
-                                           .store = &store_ops,
-                                           .force = &force_ops,
-                                           .batch = batch,
-                                           .looks_at_addresses = 1,
-                                           .flight = &flight_ops,
-                                           .neighbour = neighbour,
-                                           .tree = &sap_gpu_tree_maker,
-                                           .stepper = &sap_stepper_gpu,
                                            .travel = &sap_travel_gpu,
-                                           .caller = &sap_caller_gpu};
-
-/* ---------------------------------------------------------------------- HIP */
-
-static int hip_count(void) { RETURN_GUARDED(int, sap_gpu_count(sap_driver_for_hip(), sap_kernels_for_hip())); }
-
-static const char *hip_absent(void)
-{
-    const struct sap_embedded *kernels = sap_kernels_for_hip();
-    const char *why;
-    GUARDED(why = kernels->count > 0 ? sap_driver_for_hip()->describe() : kernels->why);
-    return why;
-}
-
-static int hip_describe(int number, sapporo_device *device)
-{
-    RETURN_GUARDED(int, describe(sap_driver_for_hip(), SAPPORO_BACKEND_HIP, number, device));
-}
-
-static int hip_is_name(const char *word, size_t length)
-{
-    RETURN_GUARDED(int, sap_gpu_is_name(sap_driver_for_hip(), word, length));
-}
-
-static int open_hip(const struct sap_settings *settings, struct sap_gpu_set **set, char *why, size_t room)
-{
-    return sap_gpu_open(sap_driver_for_hip(), sap_kernels_for_hip(), settings, 0, set, why, room);
-}
-
-static int hip_open(const struct sap_settings *settings, struct sap_device_set **set, char *why, size_t room)
-{
-    return open_set(open_hip, settings, set, why, room);
-}
+                                           SHARED_ENTRIES};
 
 /* Particles travel between ranks over the hosts: the library calls no RCCL. */
 const struct sap_engine sap_engine_hip = {.backend = SAPPORO_BACKEND_HIP,
@@ -329,20 +294,7 @@ const struct sap_engine sap_engine_hip = {.backend = SAPPORO_BACKEND_HIP,
                                           .describe = hip_describe,
                                           .is_name = hip_is_name,
                                           .open = hip_open,
-                                          .close = close_set,
-                                          .kind = kind,
-                                          .mixed = mixed,
-                                          .threads = threads,
-                                          .cpu_below = cpu_below,
-                                          .store = &store_ops,
-                                          .force = &force_ops,
-                                          .batch = batch,
-                                          .looks_at_addresses = 1,
-                                          .flight = &flight_ops,
-                                          .neighbour = neighbour,
-                                          .tree = &sap_gpu_tree_maker,
-                                          .stepper = &sap_stepper_gpu,
-                                          .caller = &sap_caller_gpu};
+                                          SHARED_ENTRIES};
 
 /* ------------------------------------------------------------------- OpenCL */
 
@@ -417,18 +369,5 @@ const struct sap_engine sap_engine_opencl = {.backend = SAPPORO_BACKEND_OPENCL,
                                              .describe = opencl_describe,
                                              .is_name = opencl_is_name,
                                              .open = opencl_open,
-                                             .close = close_set,
-                                             .kind = kind,
-                                             .mixed = mixed,
-                                             .threads = threads,
-                                             .cpu_below = cpu_below,
-                                             .store = &store_ops,
-                                             .force = &force_ops,
-                                             .batch = batch,
-                                             .looks_at_addresses = 1,
-                                             .flight = &flight_ops,
-                                             .neighbour = neighbour,
-                                             .tree = &sap_gpu_tree_maker,
-                                             .stepper = &sap_stepper_gpu,
                                              .travel = &sap_travel_gpu,
-                                             .caller = &sap_caller_gpu};
+                                             SHARED_ENTRIES};

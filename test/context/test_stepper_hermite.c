@@ -406,7 +406,7 @@ static void massless_in_field(const struct place *p, int order, sapporo_step_sch
 
 RUNS(massless_alone, stepper_hermite_everywhere(massless_in_field))
 
-/* Without any mass potentials are +0 to the last bit, at all times, and nobody has a neighbour: the same everywhere. */
+/* Without any mass all potentials are +0 to the last bit at all times, and no particle has a neighbour. */
 static void feels_nothing(const struct place *p, int order, sapporo_step_scheme scheme)
 {
     enum { N = 5 };

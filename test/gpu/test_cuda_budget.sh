@@ -52,34 +52,12 @@ elif ! grep -qxF "# $(architectures "$folder")" "$budget"; then
     exit 77
 fi
 
-work=$(mktemp -d) || exit 2
-trap 'rm -rf "$work"' EXIT
-. test/support/tap.sh
-
-grep -v '^#' "$budget" >"$work/allowed"
-used "$folder" >"$work/used"
-
-# over COLUMN UNIT: kernels that take more than they may
-over() {
-    awk -v column="$1" -v unit="$2" '
-        NR == FNR { may[$1] = $column; next }
-        $1 in may && $column > may[$1] { print $1 ": " $column " " unit ", at most " may[$1] }
-    ' "$work/allowed" "$work/used" >"$work/log"
-}
-
-awk 'NR == FNR { known[$1]; next } !($1 in known)' "$work/allowed" "$work/used" >"$work/log"
-none "every kernel has a budget"
-
-awk 'NR == FNR { there[$1]; next } !($1 in there) { print $1 }' "$work/used" "$work/allowed" >"$work/log"
-none "every budget has a kernel"
-
-over 3 "bytes of stack"
-none "no kernel keeps more in memory than it may"
+. test/support/budget.sh
+within 3 "bytes of stack" "no kernel keeps more in memory than it may"
 
 recorded=$(sed -n 's/^# nvcc //p' "$budget")
 if [ "$recorded" = "$(release "$folder")" ]; then
-    over 2 registers
-    none "no kernel takes more registers than it may"
+    within 2 registers "no kernel takes more registers than it may"
 else
     echo "ok - registers # SKIP recorded for nvcc $recorded, this is $(release "$folder")"
 fi

@@ -18,14 +18,7 @@
 #define __noinline__    __attribute__((noinline))
 #define __launch_bounds__(...)
 
-#ifndef SAP_WAVE
-#define SAP_WAVE 64
-#endif
-
-struct emulated_numbers {
-    unsigned x, y;
-};
-extern emulated_numbers emulated_thread, emulated_group, emulated_size, emulated_grid;
+extern sap_numbers emulated_thread, emulated_group, emulated_size, emulated_grid;
 #define threadIdx emulated_thread
 #define blockIdx  emulated_group
 #define blockDim  emulated_size
@@ -72,8 +65,6 @@ template <typename T, typename X> static inline T atomicMax(T *at, X x)
 
 static inline float rsqrtf(float x) { return 1.0F / sqrtf(x); }
 static inline double rsqrt(double x) { return 1.0 / sqrt(x); }
-static inline int min(int a, int b) { return a < b ? a : b; }
-static inline int max(int a, int b) { return a > b ? a : b; }
 
 /* ---- what a kernel is for the library that launches it ---- */
 

@@ -14,9 +14,9 @@
 #include <sys/mman.h>
 #include <ucontext.h>
 
-#include "emulated.hpp"
+#include "builtins.h"
 
-emulated_numbers emulated_thread, emulated_group, emulated_size, emulated_grid;
+sap_numbers emulated_thread, emulated_group, emulated_size, emulated_grid;
 void *emulated_memory;
 
 enum { MOST = 1024, STACK = 256 << 10, ROOM = 256 << 10 };
@@ -69,11 +69,12 @@ static void resume(unsigned k)
     if (_setjmp(scheduler)) return;
     if (fibers[k].begun) longjmp(fibers[k].place, 1);
     fibers[k].begun = 1;
-    getcontext(&beginning);
+    /* Threads of POSIX in place of contexts would switch by the kernel at each exchange of lanes. */
+    getcontext(&beginning); /* cppcheck-suppress getcontextCalled */
     beginning.uc_stack.ss_sp = stacks + (size_t)k * STACK;
     beginning.uc_stack.ss_size = STACK;
-    makecontext(&beginning, body, 0);
-    swapcontext(&unused, &beginning);
+    makecontext(&beginning, body, 0); /* cppcheck-suppress makecontextCalled */
+    swapcontext(&unused, &beginning); /* cppcheck-suppress swapcontextCalled */
 }
 
 static void wait_at(state where)

@@ -48,7 +48,6 @@
 #define cuFuncGetAttribute                          hipFuncGetAttribute
 #define cuOccupancyMaxActiveBlocksPerMultiprocessor hipModuleOccupancyMaxActiveBlocksPerMultiprocessor
 #define cuLaunchKernel                              hipModuleLaunchKernel
-#define cuPointerGetAttributes                      hipDrvPointerGetAttributes
 
 #ifndef FAKE_WAVE
 #define FAKE_WAVE 64 /* lanes of a wavefront: 64 as of a gfx90a, 32 as of a gfx1100 */

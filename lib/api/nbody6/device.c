@@ -21,9 +21,8 @@ static int list_applies(void)
     (void)sap_env_word(&sap_variables[SAP_VAR_BACKEND], &backend, wrong);
     if (sap_env_text(&sap_variables[SAP_VAR_DEVICES], &text) > 0 || (backend && backend->value == SAPPORO_BACKEND_CPU))
         return 0;
-    return sapporo_device_count(SAPPORO_BACKEND_CUDA) + sapporo_device_count(SAPPORO_BACKEND_HIP) +
-               sapporo_device_count(SAPPORO_BACKEND_OPENCL) >
-           0;
+    return sapporo_device_count(SAPPORO_BACKEND_CUDA) > 0 || sapporo_device_count(SAPPORO_BACKEND_HIP) > 0 ||
+           sapporo_device_count(SAPPORO_BACKEND_OPENCL) > 0;
 }
 
 /* Checks SAPPORO_METHOD.  Trees exist only in the GRAPE-5 interface, so `tree` gives one warning.  Returns 0 after an

@@ -99,8 +99,7 @@ int sap_cuda_check(const struct sap_cuda *cuda, int result, const char *call)
 
 /* ---------------------------------------------------------------- loading */
 
-/* Stores the address of a call, or NULL, in `room`, a pointer to a function. */
-static int find(void *library, void *room, const char *symbol, const char *older)
+int sap_cuda_find(void *library, void *room, const char *symbol, const char *older)
 {
     void *address = dlsym(library, symbol);
     if (!address && older) address = dlsym(library, older);
@@ -112,12 +111,12 @@ const char *sap_cuda_find_calls(void *library, struct sap_cuda_api *api, const s
 {
     const char *missing = NULL;
     for (const struct sap_cuda_symbol *one = symbols; one < symbols + n; one++)
-        if (!find(library, (char *)api + one->member, one->symbol, one->older) && one->needed && !missing)
+        if (!sap_cuda_find(library, (char *)api + one->member, one->symbol, one->older) && one->needed && !missing)
             missing = one->symbol;
     return missing;
 }
 
-/* Reads the version of the kernel's driver, such as 580.82.07, which libcuda does not report; "" if unknown. */
+/* Writes "driver 580.82.07, ", the version of the kernel's driver, which libcuda does not report; "" if unknown. */
 static void kernel_driver(char *version, size_t room)
 {
     char line[256] = "";
@@ -181,7 +180,7 @@ static const char *begin(struct sap_cuda *cuda)
         SAP_CUDA_CALL(cuda, device_count, &cuda->devices) != SAP_DRIVER_OK)
         return sap_cuda_error;
     char version[64], driver[32] = "";
-    if (cuda == &sap_cuda) kernel_driver(driver, sizeof driver);
+    if (cuda->kind->kernel_driver) cuda->kind->kernel_driver(driver, sizeof driver);
     cuda->kind->version(cuda, version, sizeof version);
     (void)snprintf(cuda->reason, sizeof cuda->reason, "%s%s%s", driver, version,
                    cuda->devices > 0 ? "" : " has no device");
@@ -241,6 +240,7 @@ static const struct sap_cuda_kind kind = {.name = "CUDA",
                                           .find = find_cuda,
                                           .load = load_cuda,
                                           .version = write_version,
+                                          .kernel_driver = kernel_driver,
                                           .architecture = write_architecture,
                                           .type_of_device = type_of_device,
                                           .threads_per_block = 1,

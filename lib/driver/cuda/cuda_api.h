@@ -146,7 +146,8 @@ struct sap_cuda_kind {
     const struct sap_embedded *kernels;     /* those of the library, for messages */
     const char *(*find)(struct sap_cuda *); /* loads the vendor's library and its calls; NULL, or why not */
     void (*load)(void);                     /* for pthread_once: sap_cuda_load of this object */
-    void (*version)(const struct sap_cuda *, char *text, size_t room);                     /* "CUDA 13.0" */
+    void (*version)(const struct sap_cuda *, char *text, size_t room); /* "CUDA 13.0" */
+    void (*kernel_driver)(char *text, size_t room); /* writes what stands before it, or ""; NULL: nothing */
     void (*architecture)(const struct sap_cuda *, sap_cu_device, char *text, size_t room); /* "sm_90" */
     int (*type_of_device)(const struct sap_cuda *); /* the number of a pointer's type: memory of a device */
     /* Numbers of a device's attributes. */
@@ -172,6 +173,9 @@ extern _Thread_local char sap_cuda_error[256];
  */
 int sap_cuda_ready(struct sap_cuda *cuda);
 void sap_cuda_load(struct sap_cuda *cuda); /* once */
+
+/* Stores the address of a call, or NULL, in `room`, a pointer to a function; returns whether the library has it. */
+int sap_cuda_find(void *library, void *room, const char *symbol, const char *older);
 
 /* Resolves all calls by a table of names; returns the name of a missing call that is needed, or NULL. */
 struct sap_cuda_symbol {

@@ -45,43 +45,60 @@ static int copy_peer(sap_cu_address to, sap_cu_context to_context, sap_cu_addres
 /* ---------------------------------------------------------------- the library and its calls */
 
 /* one(name of cuda_api.h, name in HIP, needed): the calls with the arguments of libcuda's. */
+/* clang-format off */
 #define HIP_CALLS(one)                                                                                                 \
-    one(init, "hipInit", 1) one(driver_version, "hipDriverGetVersion", 1) one(device_count, "hipGetDeviceCount", 1)    \
-        one(device_get, "hipDeviceGet", 1) one(device_name, "hipDeviceGetName", 1) one(                                \
-            device_uuid, "hipDeviceGetUuid", 0) one(device_bus, "hipDeviceGetPCIBusId", 1)                             \
-            one(device_memory, "hipDeviceTotalMem", 1) one(device_attribute, "hipDeviceGetAttribute", 1) one(          \
-                context_retain, "hipDevicePrimaryCtxRetain", 1) one(context_release, "hipDevicePrimaryCtxRelease", 1)  \
-                one(context_push, "hipCtxPushCurrent", 1) one(context_pop, "hipCtxPopCurrent", 1)                      \
-                    one(memory_info, "hipMemGetInfo", 1) one(allocate, "hipMalloc", 1) one(release, "hipFree", 1) one( \
-                        can_access_peer, "hipDeviceCanAccessPeer",                                                     \
-                        0) one(granularity, "hipMemGetAllocationGranularity", 0) one(create, "hipMemCreate", 0)        \
-                        one(destroy, "hipMemRelease", 0) one(address_reserve, "hipMemAddressReserve", 0)               \
-                            one(address_free, "hipMemAddressFree", 0) one(map, "hipMemMap", 0) one(                    \
-                                unmap, "hipMemUnmap", 0) one(set_access, "hipMemSetAccess", 0)                         \
-                                one(host_allocate, "hipHostMalloc", 1) one(host_address, "hipHostGetDevicePointer", 1) \
-                                    one(host_release, "hipHostFree",                                                   \
-                                        1) one(pointer, "hipDrvPointerGetAttributes", 0)                               \
-                                        one(copy_in, "hipMemcpyHtoDAsync", 1) one(copy_out, "hipMemcpyDtoHAsync", 1)   \
-                                            one(copy, "hipMemcpyDtoDAsync", 1) one(fill, "hipMemsetD8Async", 1) one(   \
-                                                stream_create, "hipStreamCreateWithFlags",                             \
-                                                1) one(stream_create_urgent, "hipStreamCreateWithPriority",            \
-                                                       0) one(priorities, "hipDeviceGetStreamPriorityRange",           \
-                                                              0) one(stream_destroy, "hipStreamDestroy", 1)            \
-                                                one(stream_synchronize, "hipStreamSynchronize",                        \
-                                                    1) one(stream_wait, "hipStreamWaitEvent",                          \
-                                                           1) one(event_create, "hipEventCreateWithFlags",             \
-                                                                  1) one(event_destroy, "hipEventDestroy",             \
-                                                                         1) one(event_record, "hipEventRecord", 1)     \
-                                                    one(event_query, "hipEventQuery",                                  \
-                                                        1) one(event_synchronize, "hipEventSynchronize",               \
-                                                               1) one(event_elapsed, "hipEventElapsedTime",            \
-                                                                      1) one(module_load, "hipModuleLoadData", 1)      \
-                                                        one(module_unload, "hipModuleUnload",                          \
-                                                            1) one(module_function, "hipModuleGetFunction",            \
-                                                                   1) one(function_get, "hipFuncGetAttribute", 1)      \
-                                                            one(occupancy,                                             \
-                                                                "hipModuleOccupancyMaxActiveBlocksPerMultiprocessor",  \
-                                                                1) one(launch, "hipModuleLaunchKernel", 1)
+    one(init, "hipInit", 1)                                                                                            \
+    one(driver_version, "hipDriverGetVersion", 1)                                                                      \
+    one(device_count, "hipGetDeviceCount", 1)                                                                          \
+    one(device_get, "hipDeviceGet", 1)                                                                                 \
+    one(device_name, "hipDeviceGetName", 1)                                                                            \
+    one(device_uuid, "hipDeviceGetUuid", 0)                                                                            \
+    one(device_bus, "hipDeviceGetPCIBusId", 1)                                                                         \
+    one(device_memory, "hipDeviceTotalMem", 1)                                                                         \
+    one(device_attribute, "hipDeviceGetAttribute", 1)                                                                  \
+    one(context_retain, "hipDevicePrimaryCtxRetain", 1)                                                                \
+    one(context_release, "hipDevicePrimaryCtxRelease", 1)                                                              \
+    one(context_push, "hipCtxPushCurrent", 1)                                                                          \
+    one(context_pop, "hipCtxPopCurrent", 1)                                                                            \
+    one(memory_info, "hipMemGetInfo", 1)                                                                               \
+    one(allocate, "hipMalloc", 1)                                                                                      \
+    one(release, "hipFree", 1)                                                                                         \
+    one(can_access_peer, "hipDeviceCanAccessPeer", 0)                                                                  \
+    one(granularity, "hipMemGetAllocationGranularity", 0)                                                              \
+    one(create, "hipMemCreate", 0)                                                                                     \
+    one(destroy, "hipMemRelease", 0)                                                                                   \
+    one(address_reserve, "hipMemAddressReserve", 0)                                                                    \
+    one(address_free, "hipMemAddressFree", 0)                                                                          \
+    one(map, "hipMemMap", 0)                                                                                           \
+    one(unmap, "hipMemUnmap", 0)                                                                                       \
+    one(set_access, "hipMemSetAccess", 0)                                                                              \
+    one(host_allocate, "hipHostMalloc", 1)                                                                             \
+    one(host_address, "hipHostGetDevicePointer", 1)                                                                    \
+    one(host_release, "hipHostFree", 1)                                                                                \
+    one(pointer, "hipDrvPointerGetAttributes", 0)                                                                      \
+    one(copy_in, "hipMemcpyHtoDAsync", 1)                                                                              \
+    one(copy_out, "hipMemcpyDtoHAsync", 1)                                                                             \
+    one(copy, "hipMemcpyDtoDAsync", 1)                                                                                 \
+    one(fill, "hipMemsetD8Async", 1)                                                                                   \
+    one(stream_create, "hipStreamCreateWithFlags", 1)                                                                  \
+    one(stream_create_urgent, "hipStreamCreateWithPriority", 0)                                                        \
+    one(priorities, "hipDeviceGetStreamPriorityRange", 0)                                                              \
+    one(stream_destroy, "hipStreamDestroy", 1)                                                                         \
+    one(stream_synchronize, "hipStreamSynchronize", 1)                                                                 \
+    one(stream_wait, "hipStreamWaitEvent", 1)                                                                          \
+    one(event_create, "hipEventCreateWithFlags", 1)                                                                    \
+    one(event_destroy, "hipEventDestroy", 1)                                                                           \
+    one(event_record, "hipEventRecord", 1)                                                                             \
+    one(event_query, "hipEventQuery", 1)                                                                               \
+    one(event_synchronize, "hipEventSynchronize", 1)                                                                   \
+    one(event_elapsed, "hipEventElapsedTime", 1)                                                                       \
+    one(module_load, "hipModuleLoadData", 1)                                                                           \
+    one(module_unload, "hipModuleUnload", 1)                                                                           \
+    one(module_function, "hipModuleGetFunction", 1)                                                                    \
+    one(function_get, "hipFuncGetAttribute", 1)                                                                        \
+    one(occupancy, "hipModuleOccupancyMaxActiveBlocksPerMultiprocessor", 1)                                            \
+    one(launch, "hipModuleLaunchKernel", 1)
+/* clang-format on */
 
 #define SYMBOL(name, symbol, needed) {symbol, NULL, needed, offsetof(struct sap_cuda_api, name)},
 static const struct sap_cuda_symbol symbols[] = {HIP_CALLS(SYMBOL)};
@@ -91,22 +108,13 @@ static const struct sap_cuda_symbol symbols[] = {HIP_CALLS(SYMBOL)};
 static const struct sap_cuda_names names = {HIP_CALLS(NAME).copy_peer = "hipMemcpyAsync"};
 #undef NAME
 
-/* Stores the address of a call of other arguments, or NULL, in `room`, a pointer to a function. */
-static int find(void *library, void *room, const char *symbol, const char *older)
-{
-    void *address = dlsym(library, symbol);
-    if (!address && older) address = dlsym(library, older);
-    memcpy(room, &address, sizeof address); /* ISO C has no conversion between the two kinds of pointers */
-    return address != NULL;
-}
-
 /* Returns the name of a missing call, or NULL. */
 static const char *find_others(void *library)
 {
-    if (!find(library, &hip.error_name, "hipGetErrorName", NULL)) return "hipGetErrorName";
-    if (!find(library, &hip.error_string, "hipGetErrorString", NULL)) return "hipGetErrorString";
-    if (!find(library, &hip.copy, "hipMemcpyAsync", NULL)) return "hipMemcpyAsync";
-    if (!find(library, &hip.properties, "hipGetDevicePropertiesR0600", "hipGetDeviceProperties"))
+    if (!sap_cuda_find(library, &hip.error_name, "hipGetErrorName", NULL)) return "hipGetErrorName";
+    if (!sap_cuda_find(library, &hip.error_string, "hipGetErrorString", NULL)) return "hipGetErrorString";
+    if (!sap_cuda_find(library, &hip.copy, "hipMemcpyAsync", NULL)) return "hipMemcpyAsync";
+    if (!sap_cuda_find(library, &hip.properties, "hipGetDevicePropertiesR0600", "hipGetDeviceProperties"))
         return "hipGetDeviceProperties";
     return NULL;
 }
