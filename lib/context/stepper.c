@@ -136,8 +136,8 @@ static int check_memory(sapporo_stepper *s, sapporo_memory memory)
 {
     if (memory != SAPPORO_MEMORY_HOST && memory != SAPPORO_MEMORY_DEVICE)
         return fail(s, SAPPORO_ERR_ARGUMENT, "memory is %d; it may be 0 or 1", (int)memory);
-    const struct sap_caller_ops *const caller = s->on.engine ? s->on.engine->caller : NULL;
-    if (memory == SAPPORO_MEMORY_DEVICE && !(caller && caller->names(s->on.devices)))
+    const sapporo_backend backend = s->on.engine ? s->on.engine->backend : SAPPORO_BACKEND_CPU;
+    if (memory == SAPPORO_MEMORY_DEVICE && backend != SAPPORO_BACKEND_CUDA && backend != SAPPORO_BACKEND_HIP)
         return fail(s, SAPPORO_ERR_UNSUPPORTED,
                     "only steppers whose particles are on a device of CUDA or HIP use its memory");
     return SAPPORO_OK;
