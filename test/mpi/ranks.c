@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "backends.h"
+#include "../support/backends.h"
 
 int rank, ranks;
 static int failures;
