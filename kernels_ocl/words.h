@@ -129,7 +129,12 @@ SAP_INLINE W w_of_d(D x) { return (W)x; }
 SAP_INLINE D d_of_w(W x) { return (D)x; }
 typedef D w_total;
 SAP_INLINE w_total w_total_zero(void) { return d_set1(SAP_ZERO); }
+#if SAP_NVIDIA
 SAP_INLINE w_total w_total_add(w_total t, W x) { return d_add(t, d_of_w(x)); }
+#else
+/* The same bits: Intel's compiler for CPUs changes the order of sums in loops, but not of fused operations. */
+SAP_INLINE w_total w_total_add(w_total t, W x) { return fma(d_of_w(x), 1.0, t); }
+#endif
 SAP_INLINE D record_of(w_total t) { return t; }
 #if defined(SAP_KERNEL_DP) /* v_total is defined above */
 #elif SAP_VECTORS
