@@ -58,7 +58,8 @@ case ${SANITIZE:-} in
     export ASAN_OPTIONS="${ASAN_OPTIONS:-detect_leaks=1:allocator_may_return_null=1:intercept_tls_get_addr=0}"
     export UBSAN_OPTIONS="${UBSAN_OPTIONS:-print_stacktrace=1}"
     export TSAN_OPTIONS="${TSAN_OPTIONS:-halt_on_error=1}"
-    echo "leak:MAIN__" >"$logs/suppressions" # gfortran does not free the arrays of a main program
+    # gfortran does not free the arrays of a main program, nor AMD's library what it took to look for devices
+    printf 'leak:MAIN__\nleak:libamdhip64\n' >"$logs/suppressions"
     export LSAN_OPTIONS="${LSAN_OPTIONS:-suppressions=$PWD/$logs/suppressions:print_suppressions=0}"
     ;;
 esac

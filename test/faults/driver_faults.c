@@ -19,6 +19,7 @@ static void wrap(void)
     static int done;
     if (done++) return;
     if (engine && strcmp(engine, "cuda") == 0) sap_driver_replaced.cuda = faulty_wrap(&sap_driver_cuda);
+    if (engine && strcmp(engine, "hip") == 0) sap_driver_replaced.hip = faulty_wrap(&sap_driver_hip);
     if (engine && strcmp(engine, "opencl") == 0) sap_driver_replaced.opencl = faulty_wrap(&sap_driver_opencl);
 }
 

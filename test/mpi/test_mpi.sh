@@ -179,7 +179,7 @@ ranks() {
     suffix=$1 program=$2
     shift 2
     for n in "$@"; do
-        timeout -k 5 200 "mpirun$suffix" -n "$n" "$work/$program$suffix" ${words:+"$words"} >"$work/out" 2>"$work/said" </dev/null
+        timeout -k 5 400 "mpirun$suffix" -n "$n" "$work/$program$suffix" ${words:+"$words"} >"$work/out" 2>"$work/said" </dev/null
         look $?
         none "$program over $n ranks of MPI${suffix:-}${title:-}, $(grep -c '^ok' "$work/out") cases"
     done

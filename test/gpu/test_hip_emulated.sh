@@ -2,7 +2,7 @@
 # HIP without a card of AMD: the library's driver over a libamdhip64.so.6 that we make (test/support/fake_libcuda.c with
 # fake_hip.h), which runs the library's own kernels by emulation (test/hip/emulator.cpp), in wavefronts of 64 lanes and
 # of 32.  Tests of the library then run on the engine `hip`: those that take seconds, HIP_TESTS="bits tree_gpu" any
-# others.  Prints TAP.
+# others; and calls of the driver fail.  test/hip.sh is looked at as well.  Prints TAP.
 #
 # Kernels are compiled by -O1: gcc 12 makes wrong code of some at -O2, where it makes vectors of straight lines.
 
@@ -62,4 +62,23 @@ for wave in 64 32; do
         passes "$test, wavefronts of $wave" "${BUILD:-build}/test/test_$test"
     done
 done
+
+# Calls of HIP that fail, in sessions of which emulation takes seconds.
+SAPPORO_BACKEND=hip WAYS="memory lost" SESSIONS="g6 nbody6pp" LD_LIBRARY_PATH=$work/64 test/driver/test_driver_faults.sh >"$work/faults" 2>&1
+status=$?
+cat "$work/faults"
+[ $status -eq 0 ] || failures=$((failures + 1))
+
+# What test/hip.sh builds on a machine with two cards of one kind and a third one, by the files of the kernel's driver.
+mkdir -p "$work/bin" "$work/nodes/0" "$work/nodes/1" "$work/nodes/2" "$work/nodes/3"
+printf 'cpu_cores_count 64\ngfx_target_version 0\n' >"$work/nodes/0/properties"
+for node in 1 2; do printf 'simd_count 440\ngfx_target_version 90010\n' >"$work/nodes/$node/properties"; done
+printf 'gfx_target_version 110000\n' >"$work/nodes/3/properties"
+printf '#!/bin/sh\necho "make $*"\n' >"$work/bin/make" && chmod +x "$work/bin/make"
+HIP_ARCHS="" PATH=$work/bin:$PATH TOPOLOGY=$work/nodes OUT=$work/report test/hip.sh build >"$work/said" 2>&1
+grep -q '^make .* HIP=1 HIP_ARCHS=gfx90a gfx1100 all$' "$work/said" || cp "$work/said" "$work/log"
+verdict $? "test/hip.sh builds for the chips that are here"
+TOPOLOGY=$work/none OUT=$work/report HIP_ARCHS='' test/hip.sh >"$work/log" 2>&1
+[ $? -eq 2 ] && grep -q 'tells of no GPU' "$work/log"
+verdict $? "test/hip.sh says that there is no GPU"
 exit $((failures > 0))
