@@ -15,6 +15,7 @@
 #
 #   OUT           where reports go, default build/hip-report; report.txt has the summary and all outputs
 #   HIP_ARCHS     the chips, such as gfx90a; default: those that the kernel's driver tells of
+#   TOPOLOGY      where it does, default /sys/class/kfd/kfd/topology/nodes
 #   CMOCKA_DIR    Debian packages of CMocka (libcmocka-dev, libcmocka0), or a folder where they are unpacked; without
 #                 CMocka there are no tests but sapporo check
 #   TESTS         of check: only these
