@@ -157,12 +157,6 @@ int sap_link_finish(struct sap_link *l, int code)
     return status ? status : sap_link_wait(l, &l->request);
 }
 
-int sap_link_finish_for(struct sap_link *l, int code, size_t bytes)
-{
-    const int status = sap_link_judge(l, code);
-    return status ? status : sap_link_wait_for(l, &l->request, bytes);
-}
-
 /* --------------------------------------------------------- opening, closing */
 
 static int mpi_runs(void)

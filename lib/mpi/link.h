@@ -134,7 +134,6 @@ int sap_link_judge(struct sap_link *link, int code);
 
 /* Waits for link->request, whose operation was started with this code, or breaks the link. */
 int sap_link_finish(struct sap_link *link, int code);
-int sap_link_finish_for(struct sap_link *link, int code, size_t bytes); /* waits by sap_link_wait_for */
 
 /*
  * Collective.  Returns the worst of the ranks' statuses: the lowest negative one, else SAPPORO_PARTIAL if any rank has

@@ -89,6 +89,7 @@ static size_t store_bytes(int n, int columns)
 
 static size_t higher_bytes(int order) { return (size_t)(SAP_HERMITE_KEPT_OF(order) - 3) * 3 * sizeof(double); }
 
+/* With a column of softening lengths, which particles may get later. */
 size_t sap_hermite_gpu_bytes(int order, int n)
 {
     enum { RECORDS = 64 << 20, PREDICTED = 160 };
@@ -96,7 +97,7 @@ size_t sap_hermite_gpu_bytes(int order, int n)
     const size_t sums = (size_t)(1 + 3 * order / 2) * sizeof(double), targets = 2 * sizeof(struct sap_gpu_i);
     const size_t neighbours = 3 * sizeof(double) + sizeof(int);
     return size * (higher_bytes(order) + kept + targets + sums + neighbours + PREDICTED) + RECORDS +
-           store_bytes(n, SAP_GPU_COLUMNS_OF(order));
+           store_bytes(n, SAP_GPU_COLUMNS_OF(order) + 1);
 }
 
 int sap_hermite_gpu_open(struct sap_gpu_stepper *s)
