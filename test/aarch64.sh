@@ -14,11 +14,9 @@ own=build/aarch64
 libraries=$own/root/usr/lib/$target
 few="batch_more digest neighbour_force options orders"
 
-skip() {
-    echo "skipped: AArch64: $1 is missing"
-    echo "0 passed, 0 failed, 1 skipped"
-    exit 0
-}
+. test/support/counts.sh
+
+skip() { left_out "AArch64: $1 is missing"; }
 
 # cmocka: of arm64, from lists of packages of its own, so that the system's stay as they are
 cmocka() {
@@ -39,9 +37,6 @@ cmocka || skip "CMocka of arm64"
 
 export EMULATOR="qemu-aarch64 -L /usr/$target -E LD_LIBRARY_PATH=$libraries" SAPPORO_TEST_ENGINES=cpu
 export SAPPORO_BACKEND=cpu SAPPORO_TEST_EMULATED=1 OMP_NUM_THREADS=2
-passed=0
-skipped=0
-failed=0
 
 # make_here ARGUMENT...: of the build for AArch64
 make_here() {
@@ -49,20 +44,10 @@ make_here() {
         CPPFLAGS="-I$own/root/usr/include" LDFLAGS="-L$libraries" "$@"
 }
 
-# verdict STATUS WHAT
-verdict() {
-    if [ "$1" -eq 0 ]; then passed=$((passed + 1)); else failed=$((failed + 1)) && echo "FAIL  $2"; fi
-}
-
 # tests NAME...: in C; adds their counts
 tests() {
     make_here check-run TESTS="$*" | tee "$own/log"
-    counts=$(grep -E '^[0-9]+ passed, [0-9]+ failed, [0-9]+ skipped$' "$own/log" | tail -n 1 | tr -dc '0-9 ')
-    # shellcheck disable=SC2086 # three numbers
-    set -- ${counts:-0 1 0}
-    passed=$((passed + $1))
-    failed=$((failed + $2))
-    skipped=$3
+    add "$own/log"
 }
 
 # In double all paths with fused operations have the same bits: test_digest compared each with this file.
@@ -104,5 +89,4 @@ else
 fi
 same_bits
 verdict $? "bits of NEON and AVX2 in double"
-echo "$passed passed, $failed failed, $skipped skipped"
-[ $failed -eq 0 ]
+told

@@ -12,11 +12,9 @@ own=$PWD/build/intel
 modules="intel-opencl-rt intel-cmplr-lib-rt" # the second one has libsvml.so, which the first one lacks
 few="bits few gpu_lists tree"
 
-skip() {
-    echo "skipped: OpenCL of Intel: $1"
-    echo "0 passed, 0 failed, 1 skipped"
-    exit 0
-}
+. test/support/counts.sh
+
+skip() { left_out "OpenCL of Intel: $1"; }
 
 [ -f "$(cat build/current 2>/dev/null)/test/libsupport.a" ] || skip "nothing is built: make check does that"
 if [ ! -f "$own/done" ]; then
@@ -32,27 +30,14 @@ export SAPPORO_BACKEND=opencl SAPPORO_TEST_ENGINES=opencl
 device=$(examples/sapporo info 2>/dev/null | grep '^  opencl ')
 case $device in *Intel*) ;; *) skip "${device#  opencl }" ;; esac
 
-passed=0
-failed=0
-skipped=0
 suite=
 [ $# -gt 0 ] || { CONFORMANCE_BACKENDS=opencl test/conformance.sh >"$own/suite" 2>&1 & suite=$!; }
 
-# add FILE: the counts of its last line that has them
-add() {
-    counts=$(grep -E '^[0-9]+ passed, [0-9]+ failed, [0-9]+ skipped$' "$1" | tail -n 1 | tr -dc '0-9 ')
-    # shellcheck disable=SC2086 # three numbers
-    set -- ${counts:-0 1 0}
-    passed=$((passed + $1)) failed=$((failed + $2)) skipped=$((skipped + $3))
-}
-
 for precision in ds dp sp; do
-    if examples/sapporo check --backend opencl --precision $precision --n 300 >"$own/log"; then
-        passed=$((passed + 1))
-    else
-        failed=$((failed + 1))
-        grep -E 'FAILED|absent' "$own/log"
-    fi
+    examples/sapporo check --backend opencl --precision $precision --n 300 >"$own/log"
+    status=$?
+    grep -E 'FAILED|absent' "$own/log"
+    verdict $status "sapporo check --precision $precision"
 done
 # shellcheck disable=SC2086 # a list of words
 [ $# -gt 0 ] || set -- $few
@@ -63,5 +48,4 @@ if [ -n "$suite" ]; then
     case $? in 77) skipped=$((skipped + 1)) ;; *) add "$own/suite" ;; esac
     grep '^not ok' "$own/suite"
 fi
-echo "$passed passed, $failed failed, $skipped skipped"
-[ $failed -eq 0 ]
+told
