@@ -42,11 +42,10 @@ static const sapporo_backend backends[] = {SAPPORO_BACKEND_CPU, SAPPORO_BACKEND_
 /* Runs a test on every engine that has a device and that the run does not exclude. */
 static void everywhere(void (*test)(sapporo_backend backend, const char *name))
 {
-    const char *const only = getenv("SAPPORO_TEST_ENGINES");
     int ran = 0;
     for (size_t k = 0; k < sizeof backends / sizeof *backends; k++) {
         const char *const name = backend_name(backends[k]);
-        if (sapporo_device_count(backends[k]) == 0 || (only && *only && strcmp(only, name) != 0)) {
+        if (sapporo_device_count(backends[k]) == 0 || !backend_is_tested(backends[k])) {
             print_message("skip: no %s\n", name);
             continue;
         }

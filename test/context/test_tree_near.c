@@ -127,10 +127,9 @@ enum { SYSTEMS = sizeof systems / sizeof systems[0] };
  */
 static int has_trees(const struct engine *e)
 {
-    const char *const only = getenv("SAPPORO_TEST_ENGINES");
     const sapporo_tree_options o = {.size = sizeof o, .backend = e->backend, .cpu_isa = e->isa, .threads = 1};
     sapporo_tree *t = NULL;
-    if (e->precision == SAPPORO_DP || (only && *only && strcmp(only, backend_name(e->backend)) != 0)) return 0;
+    if (e->precision == SAPPORO_DP || !backend_is_tested(e->backend)) return 0;
     const int status = sapporo_tree_create(&o, 1, &t);
     sapporo_tree_destroy(t);
     if (status) print_message("skip: no trees on %s\n", e->name);

@@ -2,6 +2,7 @@
 #ifndef TEST_BACKENDS_H
 #define TEST_BACKENDS_H
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "sapporo.h"
@@ -20,6 +21,13 @@ static inline sapporo_backend backend_of(const char *name)
     for (size_t k = 0; k < sizeof backend_names / sizeof *backend_names; k++)
         if (strcmp(name, backend_names[k]) == 0) return (sapporo_backend)k;
     return SAPPORO_BACKEND_AUTO;
+}
+
+/* Returns 0 if SAPPORO_TEST_ENGINES restricts tests to another backend. */
+static inline int backend_is_tested(sapporo_backend backend)
+{
+    const char *const only = getenv("SAPPORO_TEST_ENGINES");
+    return !only || !*only || strcmp(only, backend_name(backend)) == 0;
 }
 
 #endif

@@ -37,8 +37,7 @@ const sapporo_field stepper_fields[STEPPER_FIELDS] = {{SAPPORO_FIELD_POINT, 1, 0
 
 int stepper_place_usable(const struct place *p)
 {
-    const char *const only = getenv("SAPPORO_TEST_ENGINES");
-    return sapporo_device_count(p->backend) > 0 && (!only || !*only || strcmp(only, backend_name(p->backend)) == 0);
+    return sapporo_device_count(p->backend) > 0 && backend_is_tested(p->backend);
 }
 
 void stepper_everywhere(void (*test)(const struct place *p), int octrees)
