@@ -49,6 +49,7 @@ module sapporo
     integer(c_int), parameter :: SAPPORO_TREE_KIND_DEFAULT = 0, SAPPORO_TREE_OCTREE = 1, SAPPORO_TREE_KDTREE = 2
     integer(c_int), parameter :: SAPPORO_MAC_DEFAULT = 0, SAPPORO_MAC_OPENING = 1, SAPPORO_MAC_MULTIPOLE = 2, &
         SAPPORO_MAC_ACCELERATION = 3
+    integer, parameter :: SAPPORO_NEAREST_MOST = 256        ! the greatest k of sapporo_tree_nearest
     integer, parameter :: SAPPORO_PHASE_SORT = 1, SAPPORO_PHASE_LINK = 2, SAPPORO_PHASE_MOMENTS = 3, &
         SAPPORO_PHASE_WALK = 4, SAPPORO_PHASES = 4          ! of statistics%seconds, from 1
 
@@ -557,6 +558,15 @@ module sapporo
             integer(c_long_long), value :: room
             integer(c_int), intent(inout) :: list(*)
         end function sapporo_tree_neighbours
+
+        ! list, distance2: c_loc of list(k, ni), distance2(k, ni), or c_null_ptr; addresses from 0
+        integer(c_int) function sapporo_tree_nearest(tree, request, k, list, distance2) bind(c)
+            import :: c_int, c_ptr, sapporo_tree_request
+            type(c_ptr), value :: tree
+            type(sapporo_tree_request), intent(in) :: request
+            integer(c_int), value :: k
+            type(c_ptr), value :: list, distance2
+        end function sapporo_tree_nearest
 
         integer(c_int) function sapporo_tree_get_statistics(tree, statistics) bind(c)
             import :: c_int, c_ptr, sapporo_tree_statistics

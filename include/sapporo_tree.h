@@ -214,6 +214,22 @@ SAPPORO_API int sapporo_tree_force(sapporo_tree *tree, const sapporo_tree_reques
 SAPPORO_API int sapporo_tree_neighbours(sapporo_tree *tree, int ni, sapporo_column x, sapporo_column h,
                                         long long *first, long long room, int *list);
 
+enum { SAPPORO_NEAREST_MOST = 256 }; /* the greatest k of sapporo_tree_nearest */
+
+/*
+ * Writes the k nearest particles of each row of a request, 1 <= k <= SAPPORO_NEAREST_MOST: of the particles of the tree
+ * that it names, which are no neighbours of themselves, or of its positions.  Its h is absent.  list[ni][k]: addresses,
+ * the nearest first, at the same distance by address; distance2[ni][k]: the squares of their distances in double,
+ * computed from coordinates as they were set; NULL: not wanted.  Where there are fewer particles addresses are -1 and
+ * distances infinite.  Both arrays are in the memory of the request; results are the same bits from every engine.  An
+ * accelerator takes 12 bytes more for each entry of up to 2^24, and of results in host memory for all.
+ *
+ * SAPPORO_ERR_ARGUMENT: a position is not finite or beyond 1e100, or an argument is not allowed.  After an error
+ * addresses are -1 and distances NaN.
+ */
+SAPPORO_API int sapporo_tree_nearest(sapporo_tree *tree, const sapporo_tree_request *request, int k, int *list,
+                                     double *distance2);
+
 /* Phases of sapporo_tree_statistics. */
 enum sapporo_tree_phase {
     SAPPORO_PHASE_SORT = 0,    /* keys, and sorting by them */

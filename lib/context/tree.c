@@ -1,4 +1,7 @@
-/* tree.c - sapporo_tree_*: checks arguments, locks the tree and calls the engine, which has the tree itself. */
+/*
+ * tree.c - sapporo_tree_*: checks arguments, locks the tree and calls the engine, which has the tree itself.  Searches
+ * are in tree_search.c.
+ */
 #include <math.h>
 #include <stdatomic.h>
 #include <string.h>
@@ -114,8 +117,7 @@ int sap_context_tree_failed(sapporo_tree *t, int status, const char *what, const
 
 /* ---- calls: each locks the tree and runs in the library's floating-point environment ---------- */
 
-/* Sets the error of a call that needs a tree while there is none. */
-static int no_tree(sapporo_tree *t)
+int sap_context_tree_missing(sapporo_tree *t)
 {
     const int cells = t->tree->ops->count(t->tree, 1);
     if (cells == SAP_TREE_GONE)
@@ -126,8 +128,7 @@ static int no_tree(sapporo_tree *t)
 
 /* ---- particles -------------------------------------------------------------------------------- */
 
-/* Whether the three coordinates at `at` are finite and within SAP_TREE_LIMIT. */
-static int is_place(const void *at)
+int sap_context_tree_is_place(const void *at)
 {
     double x[3];
     memcpy(x, at, sizeof x);
@@ -153,7 +154,7 @@ static int is_length(const void *at)
 /* What of particle i is not valid; NULL: nothing. */
 static const char *what_is_wrong(const sapporo_tree_particles *p, double gravity, int i)
 {
-    if (!is_place(sap_column_at(&p->x, i, 3 * sizeof(double)))) return "position";
+    if (!sap_context_tree_is_place(sap_column_at(&p->x, i, 3 * sizeof(double)))) return "position";
     if (p->mass.base && !is_number(sap_column_at(&p->mass, i, sizeof(double)), gravity)) return "mass";
     if (p->a.base && !is_number(sap_column_at(&p->a, i, sizeof(double)), 1)) return "acceleration";
     return p->h.base && !is_length(sap_column_at(&p->h, i, sizeof(double))) ? "h" : NULL;
@@ -258,7 +259,7 @@ static int refresh(sapporo_tree *t)
     int status;
     const int cells = t->tree->ops->count(t->tree, 1);
     if (cells == SAP_TREE_GONE) {
-        status = no_tree(t);
+        status = sap_context_tree_missing(t);
     } else if (cells != t->given) {
         status = fail(t, SAPPORO_ERR_ARGUMENT, "there is no tree of %d particles to be refreshed", t->given);
     } else {
@@ -299,7 +300,7 @@ int sapporo_tree_refresh_or_build(sapporo_tree *tree, double factor, int *built)
     if (!(most >= 1)) return sap_call_end(&call, fail(t, status, "factor is %g; it may be 0, or 1 or more", factor));
     const int cells = t->tree->ops->count(t->tree, 1), knows = t->past > 0 && t->past == t->given;
     const struct sap_pace_plan plan = sap_pace_decide(&t->pace, most, cells != t->given, knows);
-    status = cells == SAP_TREE_GONE ? no_tree(t) : make_past(t, 0);
+    status = cells == SAP_TREE_GONE ? sap_context_tree_missing(t) : make_past(t, 0);
     if (!status) status = plan.builds ? build(t, plan.lead) : refresh(t);
     if (!status) status = make_past(t, 1);
     t->past = status ? 0 : t->given;
@@ -316,13 +317,13 @@ static void note_interactions(sapporo_tree *t, const sapporo_tree_request *r)
 
 /* ---- forces ------------------------------------------------------------------------------------ */
 
-/* Fills results in host memory with NaN; results in device memory stay unchanged. */
-static void fill_with_nan(const sapporo_tree_request *r, double (*acc)[3], double *pot)
+void sap_context_tree_erase(sapporo_tree *t, const sapporo_tree_request *r, void *results, size_t row)
 {
-    for (int i = 0; i < r->ni && r->memory == SAPPORO_MEMORY_HOST; i++) {
-        for (int c = 0; c < 3 && acc; c++) acc[i][c] = NAN;
-        if (pot) pot[i] = NAN;
-    }
+    if (r->ni <= 0 || !results) return;
+    const size_t bytes = (size_t)r->ni * row;
+    if (r->memory == SAPPORO_MEMORY_HOST) memset(results, 0xFF, bytes);
+    if (r->memory == SAPPORO_MEMORY_DEVICE && t && t->tree->ops->ask->erase)
+        t->tree->ops->ask->erase(t->tree, results, bytes);
 }
 
 static int check_active(sapporo_tree *t, const sapporo_tree_request *r)
@@ -335,10 +336,10 @@ static int check_active(sapporo_tree *t, const sapporo_tree_request *r)
     return SAPPORO_OK;
 }
 
-static int check_request(sapporo_tree *t, const sapporo_tree_request *r)
+int sap_context_tree_check(sapporo_tree *t, const sapporo_tree_request *r)
 {
     const int n = particles_of(t);
-    if (n < 0) return no_tree(t);
+    if (n < 0) return sap_context_tree_missing(t);
     if (r->ni < 0) return fail(t, SAPPORO_ERR_ARGUMENT, "ni is %d", r->ni);
     if (r->memory != SAPPORO_MEMORY_HOST && r->memory != SAPPORO_MEMORY_DEVICE)
         return fail(t, SAPPORO_ERR_ARGUMENT, "memory is %d; it may be 0 or 1", (int)r->memory);
@@ -378,60 +379,15 @@ int sapporo_tree_force(sapporo_tree *tree, const sapporo_tree_request *request, 
     const int known = request ? sap_struct_copy(&r, sizeof r, request, sizeof request->size) : SAPPORO_ERR_ARGUMENT;
     struct sap_public_call call;
     sapporo_tree *const t = sap_call_begin(&call, SAP_HANDLE_TREE, tree);
-    if (!t) {
-        fill_with_nan(&r, acc, pot);
-        return SAPPORO_ERR_CLOSED;
-    }
-    int status =
-        known ? sap_struct_error(&t->object.notes, known, "sapporo_tree_request", request) : check_request(t, &r);
+    int status = !t      ? SAPPORO_ERR_CLOSED
+                 : known ? sap_struct_error(&t->object.notes, known, "sapporo_tree_request", request)
+                         : sap_context_tree_check(t, &r);
     if (!status && r.ni > 0 && (acc || pot)) {
         warn_of_nothing(t);
         status = force(t, &r, acc, pot);
     }
-    if (status < 0) fill_with_nan(&r, acc, pot);
-    if (status < 0 && r.memory == SAPPORO_MEMORY_DEVICE && t->tree->ops->ask->erase)
-        t->tree->ops->ask->erase(t->tree, r.ni, acc, pot);
-    return sap_call_end(&call, status);
-}
-
-static int check_search(sapporo_tree *t, int ni, const sapporo_column *x, const sapporo_column *h,
-                        const long long *first, long long room, const int *list)
-{
-    if (particles_of(t) < 0) return no_tree(t);
-    if (ni < 0 || !first || room < 0 || (room > 0 && !list) || (ni > 0 && (!x->base || !h->base)))
-        return fail(t, SAPPORO_ERR_ARGUMENT, "neighbours of %d places with room for %lld: something is missing", ni,
-                    room);
-    for (int i = 0; i < ni; i++) {
-        double radius;
-        memcpy(&radius, sap_column_at(h, i, sizeof radius), sizeof radius);
-        if (!is_place(sap_column_at(x, i, 3 * sizeof(double))) || !(radius >= 0))
-            return fail(t, SAPPORO_ERR_ARGUMENT,
-                        "place %d is not finite or beyond 1e100, or its radius %g is not a number >= 0", i, radius);
-    }
-    return SAPPORO_OK;
-}
-
-/* Makes all lists empty, for calls that fail. */
-static void write_empty(int ni, long long *first)
-{
-    if (first && ni >= 0) memset(first, 0, ((size_t)ni + 1) * sizeof *first);
-}
-
-int sapporo_tree_neighbours(sapporo_tree *tree, int ni, sapporo_column x, sapporo_column h, long long *first,
-                            long long room, int *list)
-{
-    struct sap_public_call call;
-    sapporo_tree *const t = sap_call_begin(&call, SAP_HANDLE_TREE, tree);
-    if (!t) {
-        write_empty(ni, first);
-        return SAPPORO_ERR_CLOSED;
-    }
-    int status = check_search(t, ni, &x, &h, first, room, list);
-    if (!status) {
-        status = t->tree->ops->ask->search(t->tree, ni, x, h, first, room, list);
-        if (status < 0) (void)sap_context_tree_failed(t, status, "neighbours", "");
-    }
-    if (status < 0) write_empty(ni, first);
+    if (status < 0) sap_context_tree_erase(t, &r, acc, sizeof *acc);
+    if (status < 0) sap_context_tree_erase(t, &r, pot, sizeof *pot);
     return sap_call_end(&call, status);
 }
 

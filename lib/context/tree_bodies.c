@@ -141,6 +141,8 @@ int sap_bodies_deliver(sapporo_tree *tree, const struct sap_bodies_wish *wish, c
 int sap_bodies_erase(sapporo_tree *tree, int ni, double (*acc)[3], double *pot)
 {
     struct body_call c = begin(tree);
-    if (c.ops) c.tree->ops->ask->erase(c.tree, ni, acc, pot);
+    const size_t rows = ni > 0 ? (size_t)ni : 0;
+    if (c.ops) c.tree->ops->ask->erase(c.tree, acc, rows * sizeof *acc);
+    if (c.ops) c.tree->ops->ask->erase(c.tree, pot, rows * sizeof *pot);
     return end(&c, 0);
 }

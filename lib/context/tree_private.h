@@ -1,4 +1,4 @@
-/* tree_private.h - the object behind the handle of a tree, for tree.c and tree_part.c. */
+/* tree_private.h - the object behind the handle of a tree, for the files tree*.c. */
 #ifndef SAP_TREE_PRIVATE_H
 #define SAP_TREE_PRIVATE_H
 
@@ -24,5 +24,20 @@ struct sapporo_tree {
 
 /* Sets the error of an engine call: `what` failed, with the engine's own text; `stays` says what the tree is now. */
 int sap_context_tree_failed(sapporo_tree *tree, int status, const char *what, const char *stays);
+
+/* Sets the error of a call that needs a tree while there is none. */
+int sap_context_tree_missing(sapporo_tree *tree);
+
+/* Whether the three coordinates at `at` are finite and within SAP_TREE_LIMIT. */
+int sap_context_tree_is_place(const void *at);
+
+/* Checks the rows of a request; numbers in memory of a device are the engine's to check. */
+int sap_context_tree_check(sapporo_tree *tree, const sapporo_tree_request *r);
+
+/*
+ * Sets all bits of the results of a call that failed, `row` bytes for each row of the request: they are NaN, or -1.
+ * tree NULL: only results in host memory.  results may be NULL.
+ */
+void sap_context_tree_erase(sapporo_tree *tree, const sapporo_tree_request *r, void *results, size_t row);
 
 #endif

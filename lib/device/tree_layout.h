@@ -78,6 +78,14 @@ enum {
     SAP_LEFT_FIRST = SAP_LEFT_COUNT + SAP_LEFT_LISTS
 };
 
+/* Which rows tree_nearest searches for: n of them, from number `first` on, k particles for each. */
+struct sap_gpu_nearest {
+    int own;      /* target particles are the tree's sorted particles */
+    int has_slot; /* they are listed */
+    int tells;    /* squared distances are wanted */
+    int k, first, n;
+};
+
 /* The target particles of a walk. */
 struct sap_gpu_walk {
     int own;       /* target particles are the tree's sorted particles */

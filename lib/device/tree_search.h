@@ -1,6 +1,6 @@
 /*
  * tree_search.h - kernels that walk a tree by `next` links: they compute the links, and search for the particles within
- * a radius of a position.
+ * a radius of a position, and for those nearest to it.
  */
 #include "device/tree_units.h"
 
@@ -17,17 +17,6 @@ tree_next(const GLOBAL struct sap_tree_link *node, GLOBAL int *next, const int f
     if (k == 0) next[0] = -1;
     const int behind = k == 0 ? -1 : next[k];
     for (int j = 0; j < here.children; j++) next[here.child + j] = j + 1 < here.children ? here.child + j + 1 : behind;
-}
-
-/* Returns the squared distance of a position from a box, reduced by more than its rounding error. */
-SAP_INLINE D box_distance2(const GLOBAL struct sap_cell *cell, const D *x)
-{
-    D r2 = d_set1(SAP_ZERO);
-    for (int c = 0; c < 3; c++) {
-        const D d = d_max(d_max(d_sub(cell->low[c], x[c]), d_sub(x[c], cell->high[c])), d_set1(SAP_ZERO));
-        r2 = d_add(r2, d_mul(d, d));
-    }
-    return d_mul(r2, d_sub(d_set1(SAP_ONE), d_set1(SAP_NUMBER(0x1p-48, 0x3CF0000000000000UL))));
 }
 
 /*
@@ -47,7 +36,7 @@ tree_search(const GLOBAL wide *query, const GLOBAL wide *particle, const GLOBAL 
     const D h2 = d_mul(h, h);
     for (int k = 0; k >= 0;) {
         const struct sap_tree_link here = node[k];
-        const int near = dm_any(d_gt(h2, box_distance2(&cell[k], x)));
+        const int near = dm_any(d_gt(h2, sap_box_near2(&cell[k], x)));
         for (int j = here.first; near && here.children == 0 && j < here.first + here.count; j++) {
             load_particle(particle, j, at, &mass);
             if (!dm_any(d_gt(h2, sap_ball_far(x, at)))) continue;
@@ -57,4 +46,72 @@ tree_search(const GLOBAL wide *query, const GLOBAL wide *particle, const GLOBAL 
         k = near && here.children > 0 ? here.child : next[k];
     }
     if (!fills) count[i] = found;
+}
+
+/*
+ * Finds a cell near a position that has at least `least` particles, or the root if there are fewer (physics/nearest.h).
+ */
+SAP_INLINE int cell_near(const GLOBAL struct sap_tree_link *node, const GLOBAL struct sap_cell *cell, const D *x,
+                         int least)
+{
+    int best = 0;
+    for (int next = 0; next >= 0;) {
+        const struct sap_tree_link here = node[next];
+        D nearest2 = d_set1(SAP_LARGEST);
+        best = next;
+        next = -1;
+        for (int j = here.child; j < here.child + here.children; j++) {
+            const D far2 = sap_box_far2(&cell[j], x);
+            if (node[j].count < least || !dm_any(d_gt(nearest2, far2))) continue;
+            nearest2 = far2;
+            next = j;
+        }
+    }
+    return best;
+}
+
+/* Offers the particles of a cell but `own`. */
+SAP_INLINE void offer_cell(struct sap_nearest *n, const GLOBAL wide *particle, const GLOBAL int *address,
+                           const struct sap_tree_link here, const D *x, int own)
+{
+    D at[3], mass;
+    for (int j = here.first; j < here.first + here.count; j++) {
+        load_particle(particle, j, at, &mass);
+        if (j != own) sap_nearest_offer(n, sap_ball_far(x, at), address[j]);
+    }
+}
+
+/*
+ * Finds the q.k particles nearest to each of q.n target particles, from number q.first on.  walker: target particles,
+ * which are those of the tree with q.own; slot: which of them, with q.has_slot; row: their rows of list and, with
+ * q.tells, distance2.  heap2, heap: memory for q.n * q.k entries.
+ */
+KERNEL(SAP_TREE_THREADS)
+tree_nearest(const GLOBAL wide *walker, const GLOBAL int *slot, const GLOBAL int *row, const GLOBAL wide *particle,
+             const GLOBAL int *address, const GLOBAL struct sap_tree_link *node, const GLOBAL int *next,
+             const GLOBAL struct sap_cell *cell, GLOBAL D *heap2, GLOBAL int *heap, GLOBAL int *list,
+             GLOBAL D *distance2, const struct sap_gpu_nearest q)
+{
+    const int i = (int)global_id();
+    if (i >= q.n) return;
+    const int who = q.has_slot ? slot[q.first + i] : q.first + i, own = q.own ? who : -1;
+    D x[3], mass;
+    load_particle(walker, who, x, &mass);
+    struct sap_nearest n = {heap2 + i, heap + i, (size_t)q.n, q.k, d_set1(SAP_ZERO), 0};
+    sap_nearest_begin(&n);
+    const int begun = cell_near(node, cell, x, q.k + q.own);
+    offer_cell(&n, particle, address, node[begun], x, own);
+    for (int k = 0; k >= 0;) {
+        const struct sap_tree_link here = node[k];
+        const int near = k != begun && sap_nearest_within(&n, sap_box_near2(&cell[k], x));
+        if (near && here.children == 0) offer_cell(&n, particle, address, here, x, own);
+        k = near && here.children > 0 ? here.child : next[k];
+    }
+    sap_nearest_sort(&n);
+    const size_t to = (size_t)row[q.first + i] * (size_t)q.k;
+    for (int j = 0; j < q.k; j++) {
+        const int found = n.address[(size_t)j * n.stride];
+        list[to + (size_t)j] = found;
+        if (q.tells) distance2[to + (size_t)j] = sap_nearest_told(n.distance2[(size_t)j * n.stride], found);
+    }
 }

@@ -18,6 +18,7 @@
 SAP_INLINE V v_max(V a, V b) { return v_select(v_less(a, b), b, a); }
 
 #include "device/tree_layout.h"
+#include "physics/nearest.h"
 #include "physics/tree_accept.h"
 #include "physics/tree_ahead.h"
 #include "physics/tree_local.h"

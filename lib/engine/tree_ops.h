@@ -81,10 +81,14 @@ struct sap_tree_maker {
 /* Forces, neighbours and properties, for calls of sapporo_tree.h. */
 struct sap_tree_ask_ops {
     int (*force)(struct sap_tree *tree, const sapporo_tree_request *request, double (*acc)[3], double *pot);
-    /* Writes NaN into results in device memory, if the device still works; NULL: the engine has no device memory. */
-    void (*erase)(struct sap_tree *tree, int ni, double (*acc)[3], double *pot);
+    /*
+     * Sets all bits of results in device memory, which makes NaN and -1 of them, if the device still works; NULL: the
+     * engine has no device memory.  A pointer may be NULL.
+     */
+    void (*erase)(struct sap_tree *tree, void *results, size_t bytes);
     int (*search)(struct sap_tree *tree, int ni, sapporo_column x, sapporo_column h, long long *first, long long room,
                   int *list);
+    int (*nearest)(struct sap_tree *tree, const sapporo_tree_request *request, int k, int *list, double *distance2);
     int (*statistics)(struct sap_tree *tree, sapporo_tree_statistics *statistics);
 };
 

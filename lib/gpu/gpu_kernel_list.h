@@ -162,6 +162,9 @@
 #define SAP_K_tree_next(M, V)  M(node), M(next), V(int, from), V(int, to)
 #define SAP_K_tree_search(M, V)                                                                                        \
     M(query), M(particle), M(address), M(node), M(next), M(cell), M(count), M(first), M(list), V(int, fills), V(int, n)
+#define SAP_K_tree_nearest(M, V)                                                                                       \
+    M(walker), M(slot), M(row), M(particle), M(address), M(node), M(next), M(cell), M(heap2), M(heap), M(list),        \
+        M(distance2), V(struct sap_gpu_nearest, q)
 #define SAP_K_tree_stop_count(M, V) M(node), M(node_level), M(begin), M(top), V(struct sap_gpu_tree, t)
 #define SAP_K_tree_stop_cells(M, V)                                                                                    \
     M(node), M(node_level), M(begin), M(top), M(word), M(source), M(stop), V(struct sap_gpu_tree, t)
@@ -187,6 +190,7 @@
     EACH(F, tree_list_items, SAP_TREE_THREADS) EACH(F, tree_rows_unite, SAP_TREE_THREADS)                              \
     EACH(F, tree_pick, SAP_TREE_THREADS) EACH(F, tree_rows_add, SAP_TREE_THREADS)                                      \
     EACH(F, tree_sizes, SAP_TREE_THREADS) EACH(F, tree_next, SAP_TREE_THREADS) EACH(F, tree_search, SAP_TREE_THREADS)  \
+    EACH(F, tree_nearest, SAP_TREE_THREADS)                                                                            \
     EACH(F, tree_stop_count, SAP_TREE_THREADS) EACH(F, tree_stop_cells, SAP_TREE_THREADS)                              \
     EACH(F, tree_stop_particles, SAP_TREE_THREADS) EACH(F, tree_body_places, SAP_TREE_THREADS)                         \
     GROUPS(F, tree_body_counts, SAP_TREE_THREADS) EACH(F, tree_body_weights, SAP_TREE_THREADS)                         \

@@ -10,6 +10,7 @@
 
 SAP_INLINE int int_of_d(D x) { return (int)x; }
 
+#include "physics/nearest.h"
 #include "physics/tree_accept.h"
 #include "physics/tree_ahead.h"
 #include "physics/tree_cell.h"

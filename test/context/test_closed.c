@@ -144,6 +144,8 @@ static void tree_is_closed(sapporo_tree *tree)
         SAPPORO_ERR_CLOSED);
     for (int k = 0; k <= NI; k++) assert_int_equal(first[k], 0);
     assert_true(is_poison(list, sizeof list));
+    assert_int_equal(sapporo_tree_nearest(tree, &all, 1, list, out.pot), SAPPORO_ERR_CLOSED);
+    for (int k = 0; k < NI; k++) assert_true(list[k] == -1 && isnan(out.pot[k]));
     poison(&s, sizeof s);
     s.size = sizeof s;
     assert_int_equal(sapporo_tree_get_statistics(tree, &s), SAPPORO_ERR_CLOSED);

@@ -79,6 +79,27 @@ static void neighbours(sapporo_tree *t)
     }
 }
 
+/* The nearest to a few particles, and to all. */
+static void nearest(sapporo_tree *t, int ni)
+{
+    enum { K = 3 };
+    static int list[N * K];
+    static double distance2[N * K];
+    const sapporo_tree_request r = {.size = sizeof r, .ni = ni};
+    for (int e = 0; e < ni * K; e++) list[e] = 12345, distance2[e] = 12345;
+    const int status = client_told("sapporo_tree_nearest", sapporo_tree_nearest(t, &r, K, list, distance2));
+    for (int i = 0; i < ni; i++) {
+        int good = 1, before = 0;
+        for (int j = 0; j < K; j++) good &= status < 0 ? list[i * K + j] == -1 && isnan(distance2[i * K + j]) : 1;
+        for (int j = 0; j < N && status >= 0; j++) {
+            double r2 = 0;
+            for (int c = 0; c < 3; c++) r2 += (client_x[j][c] - client_x[i][c]) * (client_x[j][c] - client_x[i][c]);
+            before += j != i && r2 < distance2[i * K + K - 1];
+        }
+        client_require(good && (status < 0 || before == K - 1), status < 0 ? "LISTS AFTER AN ERROR" : "WRONG LISTS");
+    }
+}
+
 /* A little further, by which a refreshed tree is still good, and old moments are not. */
 static void drift(void)
 {
@@ -173,6 +194,8 @@ static void use(sapporo_tree *t)
     if (!renew("sapporo_tree_build", sapporo_tree_build, t)) return;
     force(t, 1);
     neighbours(t);
+    nearest(t, PLACES);
+    nearest(t, N);
 }
 
 /* The trees of a session. */

@@ -497,6 +497,14 @@ static inline int tree_neighbours(int h, int ni, int b, int room)
     return sapporo_tree_neighbours(tree[h], ni, x, radius, out.first, room, out.list);
 }
 
+/* Targets as of tree_force; squared distances go to out.r2, which has room for no more than CALL_ROWS. */
+static inline int tree_nearest(int h, int ni, int places, int b, int k, const int *active)
+{
+    const sapporo_tree_request request = {
+        .size = sizeof request, .ni = ni, .active = active, .x = {places ? batch[b].x : NULL, 0}};
+    return sapporo_tree_nearest(tree[h], &request, k, out.list, out.r2);
+}
+
 /* A pointer, or NULL where a bit of `missing` is set. */
 #define UNLESS(bit, missing, pointer) ((missing) >> (bit)&1 ? NULL : (pointer))
 

@@ -334,6 +334,69 @@ static void run_neighbours(const struct op *op)
     check_list((int)(at < room ? at : room), 0, NULL, out.entries);
 }
 
+/* ---- nearest ------------------------------------------------------------------------------ */
+
+struct near {
+    double distance2;
+    int address;
+};
+
+static int nearer(const void *a, const void *b)
+{
+    const struct near *const p = a, *const q = b;
+    if (p->distance2 != q->distance2) return p->distance2 < q->distance2 ? -1 : 1;
+    return (p->address > q->address) - (p->address < q->address);
+}
+
+/* Checks row i: the k nearest to x, of all particles but `own`; x NULL: the call failed. */
+static void check_nearest(const struct set *s, const double *x, int own, int i, int k)
+{
+    static struct near all[PARTICLES_MOST];
+    static int right[SAPPORO_NEAREST_MOST];
+    int n = 0;
+    for (int j = 0; j < s->n && x; j++) {
+        double r2 = 0;
+        for (int c = 0; c < 3; c++) r2 += (s->x[j][c] - x[c]) * (s->x[j][c] - x[c]);
+        if (j != own) all[n++] = (struct near){r2, j};
+    }
+    qsort(all, (size_t)n, sizeof *all, nearer);
+    for (int j = 0; j < k && !check_failed(); j++) {
+        char name[40];
+        const double got = out.r2[i * k + j];
+        right[j] = j < n ? all[j].address : -1;
+        (void)snprintf(name, sizeof name, "out.r2[%d]", i * k + j);
+        if (!x)
+            check_nan(name, got);
+        else if (j < n ? got != all[j].distance2 : !isinf(got))
+            check_fail("0", "%s is %a, not %a", name, got, j < n ? all[j].distance2 : (double)INFINITY);
+    }
+    check_list(i * k, k, right, 0);
+}
+
+static int expected_of_nearest(const struct model_tree *t, const struct op *op)
+{
+    const int expected = expected_of_force(t, op), k = op->i[4];
+    if (expected == SAPPORO_ERR_CLOSED) return expected;
+    return expected || k < 1 || k > SAPPORO_NEAREST_MOST ? SAPPORO_ERR_ARGUMENT : SAPPORO_OK;
+}
+
+static void run_nearest(const struct op *op)
+{
+    const struct model_tree *const t = &trees[op->i[0]];
+    const int ni = op->i[1], places = op->i[2], k = op->i[4], *const active = op->column[0].data;
+    const int expected = expected_of_nearest(t, op), rows = ni > 0 && k > 0 && k <= SAPPORO_NEAREST_MOST ? ni : 0;
+    if (rows * k > CALL_ROWS - CALL_GUARD) return; /* a reduced sequence */
+    make_call(op, rows * k, rows * k);
+    check_int("rc", rc, expected);
+    for (int i = 0; i < rows && !check_failed(); i++) {
+        const int own = places ? -1 : active ? active[i] : i;
+        const double *const x = places ? batch[op->i[3]].x[i] : expected ? NULL : t->built.x[own];
+        check_nearest(&t->built, expected ? NULL : x, own, i, k);
+    }
+    check_guards(rows * k);
+    check_list(rows * k, 0, NULL, out.entries);
+}
+
 static void run(const struct op *op)
 {
     switch (op->kind) {
@@ -356,6 +419,9 @@ static void run(const struct op *op)
         break;
     case OP_TREE_NEIGHBOURS:
         run_neighbours(op);
+        break;
+    case OP_TREE_NEAREST:
+        run_nearest(op);
         break;
     default:
         make_call(op, 0, 0);
@@ -454,6 +520,22 @@ static void add_neighbours(struct plan *p)
     op->i[3] = one_in(r, 4) ? draw(r, 200) : 20000;
 }
 
+static void add_nearest(struct plan *p)
+{
+    rng *const r = p->random;
+    const int kind = draw(r, 3), ni = 1 + draw(r, kind == 0 && p->n > 1 && p->n < 60 ? p->n : 60);
+    const int most = 2000 / ni < SAPPORO_NEAREST_MOST ? 2000 / ni : SAPPORO_NEAREST_MOST;
+    if (kind == 1) add_fill(p->s, &p->scene, 0, ni, 0);
+    struct op *const op = add(p, OP_TREE_NEAREST, p->h, ni);
+    op->i[2] = kind == 1;
+    op->i[4] = one_in(r, 60) ? draw(r, 2) * 300 : 1 + draw(r, one_in(r, 2) ? 8 : most);
+    if (kind < 2) return;
+    op->rows = ni;
+    op->rows_at = 1;
+    int *const active = op_whole(op, 0, 1);
+    for (int i = 0; i < ni; i++) active[i] = draw(r, p->n < 1 || one_in(r, 900) ? p->n + 2 : p->n);
+}
+
 static void generate(struct sequence *s, rng *r)
 {
     struct plan p = {.s = s, .random = r, .h = draw(r, 2)};
@@ -464,7 +546,7 @@ static void generate(struct sequence *s, rng *r)
     add_create(&p, n + draw(r, 2));
     add_set(&p, n);
     if (!one_in(r, 40)) add(&p, OP_TREE_BUILD, p.h, 0);
-    for (int k = 0; k < 2 + draw(r, 6); k++) switch (draw(r, 8)) {
+    for (int k = 0; k < 2 + draw(r, 6); k++) switch (draw(r, 10)) {
         case 0:
             add_set(&p, one_in(r, 6) ? draw(r, n + 2) : n);
             break;
@@ -474,6 +556,10 @@ static void generate(struct sequence *s, rng *r)
         case 2:
         case 3:
             add_neighbours(&p);
+            break;
+        case 4:
+        case 5:
+            add_nearest(&p);
             break;
         default:
             add_force(&p);

@@ -266,7 +266,7 @@ int sap_cpu_tree_force(struct sap_tree *opaque_tree, const sapporo_tree_request 
     const struct sap_cpu_targets targets = {
         .n = request->ni, .active = request->active, .x = request->x, .h = request->h};
     if (request->memory != SAPPORO_MEMORY_HOST)
-        return sap_cpu_tree_failed(t, SAPPORO_ERR_UNSUPPORTED, "the CPU engine works on host memory only");
+        return sap_cpu_tree_failed(t, SAPPORO_ERR_UNSUPPORTED, SAP_CPU_HOST_ONLY);
     return sap_cpu_force(t, &targets, acc, pot);
 }
 

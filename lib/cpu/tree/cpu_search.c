@@ -9,17 +9,6 @@
 #include "cpu/tree/cpu_tree.h"
 #include "engine/tree_limits.h"
 
-/* Returns a lower bound of the squared distance of a position from a box, despite rounding. */
-static double box_distance2(const struct sap_cell *cell, const double *x)
-{
-    double r2 = 0;
-    for (int c = 0; c < 3; c++) {
-        const double d = fmax(fmax(cell->low[c] - x[c], x[c] - cell->high[c]), 0);
-        r2 += d * d;
-    }
-    return r2 * (1 - 0x1p-48);
-}
-
 /* Writes the addresses within a radius of a position, as many as fit, unsorted; returns how many there are. */
 static long long search(const struct sap_cpu_tree *t, const double *x, double h, long long room, int *list)
 {
@@ -27,7 +16,7 @@ static long long search(const struct sap_cpu_tree *t, const double *x, double h,
     long long found = 0;
     for (int k = t->own.nodes > 0 ? 0 : -1; k >= 0;) {
         const struct sap_tree_node *const node = &t->own.node[k];
-        const int near = box_distance2(&t->own.cell[k], x) < h2;
+        const int near = sap_box_near2(&t->own.cell[k], x) < h2;
         if (near && node->children) {
             k = node->child;
             continue;

@@ -155,8 +155,7 @@ static int set(struct sap_tree *opaque_tree, const sapporo_tree_particles *p)
     enum { AT_ONCE = 4096 };
     struct sap_cpu_tree *const t = (void *)opaque_tree;
     t->words[0] = '\0';
-    if (p->memory != SAPPORO_MEMORY_HOST)
-        return sap_cpu_tree_failed(t, SAPPORO_ERR_UNSUPPORTED, "the CPU engine works on host memory only");
+    if (p->memory != SAPPORO_MEMORY_HOST) return sap_cpu_tree_failed(t, SAPPORO_ERR_UNSUPPORTED, SAP_CPU_HOST_ONLY);
     const int threads = sap_cpu_tree_threads(t, p->n), keeps = t->given.lengths && p->n == t->given.n;
     if (sap_cpu_want_lengths(t, p->h.base || keeps))
         return sap_cpu_tree_failed(t, SAPPORO_ERR_MEMORY, "for softening lengths");
@@ -289,7 +288,8 @@ static int search(struct sap_tree *opaque_tree, int ni, sapporo_column x, sappor
     return sap_cpu_tree_search(t, ni, x, h, first, room, list, sap_threads_now(t->threads));
 }
 
-static const struct sap_tree_ask_ops ask = {.force = sap_cpu_tree_force, .search = search, .statistics = statistics};
+static const struct sap_tree_ask_ops ask = {
+    .force = sap_cpu_tree_force, .search = search, .nearest = sap_cpu_tree_nearest, .statistics = statistics};
 
 static const struct sap_tree_part_ops part = {.join = sap_cpu_tree_join,
                                               .structure = structure,

@@ -337,8 +337,7 @@ struct sap_cpu_targets {
 /* Computes the forces of the tree on targets, as `force` of the table does (cpu_force.c). */
 int sap_cpu_force(struct sap_cpu_tree *tree, const struct sap_cpu_targets *targets, double (*acc)[3], double *pot);
 
-/* Implements `force` of the table
- (cpu_force.c). */
+/* Implements `force` of the table (cpu_force.c). */
 int sap_cpu_tree_force(struct sap_tree *tree, const sapporo_tree_request *request, double (*acc)[3], double *pot);
 
 /*
@@ -353,6 +352,13 @@ int sap_cpu_tree_force_massless(struct sap_cpu_tree *tree, const struct sap_cpu_
 /* Finds neighbours within a radius, as sapporo_tree_neighbours defines them (cpu_search.c). */
 int sap_cpu_tree_search(struct sap_cpu_tree *tree, int ni, sapporo_column x, sapporo_column h, long long *first,
                         long long room, int *list, int threads);
+
+/* Implements `nearest` of the table (cpu_nearest.c). */
+int sap_cpu_tree_nearest(struct sap_tree *tree, const sapporo_tree_request *request, int k, int *list,
+                         double *distance2);
+
+/* Why a call with memory of a device fails. */
+#define SAP_CPU_HOST_ONLY "the CPU engine works on host memory only"
 
 /* Stores the message of a failure; returns status. */
 int sap_cpu_tree_failed(struct sap_cpu_tree *t, int status, const char *why);

@@ -207,7 +207,7 @@ static void erase_bad(const struct sap_gpu_host_tree *t, const sapporo_tree_requ
     }
 }
 
-static int bad_active(struct sap_gpu_host_tree *t, int k)
+int sap_gpu_request_lists_none(struct sap_gpu_host_tree *t, int k)
 {
     (void)snprintf(t->session.message, sizeof t->session.message, "active[%d] is none of the tree's %d particles", k,
                    t->frame.n);
@@ -224,8 +224,7 @@ static int nothing(const struct sap_gpu_host_tree *t, const sapporo_tree_request
     return bad;
 }
 
-/* Why the library computes no such force: it is not supported. NULL: it does. */
-static const char *why_refused(const struct sap_gpu_host_tree *t, const sapporo_tree_request *r)
+const char *sap_gpu_request_refused(const struct sap_gpu_host_tree *t, const sapporo_tree_request *r)
 {
     if (r->memory != SAPPORO_MEMORY_DEVICE) return NULL;
     if (!t->session.driver->adopt) return "OpenCL works on host memory only";
@@ -237,7 +236,7 @@ int sap_gpu_tree_force(struct sap_gpu_host_tree *t, const sapporo_tree_request *
     struct sap_gpu_pass p = {.request = request, .bad_active = -1};
     int status = sap_session_begin(&t->session);
     if (status) return status;
-    const char *const why = why_refused(t, request);
+    const char *const why = sap_gpu_request_refused(t, request);
     if (why) return sap_session_refuse(&t->session, SAPPORO_ERR_UNSUPPORTED, why);
     t->results.too_near = 0;
     if (t->frame.n > 0)
@@ -250,7 +249,7 @@ int sap_gpu_tree_force(struct sap_gpu_host_tree *t, const sapporo_tree_request *
     if (!status && p.bad > 0 && !t->results.too_near) erase_bad(t, request, acc, pot);
     status = sap_session_end(&t->session, status);
     if (status) return status;
-    if (p.bad_active >= 0) return bad_active(t, p.bad_active);
+    if (p.bad_active >= 0) return sap_gpu_request_lists_none(t, p.bad_active);
     if (t->results.too_near) return sap_session_fail(&t->session, SAPPORO_ERR_NOT_FINITE, SAP_TREE_TOO_NEAR);
     return p.bad > 0 ? SAPPORO_PARTIAL : SAPPORO_OK;
 }

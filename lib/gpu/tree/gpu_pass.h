@@ -36,4 +36,10 @@ int sap_gpu_subset_positions(struct sap_gpu_host_tree *t, struct sap_gpu_pass *p
 /* Makes massless particles, n positions in device memory, targets: groups, or bunches if there are few. */
 int sap_gpu_subset_massless(struct sap_gpu_host_tree *t, struct sap_gpu_pass *p, int n);
 
+/* Returns why the library has no answer to a request, which is not supported; NULL: it has. */
+const char *sap_gpu_request_refused(const struct sap_gpu_host_tree *t, const sapporo_tree_request *r);
+
+/* Sets the error of a list whose entry k is no particle; returns its status. */
+int sap_gpu_request_lists_none(struct sap_gpu_host_tree *t, int k);
+
 #endif

@@ -95,7 +95,6 @@ int sap_gpu_results_give(struct sap_gpu_session *s, const struct sap_gpu_results
     return give(s, to->memory, pot, picked ? &r->picked_pot : &r->pot, rows * sizeof *pot);
 }
 
-/* Writes NaN: bytes with all bits set form a NaN. */
 static int erase(struct sap_gpu_session *s, void *to, size_t bytes)
 {
     struct sap_mem *theirs = NULL;
@@ -107,10 +106,9 @@ static int erase(struct sap_gpu_session *s, void *to, size_t bytes)
     return status;
 }
 
-void sap_gpu_results_erase(struct sap_gpu_session *s, int ni, double (*acc)[3], double *pot)
+void sap_gpu_results_erase(struct sap_gpu_session *s, void *results, size_t bytes)
 {
-    if (!s->driver->adopt || ni <= 0 || sap_session_begin(s)) return;
-    (void)erase(s, acc, (size_t)ni * sizeof *acc);
-    (void)erase(s, pot, (size_t)ni * sizeof *pot);
+    if (!s->driver->adopt || bytes == 0 || sap_session_begin(s)) return;
+    (void)erase(s, results, bytes);
     (void)sap_session_end(s, SAP_DRIVER_OK);
 }

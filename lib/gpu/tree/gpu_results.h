@@ -62,6 +62,6 @@ int sap_gpu_results_give(struct sap_gpu_session *s, const struct sap_gpu_results
                          int picked, double (*acc)[3], double *pot);
 
 /* Implements `erase` of the table, in a call of its own. It ignores errors, since a call has failed already. */
-void sap_gpu_results_erase(struct sap_gpu_session *s, int ni, double (*acc)[3], double *pot);
+void sap_gpu_results_erase(struct sap_gpu_session *s, void *results, size_t bytes);
 
 #endif

@@ -72,6 +72,7 @@ static void destroy(struct sap_tree *tree)
     sap_gpu_walk_free(driver, &t->walks.lists);
     sap_gpu_results_free(driver, &t->results);
     sap_gpu_search_free(driver, &t->search);
+    sap_gpu_near_free(driver, &t->near);
     sap_gpu_shares_free(driver, &t->walks.shares);
     close_aside(t);
     sap_session_close(&t->session);
@@ -377,9 +378,9 @@ static int force(struct sap_tree *tree, const sapporo_tree_request *request, dou
     return sap_gpu_tree_force(of(tree), request, acc, pot);
 }
 
-static void erase(struct sap_tree *tree, int ni, double (*acc)[3], double *pot)
+static void erase(struct sap_tree *tree, void *results, size_t bytes)
 {
-    sap_gpu_results_erase(&of(tree)->session, ni, acc, pot);
+    sap_gpu_results_erase(&of(tree)->session, results, bytes);
 }
 
 static int search(struct sap_tree *tree, int ni, sapporo_column x, sapporo_column h, long long *first, long long room,
@@ -389,6 +390,11 @@ static int search(struct sap_tree *tree, int ni, sapporo_column x, sapporo_colum
     const struct sap_gpu_built built = sap_gpu_tree_built(t);
     const struct sap_gpu_sought what = {.ni = ni, .x = &x, .h = &h, .first = first, .room = room, .list = list};
     return sap_gpu_search_run(&t->search, &built, &what);
+}
+
+static int nearest(struct sap_tree *tree, const sapporo_tree_request *request, int k, int *list, double *distance2)
+{
+    return sap_gpu_nearest(of(tree), request, k, list, distance2);
 }
 
 static void kind(const struct sap_device_set *opaque_set, const struct sap_tree_settings *settings, char *text,
@@ -412,7 +418,8 @@ static int able(const struct sap_device_set *opaque_set)
     return set->device[0].properties.has_fp64;
 }
 
-static const struct sap_tree_ask_ops ask = {.force = force, .erase = erase, .search = search, .statistics = statistics};
+static const struct sap_tree_ask_ops ask = {
+    .force = force, .erase = erase, .search = search, .nearest = nearest, .statistics = statistics};
 
 static const struct sap_tree_part_ops part = {.join = join,
                                               .structure = structure,

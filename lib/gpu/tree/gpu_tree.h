@@ -18,6 +18,7 @@
 #include "gpu/tree/gpu_builder.h"
 #include "gpu/tree/gpu_built.h"
 #include "gpu/tree/gpu_halo.h"
+#include "gpu/tree/gpu_nearest.h"
 #include "gpu/tree/gpu_positions.h"
 #include "gpu/tree/gpu_regions.h"
 #include "gpu/tree/gpu_results.h"
@@ -64,6 +65,7 @@ struct sap_gpu_host_tree {
     struct sap_gpu_walks walks;
     struct sap_gpu_results results;
     struct sap_gpu_search search;
+    struct sap_gpu_near near;
 
     sapporo_tree_statistics done;
 };

@@ -146,6 +146,50 @@ def test_neighbours_within_a_radius(cluster, h):
         assert members.tolist() == np.flatnonzero(r2[k] < h2[k]).tolist()
 
 
+def nearest_of(r2, k):
+    """The k nearest of each row of squared distances: addresses, and the squares."""
+    order = np.argsort(r2, axis=1, kind="stable")[:, :k]
+    return order, np.take_along_axis(r2, order, axis=1)
+
+
+@pytest.mark.parametrize("kind", ["octree", "kdtree"])
+def test_nearest_particles(cluster, kind):
+    x, mass, some, _, _ = cluster
+    k = 5
+    r2 = ((x[some][:, None] - x) ** 2).sum(axis=2)
+    with tree_of(x, mass, kind=kind) as tree:
+        positions = tree.nearest(k, targets=x[some])
+        listed = tree.nearest(k, some)
+        everyone = tree.nearest(k)
+        address, distance2 = np.empty((len(some), k), dtype=np.int32), np.empty((len(some), k))
+        again = tree.nearest(k, some, out={"address": address, "distance2": distance2})
+    right, distances = nearest_of(r2, k)
+    assert positions.address.tolist() == right.tolist()
+    np.testing.assert_allclose(positions.distance2, distances, rtol=1e-14)
+    r2[np.arange(len(some)), some] = np.inf
+    right, distances = nearest_of(r2, k)
+    assert listed.address.tolist() == right.tolist() == everyone.address[some].tolist()
+    np.testing.assert_allclose(listed.distance2, distances, rtol=1e-14)
+    assert again.address is address and again.distance2 is distance2
+    assert address.tolist() == right.tolist() and distance2.tolist() == listed.distance2.tolist()
+
+
+def test_fewer_particles_than_are_asked_for():
+    with tree_of(np.eye(3), np.ones(3)) as tree:
+        found = tree.nearest(4)
+        assert found.address.tolist() == [[1, 2, -1, -1], [0, 2, -1, -1], [0, 1, -1, -1]]
+        assert found.distance2.tolist() == [[2.0, 2.0, np.inf, np.inf]] * 3
+        for k in (0, -1, 257):
+            with pytest.raises(sapporo.ArgumentError):
+                tree.nearest(k)
+        with pytest.raises(ValueError):
+            tree.nearest(2, [0], targets=np.zeros((1, 3)))
+        with pytest.raises(ValueError):
+            tree.nearest(2, out={"r2": np.empty((3, 2))})
+        with pytest.raises(ValueError):
+            tree.nearest(2, out={"distance2": np.empty((3, 1))})
+
+
 def test_statistics(cluster):
     x, mass, some, _, _ = cluster
     with tree_of(x, mass, leaf_size=8, group_size=16) as tree:

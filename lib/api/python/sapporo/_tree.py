@@ -49,6 +49,18 @@ COLUMNS = {"acc_size": "a", "eps": "h"}  # names of sapporo_tree_particles
 CRITERIA = words_of("sapporo_tree_mac", "SAPPORO_MAC_")
 
 
+class Nearest(NamedTuple):
+    """The nearest particles of each target, the nearest first, at the same distance by address.
+
+    Attributes:
+        address: (ni, k): their addresses; -1 where there are fewer particles.
+        distance2: (ni, k): the squares of their distances; infinite there.
+    """
+
+    address: Any
+    distance2: Any
+
+
 class Seconds(NamedTuple):
     """Seconds of the phases: of the last build or refresh, and, for `walk`, of the last force.
 
@@ -471,6 +483,73 @@ class Tree(Owner):
                 break
             entries = np.empty(int(first[-1]), dtype=np.int32)
         return NeighbourLists(first, entries[: int(first[-1])].copy())
+
+    def nearest(
+        self, k: int, active: Any = None, *, targets: ArrayLike | None = None, out: dict[str, Any] | None = None
+    ) -> Nearest:
+        """The k particles nearest to particles of the tree, or to any positions.
+
+        Args:
+            k: how many, 1 to 256.
+            active: (ni,) of whole numbers: addresses of particles, in any order; absent: all.  A particle is no
+                neighbour of itself.
+            targets: (ni, 3): instead, any positions, in host memory.
+            out: arrays (ni, k) for the results: "address" of int32, "distance2" of float64.  If `active` or `out` is in
+                device memory, both are; then only what `out` has is computed, "address" at least.
+
+        Returns:
+            The results, one row per target.
+
+        Raises:
+            ArgumentError: there is no tree, or k or an address is out of range.
+        """
+        if targets is not None and active is not None:
+            raise ValueError("either active or targets may be given")
+        for name in out or {}:
+            if name not in Nearest._fields:
+                raise ValueError(f"out has {name!r}; nearest particles have {', '.join(Nearest._fields)}")
+        arrays = all_in_device(dict(out or {}, **({} if active is None else {"active": active})))
+        request = new("sapporo_tree_request")
+        keep: Any = None
+        if arrays is not None:
+            return self._nearest_on_device(request, k, arrays, targets, out or {})
+        if targets is not None:
+            keep = vectors(targets, "targets")
+            set_column(request.x, keep)
+        elif active is not None:
+            keep = indices(active, "active")
+            request.active = pointer(keep, "int *")
+        request.ni = self._built if keep is None else len(keep)
+        shape, given = (request.ni, max(int(k), 0)), out or {}
+        found = Nearest(
+            result_array(given.get("address"), "address", shape, np.int32),
+            result_array(given.get("distance2"), "distance2", shape, np.float64),
+        )
+        self._find(request, k, pointer(found.address, "int *"), pointer(found.distance2, "double *"))
+        return found
+
+    def _nearest_on_device(self, request: Any, k: int, arrays: Any, targets: Any, out: dict[str, Any]) -> Nearest:
+        if targets is not None:
+            raise TypeError("targets must be in host memory, and out, too")
+        if "address" not in arrays:
+            raise TypeError("active is in device memory, so out must hold an array for address")
+        request.memory = lib.SAPPORO_MEMORY_DEVICE
+        request.ni = self._built
+        if "active" in arrays:
+            require(arrays["active"], "active", (None,), np.int32)
+            request.ni = arrays["active"].shape[0]
+            request.active = ffi.cast("int *", arrays["active"].address)
+        to = {"address": ffi.NULL, "distance2": ffi.NULL}
+        for name, kind, of in (("address", np.int32, "int *"), ("distance2", np.float64, "double *")):
+            if name in arrays:
+                require(arrays[name], f"out of {name}", (request.ni, k), kind, writable=True)
+                to[name] = ffi.cast(of, arrays[name].address)
+        complete(arrays, self.backend)
+        self._find(request, k, to["address"], to["distance2"])
+        return Nearest(out["address"], out.get("distance2"))
+
+    def _find(self, request: Any, k: int, address: Any, distance2: Any) -> None:
+        self._check(lib.sapporo_tree_nearest(self._handle, request, k, address, distance2))
 
     def statistics(self) -> TreeStatistics:
         """What the tree is, and what its last build and force did.
