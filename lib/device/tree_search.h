@@ -57,13 +57,13 @@ SAP_INLINE int cell_near(const GLOBAL struct sap_tree_link *node, const GLOBAL s
     int best = 0;
     for (int next = 0; next >= 0;) {
         const struct sap_tree_link here = node[next];
-        D nearest2 = d_set1(SAP_LARGEST);
+        D least2 = d_set1(SAP_LARGEST);
         best = next;
         next = -1;
         for (int j = here.child; j < here.child + here.children; j++) {
-            const D far2 = sap_box_far2(&cell[j], x);
-            if (node[j].count < least || !dm_any(d_gt(nearest2, far2))) continue;
-            nearest2 = far2;
+            const D near2 = sap_box_near2(&cell[j], x);
+            if (node[j].count < least || !dm_any(d_gt(least2, near2))) continue;
+            least2 = near2;
             next = j;
         }
     }
@@ -97,7 +97,7 @@ tree_nearest(const GLOBAL wide *walker, const GLOBAL int *slot, const GLOBAL int
     const int who = q.has_slot ? slot[q.first + i] : q.first + i, own = q.own ? who : -1;
     D x[3], mass;
     load_particle(walker, who, x, &mass);
-    struct sap_nearest n = {heap2 + i, heap + i, (size_t)q.n, q.k, d_set1(SAP_ZERO), 0};
+    struct sap_nearest n = {heap2 + i, heap + i, (size_t)q.n, q.k, 0, d_set1(SAP_ZERO), 0};
     sap_nearest_begin(&n);
     const int begun = cell_near(node, cell, x, q.k + q.own);
     offer_cell(&n, particle, address, node[begun], x, own);
@@ -110,8 +110,7 @@ tree_nearest(const GLOBAL wide *walker, const GLOBAL int *slot, const GLOBAL int
     sap_nearest_sort(&n);
     const size_t to = (size_t)row[q.first + i] * (size_t)q.k;
     for (int j = 0; j < q.k; j++) {
-        const int found = n.address[(size_t)j * n.stride];
-        list[to + (size_t)j] = found;
-        if (q.tells) distance2[to + (size_t)j] = sap_nearest_told(n.distance2[(size_t)j * n.stride], found);
+        list[to + (size_t)j] = n.address[(size_t)j * n.stride];
+        if (q.tells) distance2[to + (size_t)j] = sap_nearest_told(&n, j);
     }
 }

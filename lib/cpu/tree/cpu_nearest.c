@@ -20,13 +20,13 @@ static int cell_near(const struct sap_cpu_tree *t, const double *x, int least)
     int best = 0;
     for (int next = 0; next >= 0;) {
         const struct sap_tree_node *const node = &t->own.node[next];
-        double nearest2 = SAP_LARGEST;
+        double least2 = SAP_LARGEST;
         best = next;
         next = -1;
         for (int j = node->child; j < node->child + node->children; j++) {
-            const double far2 = sap_box_far2(&t->own.cell[j], x);
-            if (t->own.node[j].count < least || !(far2 < nearest2)) continue;
-            nearest2 = far2;
+            const double near2 = sap_box_near2(&t->own.cell[j], x);
+            if (t->own.node[j].count < least || !(near2 < least2)) continue;
+            least2 = near2;
             next = j;
         }
     }
@@ -69,8 +69,7 @@ static void find_some(void *argument, ptrdiff_t from, ptrdiff_t to)
         double x[3];
         memcpy(x, own >= 0 ? (const void *)t->own.x[own] : sap_column_at(&r->x, i, sizeof x), sizeof x);
         find(&n, t, x, own);
-        for (int j = 0; j < s->k && s->distance2; j++)
-            s->distance2[row + (size_t)j] = sap_nearest_told(heap2[j], n.address[j]);
+        for (int j = 0; j < s->k && s->distance2; j++) s->distance2[row + (size_t)j] = sap_nearest_told(&n, j);
     }
 }
 

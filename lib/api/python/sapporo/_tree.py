@@ -55,6 +55,13 @@ class Nearest(NamedTuple):
     Attributes:
         address: (ni, k): their addresses; -1 where there are fewer particles.
         distance2: (ni, k): the squares of their distances; infinite there.
+
+    Example:
+        >>> with sapporo.Tree(3) as tree:
+        ...     tree.set([[0.0, 0, 0], [1, 0, 0], [3, 0, 0]], 1.0)
+        ...     tree.build()
+        ...     tree.nearest(1).address[:, 0].tolist()
+        [1, 0, 1]
     """
 
     address: Any
