@@ -31,13 +31,15 @@ cores=$(nproc 2>/dev/null || getconf _NPROCESSORS_ONLN 2>/dev/null || echo 1)
 [ "$cores" -lt 2 ] || cores=2
 jobs=${JOBS:-$cores}
 case $jobs in *[!0-9]* | 0*) echo "JOBS=$jobs: how many tests shall run at a time?" >&2; exit 2 ;; esac
+unset JOBS # for this runner, not for those that tests run
 
-# Started first, in this order: those that take longest, of any stage of .ci/run.  test_accuracy compiles kernels of
-# OpenCL that PoCL then keeps for the others.  The report keeps the order of the names.
-long="test_accuracy test_alloc_faults.sh test_mpi.sh test_opencl_nofp64.sh test_opencl_groups.sh
-      test_driver_faults.sh test_bits test_site.sh test_tree_gpu test_faults test_batch_faults test_galaxy_run.sh
-      test_stepper_faults test_tree test_tree_near test_stepper test_opencl_loader.sh test_native_jobs test_opencl
-      test_tree_lengths test_tree_pace test_tree_criteria
+# Started first, in this order: those that take longest, of any stage of .ci/run, but tests that compile most kernels of
+# OpenCL, which PoCL then keeps for the others.  Tests of ranks and of faults would each compile the same kernels, in
+# several processes at once.  test_site waits for a browser beside them.  The report keeps the order of the names.
+long="test_accuracy test_tree_gpu test_site.sh test_tree_lengths test_stepper test_mpi.sh test_alloc_faults.sh
+      test_opencl_nofp64.sh test_opencl_groups.sh test_driver_faults.sh test_bits test_hip_emulated.sh test_faults
+      test_batch_faults test_galaxy_run.sh test_stepper_faults test_tree test_tree_near test_opencl_loader.sh
+      test_native_jobs test_opencl test_tree_pace test_tree_criteria
       test_extremes test_galaxy test_stepper_massless test_tree_no_retry test_team_limits test_python.sh test_fuzz.sh
       test_g6 test_outside test_neighbour_faults test_spline test_tree_faults test_tree_alloc test_first_run.sh
       test_report.sh test_environment test_batch test_tool.sh"

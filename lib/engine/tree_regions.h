@@ -60,9 +60,13 @@ static inline double sap_regions_lower(double size, double factor, int room, sap
     return size;
 }
 
-/* The size of the regions of a tree, whose root has this size: as small as the room allows. */
+/*
+ * The size of the regions of a tree, whose root has this size: as small as the room allows.  It is 0 where the room
+ * takes all nodes without children; else the search below would count the same regions some thousand times.
+ */
 static inline double sap_regions_size(double size, int room, sap_regions_count *count, const void *tree)
 {
+    if (count(tree, 0, room) <= room) return 0;
     for (double factor = 1.0 / 16; factor < 0.99; factor = sqrt(factor))
         size = sap_regions_lower(size, factor, room, count, tree);
     return size;

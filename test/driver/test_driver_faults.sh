@@ -55,7 +55,7 @@ client() {
 client 17 g6 g6
 client 60 native native
 client 150 tree tree
-client 60 stepper stepper
+client 150 stepper stepper
 client 30 g5 g5
 client 30 nbody6pp nbody6 "$build/lib/libnbody6pp_gpu.a"
 client 40 sixth sixth "$build/lib/libsapporo6th.a"

@@ -177,7 +177,7 @@ static void walk(int devices, int every, int (*of)(int devices, int fault))
 static void one_device(void **state)
 {
     (void)state;
-    walk(1, 2, session);
+    walk(1, faulty_every(2), session);
 }
 
 static void several_devices(void **state)

@@ -16,6 +16,7 @@
 
 #include "driver/driver.h"
 #include "faulty_driver.h"
+#include "faulty_walk.h"
 #include "gpu/gpu_kernels.h"
 #include "model.h"
 #include "sanitized.h"
@@ -425,7 +426,7 @@ static void on_stub(int devices, int apart, int step)
 static void one_device(void **state)
 {
     (void)state;
-    on_stub(1, 0, 1);
+    on_stub(1, 0, faulty_every(1));
 }
 
 static void several_devices(void **state)

@@ -159,7 +159,7 @@ static void walk(int devices)
     stub_reset(devices);
     stub.on_launch = kernel;
     tuning_write(tuning_path, "sapporo tune 1\n[cuda Stub 0 sm_90]\nsp.cpu_below_neighbour 1000\n");
-    faulty_walk(session, devices, 1);
+    faulty_walk(session, devices, faulty_every(1));
     assert_true(stub_launches("neighbour_sp") > 100 && stub_launches("neighbour_put_sp") > 50);
 }
 

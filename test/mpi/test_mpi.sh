@@ -2,13 +2,13 @@
 # libsapporo_mpi under Open MPI and MPICH, with 1 to 7 ranks of one thread each.  Prints TAP.
 #
 # The sources of lib/mpi are compiled with the compiler of each MPI, so the test does not depend on the MPI for which the
-# library in lib/ was built; for that one, the objects of make serve.  Under the first MPI every program runs with every
-# number of ranks.  Under the second one each program runs with a single number of ranks, since the MPI changes how
+# library in lib/ was built; for that one, the objects of make serve.  Under the first MPI every program runs with several
+# numbers of ranks.  Under the second one each program runs with a single number of ranks, since the MPI changes how
 # messages travel and how ranks start, but no result of the library; device memory that the MPI itself carries is tested
 # in full.  What the first MPI alone shows: trees and steppers when memory runs out, transports by the host and by NCCL,
-# and all cases of steppers.
-# SAPPORO_TEST_SPARING=0 runs these under the second MPI, too.  Both run at the same time; with SAPPORO_TEST_MPI=first or
-# second, one of them.  With a sanitizer, two ranks run under the first MPI.
+# and all cases of steppers.  SAPPORO_TEST_SPARING=0 runs these under the second MPI, too, and all programs over two ranks.
+# Both MPIs run at the same time; with SAPPORO_TEST_MPI=first or second, one of them.  With a sanitizer, two ranks run under
+# the first MPI.
 
 [ -f lib/libsapporo.so ] || { echo "lib/libsapporo.so is missing"; exit 77; }
 case ${SANITIZE:-} in *thread*) echo "MPI has threads of its own, which the sanitizer does not know"; exit 77 ;; esac
@@ -155,7 +155,7 @@ transports() {
         is_first "$1" || carried=mpi
         for transport in $carried; do
             export SAPPORO_MPI_TRANSPORT="$transport" HOSTED_AWARE=1
-            [ "$transport" = host ] || title=" by $transport" ranks "$1" hosted_forces 2 3
+            [ "$transport" = host ] || title=" by $transport" ranks "$1" hosted_forces +2 3
             title=" by $transport" ranks "$1" hosted_ways 3
             title=" by $transport" ranks "$1" hosted_traffic 2
         done
@@ -173,12 +173,15 @@ transports() {
 # is_first SUFFIX: whether this is the MPI under which all is tested
 is_first() { [ "$1" = "$first" ] || [ "${SAPPORO_TEST_SPARING:-1}" = 0 ]; }
 
-# ranks SUFFIX PROGRAM N...: runs a program with each number of ranks; all its lines must be ok, and be there.  $words: its
-# argument; $title: what is added to the title
+# ranks SUFFIX PROGRAM N...: runs a program with each number of ranks, with +N only if no case is left out: with sanitizers
+# and on devices the program runs over two ranks.  All its lines must be ok, and be there.  $words: its argument; $title:
+# what is added to the title
 ranks() {
     suffix=$1 program=$2
     shift 2
     for n in "$@"; do
+        case $n in +*) [ "${SAPPORO_TEST_SPARING:-1}" = 0 ] || continue ;; esac
+        n=${n#+}
         timeout -k 5 400 "mpirun$suffix" -n "$n" "$work/$program$suffix" ${words:+"$words"} >"$work/out" 2>"$work/said" </dev/null
         look $?
         none "$program over $n ranks of MPI${suffix:-}${title:-}, $(grep -c '^ok' "$work/out") cases"
@@ -327,12 +330,12 @@ test_library() {
     walk "$1"
     ranks "$1" bounds 2 3
     [ "$1" = "$first" ] || return
-    for program in forces tree_active steppers; do ranks "$1" $program 1 2 3 7; done
-    ranks "$1" trees 1 2 3 4 7
-    ranks "$1" exchanges 1 2 7
+    for program in forces tree_active steppers; do ranks "$1" $program 1 +2 3 7; done
+    ranks "$1" trees 1 +2 3 +4 7
+    ranks "$1" exchanges 1 +2 7
+    ranks "$1" encounters 1 +2 5
     ranks "$1" tree_near 1 2 3
     ranks "$1" ways 1 2 3
-    ranks "$1" encounters 1 2 5
     ranks "$1" packing 1 3
     ranks "$1" traffic 1 3
     between_namespaces "$1"

@@ -3,7 +3,7 @@
 # or for good from there, and under limits on memory.  docs/contributing.md, "Faults", tells how to run one by hand.
 #
 # Of allocations that the same chain of callers in the library asks for, the first, second, fourth, eighth and so on
-# fail.  Walks of interfaces that share their sources with others take every second or third of these, and walks over
+# fail.  Walks of interfaces that share their sources with others take every second to fifth of these, and walks over
 # OpenCL, where each session loads its kernels for seconds, every tens.  SAPPORO_TEST_SPARING=0 leaves out no allocation.
 
 case ${SANITIZE:-} in ?*) echo "sanitizers bring allocations of their own"; exit 77 ;; esac
@@ -68,8 +68,8 @@ for program in g6_fortran yebisu nbody6; do
     walk 5 "$program" address data
 done
 walk 1 tree once
-walk 2 tree forever address data
-walk 3 stepper once forever
+walk 3 tree forever address data
+walk 5 stepper once forever
 SAPPORO_METHOD=tree walk 2 g5 once forever
 SAPPORO_METHOD=tree walk 4 g5 address data
 

@@ -12,6 +12,8 @@
 #include "driver/driver.h"
 #include "faulty_driver.h"
 #include "gpu/gpu_kernels.h"
+#include "model.h"
+#include "sanitized.h"
 #include "stub_driver.h"
 #include "stub_kernels.h"
 
@@ -39,6 +41,8 @@ void faulty_walk(faulty_session *session, int devices, int every)
     assert_int_equal(stub.outside, 0);
     sap_driver_replaced.cuda = NULL, sap_driver_replaced.cuda_kernels = NULL;
 }
+
+int faulty_every(int every) { return SANITIZED && test_sparing() ? 3 * every : every; }
 
 void faulty_alone(char **argv)
 {

@@ -19,6 +19,12 @@ typedef int faulty_session(int devices, int fault);
 void faulty_walk(faulty_session *session, int devices, int every);
 
 /*
+ * Returns the step of a walk: `every`, or three times that under sanitizers if cases are left out.  Sessions without
+ * sanitizers look at every call, and fail in the same way.
+ */
+int faulty_every(int every);
+
+/*
  * Prepares main: forces in such tests are tiny, so one thread computes, and memory that the stub frees is used again.
  */
 void faulty_alone(char **argv);
