@@ -97,7 +97,7 @@ tree_nearest(const GLOBAL wide *walker, const GLOBAL int *slot, const GLOBAL int
     const int who = q.has_slot ? slot[q.first + i] : q.first + i, own = q.own ? who : -1;
     D x[3], mass;
     load_particle(walker, who, x, &mass);
-    struct sap_nearest n = {heap2 + i, heap + i, (size_t)q.n, q.k, 0, d_set1(SAP_ZERO), 0};
+    struct sap_nearest n = {heap2 + i, heap + i, (size_t)q.n, q.k, d_set1(SAP_ZERO), 0};
     sap_nearest_begin(&n);
     const int begun = cell_near(node, cell, x, q.k + q.own);
     offer_cell(&n, particle, address, node[begun], x, own);
@@ -110,7 +110,8 @@ tree_nearest(const GLOBAL wide *walker, const GLOBAL int *slot, const GLOBAL int
     sap_nearest_sort(&n);
     const size_t to = (size_t)row[q.first + i] * (size_t)q.k;
     for (int j = 0; j < q.k; j++) {
-        list[to + (size_t)j] = n.address[(size_t)j * n.stride];
-        if (q.tells) distance2[to + (size_t)j] = sap_nearest_told(&n, j);
+        const int found = n.address[(size_t)j * n.stride];
+        list[to + (size_t)j] = found;
+        if (q.tells) distance2[to + (size_t)j] = sap_nearest_told(n.distance2[(size_t)j * n.stride], found);
     }
 }

@@ -2,7 +2,8 @@
  * nearest.h - the k nearest of many particles: a heap with the farthest of them on top, written once.
  *
  * Particles are ordered by their squared distances in double, those at the same distance by address, so the result does
- * not depend on the order in which they are offered.
+ * not depend on the order in which they are offered.  Until k particles were offered the heap has entries with address
+ * -1 behind all particles.
  *
  * A search first offers the particles of a cell near the position that has enough of them, which fills the heap.  Then
  * it walks the tree without that cell, and passes over each cell whose box is farther than the top of the heap.  The
@@ -27,8 +28,8 @@ struct sap_nearest {
     GLOBAL D *distance2;
     GLOBAL int *address;
     size_t stride;
-    int k, found; /* entries when it is full, and now */
-    D worst;      /* the top of a full heap: its squared distance, and its address; before that behind all particles */
+    int k;
+    D worst; /* the top: its squared distance, and its address */
     int last;
 };
 
@@ -69,28 +70,15 @@ SAP_INLINE void sap_nearest_sift(const struct sap_nearest *n, int size, D distan
     n->address[(size_t)hole * n->stride] = address;
 }
 
-/* Adds a particle to a heap that is not full. */
-SAP_INLINE void sap_nearest_add(struct sap_nearest *n, D distance2, int address)
-{
-    int hole = n->found++;
-    while (hole > 0) {
-        const int parent = (hole - 1) / 2;
-        const size_t at = (size_t)parent * n->stride;
-        if (sap_nearest_before(distance2, address, n->distance2[at], n->address[at])) break;
-        n->distance2[(size_t)hole * n->stride] = n->distance2[at];
-        n->address[(size_t)hole * n->stride] = n->address[at];
-        hole = parent;
-    }
-    n->distance2[(size_t)hole * n->stride] = distance2;
-    n->address[(size_t)hole * n->stride] = address;
-}
-
 /* Begins with a heap of no particle. */
 SAP_INLINE void sap_nearest_begin(struct sap_nearest *n)
 {
-    n->found = 0;
     n->worst = d_set1(SAP_LARGEST);
     n->last = -1;
+    for (int j = 0; j < n->k; j++) {
+        n->distance2[(size_t)j * n->stride] = n->worst;
+        n->address[(size_t)j * n->stride] = n->last;
+    }
 }
 
 /* Whether a cell at this squared distance (sap_box_near2) may have one of the nearest particles. */
@@ -100,20 +88,21 @@ SAP_INLINE int sap_nearest_within(const struct sap_nearest *n, D near2) { return
 SAP_INLINE void sap_nearest_offer(struct sap_nearest *n, D distance2, int address)
 {
     if (!sap_nearest_before(distance2, address, n->worst, n->last)) return;
-    if (n->found < n->k)
-        sap_nearest_add(n, distance2, address);
-    else
-        sap_nearest_sift(n, n->k, distance2, address);
-    if (n->found < n->k) return;
+    sap_nearest_sift(n, n->k, distance2, address);
     n->worst = n->distance2[0];
     n->last = n->address[0];
 }
 
-/* Ends with the entries in order, the nearest first; those without a particle, at the end, have address -1. */
+/* Returns the squared distance of an entry for callers: without a particle it is infinite. */
+SAP_INLINE D sap_nearest_told(D distance2, int address)
+{
+    return address < 0 ? d_div(d_set1(SAP_ONE), d_set1(SAP_ZERO)) : distance2;
+}
+
+/* Ends with the entries in order, the nearest first. */
 SAP_INLINE void sap_nearest_sort(const struct sap_nearest *n)
 {
-    for (int j = n->found; j < n->k; j++) n->address[(size_t)j * n->stride] = -1;
-    for (int size = n->found - 1; size > 0; size--) {
+    for (int size = n->k - 1; size > 0; size--) {
         const size_t end = (size_t)size * n->stride;
         const D distance2 = n->distance2[end];
         const int address = n->address[end];
@@ -121,12 +110,6 @@ SAP_INLINE void sap_nearest_sort(const struct sap_nearest *n)
         n->address[end] = n->address[0];
         sap_nearest_sift(n, size, distance2, address);
     }
-}
-
-/* Returns the squared distance of entry j for callers: infinite without a particle. */
-SAP_INLINE D sap_nearest_told(const struct sap_nearest *n, int j)
-{
-    return j < n->found ? n->distance2[(size_t)j * n->stride] : d_div(d_set1(SAP_ONE), d_set1(SAP_ZERO));
 }
 
 #endif

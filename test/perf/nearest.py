@@ -1,6 +1,6 @@
 """What the nearest particles of all particles take, beside scipy's k-d tree, or on a GPU from and to arrays of CuPy.
 
-python3 test/perf/nearest.py [BACKEND [N [K ...]]]: backend cpu by default, one thread by SAPPORO_THREADS=1; Plummer's
+python3 test/perf/nearest.py [BACKEND [N [K ...]]]: backend cpu by default, one core by taskset; Plummer's
 model of N particles (default 1048576).  Prints milliseconds: of builds, and of searches, the shortest of three.
 """
 
@@ -51,7 +51,7 @@ def main():
         return
     from scipy.spatial import cKDTree
 
-    workers = int(os.environ.get("SAPPORO_THREADS", "-1"))
+    workers = len(os.sched_getaffinity(0))
     print(f"cKDTree: build {shortest(lambda: cKDTree(x), 1):.2f} ms")
     peer = cKDTree(x)
     for k in numbers:

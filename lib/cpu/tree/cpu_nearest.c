@@ -69,7 +69,8 @@ static void find_some(void *argument, ptrdiff_t from, ptrdiff_t to)
         double x[3];
         memcpy(x, own >= 0 ? (const void *)t->own.x[own] : sap_column_at(&r->x, i, sizeof x), sizeof x);
         find(&n, t, x, own);
-        for (int j = 0; j < s->k && s->distance2; j++) s->distance2[row + (size_t)j] = sap_nearest_told(&n, j);
+        for (int j = 0; j < s->k && s->distance2; j++)
+            s->distance2[row + (size_t)j] = sap_nearest_told(heap2[j], n.address[j]);
     }
 }
 
