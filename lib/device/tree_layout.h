@@ -61,9 +61,9 @@ struct sap_gpu_tree {
 
 /*
  * What a force leaves in device memory, in ints: the numbers of interactions with particles and with cells, two words
- * each, lower word first; whether a row is not finite, even in double; how many of the sizes of
- * accelerations that it took were much too large (engine/tree_ops.h); the lengths of the lists; from SAP_LEFT_FIRST on
- * the lists, left_room entries each.
+ * each, lower word first; whether a row is not finite, even in double; how many of the sizes of accelerations that it
+ * took were much too large (engine/tree_ops.h); the lengths of the lists; from SAP_LEFT_FIRST on the lists, left_room
+ * entries each.
  */
 enum {
     SAP_LEFT_TOLD = 0,

@@ -191,7 +191,7 @@
     EACH(F, tree_list_items, SAP_TREE_THREADS) EACH(F, tree_rows_unite, SAP_TREE_THREADS)                              \
     EACH(F, tree_pick, SAP_TREE_THREADS) EACH(F, tree_rows_add, SAP_TREE_THREADS)                                      \
     EACH(F, tree_sizes, SAP_TREE_THREADS) EACH(F, tree_next, SAP_TREE_THREADS) EACH(F, tree_search, SAP_TREE_THREADS)  \
-    EACH(F, tree_nearest, SAP_TREE_THREADS) EACH(F, tree_stale, SAP_TREE_THREADS)                                                                            \
+    EACH(F, tree_nearest, SAP_TREE_THREADS) EACH(F, tree_stale, SAP_TREE_THREADS)                                      \
     EACH(F, tree_stop_count, SAP_TREE_THREADS) EACH(F, tree_stop_cells, SAP_TREE_THREADS)                              \
     EACH(F, tree_stop_particles, SAP_TREE_THREADS) EACH(F, tree_body_places, SAP_TREE_THREADS)                         \
     GROUPS(F, tree_body_counts, SAP_TREE_THREADS) EACH(F, tree_body_weights, SAP_TREE_THREADS)                         \

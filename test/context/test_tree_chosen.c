@@ -217,6 +217,14 @@ static double error_by(sapporo_tree *t, int some, const struct tree_rows *exact)
     return error;
 }
 
+/* A force at positions, which learns nothing of the particles. */
+static void force_at_places(sapporo_tree *t, const bodies *b)
+{
+    double acc[SOME][3];
+    const sapporo_tree_request r = {.size = sizeof r, .ni = SOME, .x = {b->x, 0}};
+    assert_int_equal(sapporo_tree_force(t, &r, acc, NULL), SAPPORO_OK);
+}
+
 /*
  * A tree that gets another model has the errors of a tree that never had the first one, for all particles and for some;
  * sizes of accelerations that come with the particles are taken as they are.
@@ -241,6 +249,7 @@ static void another_model(void **state)
             tree_below("the error of another model", error_by(t, some, &exact), 1.5 * usual);
             assert_int_equal(sapporo_tree_set(t, &told), SAPPORO_OK);
             assert_int_equal(sapporo_tree_build(t), SAPPORO_OK);
+            force_at_places(t, &other);
             tree_below("twice the usual error", 2 * usual, error_by(t, some, &exact));
             tree_rows_free(&first);
             sapporo_tree_destroy(t);

@@ -221,7 +221,8 @@ static void erase_bad(const struct places *p, int n, double (*acc)[3], double *p
 /* Remembers sizes of accelerations, and counts those that are much smaller than the ones that the force took. */
 static void remember(struct sap_cpu_tree *t, const struct sap_cpu_targets *targets, const struct sap_cpu_run *run)
 {
-    for (int i = 0; i < targets->n && run->walkers->own; i++) {
+    if (!run->walkers->own) return;
+    for (int i = 0; i < targets->n; i++) {
         double *const a = &t->given.a[targets->active ? targets->active[i] : i];
         const double size = size_of(run->acc[i]);
         t->stale += SAP_STALE_FACTOR * size < *a;

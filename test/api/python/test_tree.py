@@ -179,7 +179,7 @@ def test_fewer_particles_than_are_asked_for():
         found = tree.nearest(4)
         assert found.address.tolist() == [[1, 2, -1, -1], [0, 2, -1, -1], [0, 1, -1, -1]]
         assert found.distance2.tolist() == [[2.0, 2.0, np.inf, np.inf]] * 3
-        for k in (0, -1, 257):
+        for k in (0, -1, 257, 10**9):
             with pytest.raises(sapporo.ArgumentError):
                 tree.nearest(k)
         with pytest.raises(ValueError):

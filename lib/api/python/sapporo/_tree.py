@@ -527,7 +527,7 @@ class Tree(Owner):
             keep = indices(active, "active")
             request.active = pointer(keep, "int *")
         request.ni = self._built if keep is None else len(keep)
-        shape, given = (request.ni, max(int(k), 0)), out or {}
+        shape, given = (request.ni, min(max(int(k), 0), lib.SAPPORO_NEAREST_MOST)), out or {}
         found = Nearest(
             result_array(given.get("address"), "address", shape, np.int32),
             result_array(given.get("distance2"), "distance2", shape, np.float64),
