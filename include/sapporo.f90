@@ -49,7 +49,7 @@ module sapporo
     integer(c_int), parameter :: SAPPORO_TREE_KIND_DEFAULT = 0, SAPPORO_TREE_OCTREE = 1, SAPPORO_TREE_KDTREE = 2
     integer(c_int), parameter :: SAPPORO_MAC_DEFAULT = 0, SAPPORO_MAC_OPENING = 1, SAPPORO_MAC_MULTIPOLE = 2, &
         SAPPORO_MAC_ACCELERATION = 3
-    integer, parameter :: SAPPORO_NEAREST_MOST = 256        ! the greatest k of sapporo_tree_nearest
+    integer(c_int), parameter :: SAPPORO_NEAREST_MOST = 256 ! the greatest k of sapporo_tree_nearest
     integer, parameter :: SAPPORO_PHASE_SORT = 1, SAPPORO_PHASE_LINK = 2, SAPPORO_PHASE_MOMENTS = 3, &
         SAPPORO_PHASE_WALK = 4, SAPPORO_PHASES = 4          ! of statistics%seconds, from 1
 

@@ -88,7 +88,7 @@ typedef struct sapporo_tree_options {
                                       products must be finite */
     double error; /* instead of accuracy, by SAPPORO_MAC_ACCELERATION: 99 % of the relative errors are to stay below, of
                      accelerations and of potentials, 1e-9 to 0.1; 0: not asked.  The first force, and the first one
-                     of other particles (see `a` below), finds the accuracy: it sums forces on 1,024 particles
+                     after the number of particles has changed, finds the accuracy: it sums forces on 1,024 particles
                      directly, and tries accuracies on all.  Below 1e-5 the default precision is SAPPORO_DP.  Steppers
                      and trees over ranks take an accuracy that was measured for usual models */
 } sapporo_tree_options;
@@ -136,9 +136,8 @@ typedef struct sapporo_tree_particles {
                             signs, times the square of the largest extent, must be in the range of double.  With masses
                             of both signs forces take twice the time, and errors are those of the criterion in units of
                             the sum of the sizes of all terms */
-    sapporo_column a;    /* double: size of the acceleration, for SAPPORO_MAC_ACCELERATION; absent: of the last force.
-                            Another number of particles forgets them, and a force for which more than 10 % of them were
-                            four times too large, as those of other particles are, is computed once more */
+    sapporo_column a;    /* double: size of the acceleration, for SAPPORO_MAC_ACCELERATION; absent: of the last force,
+                            even if it was of other particles; another number of particles forgets them */
     sapporo_column h;    /* double, 0 to 1e100: softening lengths; absent: as before (then n must be, too), at first
                             with a spline the root of eps2, else 0.  Plummer lengths need 8 bytes per particle and 32
                             per cell more, which sapporo_tree_memory_needed does not count */

@@ -362,23 +362,10 @@ static void warn_of_nothing(sapporo_tree *t)
                       "the particles of the tree were set without masses: they exert no force");
 }
 
-/* Computes forces, again if the engine says that its particles are others than those of the last force. */
-static int force_of_these(sapporo_tree *t, const sapporo_tree_request *r, double (*acc)[3], double *pot)
-{
-    enum { TRIES = 4 };
-    int status = SAP_FORCE_STALE;
-    for (int k = 0; k < TRIES && status == SAP_FORCE_STALE; k++) {
-        const int aimed = sap_aim_wanted(t) ? sap_aim_find(t) : (int)SAPPORO_OK;
-        if (aimed) return aimed;
-        status = t->tree->ops->ask->force(t->tree, r, acc, pot);
-        if (status == SAP_FORCE_STALE) t->aimed = 0;
-    }
-    return status == SAP_FORCE_STALE ? (int)SAPPORO_OK : status;
-}
-
 static int force(sapporo_tree *t, const sapporo_tree_request *r, double (*acc)[3], double *pot)
 {
-    const int status = force_of_these(t, r, acc, pot);
+    int status = sap_aim_wanted(t) ? sap_aim_find(t) : (int)SAPPORO_OK;
+    if (!status) status = t->tree->ops->ask->force(t->tree, r, acc, pot);
     if (status < 0)
         (void)sap_context_tree_failed(t, status, "force of the tree", "");
     else

@@ -61,15 +61,13 @@ struct sap_gpu_tree {
 
 /*
  * What a force leaves in device memory, in ints: the numbers of interactions with particles and with cells, two words
- * each, lower word first; whether a row is not finite, even in double; how many of the sizes of accelerations that it
- * took were much too large (engine/tree_ops.h); the lengths of the lists; from SAP_LEFT_FIRST on the lists, left_room
- * entries each.
+ * each, lower word first; whether a row is not finite, even in double; the lengths of the lists; from SAP_LEFT_FIRST on
+ * the lists, left_room entries each.
  */
 enum {
     SAP_LEFT_TOLD = 0,
     SAP_LEFT_BEYOND = 4,
-    SAP_LEFT_STALE = 5,
-    SAP_LEFT_COUNT = 6,
+    SAP_LEFT_COUNT = 5,
     SAP_LEFT_APART = 0,              /* bunches, by their first slots, of groups that cannot walk together */
     SAP_LEFT_WIDE = 1,               /* bunches that need double */
     SAP_LEFT_PARTS = 2,              /* parts of groups that need double */

@@ -129,17 +129,6 @@ tree_rows_add(GLOBAL D *acc, GLOBAL D *pot, GLOBAL int *left, const GLOBAL D *mo
     if (work_at > 0) left[(size_t)work_at + i] += more_work[i];
 }
 
-/* Counts the rows whose accelerations are less than 1 / factor of the sizes that the force took. */
-KERNEL(SAP_TREE_THREADS)
-tree_stale(const GLOBAL D *acc, const GLOBAL int *active, const int has_active, const GLOBAL D *a, GLOBAL int *left,
-           const D factor, const int n)
-{
-    const size_t i = global_id();
-    if (i >= (size_t)n) return;
-    const D size = d_mul(factor, size_of_row(acc, i));
-    if (dm_any(d_gt(a[has_active ? active[i] : (int)i], size))) (void)atomic_add(&left[SAP_LEFT_STALE], 1);
-}
-
 /* Sets a[address of row i] to the size of the row's acceleration. */
 KERNEL(SAP_TREE_THREADS)
 tree_sizes(const GLOBAL D *acc, const GLOBAL int *active, const int has_active, GLOBAL D *a, const int n)

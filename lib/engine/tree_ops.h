@@ -78,16 +78,6 @@ struct sap_tree_maker {
                   struct sap_tree **tree);
 };
 
-/*
- * What `force` of a tree by ACCELERATION returns if the sizes of accelerations that it remembered were those of other
- * particles: more than 1 in SAP_STALE_PART of its targets have less than 1 / SAP_STALE_FACTOR of them, so errors are
- * larger than asked for.  It remembers the new sizes; the caller asks again.
- */
-enum { SAP_FORCE_STALE = 100, SAP_STALE_PART = 10, SAP_STALE_FACTOR = 4 };
-
-/* Whether so many of n targets make a force stale. */
-static inline int sap_force_is_stale(long long targets, int n) { return targets * SAP_STALE_PART > n; }
-
 /* Forces, neighbours and properties, for calls of sapporo_tree.h. */
 struct sap_tree_ask_ops {
     int (*force)(struct sap_tree *tree, const sapporo_tree_request *request, double (*acc)[3], double *pot);

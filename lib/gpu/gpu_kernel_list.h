@@ -158,7 +158,6 @@
 #define SAP_K_tree_pick(M, V)       M(acc), M(pot), M(active), V(int, has_active), M(picked_acc), M(picked_pot), V(int, n)
 #define SAP_K_tree_rows_add(M, V)                                                                                      \
     M(acc), M(pot), M(left), M(more_acc), M(more_pot), M(more_work), V(int, work_at), V(int, n)
-#define SAP_K_tree_stale(M, V) M(acc), M(active), V(int, has_active), M(a), M(left), V(double, factor), V(int, n)
 #define SAP_K_tree_sizes(M, V) M(acc), M(active), V(int, has_active), M(a), V(int, n)
 #define SAP_K_tree_next(M, V)  M(node), M(next), V(int, from), V(int, to)
 #define SAP_K_tree_search(M, V)                                                                                        \
@@ -191,7 +190,7 @@
     EACH(F, tree_list_items, SAP_TREE_THREADS) EACH(F, tree_rows_unite, SAP_TREE_THREADS)                              \
     EACH(F, tree_pick, SAP_TREE_THREADS) EACH(F, tree_rows_add, SAP_TREE_THREADS)                                      \
     EACH(F, tree_sizes, SAP_TREE_THREADS) EACH(F, tree_next, SAP_TREE_THREADS) EACH(F, tree_search, SAP_TREE_THREADS)  \
-    EACH(F, tree_nearest, SAP_TREE_THREADS) EACH(F, tree_stale, SAP_TREE_THREADS)                                      \
+    EACH(F, tree_nearest, SAP_TREE_THREADS)                                                                            \
     EACH(F, tree_stop_count, SAP_TREE_THREADS) EACH(F, tree_stop_cells, SAP_TREE_THREADS)                              \
     EACH(F, tree_stop_particles, SAP_TREE_THREADS) EACH(F, tree_body_places, SAP_TREE_THREADS)                         \
     GROUPS(F, tree_body_counts, SAP_TREE_THREADS) EACH(F, tree_body_weights, SAP_TREE_THREADS)                         \

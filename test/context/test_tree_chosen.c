@@ -191,99 +191,6 @@ static void asked(void **state)
     }
 }
 
-/* Another model of as many particles, whose accelerations are 1/400 of the first one's. */
-static bodies grown(const bodies *b)
-{
-    bodies other = tree_model(CLUSTER_HERNQUIST, b->n);
-    for (int i = 0; i < b->n; i++)
-        for (int c = 0; c < 3; c++) other.x[i][c] *= 20;
-    return other;
-}
-
-/* The error of a force on all particles, or on every third, over which the rows of all are written. */
-static double error_by(sapporo_tree *t, int some, const struct tree_rows *exact)
-{
-    static int active[N / 3];
-    for (int k = 0; k < N / 3; k++) active[k] = 3 * k;
-    struct tree_rows all = tree_rows_of(t, some ? active : NULL, some ? N / 3 : N);
-    struct tree_rows right = {.n = all.n, .acc = zeroed(N, sizeof *right.acc), .pot = zeroed(N, sizeof *right.pot)};
-    for (int k = 0; k < all.n; k++) {
-        memcpy(right.acc[k], exact->acc[some ? active[k] : k], sizeof *right.acc);
-        right.pot[k] = exact->pot[some ? active[k] : k];
-    }
-    const double error = error_of(&all, &right);
-    tree_rows_free(&right);
-    tree_rows_free(&all);
-    return error;
-}
-
-/* A force at positions, which learns nothing of the particles. */
-static void force_at_places(sapporo_tree *t, const bodies *b)
-{
-    double acc[SOME][3];
-    const sapporo_tree_request r = {.size = sizeof r, .ni = SOME, .x = {b->x, 0}};
-    assert_int_equal(sapporo_tree_force(t, &r, acc, NULL), SAPPORO_OK);
-}
-
-/*
- * A tree that gets another model has the errors of a tree that never had the first one, for all particles and for some;
- * sizes of accelerations that come with the particles are taken as they are.
- */
-static void another_model(void **state)
-{
-    (void)state;
-    static double large[N];
-    for (int i = 0; i < N; i++) large[i] = 1e3;
-    bodies b = tree_model(CLUSTER_PLUMMER, N), other = grown(&b);
-    struct tree_rows exact = tree_exact(&other, 1e-4, 1);
-    const sapporo_tree_particles told = {
-        .size = sizeof told, .n = N, .x = {other.x, 0}, .mass = {other.mass, 0}, .a = {large, 0}};
-    for (int e = 0; e < ENGINES; e++)
-        for (int some = 0; some < 2 && tree_has_engine(&engines[e]); some++) {
-            sapporo_tree *const fresh = tree_by(&engines[e], &other, SAPPORO_MAC_DEFAULT, 0);
-            sapporo_tree *const t = tree_by(&engines[e], &b, SAPPORO_MAC_DEFAULT, 0);
-            struct tree_rows first = tree_rows_of(t, NULL, N);
-            const double usual = error_by(fresh, some, &exact);
-            tree_set(t, &other);
-            assert_int_equal(sapporo_tree_build(t), SAPPORO_OK);
-            tree_below("the error of another model", error_by(t, some, &exact), 1.5 * usual);
-            assert_int_equal(sapporo_tree_set(t, &told), SAPPORO_OK);
-            assert_int_equal(sapporo_tree_build(t), SAPPORO_OK);
-            force_at_places(t, &other);
-            tree_below("twice the usual error", 2 * usual, error_by(t, some, &exact));
-            tree_rows_free(&first);
-            sapporo_tree_destroy(t);
-            sapporo_tree_destroy(fresh);
-        }
-    tree_rows_free(&exact);
-    bodies_free(&b);
-    bodies_free(&other);
-}
-
-/* An accuracy that was found for an error is found anew for another model. */
-static void another_aim(void **state)
-{
-    (void)state;
-    bodies b = tree_model(CLUSTER_PLUMMER, N), other = grown(&b);
-    struct tree_rows exact = tree_exact(&other, 1e-4, 1);
-    const sapporo_tree_options o = {
-        .size = sizeof o, .kind = tree_kind, .backend = SAPPORO_BACKEND_CPU, .eps2 = 1e-4, .error = 1e-5};
-    sapporo_tree *const t = tree_of(&b, &o);
-    struct tree_rows rows = tree_rows_of(t, NULL, N);
-    const double found = accuracy_of(t);
-    tree_rows_free(&rows);
-    tree_set(t, &other);
-    assert_int_equal(sapporo_tree_build(t), SAPPORO_OK);
-    rows = tree_rows_of(t, NULL, N);
-    assert_true(accuracy_of(t) != found);
-    tree_below("an error of 1e-5 of another model", error_of(&rows, &exact), 1.5e-5);
-    tree_rows_free(&rows);
-    tree_rows_free(&exact);
-    sapporo_tree_destroy(t);
-    bodies_free(&b);
-    bodies_free(&other);
-}
-
 /*
  * The accuracy is found at the first force, whatever the request, and kept until the number of particles changes; the
  * usual precision of small errors is double.
@@ -338,8 +245,7 @@ static void nothing_to_find(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {TREE_TEST(usual),         TREE_TEST(remembered), TREE_TEST(first),
-                                       TREE_TEST(asked),         TREE_TEST(found_once), TREE_TEST(nothing_to_find),
-                                       TREE_TEST(another_model), TREE_TEST(another_aim)};
+    const struct CMUnitTest tests[] = {TREE_TEST(usual), TREE_TEST(remembered), TREE_TEST(first),
+                                       TREE_TEST(asked), TREE_TEST(found_once), TREE_TEST(nothing_to_find)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -155,7 +155,6 @@ static int start_particles(struct sap_cpu_tree *t, int threads)
     int unknown = 0, status;
     for (int i = 0; i < t->own.n; i++) unknown += !(t->given.a[i] >= 0);
     if (unknown == 0) return SAPPORO_OK;
-    t->given.told = 1;
     sap_cpu_tree_need_bounds(t, NULL, threads);
     double(*acc)[3] = malloc((size_t)t->own.n * sizeof *acc);
     status = sap_cpu_tree_all_slots(&t->self, t->order.address, &slots);
@@ -218,18 +217,10 @@ static void erase_bad(const struct places *p, int n, double (*acc)[3], double *p
     }
 }
 
-/* Remembers sizes of accelerations, and counts those that are much smaller than the ones that the force took. */
 static void remember(struct sap_cpu_tree *t, const struct sap_cpu_targets *targets, const struct sap_cpu_run *run)
 {
-    if (!run->walkers->own) return;
-    for (int i = 0; i < targets->n; i++) {
-        double *const a = &t->given.a[targets->active ? targets->active[i] : i];
-        const double size = size_of(run->acc[i]);
-        t->stale += SAP_STALE_FACTOR * size < *a;
-        *a = size;
-    }
-    if (t->given.told) t->stale = 0;
-    t->given.told = 0;
+    for (int i = 0; i < targets->n && run->walkers->own; i++)
+        t->given.a[targets->active ? targets->active[i] : i] = size_of(run->acc[i]);
 }
 
 /* Computes the forces on targets whose positions have groups of `group`; a: sizes of accelerations there, or NULL. */
@@ -243,7 +234,6 @@ static int compute(struct sap_cpu_tree *t, const struct sap_cpu_targets *targets
     struct force_data p = {.known = a, .most = group};
     struct sap_cpu_run run = {.acc = acc, .pot = pot};
     t->words[0] = '\0';
-    t->stale = 0;
     int status = who_walks(t, targets, &p, &run, threads);
     if (!status && run.walkers->own) sap_cpu_tree_need_bounds(t, &p.slots, threads);
     if (!status && by_acceleration) status = start(t, &p, &run, threads);
@@ -277,8 +267,7 @@ int sap_cpu_tree_force(struct sap_tree *opaque_tree, const sapporo_tree_request 
         .n = request->ni, .active = request->active, .x = request->x, .h = request->h};
     if (request->memory != SAPPORO_MEMORY_HOST)
         return sap_cpu_tree_failed(t, SAPPORO_ERR_UNSUPPORTED, SAP_CPU_HOST_ONLY);
-    const int status = sap_cpu_force(t, &targets, acc, pot);
-    return status >= 0 && sap_force_is_stale(t->stale, request->ni) ? (int)SAP_FORCE_STALE : status;
+    return sap_cpu_force(t, &targets, acc, pot);
 }
 
 /* Returns how many of ni massless particles share a walk. */

@@ -162,7 +162,6 @@ static int set(struct sap_tree *opaque_tree, const sapporo_tree_particles *p)
     struct taking taking = {t, p};
     sap_team_for(threads, p->n, sap_team_chunk(p->n, threads, AT_ONCE), take_some, &taking);
     t->given.n = p->n;
-    t->given.told = p->a.base != NULL;
     return SAPPORO_OK;
 }
 

@@ -84,7 +84,6 @@ struct sap_cpu_given {
     int n;
     double (*x)[3], *mass;
     double *a;              /* size of the acceleration; < 0: unknown */
-    int told;               /* they came with the last set, or were found for it */
     double *h;              /* lengths; NULL: particles never had some */
     int lengths;            /* of each particle: 1, or 0 */
     double (*past_x[2])[3]; /* positions of the last call and the one before (cpu_ahead.c); NULL: none were kept */
@@ -117,7 +116,6 @@ struct sap_cpu_tree {
     struct sap_cpu_group *group;
     int *group_of; /* number of the group, by sorted particle */
     struct sap_cpu_walkers self;
-    int stale; /* targets of the last force whose accelerations were much smaller than it took (engine/tree_ops.h) */
 
     int is_part; /* the next tree is a part of `whole` */
     struct sap_tree_whole whole;

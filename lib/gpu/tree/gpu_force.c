@@ -91,7 +91,6 @@ static int results(struct sap_gpu_host_tree *t, const struct sap_gpu_pass *p, do
     t->done.particle_particle = number_of(walked);
     t->done.particle_cell = number_of(walked + 2);
     t->results.too_near = walked[SAP_LEFT_BEYOND] != 0;
-    t->results.stale = sap_force_is_stale(walked[SAP_LEFT_STALE], p->picked ? t->frame.n : r->ni);
     return SAP_DRIVER_OK;
 }
 
@@ -110,19 +109,13 @@ static int run(struct sap_gpu_host_tree *t, struct sap_gpu_pass *p, double (*acc
     else
         sap_gpu_subset_all(t, p);
     if (p->bad_active >= 0) return SAP_DRIVER_OK;
-    const struct sap_gpu_buffer *const list = p->picked ? NULL : list_of(t, r);
-    const int sized = by_acceleration && own, rows = p->picked ? t->frame.n : r->ni;
-    const int remembered = t->results.watches && sized && t->given.has_a >= t->frame.n && !t->given.told;
     if (by_acceleration) TRY(start(t, p));
     TRY(walk(t, p));
-    if (remembered)
-        TRY(sap_gpu_results_stale(&t->session, t->f, &t->results, list, &t->given.a, &t->walks.lists.left, rows));
     TRY(results(t, p, acc, pot));
     if (p->learned) t->given.has_a = t->frame.n;
-    if (!sized) return SAP_DRIVER_OK;
-    t->given.told = 0;
     /* last: a force that fails must leave the accelerations of the force before it */
-    return sizes(t, &t->given.a, list, rows);
+    if (!by_acceleration || !own) return SAP_DRIVER_OK;
+    return sizes(t, &t->given.a, p->picked ? NULL : list_of(t, r), p->picked ? t->frame.n : r->ni);
 }
 
 /* ---- parts of a whole ---------------------------------------------------------------------- */

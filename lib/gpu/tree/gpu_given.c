@@ -244,6 +244,5 @@ int sap_gpu_given_set(struct sap_gpu_session *s, struct sap_gpu_given *g, const 
         g->has_a = 0;
     g->n = p->n;
     g->torn = 0;
-    g->told = p->a.base != NULL;
     return SAPPORO_OK;
 }

@@ -29,7 +29,6 @@ struct sap_gpu_given {
     int mass_elsewhere;              /* the last masses came in device memory */
     int torn;                        /* a set failed half way; SAP_TORN_MASSES: masses were overwritten, too */
     int has_a;                       /* particles with known accelerations */
-    int told;                        /* these came with the last set */
 };
 
 /* _new allocates memory of the host for so many particles, and _open, within a call, that of the device. */

@@ -1,7 +1,6 @@
 /* gpu_results.c - see gpu_results.h. */
 #include "gpu/tree/gpu_results.h"
 
-#include "engine/tree_ops.h"
 #include "gpu/gpu_launch.h"
 #include "gpu/tree/gpu_given.h"
 #include "gpu/tree/gpu_kernels.h"
@@ -33,15 +32,6 @@ int sap_gpu_results_pick(const struct sap_gpu_session *s, const struct sap_gpu_t
     TRY(sap_session_reserve(s, &r->picked_pot, (size_t)n * sizeof(double)));
     return sap_launch_tree_pick(s, f, n, r->acc.mem, r->pot.mem, has_list ? list->mem : r->acc.mem, has_list,
                                 r->picked_acc.mem, r->picked_pot.mem, n);
-}
-
-int sap_gpu_results_stale(const struct sap_gpu_session *s, const struct sap_gpu_tree_kernels *f,
-                          const struct sap_gpu_results *r, const struct sap_gpu_buffer *list,
-                          const struct sap_gpu_buffer *a, const struct sap_gpu_buffer *left, int n)
-{
-    const int has_list = list != NULL;
-    return sap_launch_tree_stale(s, f, n, r->acc.mem, has_list ? list->mem : r->acc.mem, has_list, a->mem, left->mem,
-                                 SAP_STALE_FACTOR, n);
 }
 
 int sap_gpu_results_sizes(const struct sap_gpu_session *s, const struct sap_gpu_tree_kernels *f,

@@ -16,10 +16,8 @@ struct sap_gpu_results {
     struct sap_gpu_buffer acc, pot;                      /* of the last walk */
     struct sap_gpu_buffer picked_acc, picked_pot;        /* rows of these, in the order of a list */
     struct sap_gpu_buffer kept_acc, kept_pot, kept_work; /* of a walk of a part, until the next one adds them */
-    int picked;         /* results of the last force are in picked_acc and picked_pot */
-    int too_near;       /* the last force found a pair whose force double cannot hold */
-    int watches, stale; /* watches: forces look whether too many accelerations are much smaller than they took; stale:
-                           the last one found so */
+    int picked;   /* results of the last force are in picked_acc and picked_pot */
+    int too_near; /* the last force found a pair whose force double cannot hold */
 };
 
 void sap_gpu_results_free(const struct sap_driver *driver, struct sap_gpu_results *r);
@@ -40,11 +38,6 @@ static inline const struct sap_gpu_buffer *sap_gpu_results_pot(const struct sap_
 /* Selects n rows by a list; NULL: the first n. */
 int sap_gpu_results_pick(const struct sap_gpu_session *s, const struct sap_gpu_tree_kernels *f,
                          struct sap_gpu_results *r, const struct sap_gpu_buffer *list, int n);
-
-/* Counts in `left` the n accelerations that are much smaller than the sizes in `a`, by a list as below. */
-int sap_gpu_results_stale(const struct sap_gpu_session *s, const struct sap_gpu_tree_kernels *f,
-                          const struct sap_gpu_results *r, const struct sap_gpu_buffer *list,
-                          const struct sap_gpu_buffer *a, const struct sap_gpu_buffer *left, int n);
 
 /* Writes to `a` the sizes of n accelerations, by a list; NULL: in the order of rows. */
 int sap_gpu_results_sizes(const struct sap_gpu_session *s, const struct sap_gpu_tree_kernels *f,

@@ -375,12 +375,7 @@ static int selected(struct sap_tree *tree, const struct sap_halo_room *to)
 
 static int force(struct sap_tree *tree, const sapporo_tree_request *request, double (*acc)[3], double *pot)
 {
-    struct sap_gpu_host_tree *const t = of(tree);
-    t->results.stale = 0;
-    t->results.watches = 1;
-    const int status = sap_gpu_tree_force(t, request, acc, pot);
-    t->results.watches = 0;
-    return status >= 0 && t->results.stale ? (int)SAP_FORCE_STALE : status;
+    return sap_gpu_tree_force(of(tree), request, acc, pot);
 }
 
 static void erase(struct sap_tree *tree, void *results, size_t bytes)
