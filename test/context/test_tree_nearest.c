@@ -97,7 +97,7 @@ static void check_all(sapporo_tree *t, const bodies *b, int k, int step)
 static void check_some(sapporo_tree *t, const bodies *b, int k)
 {
     int active[ROWS];
-    for (int i = 0; i < ROWS; i++) active[i] = i % 9 == 8 ? active[i - 1] : (i * 7919 + 5) % b->n;
+    for (int i = 0; i < ROWS; i++) active[i] = ((i - (i % 9 == 8)) * 7919 + 5) % b->n;
     for (int listed = 0; listed < 2; listed++) {
         const sapporo_tree_request r = {.size = sizeof r, .ni = ROWS, .active = listed ? active : NULL};
         struct found f = search(t, &r, k);

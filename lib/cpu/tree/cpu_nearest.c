@@ -61,7 +61,7 @@ static void find_some(void *argument, ptrdiff_t from, ptrdiff_t to)
     const struct nearest_rows *const s = argument;
     const struct sap_cpu_tree *const t = s->tree;
     const sapporo_tree_request *const r = s->request;
-    double heap2[SAPPORO_NEAREST_MOST];
+    double heap2[SAPPORO_NEAREST_MOST] = {0};
     for (int i = (int)from; i < (int)to; i++) {
         const int own = r->x.base ? -1 : s->all ? i : t->place[r->active ? r->active[i] : i];
         const size_t row = (size_t)(s->all ? t->order.address[i] : i) * (size_t)s->k;
