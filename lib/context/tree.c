@@ -336,7 +336,7 @@ static int check_active(sapporo_tree *t, const sapporo_tree_request *r)
     return SAPPORO_OK;
 }
 
-int sap_context_tree_check(sapporo_tree *t, const sapporo_tree_request *r)
+static int check_request(sapporo_tree *t, const sapporo_tree_request *r)
 {
     const int n = particles_of(t);
     if (n < 0) return sap_context_tree_missing(t);
@@ -350,6 +350,17 @@ int sap_context_tree_check(sapporo_tree *t, const sapporo_tree_request *r)
     if (!r->x.base && !r->active && r->ni > n)
         return fail(t, SAPPORO_ERR_ARGUMENT, "ni is %d; the tree has %d particles", r->ni, n);
     return check_active(t, r);
+}
+
+sapporo_tree *sap_context_tree_asked(struct sap_public_call *call, sapporo_tree *tree,
+                                     const sapporo_tree_request *request, sapporo_tree_request *r, int *status)
+{
+    const int known = request ? sap_struct_copy(r, sizeof *r, request, sizeof request->size) : SAPPORO_ERR_ARGUMENT;
+    sapporo_tree *const t = sap_call_begin(call, SAP_HANDLE_TREE, tree);
+    *status = !t      ? SAPPORO_ERR_CLOSED
+              : known ? sap_struct_error(&t->object.notes, known, "sapporo_tree_request", request)
+                      : check_request(t, r);
+    return t;
 }
 
 /* Warns once of forces that are 0 because the tree has no particles, or because they were set without masses. */
@@ -376,12 +387,9 @@ static int force(sapporo_tree *t, const sapporo_tree_request *r, double (*acc)[3
 int sapporo_tree_force(sapporo_tree *tree, const sapporo_tree_request *request, double (*acc)[3], double *pot)
 {
     sapporo_tree_request r = {.ni = 0};
-    const int known = request ? sap_struct_copy(&r, sizeof r, request, sizeof request->size) : SAPPORO_ERR_ARGUMENT;
     struct sap_public_call call;
-    sapporo_tree *const t = sap_call_begin(&call, SAP_HANDLE_TREE, tree);
-    int status = !t      ? SAPPORO_ERR_CLOSED
-                 : known ? sap_struct_error(&t->object.notes, known, "sapporo_tree_request", request)
-                         : sap_context_tree_check(t, &r);
+    int status;
+    sapporo_tree *const t = sap_context_tree_asked(&call, tree, request, &r, &status);
     if (!status && r.ni > 0 && (acc || pot)) {
         warn_of_nothing(t);
         status = force(t, &r, acc, pot);

@@ -2,6 +2,7 @@
 #ifndef SAP_TREE_PRIVATE_H
 #define SAP_TREE_PRIVATE_H
 
+#include "context/call.h"
 #include "context/object.h"
 #include "context/tree_engine.h"
 #include "context/tree_pace.h"
@@ -31,8 +32,12 @@ int sap_context_tree_missing(sapporo_tree *tree);
 /* Whether the three coordinates at `at` are finite and within SAP_TREE_LIMIT. */
 int sap_context_tree_is_place(const void *at);
 
-/* Checks the rows of a request; numbers in memory of a device are the engine's to check. */
-int sap_context_tree_check(sapporo_tree *tree, const sapporo_tree_request *r);
+/*
+ * Begins a call with a request: copies the request to *r, which is zeroed, and checks its rows; numbers in memory of a
+ * device are the engine's to check.  Returns the locked tree; NULL: the handle is closed.
+ */
+sapporo_tree *sap_context_tree_asked(struct sap_public_call *call, sapporo_tree *tree,
+                                     const sapporo_tree_request *request, sapporo_tree_request *r, int *status);
 
 /*
  * Sets all bits of the results of a call that failed, `row` bytes for each row of the request: they are NaN, or -1.

@@ -56,8 +56,6 @@ int sapporo_tree_neighbours(sapporo_tree *tree, int ni, sapporo_column x, sappor
 
 static int check_nearest(sapporo_tree *t, const sapporo_tree_request *r, int k, const int *list)
 {
-    const int status = sap_context_tree_check(t, r);
-    if (status) return status;
     if (k < 1 || k > SAPPORO_NEAREST_MOST)
         return fail(t, SAPPORO_ERR_ARGUMENT, "the nearest %d particles; k may be 1 to %d", k, SAPPORO_NEAREST_MOST);
     if (r->h.base) return fail(t, SAPPORO_ERR_ARGUMENT, "h has no meaning for the nearest particles");
@@ -78,12 +76,10 @@ static void write_none(size_t entries, int *list, double *distance2)
 int sapporo_tree_nearest(sapporo_tree *tree, const sapporo_tree_request *request, int k, int *list, double *distance2)
 {
     sapporo_tree_request r = {.ni = 0};
-    const int known = request ? sap_struct_copy(&r, sizeof r, request, sizeof request->size) : SAPPORO_ERR_ARGUMENT;
     struct sap_public_call call;
-    sapporo_tree *const t = sap_call_begin(&call, SAP_HANDLE_TREE, tree);
-    int status = !t      ? SAPPORO_ERR_CLOSED
-                 : known ? sap_struct_error(&t->object.notes, known, "sapporo_tree_request", request)
-                         : check_nearest(t, &r, k, list);
+    int status;
+    sapporo_tree *const t = sap_context_tree_asked(&call, tree, request, &r, &status);
+    if (!status) status = check_nearest(t, &r, k, list);
     if (!status && r.ni > 0 && r.memory == SAPPORO_MEMORY_HOST && t->tree->ops->count(t->tree, 0) == 0) {
         write_none((size_t)r.ni * (size_t)k, list, distance2);
     } else if (!status && r.ni > 0) {

@@ -9,42 +9,18 @@
 
 #include <cmocka.h>
 
+#include "nearest.h"
 #include "tree_cases.h"
 
 enum { N = 1100, ROWS = 90, MOST = SAPPORO_NEAREST_MOST };
 
 /* ---- what is right ---- */
 
-struct near {
-    double distance2;
-    int address;
-};
-
-static int compare(const void *a, const void *b)
-{
-    const struct near *const p = a, *const q = b;
-    if (p->distance2 != q->distance2) return p->distance2 < q->distance2 ? -1 : 1;
-    return (p->address > q->address) - (p->address < q->address);
-}
-
-/* Sorts all particles but `own` by their distances from x; returns their number. */
-static int sorted(const bodies *b, const double *x, int own, struct near *all)
-{
-    int n = 0;
-    for (int j = 0; j < b->n; j++) {
-        double r2 = 0;
-        for (int c = 0; c < 3; c++) r2 += (b->x[j][c] - x[c]) * (b->x[j][c] - x[c]);
-        if (j != own) all[n++] = (struct near){r2, j};
-    }
-    qsort(all, (size_t)n, sizeof *all, compare);
-    return n;
-}
-
 /* Checks the list of one position, of a particle `own` or of none. */
 static void check_row(const bodies *b, const double *x, int own, int k, const int *list, const double *distance2)
 {
     struct near *const all = zeroed((size_t)b->n + 1, sizeof *all);
-    const int n = sorted(b, x, own, all);
+    const int n = near_sort(b->n, (const double(*)[3])b->x, x, own, all);
     for (int j = 0; j < k; j++) {
         const int address = j < n ? all[j].address : -1;
         const double r2 = j < n ? all[j].distance2 : (double)INFINITY;

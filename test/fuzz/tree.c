@@ -8,6 +8,7 @@
  */
 #include <stddef.h>
 
+#include "../support/nearest.h"
 #include "../support/worst.h"
 #include "calls.h"
 #include "interface.h"
@@ -336,30 +337,12 @@ static void run_neighbours(const struct op *op)
 
 /* ---- nearest ------------------------------------------------------------------------------ */
 
-struct near {
-    double distance2;
-    int address;
-};
-
-static int nearer(const void *a, const void *b)
-{
-    const struct near *const p = a, *const q = b;
-    if (p->distance2 != q->distance2) return p->distance2 < q->distance2 ? -1 : 1;
-    return (p->address > q->address) - (p->address < q->address);
-}
-
 /* Checks row i: the k nearest to x, of all particles but `own`; x NULL: the call failed. */
 static void check_nearest(const struct set *s, const double *x, int own, int i, int k)
 {
     static struct near all[PARTICLES_MOST];
     static int right[SAPPORO_NEAREST_MOST];
-    int n = 0;
-    for (int j = 0; j < s->n && x; j++) {
-        double r2 = 0;
-        for (int c = 0; c < 3; c++) r2 += (s->x[j][c] - x[c]) * (s->x[j][c] - x[c]);
-        if (j != own) all[n++] = (struct near){r2, j};
-    }
-    qsort(all, (size_t)n, sizeof *all, nearer);
+    const int n = x ? near_sort(s->n, (const double(*)[3])s->x, x, own, all) : 0;
     for (int j = 0; j < k && !check_failed(); j++) {
         char name[40];
         const double got = out.r2[i * k + j];

@@ -437,17 +437,21 @@ class Tree(Owner):
         return self._walk(request, rows, {name: pointer(array) for name, array in rows.items()})
 
     def _force_on_device(self, request: Any, arrays: dict[str, DeviceArray], names: list[str], given: Any) -> Force:
-        request.memory = lib.SAPPORO_MEMORY_DEVICE
-        ni = self._built
-        if "active" in arrays:
-            require(arrays["active"], "active", (None,), np.int32)
-            ni = arrays["active"].shape[0]
-            request.active = ffi.cast("int *", arrays["active"].address)
+        ni = self._rows_on_device(request, arrays)
         for name in names:
             require(arrays[name], f"out of {name}", (ni, 3) if name == "acc" else (ni,), np.float64, writable=True)
         complete(arrays, self.backend)
-        request.ni = ni
         return self._walk(request, {k: given[k] for k in names}, {k: arrays[k].address for k in names})
+
+    def _rows_on_device(self, request: Any, arrays: dict[str, DeviceArray]) -> int:
+        """Says that a request is in device memory, and which rows it has; returns their number."""
+        request.memory = lib.SAPPORO_MEMORY_DEVICE
+        request.ni = self._built
+        if "active" in arrays:
+            require(arrays["active"], "active", (None,), np.int32)
+            request.ni = arrays["active"].shape[0]
+            request.active = ffi.cast("int *", arrays["active"].address)
+        return int(request.ni)
 
     def _walk(self, request: Any, rows: dict[str, Any], to: dict[str, Any]) -> Force:
         acc = ffi.cast("double (*)[3]", to["acc"]) if "acc" in to else ffi.NULL
@@ -540,16 +544,11 @@ class Tree(Owner):
             raise TypeError("targets must be in host memory, and out, too")
         if "address" not in arrays:
             raise TypeError("active is in device memory, so out must hold an array for address")
-        request.memory = lib.SAPPORO_MEMORY_DEVICE
-        request.ni = self._built
-        if "active" in arrays:
-            require(arrays["active"], "active", (None,), np.int32)
-            request.ni = arrays["active"].shape[0]
-            request.active = ffi.cast("int *", arrays["active"].address)
+        ni = self._rows_on_device(request, arrays)
         to = {"address": ffi.NULL, "distance2": ffi.NULL}
         for name, kind, of in (("address", np.int32, "int *"), ("distance2", np.float64, "double *")):
             if name in arrays:
-                require(arrays[name], f"out of {name}", (request.ni, k), kind, writable=True)
+                require(arrays[name], f"out of {name}", (ni, k), kind, writable=True)
                 to[name] = ffi.cast(of, arrays[name].address)
         complete(arrays, self.backend)
         self._find(request, k, to["address"], to["distance2"])

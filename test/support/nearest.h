@@ -1,0 +1,36 @@
+/* nearest.h - which particles are nearest to a position, by a sort of all. */
+#ifndef TEST_NEAREST_H
+#define TEST_NEAREST_H
+
+#include <stdlib.h>
+
+/* A particle and its squared distance. */
+struct near {
+    double distance2;
+    int address;
+};
+
+static inline int near_compare(const void *a, const void *b)
+{
+    const struct near *const p = a, *const q = b;
+    if (p->distance2 != q->distance2) return p->distance2 < q->distance2 ? -1 : 1;
+    return (p->address > q->address) - (p->address < q->address);
+}
+
+/*
+ * Sorts n particles but `own` (-1: all) by their distances from `at`, those at one distance by address; returns their
+ * number.
+ */
+static inline int near_sort(int n, const double (*x)[3], const double *at, int own, struct near *all)
+{
+    int found = 0;
+    for (int j = 0; j < n; j++) {
+        double r2 = 0;
+        for (int c = 0; c < 3; c++) r2 += (x[j][c] - at[c]) * (x[j][c] - at[c]);
+        if (j != own) all[found++] = (struct near){r2, j};
+    }
+    qsort(all, (size_t)found, sizeof *all, near_compare);
+    return found;
+}
+
+#endif
