@@ -53,6 +53,7 @@ module sapporo_mpi
         integer(c_size_t) :: size = 0
         type(c_ptr) :: tree = c_null_ptr                    ! c_loc of a sapporo_tree_options
         real(c_double) :: timeout = 0
+        integer(c_int) :: transport = SAPPORO_MPI_TRANSPORT_AUTO
     end type sapporo_mpi_tree_options
 
     type, bind(c) :: sapporo_mpi_tree_statistics
@@ -70,6 +71,7 @@ module sapporo_mpi
         integer(c_size_t) :: size = 0
         type(c_ptr) :: stepper = c_null_ptr                 ! c_loc of a sapporo_stepper_options
         real(c_double) :: timeout = 0
+        integer(c_int) :: transport = SAPPORO_MPI_TRANSPORT_AUTO
     end type sapporo_mpi_stepper_options
 
     ! ---- functions
@@ -178,6 +180,11 @@ module sapporo_mpi
             type(sapporo_mpi_tree_options), intent(in), optional :: options
             type(c_ptr), intent(out) :: tree
         end function sapporo_mpi_tree_create
+
+        integer(c_int) function sapporo_mpi_tree_get_transport(tree) bind(c)
+            import :: c_int, c_ptr
+            type(c_ptr), value :: tree
+        end function sapporo_mpi_tree_get_transport
 
         subroutine sapporo_mpi_tree_destroy(tree) bind(c)
             import :: c_ptr

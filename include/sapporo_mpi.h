@@ -68,9 +68,10 @@ typedef enum sapporo_mpi_way {
 } sapporo_mpi_way;
 
 /*
- * How j-particles travel in a force by SAPPORO_MPI_WAY_SOURCES.  Results have the same bits by all transports, because
- * none of them adds numbers.  SAPPORO_MPI_TRANSPORT_MPI and SAPPORO_MPI_TRANSPORT_NCCL move device memory: each rank
- * computes on one GPU of the CUDA engine.  Of one rank nothing travels.
+ * How particles travel: j-particles in a force by SAPPORO_MPI_WAY_SOURCES; of trees, particles that change their rank,
+ * what ranks need of each other's trees, and forces that go back.  Results have the same bits by all transports,
+ * because none of them adds numbers.  SAPPORO_MPI_TRANSPORT_MPI and SAPPORO_MPI_TRANSPORT_NCCL move device memory: each
+ * rank computes on one GPU of the CUDA engine.  Of one rank nothing travels.
  */
 typedef enum sapporo_mpi_transport {
     SAPPORO_MPI_TRANSPORT_AUTO = 0, /* what SAPPORO_MPI_TRANSPORT of the environment says; if nothing: NCCL, MPI, or
@@ -258,7 +259,8 @@ typedef struct sapporo_mpi_tree_options {
     size_t size;                      /* sizeof(sapporo_mpi_tree_options) */
     const sapporo_tree_options *tree; /* of the tree of each rank: the same on all ranks, but for devices and threads;
                                          experiments is 0; NULL: the defaults */
-    double timeout;                   /* as in sapporo_mpi_options */
+    double timeout;                   /* as in sapporo_mpi_options, */
+    sapporo_mpi_transport transport;  /* and so is this */
 } sapporo_mpi_tree_options;
 
 /*
@@ -283,6 +285,12 @@ SAPPORO_API const char *sapporo_mpi_tree_last_error(const sapporo_mpi_tree *tree
 
 /* Local.  Returns sapporo_tree_kind_text of the trees of all ranks; "" if there is no such tree. */
 SAPPORO_API const char *sapporo_mpi_tree_kind_text(const sapporo_mpi_tree *tree);
+
+/*
+ * Local.  Returns how particles travel; SAPPORO_MPI_TRANSPORT_AUTO: there is no such tree.  Those with softening
+ * lengths take SAPPORO_MPI_TRANSPORT_HOST in any case.
+ */
+SAPPORO_API sapporo_mpi_transport sapporo_mpi_tree_get_transport(const sapporo_mpi_tree *tree);
 
 /*
  * Collective.  Copies the particles of all ranks and builds the trees.  A rank may give none.  Positions and
@@ -433,7 +441,8 @@ typedef struct sapporo_mpi_stepper sapporo_mpi_stepper; /* handle of a stepper o
 typedef struct sapporo_mpi_stepper_options {
     size_t size;                            /* sizeof(sapporo_mpi_stepper_options) */
     const sapporo_stepper_options *stepper; /* the same on all ranks, but for devices and threads of its tree */
-    double timeout;                         /* as in sapporo_mpi_options */
+    double timeout;                         /* as in sapporo_mpi_options, */
+    sapporo_mpi_transport transport;        /* and so is this */
 } sapporo_mpi_stepper_options;
 
 /*

@@ -16,6 +16,7 @@
 #include "context/travel.h"
 #include "context/tree_bodies.h"
 #include "context/tree_part.h"
+#include "context/tree_port.h"
 
 /* clang-format off */
 #define SAP_INTERNALS(ROW) \
@@ -29,6 +30,8 @@
     ROW(part_import) ROW(part_join) ROW(part_pull) ROW(part_regions) ROW(part_select) \
     ROW(part_selected) ROW(part_selects) ROW(part_settings) ROW(part_structure) \
     ROW(part_walk) ROW(part_walked) \
+    ROW(port_device) ROW(port_enter) ROW(port_hold) ROW(port_join) ROW(port_leave) ROW(port_made) ROW(port_read) \
+    ROW(port_receive) ROW(port_records) ROW(port_started) ROW(port_state) ROW(port_stream) ROW(port_write) \
     ROW(bodies_able) ROW(bodies_answer) ROW(bodies_arrive) ROW(bodies_below) ROW(bodies_copy) ROW(bodies_deliver) ROW(bodies_erase) \
     ROW(bodies_grow) ROW(bodies_know) ROW(bodies_learn) ROW(bodies_look) ROW(bodies_order) ROW(bodies_places) \
     ROW(bodies_send) ROW(bodies_sort) ROW(bodies_take) ROW(bodies_tell)

@@ -316,3 +316,79 @@ tree_halo_fill(const GLOBAL struct sap_halo_entry *entry, const GLOBAL int *shif
     for (int i = me; i < 2 * here.held; i += 32)
         x[2 * (size_t)at + (size_t)i] = particle[2 * (size_t)address[link.first + i / 2] + (size_t)(i % 2)];
 }
+
+/* ---- joining ---- */
+
+/* Returns the last part whose first node is q or before: of first[0 .. parts-1], which do not fall. */
+SAP_INLINE int part_of_node(const GLOBAL int *first, int parts, int q)
+{
+    int from = 0, to = parts;
+    while (to - from > 1) {
+        const int middle = (from + to) / 2;
+        if (first[middle] <= q)
+            from = middle;
+        else
+            to = middle;
+    }
+    return from;
+}
+
+/*
+ * Writes n nodes that have arrived behind the nodes above: the roots of all halos, then the other nodes of each. first:
+ * of each part its first node; from `parts` on the halos before its own; then its first particle.
+ */
+KERNEL(SAP_TREE_THREADS)
+tree_halo_join(const GLOBAL D *made, const GLOBAL int *first, const int parts, const int roots, const int halos,
+               GLOBAL struct sap_tree_link *node, GLOBAL struct sap_cell *cell, const int n)
+{
+    const int q = (int)global_id();
+    if (q >= n) return;
+    const int part = part_of_node(first, parts, q), k = q - first[part], halo = first[parts + part];
+    const int rest = roots + halos + first[part] - halo, at = k == 0 ? roots + halo : rest + k - 1;
+    const GLOBAL D *const from = made + SAP_HALO_WORDS * (size_t)q;
+    const GLOBAL int *const words = (const GLOBAL int *)(from + SAP_HALO_WORDS - 2);
+    GLOBAL D *const to = (GLOBAL D *)(cell + at);
+    struct sap_tree_link link;
+    for (int w = 0; w < SAP_HALO_WORDS - 2; w++) to[w] = from[w];
+    link.first = words[0] + first[2 * parts + part];
+    link.count = words[1];
+    link.child = words[3] > 0 ? rest + words[2] - 1 : 0;
+    link.children = words[3];
+    node[at] = link;
+}
+
+/* Makes nodes first ... first + parents - 1 above `children` nodes from `child` on. */
+KERNEL(SAP_TREE_THREADS)
+tree_halo_above(GLOBAL struct sap_tree_link *node, GLOBAL struct sap_cell *cell, const int first, const int child,
+                const int parents, const int children)
+{
+    const int p = (int)global_id();
+    if (p >= parents) return;
+    const int at = child + SAP_HALO_ABOVE * p, rest = children - SAP_HALO_ABOVE * p;
+    const int n = rest < SAP_HALO_ABOVE ? rest : SAP_HALO_ABOVE;
+    struct sap_tree_link link;
+    struct sap_cell made;
+    sap_cell_start(&made);
+    for (int k = 0; k < n; k++) {
+        const struct sap_cell c = cell[at + k];
+        sap_cell_add(&made, c.mass, c.weight, c.centre, c.low, c.high);
+    }
+    sap_cell_centre(&made);
+    for (int k = 0; k < n; k++) {
+        const struct sap_cell c = cell[at + k];
+        sap_cell_shape_child(&made, c.mass, c.centre, c.q);
+    }
+    link.first = link.count = 0;
+    link.child = at;
+    link.children = n;
+    node[first + p] = link;
+    cell[first + p] = made;
+}
+
+/* Gives n particles masses in units of the tree. */
+KERNEL(SAP_TREE_THREADS)
+tree_halo_masses(GLOBAL wide *x, const D unit, const int n)
+{
+    const int k = (int)global_id();
+    if (k < n) x[2 * (size_t)k + 1].y = d_mul(x[2 * (size_t)k + 1].y, unit);
+}

@@ -7,7 +7,8 @@ enum {
     SAP_HALO_REGION = 7,    /* doubles of a region: low, high, strictness */
     SAP_HALO_BLOCK = 32,    /* regions of a block, which are tested together; those of a part begin with a block */
     SAP_HALO_TELLERS = 128, /* threads that look at the particles of a region */
-    SAP_HALO_WORDS = 19     /* doubles of a node that is sent: the cell, and four ints */
+    SAP_HALO_WORDS = 19,    /* doubles of a node that is sent: the cell, and four ints */
+    SAP_HALO_ABOVE = 8      /* children of a node above the roots of joined halos, at most */
 };
 
 /*

@@ -68,7 +68,10 @@ struct sap_tree_bodies_ops {
     /* Writes for each of n keys the weight, or the number, of the particles with keys below. */
     int (*below)(struct sap_tree *tree, int weighs, int n, const uint64_t *key, uint64_t *below);
     int (*order)(struct sap_tree *tree, int n, int *order);
-    /* Gives the tree the particles that stay, and copies the others; in_order 0: by their numbers. */
+    /*
+     * Gives the tree the particles that stay, and copies the others; in_order 0: by their numbers.  Here and below,
+     * `out` and `in` NULL: records are where tree_port.h has them, one after the other.
+     */
     int (*send)(struct sap_tree *tree, const struct sap_bodies_way *way, int in_order, double (*out)[SAP_BODY]);
     /* Gives it those that have arrived.  All particles of the tree are then set. */
     int (*arrive)(struct sap_tree *tree, const struct sap_bodies_way *way, const double (*in)[SAP_BODY]);

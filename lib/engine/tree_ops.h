@@ -14,6 +14,7 @@ struct sap_tree_whole; /* tree_part.h */
 struct sap_tree_halo;
 struct sap_halo_region; /* tree_regions.h */
 struct sap_halo_targets;
+struct sap_tree_port_ops;
 struct sap_halo_wish;
 struct sap_halo_room;
 struct sap_tree_pass;
@@ -115,6 +116,7 @@ struct sap_tree_part_ops {
     /* Interactions of the last force or walk: with particles, with cells. */
     void (*walked)(const struct sap_tree *tree, long long *particles, long long *cells);
     const struct sap_tree_bodies_ops *bodies; /* NULL: the caller divides its particles */
+    const struct sap_tree_port_ops *port;     /* NULL: the engine has no device memory */
 };
 
 /*

@@ -30,6 +30,7 @@ struct sap_halo_targets {
     const double *a; /* sizes of accelerations by address, for ACCELERATION; NULL: another criterion, or an opening
                         angle of 1 */
     int has_a;       /* 1: `a` are with the engine (tree_bodies.h), and not given */
+    int walking;     /* 1: a walk of these targets has begun, whose results are kept; `a` are those that it reads */
     int threads;     /* that look at the regions; 0: as many as a context has */
 };
 

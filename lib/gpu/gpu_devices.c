@@ -11,6 +11,7 @@
 #include "device/gpu_layout.h"
 #include "driver/driver.h"
 #include "engine/options.h"
+#include "engine/travel_ops.h"
 #include "gpu/gpu_kernels.h"
 #include "gpu/gpu_shape.h"
 #include "gpu/gpu_status.h"
@@ -237,4 +238,12 @@ int sap_gpu_reserve_for_all(const struct sap_gpu_set *set, struct sap_gpu_buffer
     struct sap_dev *others[SAP_GPU_DEVICES];
     for (int k = 1; k < set->n; k++) others[k - 1] = set->device[k].dev;
     return sap_gpu_reserve_shared(set->driver, set->device[0].dev, others, set->n - 1, b, bytes);
+}
+
+void sap_gpu_describe_travels(const struct sap_gpu_set *set, struct sap_travel_device *device)
+{
+    const struct sap_gpu_device *const first = &set->device[0];
+    (void)snprintf(device->text, sizeof device->text, "%s %d", set->driver->name, first->number);
+    (void)snprintf(device->uuid, sizeof device->uuid, "%s", first->properties.uuid);
+    device->travels = set->n == 1 && set->driver->address && set->driver->native_stream;
 }

@@ -80,4 +80,9 @@ int sap_gpu_together(const struct sap_gpu_set *set);
 /* Makes a buffer of the first device that kernels of all devices can write, as sap_gpu_reserve_shared. */
 int sap_gpu_reserve_for_all(const struct sap_gpu_set *set, struct sap_gpu_buffer *b, size_t bytes);
 
+struct sap_travel_device;
+
+/* Describes the first device, and whether memory travels from it (engine/travel_ops.h), but not superpackets. */
+void sap_gpu_describe_travels(const struct sap_gpu_set *set, struct sap_travel_device *device);
+
 #endif

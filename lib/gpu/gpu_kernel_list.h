@@ -112,6 +112,10 @@
 #define SAP_K_tree_halo_fill(M, V)                                                                                     \
     M(entry), M(shift), V(int, shift_at), V(int, parts), M(base), M(x_base), M(before), M(node), M(cell), M(particle), \
         M(address), M(made), M(x)
+#define SAP_K_tree_halo_join(M, V)                                                                                     \
+    M(made), M(first), V(int, parts), V(int, roots), V(int, halos), M(node), M(cell), V(int, n)
+#define SAP_K_tree_halo_above(M, V)   M(node), M(cell), V(int, first), V(int, child), V(int, parents), V(int, children)
+#define SAP_K_tree_halo_masses(M, V)  M(x), V(double, unit), V(int, n)
 #define SAP_K_tree_body_places(M, V)  M(given), M(list), M(x), V(int, n)
 #define SAP_K_tree_body_counts(M, V)  M(work), M(size), M(sums), V(int, n)
 #define SAP_K_tree_body_weights(M, V) M(work), M(order), M(weight), V(struct sap_gpu_weights, how)
@@ -179,6 +183,8 @@
     GROUPS(F, tree_halo_tell, SAP_HALO_TELLERS) EACH(F, tree_halo_reach, SAP_TREE_THREADS)                             \
     EACH(F, tree_halo_test, SAP_TREE_THREADS) EACH(F, tree_halo_spread, SAP_TREE_THREADS)                              \
     EACH(F, tree_halo_place, SAP_TREE_THREADS) EACH(F, tree_halo_bases, SAP_TREE_THREADS)                              \
+    EACH(F, tree_halo_join, SAP_TREE_THREADS) EACH(F, tree_halo_above, SAP_TREE_THREADS)                               \
+    EACH(F, tree_halo_masses, SAP_TREE_THREADS)                                                                        \
     GROUPS(F, tree_halo_fill, 32) GROUPS(F, tree_bounds, SAP_TREE_THREADS) EACH(F, tree_keys, SAP_TREE_THREADS)        \
     EACH(F, tree_gather, SAP_TREE_THREADS) GROUPS(F, tree_levels, SAP_TREE_THREADS) GROUPS(F, tree_level_firsts, 32)   \
     GROUPS(F, tree_link, SAP_TREE_THREADS) EACH(F, tree_leaves, SAP_LEAF_THREADS)                                      \

@@ -110,6 +110,10 @@ int sap_session_refuse(struct sap_gpu_session *s, int status, const char *why)
     return sap_session_fail(s, status, why);
 }
 
+int sap_session_lend(const struct sap_gpu_session *s) { return sap_gpu_status(s->driver->enter(s->device->dev)); }
+
+void sap_session_take_back(const struct sap_gpu_session *s) { s->driver->leave(s->device->dev); }
+
 /* ---- launches --------------------------------------------------------------------------- */
 
 int sap_session_launch(const struct sap_gpu_session *s, struct sap_function *f, int groups, int threads,

@@ -79,6 +79,10 @@ int sap_session_refuse(struct sap_gpu_session *s, int status, const char *why);
 /* Writes the message of a failure outside of a call; returns status. */
 int sap_session_fail(struct sap_gpu_session *s, int status, const char *why);
 
+/* Enclose calls of libraries of the device's vendor, which find the device current; a sapporo_status. */
+int sap_session_lend(const struct sap_gpu_session *s);
+void sap_session_take_back(const struct sap_gpu_session *s);
+
 /* ---- launches ---- */
 
 /* Launches `groups` groups of `threads` threads. */

@@ -6,7 +6,6 @@
  */
 #include "gpu/gpu_travel.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "device/gpu_layout.h"
@@ -189,10 +188,7 @@ static int take_all(struct sap_gpu_store *store, const int *number, int n, const
 static void describe(const struct sap_device_set *opaque_set, struct sap_travel_device *device)
 {
     const struct sap_gpu_set *const set = (const void *)opaque_set;
-    const struct sap_gpu_device *const first = &set->device[0];
-    (void)snprintf(device->text, sizeof device->text, "%s %d", set->driver->name, first->number);
-    (void)snprintf(device->uuid, sizeof device->uuid, "%s", first->properties.uuid);
-    device->travels = set->n == 1 && set->driver->address && set->driver->native_stream;
+    sap_gpu_describe_travels(set, device);
     device->unit = SUPER;
     device->bytes = held_bytes(set);
 }

@@ -5,12 +5,13 @@
 #include <mpi.h>
 #include <stddef.h>
 
+#include "mpi/gate.h"
 #include "mpi/room.h"
 #include "sapporo.h"
 
 /* All zeros: no memory, and nothing is under way. */
 struct sap_cargo {
-    sapporo *context;     /* whose hold receives (context/travel.h); of particles in host memory not used */
+    struct sap_gate gate; /* whose hold receives; of particles in host memory not used */
     struct sap_room room; /* host memory, likewise */
     char *at;             /* memory of the particles of all ranks */
     size_t unit;          /* bytes of a unit */

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "context/internals.h"
+#include "mpi/transport.h"
 
 /* ------------------------------------------------------------------ routes */
 
@@ -154,6 +155,7 @@ int sap_exchange_begin(struct sap_link *l, const struct sap_route *r, struct sap
     const int *const sent = w->own_stays ? r->posted : r->sent, *const got = w->own_stays ? r->expected : r->got;
     const int status = make_type(l, w);
     if (status) return status;
+    if (w->by) return sap_carrier_begin(w->by, r, w);
     w->bytes = 0;
     for (int k = 0; k < l->size; k++) {
         w->bytes += ((size_t)sent[k] + (size_t)got[k]) * w->each;
@@ -165,8 +167,8 @@ int sap_exchange_begin(struct sap_link *l, const struct sap_route *r, struct sap
 
 int sap_exchange_end(struct sap_link *l, struct sap_wire *w)
 {
-    const int status = sap_link_wait_for(l, &w->request, w->bytes);
-    if (!status) sap_link_free_type(l, &w->type); /* MPI may use that of a broken link */
+    const int status = w->by ? sap_carrier_end(w->by) : sap_link_wait_for(l, &w->request, w->bytes);
+    if (!l->broken) sap_link_free_type(l, &w->type); /* MPI may use that of a broken link */
     return status;
 }
 

@@ -67,16 +67,34 @@ struct sap_route sap_route_back(const struct sap_route *r);
 /* Collective.  Sends `each` numbers to each rank: sent[rank][each], got[rank][each]. */
 int sap_exchange_numbers(struct sap_link *l, int each, const int *sent, int *got);
 
-/* Records that move.  The caller sets the first four members. */
+struct sap_carrier;
+
+/* Records that move.  The caller sets the first five members. */
 struct sap_wire {
     const void *out; /* [route.n] records that this rank sends */
     void *in;        /* [route.arrived] room for those that it receives */
     size_t each;     /* bytes of a record, at most INT_MAX */
     int own_stays;   /* 1: MPI is not given this rank's own records for itself; the caller copies them if it needs to */
-    size_t bytes;    /* that move from and to this rank */
+    /* Records are in device memory, and move by it (transport.h); those of this rank for itself are not among them.
+     * NULL: records are in host memory. */
+    struct sap_carrier *by;
+    size_t bytes; /* that move from and to this rank */
     MPI_Datatype type;
     MPI_Request request;
 };
+
+/* Where records of a wire in device memory begin: those for a rank, and those from it. */
+static inline const char *sap_wire_out(const struct sap_wire *w, const struct sap_route *r, int me, int peer)
+{
+    const int own = peer > me ? r->sent[me] : 0;
+    return (const char *)w->out + (size_t)(r->sent_at[peer] - own) * w->each;
+}
+
+static inline char *sap_wire_in(const struct sap_wire *w, const struct sap_route *r, int me, int peer)
+{
+    const int own = peer > me ? r->got[me] : 0;
+    return (char *)w->in + (size_t)(r->got_at[peer] - own) * w->each;
+}
 
 /* Collective.  Begins to move records; the link must not be broken. */
 int sap_exchange_begin(struct sap_link *l, const struct sap_route *r, struct sap_wire *w);

@@ -120,7 +120,7 @@ static int read_options(struct sap_link *link, const sapporo_mpi_options *given,
     if ((int)o->own.way < SAPPORO_MPI_WAY_AUTO || (int)o->own.way > SAPPORO_MPI_WAY_SOURCES)
         return sap_link_fail(link, SAPPORO_ERR_ARGUMENT, "sapporo_mpi_open: way is %d: it must be 0 to %d",
                              (int)o->own.way, SAPPORO_MPI_WAY_SOURCES);
-    return sap_transport_read(link, o->own.transport, &o->transport);
+    return sap_transport_read(link, "sapporo_mpi_open", o->own.transport, &o->transport);
 }
 
 /* Keeps the options of contexts that are opened later, with copies of what they point to; -1: out of memory. */
@@ -219,7 +219,7 @@ static int compare_kinds(sapporo_mpi *h)
 /* Collective.  Opens the context of each rank, with a device by its number among the ranks of its machine. */
 static int open_context(sapporo_mpi *h)
 {
-    int number, status = sap_transport_node_rank(h, &number);
+    int number, status = sap_transport_node_rank(&h->carrier, &number);
     if (status) return status;
     if (!h->context_options.preferred_device) h->context_options.preferred_device = number;
     status = sapporo_open(&h->context_options, &h->context);
@@ -239,7 +239,7 @@ static int make_types(sapporo_mpi *h)
     const struct {
         MPI_Datatype *type;
         int doubles;
-    } make[] = {{&h->particle, 3 * h->terms + PARTICLE_EXTRA}, {&h->target, h->width}};
+    } make[] = {{&h->carrier.particle, 3 * h->terms + PARTICLE_EXTRA}, {&h->target, h->width}};
     int status = SAPPORO_OK;
     for (int k = 0; k < 2 && !status; k++) {
         status = sap_link_judge(&h->link, MPI_Type_contiguous(make[k].doubles, MPI_DOUBLE, make[k].type));
@@ -250,7 +250,7 @@ static int make_types(sapporo_mpi *h)
 
 static void free_types(sapporo_mpi *h)
 {
-    MPI_Datatype *const type[] = {&h->particle, &h->target};
+    MPI_Datatype *const type[] = {&h->carrier.particle, &h->target};
     for (int k = 0; k < 2; k++) sap_link_free_type(&h->link, type[k]);
 }
 
@@ -259,8 +259,8 @@ static void destroy(sapporo_mpi *h)
 {
     const int keeps = sap_link_keeps(&h->link);
     sap_mpi_free_job(h);
-    sap_transport_close(h);
-    if (!keeps || h->transport <= SAPPORO_MPI_TRANSPORT_HOST) sapporo_close(h->context); /* else MPI may use its hold */
+    sap_transport_close(&h->carrier);
+    if (!keeps || !sap_carrier_on_device(&h->carrier)) sapporo_close(h->context); /* else MPI may use its hold */
     free_types(h);
     sap_link_close(&h->link);
     if (keeps) return;
@@ -272,9 +272,7 @@ static void destroy(sapporo_mpi *h)
     sap_room_free(&h->parcel.ins);
     sap_room_free(&h->parcel.keepers);
     sap_route_free(&h->parcel.route);
-    sap_room_free(&h->places);
-    sap_room_free(&h->trial_bytes);
-    sap_cargo_close(&h->trial);
+    sap_carrier_free(&h->carrier);
     free(h->kept_text);
     free(h->kept_devices);
     sap_listed_free(&h->listed);
@@ -312,7 +310,7 @@ static double sources_in_memory(const sapporo_mpi *h)
     const double each = (double)sapporo_memory_needed(h->context, SAMPLE, &on_device) / SAMPLE + row;
     const double host = (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE) / each;
     const double memory = device_memory(h, &devices);
-    const double held = h->unit_addresses > 0 ? (double)h->unit_bytes / h->unit_addresses : 0;
+    const double held = h->carrier.unit_addresses > 0 ? (double)h->carrier.unit_bytes / h->carrier.unit_addresses : 0;
     const double there = on_device > 0 ? memory * devices / ((double)on_device / SAMPLE + held) : INFINITY;
     return fmin(host, there) / PART_OF_MEMORY;
 }
@@ -343,7 +341,8 @@ static int open_parts(sapporo_mpi *h, const sapporo_mpi_options *options)
     if (!status) status = open_context(h);
     if (!status) status = compare_kinds(h);
     if (!status) status = make_types(h);
-    if (!status) status = sap_transport_open(h, o.transport);
+    h->carrier.gate.context = h->context;
+    if (!status) status = sap_transport_open(&h->carrier, o.transport);
     return status ? status : choose_parts(h);
 }
 
@@ -365,7 +364,9 @@ int sapporo_mpi_open(MPI_Comm communicator, const sapporo_mpi_options *options, 
     sapporo_mpi *const h = sap_listed_make(SAP_LISTED_SUMS, sizeof *h);
     if (!h) return SAPPORO_ERR_MEMORY;
     h->link.timeout = timeout_of(options);
-    h->particle = h->target = h->unit = MPI_DATATYPE_NULL;
+    h->carrier = (struct sap_carrier){
+        .link = &h->link, .call = "sapporo_mpi_open", .particle = MPI_DATATYPE_NULL, .unit = MPI_DATATYPE_NULL};
+    h->target = MPI_DATATYPE_NULL;
     status = sap_link_open(&h->link, communicator);
     if (!status) status = open_parts(h, options);
     if (!status) {
@@ -422,7 +423,7 @@ sapporo_mpi_way sapporo_mpi_get_way(const sapporo_mpi *handle)
 sapporo_mpi_transport sapporo_mpi_get_transport(const sapporo_mpi *handle)
 {
     const sapporo_mpi *const h = sap_mpi_find(handle);
-    return h ? h->transport : SAPPORO_MPI_TRANSPORT_AUTO;
+    return h ? h->carrier.transport : SAPPORO_MPI_TRANSPORT_AUTO;
 }
 
 int sapporo_mpi_get_costs(const sapporo_mpi *handle, sapporo_mpi_costs *costs)

@@ -11,6 +11,7 @@
 #include "mpi/link.h"
 #include "mpi/registry.h"
 #include "mpi/room.h"
+#include "mpi/transport.h"
 
 /* The object of a force. */
 struct sapporo_mpi_job {
@@ -45,8 +46,6 @@ struct sap_parcel {
     struct sap_room keepers;   /* numbers of the ranks that keep the particles of this rank's caller */
 };
 
-struct sap_nccl;
-
 enum { SAP_COSTS = 7 }; /* members of sapporo_mpi_costs that are measured */
 
 struct sapporo_mpi {
@@ -72,18 +71,10 @@ struct sapporo_mpi {
     int unset;                   /* 1: the last call that set particles had no memory: forces fail until one succeeds */
     int lost;                    /* 1: this rank could not store particles: forces fail until they are stored again */
     struct sap_kept_blocks kept; /* blocks in which this rank keeps particles */
-    sapporo_mpi_transport transport; /* how j-particles travel; not SAPPORO_MPI_TRANSPORT_AUTO */
-    struct sap_nccl *nccl;           /* NULL: it is not used */
-    size_t unit_bytes;               /* of a superpacket that travels from device memory */
-    int unit_addresses;              /* addresses of such a superpacket */
-    struct sap_travel_facts facts;   /* of the j-particles of all ranks, for the force under way */
-    struct sap_room places;          /* nodes and devices of all ranks, while a handle is opened */
-    struct sap_cargo trial;          /* of the trial of a transport, and its bytes */
-    struct sap_room trial_bytes;
-    MPI_Datatype unit;     /* a superpacket that MPI sends; MPI_DATATYPE_NULL: none */
-    int width;             /* doubles per i-particle that is sent */
-    MPI_Datatype particle; /* a j-particle that is sent */
-    MPI_Datatype target;   /* an i-particle that is sent */
+    struct sap_carrier carrier;  /* how j-particles travel */
+    struct sap_travel_facts facts; /* of the j-particles of all ranks, for the force under way */
+    int width;                     /* doubles per i-particle that is sent */
+    MPI_Datatype target;           /* an i-particle that is sent */
     struct sap_parcel parcel;
     sapporo_mpi_job *job;    /* NULL: no force was begun, or it was freed */
     struct sap_room targets; /* memory of the job's i-particles */

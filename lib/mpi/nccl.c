@@ -212,7 +212,7 @@ static int settle(struct sap_nccl *n, struct sap_link *l, int result, const char
 
 /* ------------------------------------------------------------ communicators */
 
-/* Collective.  Makes the communicator, while the device of the context is current. */
+/* Collective.  Makes the communicator, while its device is current. */
 static int make_communicator(struct sap_nccl *n, struct sap_link *l, const struct unique_id *id)
 {
     struct config config = {.size = sizeof config, .magic = (unsigned)MAGIC, .version = OLDEST};
@@ -259,17 +259,16 @@ static int open_on_device(struct sap_nccl *n, struct sap_link *l, struct sap_ncc
     return status;
 }
 
-int sap_nccl_open(struct sap_link *l, sapporo *context, struct sap_nccl **opened)
+int sap_nccl_open(struct sap_link *l, const struct sap_gate *gate, struct sap_nccl **opened)
 {
     struct sap_nccl *const n = make_object(l->size);
-    int status = n ? sapporo_internals()->travel_enter(context)
-                   : sap_link_fail(l, SAPPORO_ERR_MEMORY, "sapporo_mpi_open: out of memory for NCCL");
+    int status = n ? sap_gate_enter(gate) : sap_link_fail(l, SAPPORO_ERR_MEMORY, "out of memory for NCCL");
     const int entered = n && !status;
-    if (n && status) (void)sap_link_note(l, status, sapporo_last_error(context));
+    if (n && status) (void)sap_link_note(l, status, sap_gate_error(gate));
     *opened = NULL;
     status = sap_link_agree(l, status);
     if (!status) status = open_on_device(n, l, opened);
-    if (entered) sapporo_internals()->travel_leave(context);
+    if (entered) sap_gate_leave(gate);
     if (!*opened) free_object(n);
     return status;
 }
@@ -288,59 +287,116 @@ void sap_nccl_close(struct sap_nccl *n, struct sap_link *l)
 
 /* --------------------------------------------------------------- transfers */
 
-/* Sends to one rank and receives from it; the first result that is an error. */
-static int exchange(const struct sap_nccl *n, const struct sap_cargo *c, int rank, int peer, void *s)
+/* What travels in one group: a cargo, or records of a route. */
+struct shipment {
+    const struct sap_cargo *cargo;
+    const struct sap_route *route;
+    const struct sap_wire *wire;
+};
+
+/* What goes to a rank and what comes from it; bytes 0: nothing. */
+struct pair {
+    const char *out;
+    char *in;
+    size_t sent, got;
+};
+
+static struct pair pair_of(const struct shipment *of, int rank, int peer)
 {
-    const size_t out = (size_t)c->count[rank] * c->unit, in = (size_t)c->count[peer] * c->unit;
+    const struct sap_cargo *const c = of->cargo;
+    const struct sap_route *const r = of->route;
+    if (c)
+        return (struct pair){.out = c->own,
+                             .in = c->at + (size_t)c->first[peer] * c->unit,
+                             .sent = (size_t)c->count[rank] * c->unit,
+                             .got = (size_t)c->count[peer] * c->unit};
+    const size_t each = of->wire->each;
+    return (struct pair){.out = sap_wire_out(of->wire, r, rank, peer),
+                         .in = sap_wire_in(of->wire, r, rank, peer),
+                         .sent = (size_t)r->sent[peer] * each,
+                         .got = (size_t)r->got[peer] * each};
+}
+
+/* Whether nothing goes from this rank to itself. */
+static int own_stays(const struct shipment *of, int rank) { return !of->cargo || sap_cargo_in_place(of->cargo, rank); }
+
+/* Sends to one rank and receives from it; the first result that is an error. */
+static int exchange(const struct sap_nccl *n, const struct pair *p, int peer, void *s)
+{
     int result = NCCL_SUCCESS;
-    if (out > 0) result = nccl.send(c->own, out, NCCL_INT8, peer, n->c, s);
-    if (in > 0 && (result == NCCL_SUCCESS || result == NCCL_IN_PROGRESS))
-        result = nccl.receive(c->at + (size_t)c->first[peer] * c->unit, in, NCCL_INT8, peer, n->c, s);
+    if (p->sent > 0) result = nccl.send(p->out, p->sent, NCCL_INT8, peer, n->c, s);
+    if (p->got > 0 && (result == NCCL_SUCCESS || result == NCCL_IN_PROGRESS))
+        result = nccl.receive(p->in, p->got, NCCL_INT8, peer, n->c, s);
     return result;
 }
 
 /* Starts the transfers with all ranks as one group; a result of NCCL. */
-static int exchange_all(const struct sap_nccl *n, const struct sap_link *l, const struct sap_cargo *c, void *s)
+static int exchange_all(const struct sap_nccl *n, const struct sap_link *l, const struct shipment *of, void *s)
 {
     int result = nccl.group_start();
     if (result != NCCL_SUCCESS) return result;
     for (int k = 0; k < l->size; k++) {
         const int peer = (l->rank + k) % l->size;
-        if (peer == l->rank && sap_cargo_in_place(c, l->rank)) continue;
-        result = exchange(n, c, l->rank, peer, s);
+        if (peer == l->rank && own_stays(of, l->rank)) continue;
+        const struct pair p = pair_of(of, l->rank, peer);
+        result = exchange(n, &p, peer, s);
         if (result != NCCL_SUCCESS && result != NCCL_IN_PROGRESS) break;
     }
     const int ended = nccl.group_end();
     return result == NCCL_SUCCESS || result == NCCL_IN_PROGRESS ? ended : result;
 }
 
-int sap_nccl_post(struct sap_nccl *n, struct sap_link *l, struct sap_cargo *c)
+/* Starts a shipment in the stream of a gate. */
+static int start(struct sap_nccl *n, struct sap_link *l, const struct sap_gate *gate, const struct shipment *of)
 {
     if (n->failed) return sap_link_note(l, n->failed, n->why);
-    void *const s = sapporo_internals()->travel_stream(c->context);
-    int status = sapporo_internals()->travel_enter(c->context);
-    if (status) return fail(n, l, status, "its device", sapporo_last_error(c->context));
-    status = settle(n, l, exchange_all(n, l, c, s), "ncclGroupEnd");
-    sapporo_internals()->travel_leave(c->context);
-    if (!status && sapporo_internals()->travel_started(c->context))
-        return fail(n, l, SAPPORO_ERR_DEVICE, "its stream", sapporo_last_error(c->context));
+    int status = sap_gate_enter(gate);
+    if (status) return fail(n, l, status, "its device", sap_gate_error(gate));
+    status = settle(n, l, exchange_all(n, l, of, sap_gate_stream(gate)), "ncclGroupEnd");
+    sap_gate_leave(gate);
+    if (!status && sap_gate_started(gate)) return fail(n, l, SAPPORO_ERR_DEVICE, "its stream", sap_gate_error(gate));
+    return status;
+}
+
+/* Waits until the shipments are here that were started in the stream of a gate. */
+static int finish(struct sap_nccl *n, struct sap_link *l, const struct sap_gate *gate)
+{
+    const double begun = MPI_Wtime();
+    int busy, status = SAPPORO_OK;
+    l->traffic.waits++;
+    for (unsigned tries = 0; !status; tries++) {
+        const int state = sap_gate_state(gate);
+        if (state < 0) return fail(n, l, state, "its stream", sap_gate_error(gate));
+        status = look(n, l, begun, "transfers", &busy); /* transfers that failed are done, too */
+        if (state == SAP_TRAVEL_DONE) break;
+        sap_link_pause(tries);
+    }
+    return status;
+}
+
+int sap_nccl_post(struct sap_nccl *n, struct sap_link *l, struct sap_cargo *c)
+{
+    const struct shipment of = {.cargo = c};
+    const int status = start(n, l, &c->gate, &of);
     c->requests = !status;
     return status;
 }
 
 int sap_nccl_wait(struct sap_nccl *n, struct sap_link *l, struct sap_cargo *c)
 {
-    const double start = MPI_Wtime();
-    int busy, status = n->failed;
-    if (!c->requests || status) return status;
+    if (!c->requests || n->failed) return n->failed;
     c->requests = 0;
-    l->traffic.waits++;
-    for (unsigned tries = 0; !status; tries++) {
-        const int state = sapporo_internals()->travel_state(c->context);
-        if (state < 0) return fail(n, l, state, "its stream", sapporo_last_error(c->context));
-        status = look(n, l, start, "transfers", &busy); /* transfers that failed are done, too */
-        if (state == SAP_TRAVEL_DONE) break;
-        sap_link_pause(tries);
-    }
-    return status;
+    return finish(n, l, &c->gate);
+}
+
+int sap_nccl_begin(struct sap_nccl *n, struct sap_link *l, const struct sap_gate *gate, const struct sap_route *r,
+                   const struct sap_wire *w)
+{
+    const struct shipment of = {.route = r, .wire = w};
+    return start(n, l, gate, &of);
+}
+
+int sap_nccl_end(struct sap_nccl *n, struct sap_link *l, const struct sap_gate *gate)
+{
+    return n->failed ? sap_link_note(l, n->failed, n->why) : finish(n, l, gate);
 }

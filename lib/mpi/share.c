@@ -59,7 +59,7 @@ static int open_contexts(sapporo_mpi *h)
         const int status = sapporo_open(&h->context_options, c);
         if (status) return sap_link_note(&h->link, status, sapporo_last_error(NULL));
         (void)sapporo_internals()->partial_keep_engine(*c);
-        h->share->half[k].cargo.context = *c;
+        h->share->half[k].cargo.gate.context = *c;
     }
     return SAPPORO_OK;
 }
@@ -158,7 +158,7 @@ static int block_length(const sapporo_mpi *h, int k)
 /* Number of units in which so many particles travel. */
 static int units_of(const sapporo_mpi *h, int n)
 {
-    return h->share->by->on_device ? (n + h->unit_addresses - 1) / h->unit_addresses : n;
+    return h->share->by->on_device ? (n + h->carrier.unit_addresses - 1) / h->carrier.unit_addresses : n;
 }
 
 /* Places the units of each rank; those of a rank are in order of their addresses. */
@@ -172,7 +172,7 @@ static void place_units(const sapporo_mpi *h, int part, struct sap_cargo *c)
         c->first[r] = unit;
         unit += c->count[r];
     }
-    c->unit = h->share->by->on_device ? h->unit_bytes : row_doubles(h) * sizeof(double);
+    c->unit = h->share->by->on_device ? h->carrier.unit_bytes : row_doubles(h) * sizeof(double);
     c->own = c->at + (size_t)c->first[h->link.rank] * c->unit;
 }
 
@@ -287,7 +287,7 @@ static void pack_own(sapporo_mpi *h, int part, const struct sap_cargo *c)
         if (p.n == 0) p.first = block_inner(h, k);
         p.n += block_length(h, k);
     }
-    fail(h, sapporo_internals()->travel_pack(h->context, c->context, c->first[h->link.rank], &p), h->context);
+    fail(h, sapporo_internals()->travel_pack(h->context, c->gate.context, c->first[h->link.rank], &p), h->context);
 }
 
 /* Collective.  Starts to send a part.  After an error, too: other ranks wait for this rank's particles. */
@@ -297,7 +297,7 @@ static int send_part(sapporo_mpi *h, int part)
     place_units(h, part, c);
     (h->share->by->on_device ? pack_own : read_own)(h, part, c);
     sap_link_count_all(&h->link, c->count[h->link.rank], c->unit, h->share->by->on_device);
-    return judge(h, h->share->by->post(h, c));
+    return judge(h, h->share->by->post(&h->carrier, c));
 }
 
 /* 1 if some address of a part holds no particle. */
@@ -328,7 +328,8 @@ static int store_rows(sapporo_mpi *h, int part)
 static int take_superpackets(sapporo_mpi *h, int part)
 {
     const struct half *const f = half_of(h, part);
-    const int first = part_block(h, part), end = part_block(h, part + 1), in_block = SAP_BLOCK / h->unit_addresses;
+    const int first = part_block(h, part), end = part_block(h, part + 1),
+              in_block = SAP_BLOCK / h->carrier.unit_addresses;
     int *const number = f->numbers.at;
     int units = 0;
     for (int k = first; k < end; k++) {
@@ -350,7 +351,7 @@ static int store_part(sapporo_mpi *h, int part)
 static int receive_part(sapporo_mpi *h, int part)
 {
     struct half *const f = half_of(h, part);
-    const int status = judge(h, h->share->by->wait(h, &f->cargo));
+    const int status = judge(h, h->share->by->wait(&h->carrier, &f->cargo));
     if (status || h->share->failed) return status;
     sap_share_forget(h);
     fail(h, store_part(h, part), f->context);
@@ -485,8 +486,8 @@ static int reserve_parts(sapporo_mpi *h)
     if (sap_share_is_here(h, h->job->nj_all)) return SAPPORO_OK;
     if (is_sparse(h) && reserve_blocks(h)) return SAPPORO_ERR_MEMORY;
     for (int k = 0; k < 2 && k < s->parts && !status; k++) {
-        s->half[k].cargo.unit = s->by->on_device ? h->unit_bytes : row_doubles(h) * sizeof(double);
-        status = s->by->allocate(h, &s->half[k].cargo, (size_t)units);
+        s->half[k].cargo.unit = s->by->on_device ? h->carrier.unit_bytes : row_doubles(h) * sizeof(double);
+        status = s->by->allocate(&h->carrier, &s->half[k].cargo, (size_t)units);
         if (!status && s->by->on_device && !sap_room_reserve(&s->half[k].numbers, (size_t)units * sizeof(int)))
             status = SAPPORO_ERR_MEMORY;
     }
@@ -541,7 +542,7 @@ int sap_share_end(sapporo_mpi *h, int ni, const sapporo_result *result)
         if (next < steps && slab_of(h, next) == 0) status = next_part(h, part_of(h, next));
         if (next < steps && !status) start_step(h, next);
         if (!status) finish_step(h, k, ni, result);
-        for (int f = 0; f < 2 && !status; f++) status = h->share->by->poke(h, &h->share->half[f].cargo);
+        for (int f = 0; f < 2 && !status; f++) status = h->share->by->poke(&h->carrier, &h->share->half[f].cargo);
     }
     return status;
 }

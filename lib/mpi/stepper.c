@@ -45,6 +45,7 @@ static int read_options(sapporo_mpi_stepper *h, const sapporo_mpi_stepper_option
     if (t && sap_struct_copy(&h->tree_options, sizeof h->tree_options, t, sizeof t->size))
         return bad_option(h, SAPPORO_ERR_ARGUMENT, unsized);
     h->tree_options.size = sizeof h->tree_options;
+    h->transport = own.transport; /* trees and direct sums look at it */
     h->order = sap_step_order_of(h->options.scheme);
     if (h->order && h->options.method == SAPPORO_STEP_METHOD_DEFAULT) h->options.method = SAPPORO_STEP_DIRECT;
     if (!(own.timeout >= 0)) return bad_option(h, SAPPORO_ERR_ARGUMENT, "timeout must be >= 0");
@@ -153,7 +154,8 @@ static int prepare(sapporo_mpi_stepper *h, const sapporo_mpi_stepper_options *gi
 static int open_tree(sapporo_mpi_stepper *h)
 {
     sapporo_tree_options tree = h->tree_options;
-    const sapporo_mpi_tree_options o = {.size = sizeof o, .tree = &tree, .timeout = h->link.timeout};
+    const sapporo_mpi_tree_options o = {
+        .size = sizeof o, .tree = &tree, .timeout = h->link.timeout, .transport = h->transport};
     tree.gravitational_constant = 1;
     return sapporo_mpi_tree_create(h->link.communicator, &o, &h->tree);
 }
@@ -184,7 +186,8 @@ static int open_sums(sapporo_mpi_stepper *h)
                                .preferred_device = t->preferred_device,
                                .cpu_isa = t->cpu_isa,
                                .threads = t->threads};
-    const sapporo_mpi_options o = {.size = sizeof o, .context = &context, .timeout = h->link.timeout};
+    const sapporo_mpi_options o = {
+        .size = sizeof o, .context = &context, .timeout = h->link.timeout, .transport = h->transport};
     double all = 0;
     int status = sapporo_mpi_open(h->link.communicator, &o, &h->sums);
     if (status || !h->order || !sapporo_internals()->context_is_mixed(sapporo_mpi_context(h->sums))) return status;

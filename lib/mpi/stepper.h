@@ -25,6 +25,7 @@ struct sapporo_mpi_stepper {
     struct sap_link link;
     sapporo_stepper_options options;     /* of the caller, during the creation */
     sapporo_tree_options tree_options;   /* the same */
+    sapporo_mpi_transport transport;     /* the same */
     sapporo_stepper *stepper;            /* of the particles of this rank */
     sapporo_mpi_tree *tree;              /* NULL: direct sums */
     struct sap_stepper_tree as_tree;     /* of `tree`, for the part of this rank */

@@ -61,6 +61,8 @@ static int read_options(sapporo_mpi_tree *h, const sapporo_mpi_tree_options *giv
         return bad_option(h, SAPPORO_ERR_ARGUMENT, unsized);
     h->options.size = sizeof h->options;
     if (!(own.timeout >= 0)) return bad_option(h, SAPPORO_ERR_ARGUMENT, "timeout must be >= 0");
+    const int unread = sap_transport_read(&h->link, h->call, own.transport, &h->carrier.transport);
+    if (unread) return unread;
     if (h->options.experiments)
         return bad_option(h, SAPPORO_ERR_UNSUPPORTED, "experiments must be 0 for trees over ranks");
     if (!sap_gravity(h->options.gravitational_constant, &h->gravity))
@@ -107,13 +109,16 @@ static int compare_options(sapporo_mpi_tree *h)
                                        "group_size",   "precision",
                                        "timeout",      "sapporo_arith_version",
                                        "group_extent", "gravitational_constant",
-                                       "softening"};
+                                       "softening",    "transport"};
     enum { FIELDS = sizeof name / sizeof *name };
     const struct sap_tree_settings *const s = &h->settings;
-    const double field[FIELDS] = {
-        s->kind,         s->mac,        s->accuracy,  s->order,        s->eps2,
-        s->leaf_size,    s->group_size, s->precision, h->link.timeout, sapporo_arith_version(),
-        s->group_extent, h->gravity,    s->softening};
+    const double field[FIELDS] = {s->kind,         s->mac,
+                                  s->accuracy,     s->order,
+                                  s->eps2,         s->leaf_size,
+                                  s->group_size,   s->precision,
+                                  h->link.timeout, sapporo_arith_version(),
+                                  s->group_extent, h->gravity,
+                                  s->softening,    h->carrier.transport};
     return sap_link_compare(&h->link, SAPPORO_OK, FIELDS, field, name);
 }
 
@@ -123,11 +128,22 @@ static int compare_kinds(sapporo_mpi_tree *h)
     return sap_link_same_kind(&h->link, sapporo_tree_kind_text(h->tree), h->kind, sizeof h->kind);
 }
 
+/* Collective.  Chooses how particles travel, if there are other ranks. */
+static int open_transport(sapporo_mpi_tree *h)
+{
+    const sapporo_mpi_transport asked = h->carrier.transport;
+    h->carrier.transport = SAPPORO_MPI_TRANSPORT_HOST;
+    if (sap_mpi_tree_is_alone(h)) return SAPPORO_OK;
+    h->carrier.gate.tree = h->tree;
+    return sap_transport_open(&h->carrier, asked);
+}
+
 static int create(sapporo_mpi_tree *h, const sapporo_mpi_tree_options *options)
 {
     int status = sap_link_agree(&h->link, prepare(h, options));
     if (!status) status = compare_options(h);
     if (!status) status = compare_kinds(h);
+    if (!status) status = open_transport(h);
     return status ? status : sap_node_meet(&h->link, !h->selects, 0, NULL);
 }
 
@@ -145,9 +161,12 @@ static void free_shared(sapporo_mpi_tree *h)
 static void destroy(sapporo_mpi_tree *h)
 {
     const int keeps = sap_link_keeps(&h->link);
-    sapporo_tree_destroy(h->tree);
+    h->carrier.gate.tree = h->tree;
+    sap_transport_close(&h->carrier);
+    if (!keeps || !sap_carrier_on_device(&h->carrier)) sapporo_tree_destroy(h->tree); /* else MPI may use its memory */
     for (size_t k = 0; k < sizeof h->nodes.room / sizeof h->nodes.room[0]; k++) sap_room_free(&h->nodes.room[k]);
     if (!keeps) free_shared(h);
+    if (!keeps) sap_carrier_free(&h->carrier);
     free(h->size);
     free(h->work);
     free(h->length);
@@ -168,6 +187,8 @@ int sapporo_mpi_tree_create(MPI_Comm communicator, const sapporo_mpi_tree_option
     if (!h) return SAPPORO_ERR_MEMORY;
     h->call = sap_link_begin(&h->link, SAP_CALL_TREE_CREATE);
     h->link.timeout = timeout_of(options);
+    h->carrier = (struct sap_carrier){
+        .link = &h->link, .call = h->call, .particle = MPI_DATATYPE_NULL, .unit = MPI_DATATYPE_NULL};
     status = sap_link_open(&h->link, communicator);
     if (!status) status = create(h, options);
     if (!status) {
@@ -208,6 +229,12 @@ const char *sapporo_mpi_tree_kind_text(const sapporo_mpi_tree *tree)
 {
     const sapporo_mpi_tree *const h = sap_mpi_tree_find(tree);
     return h ? h->kind : "";
+}
+
+sapporo_mpi_transport sapporo_mpi_tree_get_transport(const sapporo_mpi_tree *tree)
+{
+    const sapporo_mpi_tree *const h = sap_mpi_tree_find(tree);
+    return h ? h->carrier.transport : SAPPORO_MPI_TRANSPORT_AUTO;
 }
 
 int sapporo_mpi_tree_get_statistics(sapporo_mpi_tree *tree, sapporo_mpi_tree_statistics *statistics)

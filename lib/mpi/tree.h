@@ -12,6 +12,7 @@
 #include "mpi/link.h"
 #include "mpi/registry.h"
 #include "mpi/room.h"
+#include "mpi/transport.h"
 #include "mpi/tree_halo.h"
 
 /* Particles of this rank's caller.  A build and a refresh read them where the caller has them. */
@@ -93,12 +94,15 @@ struct sap_travel {
     struct sap_route route[SAP_TRAVEL_ROUTES]; /* of nodes, and of particles */
     struct sap_wire wire[SAP_TRAVEL_WIRES];    /* nodes, particles, and the lengths of both */
     int wires;                                 /* that are under way */
+    int on_device;                             /* on all ranks: nodes and particles stay in device memory, */
+    struct sap_halo_room place[2];             /* where they leave, and arrive */
     struct sap_halo_memory memory;
 };
 
 struct sapporo_mpi_tree {
     struct sap_listed listed;
     struct sap_link link;
+    struct sap_carrier carrier;   /* how what trees need of each other travels */
     sapporo_tree *tree;           /* of the particles that this rank walks */
     int divides;                  /* its engine divides the particles of callers (tree_by_engine.c) */
     int selects;                  /* its engine selects what travels; otherwise this library does, from `nodes` */
@@ -118,6 +122,7 @@ struct sapporo_mpi_tree {
     double *length;      /* [given] softening lengths; NULL: there are none, or one rank, whose tree has them */
     int has_lengths;     /* 1: the caller has given them */
     int by_engine;       /* 1: the engine has the particles of the last build, and `order` and `a` */
+    int all_by_engine;   /* 1: so have those of all ranks */
     int known_by_engine; /* 1: it has the present size and work */
     int in_order;        /* 1: of these particles, records go in the engine's order; 0: by number */
     int direct;          /* 1: of one rank: its tree has taken particles from memory of a device, with their `a` */
@@ -203,6 +208,14 @@ int sap_mpi_tree_renumber(sapporo_mpi_tree *h);
 
 /* Makes room for the tree of the particles that this rank walks, with its engine. */
 int sap_mpi_tree_grow(sapporo_mpi_tree *h);
+
+/*
+ * Whether records of particles and answers stay in device memory, which is so on all ranks; makes room there for those
+ * of a route and its way back, before an agreement; then the wire of such records (tree_by_engine.c).
+ */
+int sap_mpi_tree_on_device(const sapporo_mpi_tree *h);
+int sap_mpi_tree_reserve_records(sapporo_mpi_tree *h, const struct sap_route *p);
+int sap_mpi_tree_wire(sapporo_mpi_tree *h, const struct sap_route *p, struct sap_wire *wire);
 
 /* The records of a route that stay on this rank. */
 struct sap_bodies_way sap_mpi_tree_way(const sapporo_mpi_tree *h, const struct sap_route *p);

@@ -20,6 +20,31 @@ struct sap_bodies_way sap_mpi_tree_way(const sapporo_mpi_tree *h, const struct s
         .n = p->n, .first = p->sent_at[me], .stays = p->sent[me], .at = p->got_at[me], .arrived = p->arrived};
 }
 
+/* ------------------------------------------------------------ device memory */
+
+_Static_assert((int)SAP_BODY == (int)SAP_ANSWER, "particles and their answers need the same room");
+
+int sap_mpi_tree_on_device(const sapporo_mpi_tree *h)
+{
+    return sap_carrier_on_device(&h->carrier) && h->by_engine && h->all_by_engine && h->words == 0;
+}
+
+int sap_mpi_tree_wire(sapporo_mpi_tree *h, const struct sap_route *p, struct sap_wire *wire)
+{
+    const int me = h->link.rank, leave = p->n - p->sent[me], arrive = p->arrived - p->got[me];
+    void *out, *in;
+    const int status = sapporo_internals()->port_records(h->tree, leave > arrive ? leave : arrive, &out, &in);
+    *wire = (struct sap_wire){.out = out, .in = in, .each = sizeof(double[SAP_BODY]), .by = &h->carrier};
+    h->carrier.gate.tree = h->tree;
+    return sap_mpi_tree_failed(h, status);
+}
+
+int sap_mpi_tree_reserve_records(sapporo_mpi_tree *h, const struct sap_route *p)
+{
+    struct sap_wire wire;
+    return sap_mpi_tree_wire(h, p, &wire);
+}
+
 /* ---------------------------------------------------------------- particles */
 
 /* Makes the tree anew if its particles have softening lengths, which the engine would keep. */

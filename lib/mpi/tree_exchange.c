@@ -96,7 +96,7 @@ static void pack(const sapporo_mpi_tree *h, const struct sap_bodies *bodies)
  */
 static int announce(sapporo_mpi_tree *h)
 {
-    static const char *const differs[] = {NULL};
+    static const char *const differs[] = {NULL, NULL};
     struct sap_route *const p = &h->route;
     int64_t arrived;
     int status = sap_route_announce(&h->link, p, &arrived);
@@ -104,8 +104,11 @@ static int announce(sapporo_mpi_tree *h)
     if (p->got[h->link.rank] == p->n && p->n == arrived) p->order = NULL;
     h->in_order = h->by_engine && !(p->got[h->link.rank] == p->n && p->n == arrived);
     status = arrived < INT_MAX ? reserve_mine(h) : sap_mpi_tree_no_memory(h, p->arrived);
-    const double field = (double)arrived;
-    status = sap_link_compare(&h->link, status, 1, &field, differs);
+    h->all_by_engine = h->by_engine;
+    if (!status && sap_mpi_tree_on_device(h)) status = sap_mpi_tree_reserve_records(h, p);
+    const double field[] = {(double)arrived, h->by_engine};
+    status = sap_link_compare(&h->link, status, 2, field, differs);
+    for (int r = 0; r < h->link.size && !status; r++) h->all_by_engine &= sap_link_field(&h->link, r, 1) > 0;
     h->whole.before = 0;
     for (int r = 0; r < h->link.rank && !status; r++) h->whole.before += (long long)sap_link_field(&h->link, r, 0);
     return status;
@@ -123,17 +126,19 @@ static int reserve_out(sapporo_mpi_tree *h)
 /* Collective.  Sends particles by the route to the trees of all ranks, whose engine has those of this rank. */
 static int send_by_engine(sapporo_mpi_tree *h, int refreshes)
 {
-    struct sap_wire wire = {.out = h->rooms.out.at, .in = h->mine, .each = sizeof(double[SAP_BODY]), .own_stays = 1};
+    const int on_device = sap_mpi_tree_on_device(h);
+    double(*const out)[SAP_BODY] = on_device ? NULL : h->rooms.out.at;
+    const double(*const in)[SAP_BODY] = on_device ? NULL : (const double(*)[SAP_BODY])h->mine;
+    struct sap_wire wire = {.out = out, .in = h->mine, .each = sizeof *out, .own_stays = 1};
     struct sap_bodies_way way = sap_mpi_tree_way(h, &h->route);
     way.keeps = refreshes;
     int packed = refreshes ? SAPPORO_OK : sap_mpi_tree_grow(h);
-    if (!packed)
-        packed = sap_mpi_tree_failed(h, sapporo_internals()->bodies_send(h->tree, &way, h->in_order, h->rooms.out.at));
+    if (on_device) (void)sap_mpi_tree_wire(h, &h->route, &wire); /* there is room */
+    if (!packed) packed = sap_mpi_tree_failed(h, sapporo_internals()->bodies_send(h->tree, &way, h->in_order, out));
     const int status = sap_exchange(&h->link, &h->route, &wire);
-    if (status) return status;
-    if (!packed)
-        packed = sap_mpi_tree_failed(
-            h, sapporo_internals()->bodies_arrive(h->tree, &way, (const double(*)[SAP_BODY])h->mine));
+    if (h->link.broken) return status;
+    sap_mpi_tree_fail_late(h, status); /* a transport has failed */
+    if (!packed && !status) packed = sap_mpi_tree_failed(h, sapporo_internals()->bodies_arrive(h->tree, &way, in));
     sap_mpi_tree_fail_late(h, packed);
     return SAPPORO_OK;
 }
@@ -178,6 +183,7 @@ int sap_mpi_tree_send_again(sapporo_mpi_tree *h, const struct sap_bodies *bodies
 {
     const int bad = !reserve_out(h) || reserve_mine_lengths(h);
     int status = bad ? sap_mpi_tree_no_memory(h, h->route.n) : SAPPORO_OK;
+    if (!status && sap_mpi_tree_on_device(h)) status = sap_mpi_tree_reserve_records(h, &h->route);
     status = sap_mpi_tree_agree_all(h, status);
     if (!status && bodies->by_engine) return send_by_engine(h, 1);
     if (!status) status = send(h, bodies);

@@ -51,7 +51,9 @@ static int new_force(sapporo_mpi_tree *h, struct force *f)
     const int alone = sap_mpi_tree_is_alone(h), all = f->wish->all, theirs = all && !h->route.order;
     f->out = sap_room_array(&r->out, n + 1, answer);
     f->in = sap_room_array(&r->in, given + 1, answer);
-    if (h->by_engine) return !f->out || !f->in;
+    if (!f->out || !f->in) return SAPPORO_ERR_MEMORY;
+    if (sap_mpi_tree_on_device(h)) return sap_mpi_tree_reserve_records(h, &h->route);
+    if (h->by_engine) return SAPPORO_OK;
     int bad = new_rows(r->rows, h->route.arrived, theirs ? f->wish->acc : NULL, theirs ? f->wish->pot : NULL, &f->sum);
     if (!all) f->answered = sap_room_array(&r->given, given + 1, answer);
     bad |= !all && !f->answered;
@@ -99,7 +101,9 @@ static int walk(sapporo_mpi_tree *h, int imported, int keeps, const struct sap_a
 static int import(sapporo_mpi_tree *h, struct sap_travel *t)
 {
     struct sap_tree_halo halo;
-    int status = sap_halo_join(&t->in, h->link.size, (const int(*)[2])t->got, h->options.threads, &t->memory, &halo);
+    const int(*const count)[2] = (const int(*)[2])t->got;
+    if (t->on_device) return sap_mpi_tree_failed(h, sapporo_internals()->port_join(h->tree, h->link.size, count));
+    int status = sap_halo_join(&t->in, h->link.size, count, h->options.threads, &t->memory, &halo);
     if (status) return sap_mpi_tree_no_memory(h, h->route.arrived);
     if (halo.nodes > 0) status = sapporo_internals()->part_import(h->tree, &halo);
     return status ? sap_link_note(&h->link, status, sapporo_tree_last_error(h->tree)) : SAPPORO_OK;
@@ -141,8 +145,9 @@ static size_t bytes_of(const sapporo_mpi_tree *h, const struct sap_travel *t)
     const size_t node = sizeof *t->in.node + lengths, x = sizeof *t->in.x + (h->words ? sizeof *t->in.h : 0);
     const size_t numbers = 4 + 2 * SAP_ROUTE_NUMBERS; /* per rank: sent and got, and of the two routes */
     const size_t joined = (size_t)t->in.nodes * (sizeof(struct sap_tree_node) + sizeof(struct sap_cell) + lengths);
-    return (ranks + 1) * (size_t)sap_travel_room(h) * sizeof *t->regions + numbers * ranks * sizeof(int) + joined +
-           (grown(t->out.nodes, t->out.node_room) + (size_t)t->in.nodes) * node +
+    const size_t always = (ranks + 1) * (size_t)sap_travel_room(h) * sizeof *t->regions + numbers * ranks * sizeof(int);
+    if (t->on_device) return always;
+    return always + joined + (grown(t->out.nodes, t->out.node_room) + (size_t)t->in.nodes) * node +
            (grown(t->out.n, t->out.room) + (size_t)t->in.n) * x;
 }
 
@@ -157,21 +162,27 @@ static void tell_travel(sapporo_mpi_tree *h, const struct sap_travel *t)
     if (bytes > h->done.halo_bytes) h->done.halo_bytes = bytes;
 }
 
-/* Collective.  Walks through the rank's own tree while the nodes of other ranks travel, then through those. */
+/*
+ * Collective.  Walks through the rank's own tree while the nodes of other ranks travel, then through those.  The own
+ * walk begins first if the engine has all that regions need; a device is then busy from the start.
+ */
 static int travel_and_walk(sapporo_mpi_tree *h, struct sap_travel *t, const struct sap_active *active, int by_a,
                            struct force *f)
 {
+    const int early = h->by_engine;
     const struct sap_halo_targets targets = {.x = (const double *)h->mine,
                                              .stride = SAP_BODY,
                                              .active = active->is,
                                              .h = sap_softening_lengths(&h->settings) ? h->mine_h : NULL,
                                              .a = by_a && !h->by_engine ? h->a : NULL,
                                              .has_a = by_a && h->by_engine,
+                                             .walking = early && active->route->arrived > 0,
                                              .threads = h->options.threads};
     const double start = sap_clock_seconds();
-    int walked = SAPPORO_OK, status = sap_travel_prepare(h, t, &targets);
+    int walked = early ? walk(h, 0, 1, active, by_a, &f->sum) : SAPPORO_OK;
+    int status = sap_travel_prepare(h, t, &targets);
     if (status) return status;
-    if (h->selects) walked = walk(h, 0, 1, active, by_a, &f->sum); /* on a device, while the host sends */
+    if (h->selects && !early) walked = walk(h, 0, 1, active, by_a, &f->sum);
     status = sap_travel_start(h, t);
     h->done.seconds[SAPPORO_MPI_PHASE_SELECT] += sap_clock_seconds() - start;
     if (status) return status;
@@ -181,7 +192,8 @@ static int travel_and_walk(sapporo_mpi_tree *h, struct sap_travel *t, const stru
     h->done.seconds[SAPPORO_MPI_PHASE_WAIT] += sap_clock_seconds() - waits;
     if (status) return status;
     tell_travel(h, t);
-    return sap_link_agree(&h->link, walked ? walked : add_imported(h, t, active, by_a, f));
+    if (!walked && !h->late) walked = add_imported(h, t, active, by_a, f);
+    return sap_mpi_tree_agree_all(h, walked);
 }
 
 /* Collective.  Computes forces from the particles of all ranks; by_a: by the sizes of accelerations, else by opening
@@ -276,17 +288,28 @@ static struct sap_bodies_wish engine_wish(const sapporo_mpi_tree *h, const struc
                                     .pot = w->pot};
 }
 
+/* Collective.  The same by the engine, from memory of the device if it can. */
+static int answer_by_engine(sapporo_mpi_tree *h, struct force *f, const struct sap_route *back, struct sap_wire *wire)
+{
+    const struct sap_bodies_wish wish = engine_wish(h, f);
+    if (sap_mpi_tree_on_device(h)) {
+        (void)sap_mpi_tree_wire(h, back, wire); /* there is room */
+        f->out = f->in = NULL;
+    }
+    sap_mpi_tree_fail_late(h, sap_mpi_tree_failed(h, sapporo_internals()->bodies_answer(h->tree, &wish, f->out)));
+    const int status = sap_exchange(&h->link, back, wire);
+    if (h->link.broken) return status;
+    sap_mpi_tree_fail_late(h, status);
+    return SAPPORO_OK;
+}
+
 /* Collective.  Returns the forces to the ranks whose callers gave the particles. */
 static int answer(sapporo_mpi_tree *h, struct force *f)
 {
     const struct sap_route back = sap_route_back(f->active.route);
     struct sap_wire wire = {.out = f->out, .in = f->in, .each = sizeof *f->in, .own_stays = 1};
     if (sap_mpi_tree_is_alone(h)) return SAPPORO_OK;
-    if (h->by_engine) {
-        const struct sap_bodies_wish wish = engine_wish(h, f);
-        sap_mpi_tree_fail_late(h, sap_mpi_tree_failed(h, sapporo_internals()->bodies_answer(h->tree, &wish, f->out)));
-        return sap_exchange(&h->link, &back, &wire);
-    }
+    if (h->by_engine) return answer_by_engine(h, f, &back, &wire);
     sapporo_internals()->partial_loop(h->options.threads, back.n - back.sent[h->link.rank], answer_some, f);
     return sap_exchange(&h->link, &back, &wire);
 }
@@ -395,7 +418,8 @@ static int choose(sapporo_mpi_tree *h, struct force *f)
     const int late = wish->all ? SAPPORO_OK : sap_mpi_tree_bring_order(h);
     if (late) return late;
     const int bad = wish->all ? SAPPORO_OK : sap_active_choose(h, wish->ni, wish->particle, &f->active);
-    if (bad || new_force(h, f)) return sap_mpi_tree_no_memory(h, h->route.arrived);
+    const int made = bad ? (int)SAPPORO_ERR_MEMORY : new_force(h, f);
+    if (made) return made == SAPPORO_ERR_MEMORY ? sap_mpi_tree_no_memory(h, h->route.arrived) : made;
     return sap_mpi_tree_is_alone(h) ? SAPPORO_OK : sap_travel_reserve(h);
 }
 

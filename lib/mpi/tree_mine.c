@@ -115,6 +115,7 @@ static int finish(sapporo_mpi_tree *h, int status)
 int sap_mpi_tree_build_mine(sapporo_mpi_tree *h, const sapporo_tree_particles *mine)
 {
     forget_nodes(&h->nodes);
+    if (h->late) return SAPPORO_OK; /* the agreement takes it: particles have not arrived */
     int status = h->by_engine ? SAPPORO_OK : reserve_tree(h, mine->n);
     if (status) return status;
     status = sapporo_internals()->part_join(h->tree, sap_mpi_tree_is_alone(h) ? NULL : &h->whole);
@@ -133,6 +134,7 @@ int sap_mpi_tree_set_mine(sapporo_mpi_tree *h, const sapporo_tree_particles *min
 int sap_mpi_tree_refresh_mine(sapporo_mpi_tree *h)
 {
     forget_nodes(&h->nodes);
+    if (h->late) return SAPPORO_OK;
     return finish(h, sapporo_tree_refresh(h->tree));
 }
 

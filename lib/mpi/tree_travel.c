@@ -104,7 +104,8 @@ static int select_by_engine(sapporo_mpi_tree *h, struct sap_travel *t, int level
     const int status = sapporo_internals()->part_select(h->tree, &wish, t->sent);
     if (status) return failed(h, status);
     for (int r = 0; r < ranks; r++) nodes += t->sent[r][0], n += t->sent[r][1];
-    if (nodes > INT_MAX || n > INT_MAX || sap_halo_reserve(&t->out, (int)nodes + 1, (int)n + 1))
+    const int fits = nodes <= INT_MAX && n <= INT_MAX;
+    if (!fits || (!t->on_device && sap_halo_reserve(&t->out, (int)nodes + 1, (int)n + 1)))
         return sap_mpi_tree_no_memory(h, h->route.arrived);
     t->out.nodes = (int)nodes, t->out.n = (int)n;
     return SAPPORO_OK;
@@ -113,7 +114,7 @@ static int select_by_engine(sapporo_mpi_tree *h, struct sap_travel *t, int level
 /* Copies to host memory what the engine has selected. */
 static int fetch_halos(sapporo_mpi_tree *h, struct sap_travel *t)
 {
-    if (!engine_selects(h)) return SAPPORO_OK;
+    if (!engine_selects(h) || t->on_device) return SAPPORO_OK;
     const struct sap_halo_room to = {t->out.node, t->out.x, t->out.of_node, t->out.h};
     return failed(h, sapporo_internals()->part_selected(h->tree, &to));
 }
@@ -146,6 +147,17 @@ static int select_halos(sapporo_mpi_tree *h, struct sap_travel *t)
     return status ? sap_mpi_tree_no_memory(h, h->route.arrived) : SAPPORO_OK;
 }
 
+/* Finds where on the device nodes and particles are that leave and that arrive. */
+static int find_places(sapporo_mpi_tree *h, struct sap_travel *t)
+{
+    int status = SAPPORO_OK;
+    memset(t->place, 0, sizeof t->place);
+    if (t->out.nodes > 0) status = sapporo_internals()->port_made(h->tree, &t->place[0]);
+    if (!status && t->in.nodes > 0)
+        status = sapporo_internals()->port_receive(h->tree, t->in.nodes, t->in.n, &t->place[1]);
+    return failed(h, status);
+}
+
 /* Makes the routes of nodes and particles, and room for those that arrive. */
 static int make_room(sapporo_mpi_tree *h, struct sap_travel *t)
 {
@@ -157,6 +169,7 @@ static int make_room(sapporo_mpi_tree *h, struct sap_travel *t)
         if (in[what] > INT_MAX / 2) return sap_mpi_tree_no_memory(h, h->route.arrived);
     }
     t->in.nodes = (int)in[0], t->in.n = (int)in[1];
+    if (t->on_device) return find_places(h, t);
     t->in.node = sap_room_array(&h->rooms.node, (size_t)in[0] + 1, sizeof *t->in.node);
     t->in.x = sap_room_array(&h->rooms.x, (size_t)in[1] + 1, sizeof *t->in.x);
     const size_t each = (size_t)h->words * sizeof *t->in.of_node;
@@ -166,19 +179,37 @@ static int make_room(sapporo_mpi_tree *h, struct sap_travel *t)
     return t->in.node && t->in.x && has_lengths ? SAPPORO_OK : sap_mpi_tree_no_memory(h, h->route.arrived);
 }
 
+/* Fills the wires of nodes and particles, which are on the device. */
+static void wire_devices(sapporo_mpi_tree *h, struct sap_travel *t)
+{
+    const struct sap_halo_room *const out = &t->place[0], *const in = &t->place[1];
+    h->carrier.gate.tree = h->tree;
+    t->wire[0] = (struct sap_wire){.out = out->node, .in = in->node, .each = sizeof *in->node, .by = &h->carrier};
+    t->wire[1] = (struct sap_wire){.out = out->x, .in = in->x, .each = sizeof *in->x, .by = &h->carrier};
+}
+
 /* Collective.  Begins to send nodes and particles, and the lengths of both. */
 static int send(sapporo_mpi_tree *h, struct sap_travel *t)
 {
     int status = SAPPORO_OK;
     t->wire[0] = (struct sap_wire){.out = t->out.node, .in = t->in.node, .each = sizeof *t->in.node};
     t->wire[1] = (struct sap_wire){.out = t->out.x, .in = t->in.x, .each = sizeof *t->in.x};
+    if (t->on_device) wire_devices(h, t);
     const size_t each = (size_t)h->words * sizeof *t->in.of_node;
     t->wire[2] = (struct sap_wire){.out = t->out.of_node, .in = t->in.of_node, .each = each};
     t->wire[3] = (struct sap_wire){.out = t->out.h, .in = t->in.h, .each = sizeof *t->in.h};
-    t->wires = h->words ? SAP_TRAVEL_WIRES : SAP_TRAVEL_ROUTES;
-    for (int k = 0; k < t->wires && !status; k++)
-        status = sap_exchange_begin(&h->link, &t->route[k % SAP_TRAVEL_ROUTES], &t->wire[k]);
+    const int wires = h->words ? SAP_TRAVEL_WIRES : SAP_TRAVEL_ROUTES;
+    for (t->wires = 0; t->wires < wires && !status; t->wires++)
+        status = sap_exchange_begin(&h->link, &t->route[t->wires % SAP_TRAVEL_ROUTES], &t->wire[t->wires]);
     return status;
+}
+
+/* A broken link ends a force; the next agreement takes another error, of a transport, of which all ranks learn. */
+static int settle(sapporo_mpi_tree *h, int status)
+{
+    if (h->link.broken) return h->link.broken;
+    sap_mpi_tree_fail_late(h, status);
+    return SAPPORO_OK;
 }
 
 int sap_travel_reserve(sapporo_mpi_tree *h)
@@ -190,6 +221,7 @@ int sap_travel_prepare(sapporo_mpi_tree *h, struct sap_travel *t, const struct s
 {
     const int room = sap_travel_room(h);
     forget(h, t);
+    t->on_device = sap_carrier_on_device(&h->carrier) && h->words == 0;
     const int told = tell_regions(h, t, targets);
     for (int k = 0; k < room && told; k++) regions_of(h, t, h->link.size)[k].strictness = -1;
     sap_mpi_tree_fail_late(h, told);
@@ -205,12 +237,12 @@ int sap_travel_start(sapporo_mpi_tree *h, struct sap_travel *t)
     int status = sap_exchange_numbers(link, 2, t->sent[0], t->got[0]);
     if (status) return status;
     status = sap_mpi_tree_agree_all(h, fetched ? fetched : make_room(h, t));
-    return status ? status : send(h, t);
+    return status ? status : settle(h, send(h, t));
 }
 
 int sap_travel_finish(sapporo_mpi_tree *h, struct sap_travel *t)
 {
     int status = SAPPORO_OK;
     for (int k = 0; k < t->wires && !status; k++) status = sap_exchange_end(&h->link, &t->wire[k]);
-    return status;
+    return settle(h, status);
 }

@@ -66,7 +66,7 @@ static double seconds_of_sources(const sapporo_mpi *h)
     const int length = sap_share_length(h);
     const double nj = length, most = loads_of(h).most, parts = sap_share_parts(h);
     const double slabs = ceil(most / h->rows);
-    const double record = travels_from_device(h) ? (double)h->unit_bytes / h->unit_addresses
+    const double record = travels_from_device(h) ? (double)h->carrier.unit_bytes / h->carrier.unit_addresses
                                                  : 3.0 * h->terms * sizeof(double) + sizeof(struct sap_partial_tail);
     const double away = nj - sap_block_count(length, h->link.size - 1, h->link.size);
     const double sent =
@@ -249,11 +249,11 @@ static int time_travel(sapporo_mpi *h, const struct sample *s, double *best)
     const struct sap_travel_part part = {.n = NJ, .block = SAP_BLOCK, .processes = 1};
     const struct sap_travel_facts facts = {.terms = 1};
     int number[UNITS_MOST];
-    const int units = NJ / h->unit_addresses;
+    const int units = NJ / h->carrier.unit_addresses;
     void *hold;
     sapporo *const to = sap_share_scratch(h, 1);
     if (units > UNITS_MOST) return SAPPORO_OK; /* then the host's time counts */
-    int status = sapporo_internals()->travel_hold(to, (size_t)units * h->unit_bytes, &hold);
+    int status = sapporo_internals()->travel_hold(to, (size_t)units * h->carrier.unit_bytes, &hold);
     for (int k = 0; k < units; k++) number[k] = k;
     if (!status) status = sapporo_internals()->travel_pack(s->context, to, 0, &part); /* uploads the sample */
     *best = INFINITY;

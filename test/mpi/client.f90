@@ -155,6 +155,7 @@ contains
         tree_options%tree = c_loc(options_of_tree)
         tree_options%timeout = 60
         status = sapporo_mpi_tree_create(MPI_COMM_WORLD, tree_options, tree)
+        call report(sapporo_mpi_tree_get_transport(tree) == SAPPORO_MPI_TRANSPORT_HOST, 'the transport of trees on CPUs')
         text = sapporo_text(sapporo_mpi_tree_kind_text(tree))
         call report(status == SAPPORO_OK .and. text /= '', 'a tree')
         particles%size = c_sizeof(particles)

@@ -215,7 +215,7 @@ CALL(int, ncclGroupEnd, void)
         return IN_PROGRESS;
     }
     if (fault("wrong", c->rank, group) && asked[0].from) ((char *)asked[0].from)[asked[0].bytes / 2] ^= 1;
-    under_way.never = fault("never", c->rank, group);
+    under_way.never |= fault("never", c->rank, group); /* later groups of the stream wait, too */
     for (int k = 0; k < n_asked && !under_way.never; k++) post(k);
     return IN_PROGRESS;
 }

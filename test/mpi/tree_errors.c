@@ -73,6 +73,8 @@ static void test_differences(void)
     }
     test_create("another timeout", SAPPORO_MPI_ERR_DIFFERENT, "timeout", plain(),
                 (sapporo_mpi_tree_options){.timeout = 20});
+    test_create("another transport", SAPPORO_MPI_ERR_DIFFERENT, "transport", plain(),
+                (sapporo_mpi_tree_options){.transport = SAPPORO_MPI_TRANSPORT_HOST});
 }
 
 /* 1 if scalar is the only instruction path of this machine or build. */
@@ -108,6 +110,8 @@ static void test_creation(void)
     test_create("options without a size", SAPPORO_ERR_ARGUMENT, "size", other, none);
     test_create("a timeout below 0", SAPPORO_ERR_ARGUMENT, "timeout", plain(),
                 (sapporo_mpi_tree_options){.timeout = -1});
+    test_create("an unknown transport", SAPPORO_ERR_ARGUMENT, "transport is 4: it must be 0 to 3", plain(),
+                (sapporo_mpi_tree_options){.transport = (sapporo_mpi_transport)4});
     sapporo_mpi_tree *t = (sapporo_mpi_tree *)&other;
     const int null = sapporo_mpi_tree_create(MPI_COMM_NULL, NULL, &t);
     report(null == SAPPORO_ERR_ARGUMENT && !t &&

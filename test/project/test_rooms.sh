@@ -47,7 +47,7 @@ tree/gpu_ahead       gpu_launch tree/gpu_given tree/gpu_kernels
 tree/gpu_stops       gpu_launch gpu_primitives tree/gpu_built tree/gpu_kernels
 tree/gpu_search      gpu_launch tree/gpu_built tree/gpu_kernels
 tree/gpu_structure   gpu_launch tree/gpu_built
-tree/gpu_halo        gpu_launch tree/gpu_built
+tree/gpu_halo        gpu_launch tree/gpu_built tree/gpu_kernels
 tree/gpu_regions     gpu_launch gpu_memory gpu_primitives tree/gpu_built tree/gpu_kernels tree/gpu_structure
 tree/gpu_selection   gpu_launch gpu_memory gpu_primitives tree/gpu_built tree/gpu_kernels
 tree/gpu_active      gpu_launch gpu_primitives tree/gpu_built tree/gpu_kernels

@@ -60,8 +60,9 @@ static int answer(struct sap_gpu_host_tree *t, const struct sap_bodies_wish *wis
     TRY(sap_session_reserve(s, &b->out, ((size_t)answers + 1) * sizeof *out));
     TRY(sap_launch_tree_body_answer(s, t->f, rows, r.acc, r.pot, r.left, r.active, t->given.a.mem, b->out.mem,
                                     told_of(t, wish), sap_gpu_staying_of(way)));
-    return answers > 0 ? sap_gpu_records_fetch(s, &b->out, rows, way->at, way->stays, SAP_ANSWER, &out[0][0])
-                       : (int)SAP_DRIVER_OK;
+    if (answers == 0) return SAP_DRIVER_OK;
+    return out ? sap_gpu_records_fetch(s, &b->out, rows, way->at, way->stays, SAP_ANSWER, &out[0][0])
+               : sap_session_wait(s); /* transfers are in another stream */
 }
 
 int sap_gpu_bodies_answer(struct sap_tree *tree, const struct sap_bodies_wish *wish, double (*out)[SAP_ANSWER])
@@ -135,7 +136,7 @@ static int deliver(struct sap_gpu_host_tree *t, const struct sap_bodies_wish *wi
     const sapporo_tree_request to = {.size = sizeof to, .ni = wish->ni, .memory = wish->memory};
     if (wish->first_force) TRY(sap_session_fill(s, b->work.mem, 0, 0, ((size_t)b->known + 1) * sizeof(double)));
     if (way->n == 0) return SAP_DRIVER_OK;
-    TRY(sap_gpu_records_send(s, &b->in, way->n, way->first, way->stays, SAP_ANSWER, &in[0][0]));
+    if (in) TRY(sap_gpu_records_send(s, &b->in, way->n, way->first, way->stays, SAP_ANSWER, &in[0][0]));
     TRY(spread(t, wish, !in_place && (wish->acc || wish->pot)));
     if (wish->ni == 0) return sap_session_wait(s);
     TRY(in_place ? sap_gpu_results_give(s, &t->results, &to, 0, wish->acc, wish->pot) : give(t, wish));

@@ -296,8 +296,8 @@ static int pack(struct sap_gpu_host_tree *t, const struct sap_bodies_way *way, d
     TRY(sap_session_reserve(s, &b->out, ((size_t)travels + 1) * sizeof *out));
     TRY(sap_launch_tree_body_pack(s, t->f, way->n, b->given.particle.mem, sizes_of(b)->mem, by->mem, b->in_order,
                                   t->given.particle.mem, t->given.a.mem, b->out.mem, sap_gpu_staying_of(way)));
-    return travels > 0 ? sap_gpu_records_fetch(s, &b->out, way->n, way->first, way->stays, SAP_BODY, &out[0][0])
-                       : sap_session_wait(s);
+    return travels > 0 && out ? sap_gpu_records_fetch(s, &b->out, way->n, way->first, way->stays, SAP_BODY, &out[0][0])
+                              : sap_session_wait(s);
 }
 
 static int send(struct sap_tree *tree, const struct sap_bodies_way *way, int in_order, double (*out)[SAP_BODY])
@@ -316,7 +316,7 @@ static int unpack(struct sap_gpu_host_tree *t, const struct sap_bodies_way *way,
     struct sap_gpu_bodies *const b = &t->part.bodies;
     const int travelled = way->arrived - way->stays;
     if (travelled == 0) return SAP_DRIVER_OK;
-    TRY(sap_gpu_records_send(s, &b->in, way->arrived, way->at, way->stays, SAP_BODY, &in[0][0]));
+    if (in) TRY(sap_gpu_records_send(s, &b->in, way->arrived, way->at, way->stays, SAP_BODY, &in[0][0]));
     TRY(sap_launch_tree_body_unpack(s, t->f, travelled, b->in.mem, t->given.particle.mem, t->given.a.mem,
                                     sap_gpu_staying_of(way), travelled));
     return sap_session_wait(s);

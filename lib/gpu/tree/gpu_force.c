@@ -152,6 +152,14 @@ static int end_kept(struct sap_gpu_host_tree *t, const struct sap_gpu_pass *p)
                                 p->to.w.slots);
 }
 
+/* Notes that a walk begins whose results are kept, beside which regions are told. */
+static int note_ready(struct sap_gpu_host_tree *t)
+{
+    const struct sap_driver *const driver = t->session.driver;
+    if (!t->part.ready) TRY(driver->event_create(t->session.device->dev, &t->part.ready));
+    return driver->event_record(t->part.ready, t->session.stream);
+}
+
 /* Chooses the target particles of a walk of a part, and uploads sizes of accelerations. */
 static int choose_part(struct sap_gpu_host_tree *t, const struct sap_tree_pass *how, struct sap_gpu_pass *p)
 {
@@ -182,6 +190,7 @@ int sap_gpu_tree_walk_part(struct sap_gpu_host_tree *t, const struct sap_tree_pa
     w->work = work || how->keeps || how->stays ? (int)sap_gpu_walk_left_words(w) : 0;
     t->part.bodies.work_at = w->work;
     t->part.bodies.has_list = how->active != NULL;
+    if (how->keeps) TRY(note_ready(t));
     if (how->ends) sap_gpu_results_unkeep(&t->results);
     if (!how->ends) TRY(walk(t, &p));
     if (how->keeps) return end_kept(t, &p);

@@ -3,7 +3,9 @@
 
 #include <string.h>
 
+#include "device/tree_halo_layout.h"
 #include "gpu/gpu_launch.h"
+#include "gpu/tree/gpu_kernels.h"
 #include "physics/scalars.h"
 
 /* A halo on its way to the device. */
@@ -37,30 +39,63 @@ static void fill_particles(void *argument, void *to, int first, int n)
     for (int k = 0; k < n; k++) chunk[k][3] *= from->mass_unit;
 }
 
-static int reserve(const struct sap_gpu_session *s, struct sap_gpu_halo *h, const struct sap_tree_halo *halo)
+int sap_gpu_halo_reserve(const struct sap_gpu_session *s, struct sap_gpu_halo *h, int nodes, int n)
 {
     struct sap_gpu_nodes *const to = &h->nodes;
-    const size_t nodes = (size_t)halo->nodes;
-    TRY(sap_session_reserve(s, &h->sorted, ((size_t)halo->n + 1) * 4 * sizeof(double)));
-    TRY(sap_session_reserve(s, &to->link, nodes * sizeof(struct sap_tree_link)));
-    TRY(sap_session_reserve(s, &to->cell, nodes * SAP_GPU_CELL));
-    TRY(sap_session_reserve(s, &to->word, nodes * 8 * sizeof(float)));
-    TRY(sap_session_reserve(s, &to->source, nodes * 4 * sizeof(double)));
-    return sap_session_reserve(s, &to->moments, nodes * 8 * sizeof(float));
+    const size_t room = (size_t)nodes + (size_t)nodes / 4 + 2; /* arrived nodes, and those above their roots */
+    h->nodes.n = 0;
+    TRY(sap_session_reserve(s, &h->sorted, ((size_t)n + 1) * 4 * sizeof(double)));
+    TRY(sap_session_reserve(s, &to->link, room * sizeof(struct sap_tree_link)));
+    TRY(sap_session_reserve(s, &to->cell, room * SAP_GPU_CELL));
+    TRY(sap_session_reserve(s, &to->word, room * 8 * sizeof(float)));
+    TRY(sap_session_reserve(s, &to->source, room * 4 * sizeof(double)));
+    return sap_session_reserve(s, &to->moments, room * 8 * sizeof(float));
 }
 
 int sap_gpu_halo_import(struct sap_gpu_halo *h, const struct sap_gpu_built *of, const struct sap_tree_halo *halo)
 {
     struct sap_gpu_session *const s = of->session;
     struct importing from = {halo, of->frame->mass_unit};
-    h->nodes.n = 0;
-    TRY(reserve(s, h, halo));
+    TRY(sap_gpu_halo_reserve(s, h, halo->nodes, halo->n));
     TRY(sap_session_upload(s, &h->nodes.link, sizeof(struct sap_tree_link), halo->nodes, fill_links, &from));
     TRY(sap_session_upload(s, &h->nodes.cell, sizeof *halo->cell, halo->nodes, fill_cells, &from));
     TRY(sap_session_upload(s, &h->sorted, sizeof *halo->x, halo->n, fill_particles, &from));
     h->nodes.n = halo->nodes;
     TRY(sap_gpu_nodes_words(s, of->f, &h->nodes, &of->nodes->cell, of->frame));
     return of->lengths->law->import(s, of->lengths, &h->lengths, &h->nodes, &of->nodes->cell, halo, of->frame);
+}
+
+/* Makes the nodes above the roots of halos, which follow each other from `roots` on. */
+static int make_above(const struct sap_gpu_halo *h, const struct sap_gpu_built *of, int roots, int halos)
+{
+    for (int n = halos, child = roots, parents; n > 1; n = parents, child -= parents) {
+        parents = (n + SAP_HALO_ABOVE - 1) / SAP_HALO_ABOVE;
+        const int first = child - parents;
+        TRY(sap_launch_tree_halo_above(of->session, of->f, parents, h->nodes.link.mem, h->nodes.cell.mem, first, child,
+                                       parents, n));
+    }
+    return SAP_DRIVER_OK;
+}
+
+static int nodes_above(int halos)
+{
+    int nodes = 0;
+    for (int n = halos; n > 1;) nodes += n = (n + SAP_HALO_ABOVE - 1) / SAP_HALO_ABOVE;
+    return nodes;
+}
+
+int sap_gpu_halo_join(struct sap_gpu_halo *h, const struct sap_gpu_built *of, const struct sap_gpu_buffer *made,
+                      const struct sap_gpu_buffer *first, const struct sap_gpu_arrived *a)
+{
+    struct sap_gpu_session *const s = of->session;
+    const int roots = nodes_above(a->halos), halos = a->halos, parts = a->parts, nodes = a->nodes, n = a->n;
+    const double unit = of->frame->mass_unit;
+    TRY(sap_launch_tree_halo_join(s, of->f, nodes, made->mem, first->mem, parts, roots, halos, h->nodes.link.mem,
+                                  h->nodes.cell.mem, nodes));
+    if (n > 0) TRY(sap_launch_tree_halo_masses(s, of->f, n, h->sorted.mem, unit, n));
+    TRY(make_above(h, of, roots, halos));
+    h->nodes.n = roots + nodes;
+    return sap_gpu_nodes_words(s, of->f, &h->nodes, &of->nodes->cell, of->frame);
 }
 
 void sap_gpu_halo_free(const struct sap_driver *driver, struct sap_gpu_halo *h)

@@ -13,6 +13,21 @@ struct sap_gpu_halo {
     struct sap_gpu_halo_lengths lengths;
 };
 
+/* What has arrived from other parts. */
+struct sap_gpu_arrived {
+    int parts, halos, nodes, n; /* halos: of parts that sent nodes */
+};
+
+/* Makes room for so many nodes of other parts, those above them, and particles; there is no halo then. */
+int sap_gpu_halo_reserve(const struct sap_gpu_session *s, struct sap_gpu_halo *h, int nodes, int n);
+
+/*
+ * Joins what has arrived, for which there is room and whose particles are in h->sorted; driver statuses.  first: as
+ * tree_halo_join has it.
+ */
+int sap_gpu_halo_join(struct sap_gpu_halo *h, const struct sap_gpu_built *of, const struct sap_gpu_buffer *made,
+                      const struct sap_gpu_buffer *first, const struct sap_gpu_arrived *a);
+
 /* Uploads nodes and particles that act on the targets of a tree; a driver status. */
 int sap_gpu_halo_import(struct sap_gpu_halo *h, const struct sap_gpu_built *of, const struct sap_tree_halo *halo);
 

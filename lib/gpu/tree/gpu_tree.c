@@ -11,6 +11,7 @@
 #include "gpu/gpu_launch.h"
 #include "gpu/gpu_memory.h"
 #include "gpu/gpu_status.h"
+#include "gpu/tree/gpu_aside.h"
 #include "gpu/tree/gpu_kdtree.h"
 #include "gpu/tree/gpu_kernels.h"
 #include "gpu/tree/gpu_structure.h"
@@ -42,14 +43,6 @@ static size_t memory(const struct sap_device_set *opaque_set, const struct sap_t
            SAP_SESSION_CHUNK * 4 * sizeof(double);
 }
 
-static void close_aside(struct sap_gpu_host_tree *t)
-{
-    struct sap_gpu_session *const s = &t->part.aside;
-    if (!s->driver) return;
-    sap_session_stop(s);
-    sap_session_close(s);
-}
-
 static void destroy(struct sap_tree *tree)
 {
     struct sap_gpu_host_tree *const t = of(tree);
@@ -74,7 +67,8 @@ static void destroy(struct sap_tree *tree)
     sap_gpu_search_free(driver, &t->search);
     sap_gpu_near_free(driver, &t->near);
     sap_gpu_shares_free(driver, &t->walks.shares);
-    close_aside(t);
+    sap_gpu_port_free(driver, &t->part.port);
+    sap_gpu_aside_free(t);
     sap_session_close(&t->session);
     free(t);
 }
@@ -270,43 +264,10 @@ static void join(struct sap_tree *tree, const struct sap_tree_whole *whole)
     if (whole) t->builder.whole = *whole;
 }
 
-/* Opens the session aside at first use. */
-static int open_aside(struct sap_gpu_host_tree *t)
-{
-    struct sap_gpu_session *const s = &t->part.aside;
-    const struct sap_gpu_tree_kernels *f;
-    if (s->primitives) return SAP_DRIVER_OK;
-    TRY(sap_session_open(s));
-    return sap_gpu_tree_load(s, &f);
-}
-
-/* Begins a call on the tree beside walks, whose results it does not touch. */
-static int begin_aside(struct sap_gpu_host_tree *t, struct sap_gpu_built *built)
-{
-    struct sap_gpu_session *const s = &t->part.aside;
-    *built = sap_gpu_tree_built(t);
-    built->session = s;
-    if (!s->driver) {
-        sap_session_init(s, t->session.set, "tree");
-        s->urgent = 1;
-    }
-    s->broken = t->session.broken;
-    return sap_session_begin(s);
-}
-
-/* Ends it; the error is one of the tree. */
-static int end_aside(struct sap_gpu_host_tree *t, int driver_status)
-{
-    struct sap_gpu_session *const s = &t->part.aside;
-    const int status = sap_session_end(s, driver_status);
-    t->session.broken = s->broken;
-    return status ? sap_session_fail(&t->session, status, s->message) : SAPPORO_OK;
-}
-
 static int import_aside(struct sap_gpu_host_tree *t, const struct sap_gpu_built *built,
                         const struct sap_tree_halo *halo)
 {
-    TRY(open_aside(t));
+    TRY(sap_gpu_aside_open(t));
     TRY(sap_gpu_halo_import(&t->part.halo, built, halo));
     return sap_session_wait(built->session); /* walks are in another stream */
 }
@@ -315,8 +276,8 @@ static int import(struct sap_tree *tree, const struct sap_tree_halo *halo)
 {
     struct sap_gpu_host_tree *const t = of(tree);
     struct sap_gpu_built built;
-    const int status = begin_aside(t, &built);
-    return status ? status : end_aside(t, import_aside(t, &built, halo));
+    const int status = sap_gpu_aside_begin(t, &built);
+    return status ? status : sap_gpu_aside_end(t, import_aside(t, &built, halo));
 }
 
 static int walk(struct sap_tree *tree, const struct sap_tree_pass *pass, double (*acc)[3], double *pot, int *work)
@@ -333,14 +294,17 @@ static int walk(struct sap_tree *tree, const struct sap_tree_pass *pass, double 
 }
 
 /*
- * Regions read the sizes of accelerations, which a kernel in the stream of walks may have learned just now; no walk is
- * under way.
+ * Regions read the sizes of accelerations, which a kernel in the stream of walks may have learned just now: they wait
+ * for all that is there, but not for the walk of these targets.
  */
 static int report_regions(struct sap_gpu_host_tree *t, const struct sap_gpu_built *built, int room,
                           const struct sap_halo_targets *targets, struct sap_halo_region *region)
 {
-    TRY(open_aside(t));
-    TRY(sap_session_wait(&t->session));
+    TRY(sap_gpu_aside_open(t));
+    if (targets->walking && t->part.ready)
+        TRY(t->session.driver->stream_wait(t->part.aside.stream, t->part.ready));
+    else
+        TRY(sap_session_wait(&t->session));
     return sap_gpu_regions_report(&t->part.regions, built, room, targets, region);
 }
 
@@ -349,8 +313,8 @@ static int regions(struct sap_tree *tree, int room, const struct sap_halo_target
 {
     struct sap_gpu_host_tree *const t = of(tree);
     struct sap_gpu_built built;
-    int status = begin_aside(t, &built);
-    if (!status) status = end_aside(t, report_regions(t, &built, room, targets, region));
+    int status = sap_gpu_aside_begin(t, &built);
+    if (!status) status = sap_gpu_aside_end(t, report_regions(t, &built, room, targets, region));
     *n = status ? 0 : t->part.regions.n;
     return status;
 }
@@ -359,18 +323,18 @@ static int select_for(struct sap_tree *tree, const struct sap_halo_wish *wish, i
 {
     struct sap_gpu_host_tree *const t = of(tree);
     struct sap_gpu_built built;
-    const int status = begin_aside(t, &built);
+    const int status = sap_gpu_aside_begin(t, &built);
     if (status) return status;
-    const int opened = open_aside(t);
-    return end_aside(t, opened ? opened : sap_gpu_selection_make(&t->part.selection, &built, wish, count));
+    const int opened = sap_gpu_aside_open(t);
+    return sap_gpu_aside_end(t, opened ? opened : sap_gpu_selection_make(&t->part.selection, &built, wish, count));
 }
 
 static int selected(struct sap_tree *tree, const struct sap_halo_room *to)
 {
     struct sap_gpu_host_tree *const t = of(tree);
     struct sap_gpu_built built;
-    const int status = begin_aside(t, &built);
-    return status ? status : end_aside(t, sap_gpu_selection_fetch(&t->part.selection, &t->part.aside, to));
+    const int status = sap_gpu_aside_begin(t, &built);
+    return status ? status : sap_gpu_aside_end(t, sap_gpu_selection_fetch(&t->part.selection, &t->part.aside, to));
 }
 
 static int force(struct sap_tree *tree, const sapporo_tree_request *request, double (*acc)[3], double *pot)
@@ -429,7 +393,8 @@ static const struct sap_tree_part_ops part = {.join = join,
                                               .import = import,
                                               .walk = walk,
                                               .walked = walked,
-                                              .bodies = &sap_gpu_bodies_ops};
+                                              .bodies = &sap_gpu_bodies_ops,
+                                              .port = &sap_gpu_port_ops};
 
 const struct sap_tree_ops sap_gpu_tree_ops = {
     .destroy = destroy,

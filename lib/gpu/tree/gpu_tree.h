@@ -19,6 +19,7 @@
 #include "gpu/tree/gpu_built.h"
 #include "gpu/tree/gpu_halo.h"
 #include "gpu/tree/gpu_nearest.h"
+#include "gpu/tree/gpu_port.h"
 #include "gpu/tree/gpu_positions.h"
 #include "gpu/tree/gpu_regions.h"
 #include "gpu/tree/gpu_results.h"
@@ -31,10 +32,12 @@
 /* What a tree has that is a part of a larger whole. */
 struct sap_gpu_tree_part {
     struct sap_gpu_session aside; /* of what happens while a walk is under way; no primitives: it is not open */
+    struct sap_event *ready; /* all that is done before the last walk whose results were kept; NULL: there was none */
     struct sap_gpu_bodies bodies;
     struct sap_gpu_halo halo;
     struct sap_gpu_regions regions;
     struct sap_gpu_selection selection;
+    struct sap_gpu_port port;
 };
 
 struct sap_gpu_host_tree {
