@@ -302,14 +302,19 @@ static int open_tree(sapporo_stepper *s, const struct sap_settings *settings, in
 
 /* ---- a part of a whole ------------------------------------------------------------------------------ */
 
-/* Takes forces and trees from the whole. */
-static int open_part(sapporo_stepper *s)
+/* Takes forces and trees from the whole; particles are where its source has them. */
+static int open_part(sapporo_stepper *s, const struct sap_settings *settings)
 {
     const struct sap_stepper_whole *const w = &s->whole;
     s->tree = w->tree;
     s->direct.source = w->source;
     if (w->source.threads <= 0) s->direct.source.threads = sap_threads_default();
     s->ops = s->settings.order ? &sap_hermite_host : sap_fallback_engine()->stepper;
+    if (w->source.place) {
+        const int status = sap_context_tree_engine_open(settings, &s->on, &s->object.notes);
+        if (status) return status;
+        s->ops = s->on.engine->stepper;
+    }
     s->signature.precision = s->settings.order ? w->precision : (int)s->tree_settings.precision;
     if (s->settings.order) end_hermite(s);
     (void)snprintf(s->kind, sizeof s->kind, "%s", w->kind);
@@ -350,7 +355,7 @@ int sap_stepper_open(sapporo_stepper *s, const sapporo_stepper_options *given, i
     sign(s, &o);
     if (o.tree) (void)sap_struct_copy(&tree, sizeof tree, o.tree, sizeof o.tree->size);
     take_tuning(s, &o, tree.group_extent, settings.tune_frozen);
-    status = s->is_part                        ? open_part(s)
+    status = s->is_part                        ? open_part(s, &settings)
              : o.method == SAPPORO_STEP_DIRECT ? open_direct(s, &tree, n)
                                                : open_tree(s, &settings, n);
     if (status) return status;

@@ -29,10 +29,17 @@ static int failed_with(sapporo_stepper *s, int status, const char *what, const c
 
 int sap_stepper_failed(sapporo_stepper *s, int status, const char *what)
 {
+    const char *const of_whole = s->is_part ? s->whole.words(s->whole.of) : "";
     return failed_with(s, status, what,
-                       s->is_part               ? s->whole.words(s->whole.of)
-                       : s->direct.source.force ? sapporo_last_error(s->direct.context)
-                                                : s->ops->words(s->particles));
+                       of_whole[0]                             ? of_whole
+                       : !s->is_part && s->direct.source.force ? sapporo_last_error(s->direct.context)
+                                                               : s->ops->words(s->particles));
+}
+
+/* Of a part on a device, whose calls may fail on it alone: agrees on their status. */
+static int agree_on_device(sapporo_stepper *s, int status)
+{
+    return s->whole.source.place ? sap_stepper_agree(s, status) : status;
 }
 
 int sap_stepper_agree(sapporo_stepper *s, int status)
@@ -91,7 +98,8 @@ int sap_stepper_build(sapporo_stepper *s)
     if (!s->tree) return SAPPORO_OK;
     const int status = has_tree(s) ? s->tree->ops->build(s->tree) : SAPPORO_OK;
     if (status) return failed_tree(s, status, "building the tree of a stepper");
-    return s->ops->note_build(s->particles) ? sap_stepper_failed(s, SAPPORO_ERR_DEVICE, "keeping positions") : 0;
+    const int kept = s->ops->note_build(s->particles);
+    return agree_on_device(s, kept ? sap_stepper_failed(s, SAPPORO_ERR_DEVICE, "keeping positions") : 0);
 }
 
 static int refresh(sapporo_stepper *s)
@@ -290,7 +298,8 @@ static int finish_step(sapporo_stepper *s, const struct sap_step *step, const st
     int status = judge_forces(s, step, active, told, next, &since);
     if (status) return status;
     status = s->ops->commit(s->particles, step, active);
-    if (status) return sap_stepper_failed(s, status, "correcting particles");
+    status = agree_on_device(s, status ? sap_stepper_failed(s, status, "correcting particles") : SAPPORO_OK);
+    if (status) return status;
     end_phase(s, SAPPORO_STEP_PHASE_CORRECT, &since);
     return SAPPORO_OK;
 }

@@ -74,6 +74,16 @@ stepper_predict(const GLOBAL D *x, const GLOBAL D *v, const GLOBAL D *a, const G
     if (!good) (void)atomic_min(&bad[0], (int)i);
 }
 
+/* Writes positions and masses of predicted particles one after the other, for trees over ranks. */
+KERNEL(SAP_STEPPER_THREADS)
+stepper_columns(const GLOBAL D *particle, GLOBAL D *x, GLOBAL D *mass, const int n)
+{
+    const size_t k = global_id();
+    if (k >= (size_t)n) return;
+    for (int c = 0; c < 3; c++) x[3 * k + c] = particle[4 * k + c];
+    mass[k] = particle[4 * k + 3];
+}
+
 /* Writes the sizes of accelerations by the particles alone, at their own times, where there are fields. */
 KERNEL(SAP_STEPPER_THREADS)
 stepper_own(const GLOBAL D *x, const GLOBAL D *a, const GLOBAL int *slot, GLOBAL D *sizes, const int n,

@@ -17,7 +17,9 @@ struct sap_step_active {
     int n, massive; /* number of all, and of those with mass */
 };
 
-/* The particles of a force from a source: those of the first n slots act on ni of all; active NULL: on slots 0..ni-1.
+/*
+ * The particles of a force from a source: those of the first n slots act on ni of all; active NULL: on slots 0..ni-1.
+ * Of a source on a device active, acc and pot are there, acc and pot are 0, and x, mass and h are not given.
  */
 struct sap_step_rows {
     int n, ni;
@@ -82,9 +84,20 @@ static inline int sap_step_order_of(sapporo_step_scheme scheme)
     return scheme < SAPPORO_STEPS_HERMITE4 ? 0 : 4 + 2 * ((int)scheme - (int)SAPPORO_STEPS_HERMITE4);
 }
 
-/* A function that computes forces from host memory; it returns a sapporo_status. */
+/* Where the arrays of a source are in memory of a device, by slot, one particle after the other; h NULL: no lengths. */
+struct sap_step_places {
+    const double *x, *mass, *a, *h;
+};
+
+/* A function that computes forces, from host memory unless `place` is there; it returns a sapporo_status. */
 struct sap_step_source {
     int (*force)(void *of, const struct sap_step_rows *rows);
+    /*
+     * Of a source on a device: takes the places of the particles for the next build or refresh of a tree; and,
+     * collective where forces are, tells whether the memory of a force is there on all parts.
+     */
+    void (*place)(void *of, const struct sap_step_places *places);
+    int (*ready)(void *of, int status);
     const struct sap_hermite_sums *sums; /* in its place, of Hermite schemes */
     void *of;
     int threads; /* of the CPU, for all else; 0: the default */
@@ -164,8 +177,8 @@ struct sap_stepper_ops {
     size_t (*memory)(int n, int massless, int direct, size_t *device_bytes);
     /* Whether these devices have steppers over direct sums of their own; NULL: none has. */
     int (*direct)(const struct sap_device_set *devices);
-    /* Creates a stepper of at most n particles over a tree, or without a tree over a source of forces in host memory,
-     * or without both over direct sums on the devices. */
+    /* Creates a stepper of at most n particles over a tree, or without a tree over a source of forces in host memory or
+     * in memory of the device, as the engine is one of CPUs or not, or without both over direct sums on the devices. */
     int (*create)(struct sap_device_set *devices, struct sap_tree *tree, const struct sap_step_source *source,
                   const struct sap_stepper_settings *settings, int n, struct sap_stepper **stepper);
     void (*destroy)(struct sap_stepper *stepper);

@@ -369,6 +369,7 @@
 #define SAP_K_stepper_predict(M, V)                                                                                    \
     M(x), M(v), M(a), M(level), M(slot), M(particle), M(sizes), M(bad), V(int, has_sizes), V(int, done), V(int, n),    \
         V(struct sap_stepper_order, order), V(struct sap_step, s)
+#define SAP_K_stepper_columns(M, V) M(particle), M(x), M(mass), V(int, n)
 #define SAP_K_stepper_own(M, V)                                                                                        \
     M(x), M(a), M(slot), M(sizes), V(int, n), V(struct sap_stepper_order, order), V(struct sap_field_list, fields)
 #define SAP_K_stepper_flag(M, V)                                                                                       \
@@ -402,6 +403,7 @@
 #define SAP_KERNELS_STEPPER(EACH, GROUPS, F)                                                                           \
     EACH(F, stepper_look, SAP_STEPPER_THREADS) EACH(F, stepper_arrange, SAP_STEPPER_THREADS)                           \
     EACH(F, stepper_predict, SAP_STEPPER_THREADS) EACH(F, stepper_own, SAP_STEPPER_THREADS)                            \
+    EACH(F, stepper_columns, SAP_STEPPER_THREADS)                                                                      \
     EACH(F, stepper_flag, SAP_STEPPER_THREADS) EACH(F, stepper_targets, SAP_STEPPER_THREADS)                           \
     EACH(F, stepper_units, SAP_STEPPER_THREADS) EACH(F, stepper_results, SAP_STEPPER_THREADS)                          \
     EACH(F, stepper_massless, SAP_STEPPER_THREADS) EACH(F, stepper_join, SAP_STEPPER_THREADS)                          \

@@ -120,6 +120,7 @@ int sap_session_launch(const struct sap_gpu_session *s, struct sap_function *f, 
                        const struct sap_argument *a, int arguments)
 {
     const unsigned all[2] = {(unsigned)groups, 1};
+    if (groups == 0) return SAP_DRIVER_OK;
     return sap_gpu_launch(s->stream, s->driver, f, all, (unsigned)threads, 0, a, arguments);
 }
 

@@ -198,6 +198,25 @@ static int open_sums(sapporo_mpi_stepper *h)
     return status ? status : sapporo_mpi_open(h->link.communicator, &o, &h->sums);
 }
 
+/*
+ * Whether the part of this rank may be on the device of its tree, whose memory has addresses; frees its arrays then.  A
+ * single rank's tree would take sizes of accelerations that are not known yet for known ones.
+ */
+static void look_at_device(sapporo_mpi_stepper *h)
+{
+    struct sap_travel_device device = {.travels = 0};
+    const sapporo_mpi_tree *const tree = sap_mpi_tree_find(h->tree);
+    if (!tree || h->link.size == 1 || !sapporo_internals()->bodies_able(tree->tree)) return;
+    h->on_device = !sapporo_internals()->port_device(tree->tree, &device) && device.travels;
+    if (!h->on_device) return;
+    free(h->x);
+    free(h->mass);
+    free(h->a);
+    free(h->length);
+    h->x = NULL;
+    h->mass = h->a = h->length = NULL;
+}
+
 /* Collective.  Opens the tree over ranks, or the direct sums. */
 static int open_forces(sapporo_mpi_stepper *h)
 {
@@ -207,6 +226,7 @@ static int open_forces(sapporo_mpi_stepper *h)
         (void)snprintf(h->link.error, sizeof h->link.error, "%s", text);
         return sap_mpi_stepper_note(h, status, text);
     }
+    look_at_device(h);
     (void)snprintf(h->kind, sizeof h->kind, "%s%s",
                    direct ? sapporo_mpi_kind(h->sums) : sapporo_mpi_tree_kind_text(h->tree), direct ? " direct" : "");
     return SAPPORO_OK;

@@ -37,7 +37,10 @@ struct sapporo_mpi_stepper {
     /* particles of this rank, by slot (engine/step_order.h) */
     int room, n, massive;
     double (*x)[3], *mass, *a;
-    double *length;         /* [room] softening lengths for a tree; NULL: direct sums */
+    double *length; /* [room] softening lengths for a tree; NULL: direct sums */
+    int on_device;  /* 1: the part is on a device, and so are its particles: where `there` says; the arrays of
+                       host memory are not there */
+    struct sap_step_places there;
     int has_lengths;        /* particles of all ranks have some */
     double (*target)[3];    /* [room] active particles of direct sums */
     int *address;           /* [room] of direct sums, over all ranks; of massless particles the index of no source */

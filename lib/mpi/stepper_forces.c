@@ -110,6 +110,14 @@ static sapporo_mpi_stepper *of_tree(const struct sap_tree *tree) { return ((cons
 
 static sapporo_tree_particles particles_of(const sapporo_mpi_stepper *h)
 {
+    if (h->on_device)
+        return (sapporo_tree_particles){.size = sizeof(sapporo_tree_particles),
+                                        .memory = SAPPORO_MEMORY_DEVICE,
+                                        .n = h->n,
+                                        .x = {h->there.x, 0},
+                                        .mass = {h->there.mass, 0},
+                                        .a = {h->there.a, 0},
+                                        .h = {h->has_lengths ? h->there.h : NULL, 0}};
     return (sapporo_tree_particles){.size = sizeof(sapporo_tree_particles),
                                     .n = h->n,
                                     .x = {h->x, 0},
@@ -157,7 +165,10 @@ static const struct sap_tree_ops tree_ops = {
 static int force_by_tree(sapporo_mpi_stepper *h, const struct sap_step_rows *r)
 {
     sapporo_mpi_tree_statistics s = {.size = sizeof s};
-    const int status = sapporo_mpi_tree_force_active(h->tree, r->ni, r->active, r->acc, r->pot);
+    const sapporo_tree_request there = {
+        .size = sizeof there, .memory = SAPPORO_MEMORY_DEVICE, .ni = r->ni, .active = r->active};
+    const int status = h->on_device ? sapporo_mpi_tree_force_request(h->tree, &there, r->acc, r->pot)
+                                    : sapporo_mpi_tree_force_active(h->tree, r->ni, r->active, r->acc, r->pot);
     (void)sapporo_mpi_tree_get_statistics(h->tree, &s);
     h->work = status ? 0 : s.particle_particle + s.particle_cell;
     h->rows = status ? 0 : s.rows;
@@ -269,6 +280,17 @@ static int any(void *of, int *is)
 static const struct sap_hermite_sums hermite_sums = {
     .clear = clear, .put = put, .store = store, .force = force_by_series, .any = any, .words = words};
 
+/* ------------------------------------------------------------------- devices */
+
+static void place_there(void *of, const struct sap_step_places *places) { of_hook(of)->there = *places; }
+
+static int ready(void *of, int status)
+{
+    sapporo_mpi_stepper *const h = of_hook(of);
+    if (h->link.broken) return h->link.broken;
+    return sap_mpi_stepper_note(h, sap_link_agree(&h->link, status), h->link.error);
+}
+
 /* -------------------------------------------------------------------- forces */
 
 static int force(void *of, const struct sap_step_rows *rows)
@@ -276,6 +298,7 @@ static int force(void *of, const struct sap_step_rows *rows)
     sapporo_mpi_stepper *const h = of_hook(of);
     if (h->link.broken) return h->link.broken;
     if (h->all_massive > 0) return h->tree ? force_by_tree(h, rows) : force_by_sums(h, rows);
+    if (h->on_device) return SAPPORO_OK; /* rows are 0 already */
     memset(rows->acc, 0, (size_t)rows->ni * sizeof *rows->acc);
     memset(rows->pot, 0, (size_t)rows->ni * sizeof *rows->pot);
     return SAPPORO_OK;
@@ -300,6 +323,8 @@ struct sap_stepper_whole sap_mpi_stepper_whole(sapporo_mpi_stepper *h)
                                                  .of = h,
                                                  .threads = threads,
                                                  .shared = 1,
+                                                 .place = h->on_device ? place_there : NULL,
+                                                 .ready = ready,
                                                  .x = h->x,
                                                  .mass = h->mass,
                                                  .a = h->tree ? h->a : NULL,

@@ -19,25 +19,9 @@ void hosted_finish(void *stream) { (void)sap_driver_opencl.stream_finish(stream)
 
 int hosted_devices(void) { return sap_driver_opencl.count(); }
 
-/* The address at which the device keeps a buffer: on a CPU the one at which the host sees it. */
-static void *address(const struct sap_mem *opaque_mem)
-{
-    enum { NOW = 1 };
-    struct sap_opencl_memory *const mem = sap_opencl_memory_of((void *)(uintptr_t)opaque_mem);
-    sap_cl_mem buffer = NULL;
-    int error = 0;
-    if (!mem->dev->service) (void)sap_opencl_queue(mem->dev, 0, &mem->dev->service);
-    if (sap_opencl_buffer(mem, &buffer)) return NULL;
-    void *const at = sap_opencl.api.map(mem->dev->service, buffer, NOW, SAP_CL_MAP_READ | SAP_CL_MAP_WRITE, 0,
-                                        mem->bytes, 0, NULL, NULL, &error);
-    if (at) (void)sap_opencl.api.unmap(mem->dev->service, buffer, at, 0, NULL, NULL);
-    (void)sap_opencl.api.finish(mem->dev->service);
-    return at;
-}
-
 /* ---- memory of a caller: what is adopted is a copy, which goes back when it is released ---- */
 
-enum { LENT = 32, ADOPTED = 32 };
+enum { LENT = 256, ADOPTED = 32 };
 
 static struct lent {
     char *at;
@@ -52,9 +36,33 @@ static struct adopted {
     size_t bytes;
 } adopted[ADOPTED];
 
-void hosted_lend(void *at, size_t bytes)
+/* Notes memory that may be adopted; what was noted at its address is gone. */
+static void note(void *at, size_t bytes)
 {
-    if (n_lent < LENT) lent[n_lent++] = (struct lent){at, bytes};
+    int l = 0;
+    while (l < n_lent && lent[l].at != at) l++;
+    if (l == LENT) l = 0; /* the oldest */
+    if (l == n_lent) n_lent++;
+    lent[l] = (struct lent){at, bytes};
+}
+
+void hosted_lend(void *at, size_t bytes) { note(at, bytes); }
+
+/* The address at which the device keeps a buffer: on a CPU the one at which the host sees it. */
+static void *address(const struct sap_mem *opaque_mem)
+{
+    enum { NOW = 1 };
+    struct sap_opencl_memory *const mem = sap_opencl_memory_of((void *)(uintptr_t)opaque_mem);
+    sap_cl_mem buffer = NULL;
+    int error = 0;
+    if (!mem->dev->service) (void)sap_opencl_queue(mem->dev, 0, &mem->dev->service);
+    if (sap_opencl_buffer(mem, &buffer)) return NULL;
+    void *const at = sap_opencl.api.map(mem->dev->service, buffer, NOW, SAP_CL_MAP_READ | SAP_CL_MAP_WRITE, 0,
+                                        mem->bytes, 0, NULL, NULL, &error);
+    if (at) (void)sap_opencl.api.unmap(mem->dev->service, buffer, at, 0, NULL, NULL);
+    (void)sap_opencl.api.finish(mem->dev->service);
+    if (at) note(at, mem->bytes);
+    return at;
 }
 
 static int move(const struct adopted *a, int to_device)
@@ -111,6 +119,12 @@ static int properties(int number, struct sap_device_properties *p)
     if (running) (void)MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     (void)snprintf(p->uuid, sizeof p->uuid, "hosted-%d", shared && shared[0] == '1' ? 0 : rank);
     return status;
+}
+
+void hosted_addresses(int are_there)
+{
+    table.address = are_there ? address : NULL;
+    table.native_stream = are_there ? native_stream : NULL;
 }
 
 __attribute__((constructor)) static void replace(void)

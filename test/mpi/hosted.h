@@ -16,6 +16,9 @@ int hosted_devices(void);
 /* Makes memory of the host count as memory of the device with these addresses, as a caller may have. */
 void hosted_lend(void *at, size_t bytes);
 
+/* Says whether device memory has addresses from now on; it has at first. */
+void hosted_addresses(int are_there);
+
 /* Called by queries of events: 1 while transfers are under way.  The double of NCCL sets it. */
 extern int (*hosted_pending)(void);
 

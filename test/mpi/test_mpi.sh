@@ -140,7 +140,7 @@ transports() {
             "mpicc$1" $flags -DncclSend=ncclSendNothing -shared -fPIC -o "$work/old$1/libnccl.so.2" test/mpi/fake_nccl.c
     } >"$work/log" 2>&1
     echo 'no library' >"$work/none$1/libnccl.so.2"
-    for program in transports tree_transports forces ways traffic columns; do
+    for program in transports tree_transports stepper_device forces ways traffic columns; do
         # shellcheck disable=SC2086 # lists of flags and files
         "mpicc$1" $flags -rdynamic -o "$work/hosted_$program$1" "test/mpi/$program.c" test/mpi/hosted.c "$work/problem$1.o" \
             "$work/tree_problem$1.o" "$work/ranks$1.o" $mpi_parts lib/libsapporo.a -lm -ldl -lpthread >>"$work/log" 2>&1 || echo "$program does not link" >>"$work/log"
@@ -152,6 +152,7 @@ transports() {
         SAPPORO_VERBOSE=2 ranks "$1" hosted_transports 1 2 3
         ranks "$1" hosted_columns 1 3
         ranks "$1" hosted_tree_transports +1 +2 3
+        ! is_first "$1" || ranks "$1" hosted_stepper_device +1 +2 3
         carried='host mpi nccl'
         is_first "$1" || carried=mpi
         for transport in $carried; do

@@ -6,6 +6,7 @@
 #include "gpu/gpu_launch.h"
 #include "gpu/stepper/gpu_direct.h"
 #include "gpu/stepper/gpu_hermite.h"
+#include "gpu/stepper/gpu_source.h"
 #include "gpu/stepper/gpu_stepper.h"
 
 enum { CHUNK = SAP_SESSION_CHUNK };
@@ -83,6 +84,17 @@ static int take_lengths(struct sap_gpu_stepper *s)
     return status || !s->lengths ? status : sap_session_end(s->session, sap_stepper_send_lengths(s));
 }
 
+/* Shows a source the particles that were taken. */
+static int show(struct sap_gpu_stepper *s)
+{
+    int status = sap_session_begin(s->session);
+    if (status) return status;
+    status = sap_gpu_source_forget(s);
+    status = sap_session_end(s->session, status ? status : sap_session_wait(s->session));
+    if (!status) sap_gpu_source_place(s);
+    return status;
+}
+
 int sap_stepper_take_gpu(struct sap_stepper *stepper, const struct sap_step_particles *given, int *bad)
 {
     struct sap_gpu_stepper *const s = of(stepper);
@@ -103,7 +115,8 @@ int sap_stepper_take_gpu(struct sap_stepper *stepper, const struct sap_step_part
     status = sap_session_begin(s->session);
     if (!status) status = sap_session_end(s->session, take_columns(s, &p, &given->v, bad));
     if (!status) status = take_order(s);
-    return status ? status : take_lengths(s);
+    if (!status) status = take_lengths(s);
+    return status || !s->source ? status : show(s);
 }
 
 /* ---- columns ---------------------------------------------------------------------------------- */

@@ -76,7 +76,8 @@ int sap_stepper_send_lengths(struct sap_gpu_stepper *s)
 {
     TRY(send_numbers(s, &s->reach, s->lengths->reach, 0));
     if (s->t) TRY(send_to_tree(s));
-    return s->t && s->order.massive < s->n ? send_numbers(s, &s->length, s->lengths->h, 1) : (int)SAP_DRIVER_OK;
+    return s->source || (s->t && s->order.massive < s->n) ? send_numbers(s, &s->length, s->lengths->h, 1)
+                                                          : (int)SAP_DRIVER_OK;
 }
 
 /* ---- rows --------------------------------------------------------------------------------- */

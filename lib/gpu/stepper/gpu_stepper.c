@@ -8,6 +8,7 @@
 #include "gpu/gpu_primitives.h"
 #include "gpu/stepper/gpu_direct.h"
 #include "gpu/stepper/gpu_hermite.h"
+#include "gpu/stepper/gpu_source.h"
 #include "gpu/tree/gpu_kernels.h"
 
 enum { TOLD = SAP_STEPPER_TOLD };
@@ -42,6 +43,7 @@ static void destroy(struct sap_stepper *stepper)
         sap_session_stop(s->session);
         for (int k = 0; k < COUNT(all); k++) sap_gpu_free(s->session->driver, all[k]);
         sap_hermite_gpu_free(s);
+        sap_gpu_source_free(s);
         if (s->direct)
             sap_gpu_direct_free(s);
         else
@@ -66,6 +68,7 @@ static int reserve(struct sap_gpu_stepper *s)
     TRY(sap_session_reserve(s->session, &s->row_level, n * sizeof(int)));
     if (s->settings.keeps_built) TRY(sap_session_reserve(s->session, &s->built, n * 4 * sizeof(double)));
     if (s->settings.order) TRY(sap_hermite_gpu_open(s));
+    if (s->source) TRY(sap_gpu_source_open(s));
     return sap_session_reserve(s->session, &s->active, n * sizeof(int));
 }
 
@@ -82,13 +85,13 @@ static int create(struct sap_device_set *devices, struct sap_tree *tree, const s
                   const struct sap_stepper_settings *settings, int n, struct sap_stepper **stepper)
 {
     struct sap_gpu_stepper *const s = calloc(1, sizeof *s);
-    (void)source;
     *stepper = NULL;
     if (!s) return SAPPORO_ERR_MEMORY;
     s->settings = *settings;
     s->room = n;
     if (tree) take_tree(s, (void *)tree);
     int status = tree ? SAPPORO_OK : sap_gpu_direct_new(s, devices);
+    if (!status && source) status = sap_gpu_source_new(s, source);
     if (!status) status = sap_session_begin(s->session);
     if (!status) status = sap_session_end(s->session, reserve(s));
     if (status)
@@ -127,6 +130,7 @@ static int launch_predict(struct sap_gpu_stepper *s, struct sap_step step, int d
                                    s->given->particle.mem, s->given->a.mem, s->bad.mem, sizes, done, n, order, step));
     if (by_acceleration && has_fields) TRY(find_sizes(s));
     if (by_acceleration) s->given->has_a = s->order.massive;
+    TRY(sap_gpu_source_show(s));
     return sap_stepper_ask(s, bad);
 }
 
@@ -175,6 +179,7 @@ static int launch_force(struct sap_gpu_stepper *s, const struct sap_step *step, 
 {
     if (s->hermite) return sap_hermite_gpu_force(s, step, active);
     if (active->n < s->n) TRY(list_active(s, step->coarsest));
+    if (s->source) return sap_gpu_source_prepare(s, active->n);
     if (s->order.massive == 0) return sap_stepper_no_force(s, active->n);
     return s->direct ? sap_gpu_direct_force(s, active->n) : (int)SAP_DRIVER_OK;
 }
@@ -185,6 +190,7 @@ static int force(struct sap_stepper *stepper, const struct sap_step *step, const
     s->own_rows = 0;
     int status = sap_session_begin(s->session);
     if (!status) status = sap_session_end(s->session, launch_force(s, step, active));
+    if (s->source) return sap_gpu_source_force(s, status, active);
     return status || s->direct || s->order.massive == 0 ? status : sap_stepper_tree_force(s, step, active);
 }
 
@@ -261,6 +267,7 @@ static int launch_sums(struct sap_gpu_stepper *s, struct sap_step step, int forc
 {
     const int runs = (s->n + SAP_STEP_RUN - 1) / SAP_STEP_RUN;
     const size_t bytes = (size_t)runs * SAP_STEP_SUMS * sizeof(double);
+    if (runs == 0) return SAP_DRIVER_OK;
     TRY(sap_session_reserve(s->session, &s->sum, bytes));
     TRY(s->hermite ? sap_hermite_gpu_sums(s, &step, forced) : sum_leapfrog(s, step, forced, runs));
     TRY(sap_session_copy_out(s->session, sum, s->sum.mem, 0, bytes));

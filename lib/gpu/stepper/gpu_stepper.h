@@ -12,6 +12,7 @@
 
 struct sap_gpu_direct;
 struct sap_gpu_hermite;
+struct sap_gpu_source;
 
 extern const struct sap_stepper_ops sap_stepper_gpu;
 
@@ -30,6 +31,7 @@ struct sap_gpu_stepper {
     struct sap_gpu_host_tree *t;     /* NULL: forces come from direct sums */
     const struct sap_gpu_stepper_kernels *f;
     struct sap_gpu_direct *direct;   /* NULL: forces come from a tree */
+    struct sap_gpu_source *source;   /* in place of direct sums; NULL: there is none */
     struct sap_gpu_hermite *hermite; /* NULL: leap-frog */
     int room, n;
     struct sap_step_order order;
@@ -45,7 +47,7 @@ struct sap_gpu_stepper {
     struct sap_gpu_buffer to_x, to_v, sum;
     const struct sap_step_lengths *lengths; /* by address; NULL: particles have none */
     struct sap_gpu_buffer reach;            /* by address, of the rule for steps */
-    struct sap_gpu_buffer length;           /* by slot, over a tree with massless particles */
+    struct sap_gpu_buffer length;           /* by slot, over a tree with massless particles, or over a source */
 };
 
 static inline struct sap_gpu_stepper *sap_gpu_stepper_of(struct sap_stepper *stepper) { return (void *)stepper; }

@@ -1,0 +1,209 @@
+/*
+ * stepper_device.c - steppers of trees over ranks whose particles stay on the devices of their ranks have the bits of
+ * those that cross to the host for each step: orbits, levels, energies, changes of particles, and restarts.  Linked
+ * with hosted.c, whose device memory has addresses or not.
+ */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "hosted.h"
+#include "tree_problem.h"
+
+enum { N = 700, ADDED = 40 };
+#define MIDDLE 0.05
+#define END    0.11
+
+/* What is integrated, and how. */
+struct run {
+    const char *name;
+    sapporo_tree_kind kind;
+    sapporo_tree_mac mac;
+    sapporo_step_scheme scheme;
+    int rebuild, light, lengths, fields; /* every `light`-th particle is massless; lengths 2: but for rank 0 */
+    enum split how;
+};
+
+/* Particles of this rank at the end, and the energies of all. */
+struct end {
+    int n, level[N + ADDED];
+    double x[N + ADDED][3], v[N + ADDED][3], acc[N + ADDED][3], pot[N + ADDED], energy[2];
+};
+
+/* The rank that gives particle k. */
+static int giver_of(enum split how, int k)
+{
+    if (ranks == 1 || how == ALL_ON_FIRST) return 0;
+    if (how == PIECES) return 1 + k * (ranks - 1) / N; /* rank 0 has none */
+    return k * ranks / N;
+}
+
+/* The particles of this rank. */
+struct part {
+    int n;
+    double x[N][3], v[N][3], mass[N], h[N];
+};
+
+static void make_part(const struct run *r, const struct model *all, struct part *p)
+{
+    p->n = 0;
+    for (int k = 0; k < N; k++) {
+        if (giver_of(r->how, k) != rank) continue;
+        const int i = p->n++;
+        for (int c = 0; c < 3; c++) {
+            p->x[i][c] = all->x[k][c];
+            p->v[i][c] = 0.4 * sin(k * (c + 1.7) + c);
+        }
+        p->mass[i] = r->light > 0 && k % r->light == 0 ? 0 : all->mass[k];
+        p->h[i] = k % 3 ? 0.03 : 0.2;
+    }
+}
+
+static sapporo_mpi_stepper *open_stepper(const struct run *r)
+{
+    static const sapporo_field field[] = {{.kind = SAPPORO_FIELD_PLUMMER, .strength = 2, .a = 1}};
+    const sapporo_tree_options tree = options_of(r->kind, r->mac, SAPPORO_SP);
+    const sapporo_stepper_options how = {.size = sizeof how,
+                                         .tree = &tree,
+                                         .scheme = r->scheme,
+                                         .dt = 1.0 / 32,
+                                         .eta = 0.02,
+                                         .levels = 5,
+                                         .rebuild = r->rebuild,
+                                         .nfields = r->fields,
+                                         .fields = field};
+    const sapporo_mpi_stepper_options o = {.size = sizeof o, .stepper = &how, .timeout = 60};
+    sapporo_mpi_stepper *s = NULL;
+    const int status = sapporo_mpi_stepper_create(MPI_COMM_WORLD, &o, N + ADDED, &s);
+    if (status) report(0, "%s: create: %s", r->name, sapporo_mpi_stepper_last_error(NULL));
+    return s;
+}
+
+static sapporo_stepper_particles columns(const struct run *r, const struct part *p, int n)
+{
+    const int has_lengths = r->lengths == 1 || (r->lengths == 2 && rank > 0);
+    return (sapporo_stepper_particles){.size = sizeof(sapporo_stepper_particles),
+                                       .n = n,
+                                       .x = {p->x, 0},
+                                       .v = {p->v, 0},
+                                       .mass = {p->mass, 0},
+                                       .h = {has_lengths ? p->h : NULL, 0}};
+}
+
+/* Collective.  Particles come and go in the middle of a run. */
+static int change(const struct run *r, sapporo_mpi_stepper *s, const struct part *p, int *n)
+{
+    static struct part more;
+    const int some = p->n > 3 && rank % 2 == 0 ? 3 : 0, gone[3] = {0, p->n / 2, p->n > 1 ? p->n - 1 : 0};
+    memset(&more, 0, sizeof more);
+    for (int i = 0; i < ADDED; i++) {
+        for (int c = 0; c < 3; c++) more.x[i][c] = 2 * sin(i * (c + 1.1) + rank), more.v[i][c] = 0.1 * cos(i + c);
+        more.mass[i] = 1e-4, more.h[i] = 0.1;
+    }
+    sapporo_stepper_particles columns_of_more = columns(r, &more, rank % 2 ? ADDED : 0);
+    columns_of_more.time = sapporo_mpi_stepper_get_time(s);
+    *n += columns_of_more.n - some;
+    int status = sapporo_mpi_stepper_remove(s, some, gone);
+    if (!status) status = sapporo_mpi_stepper_add(s, &columns_of_more);
+    return status;
+}
+
+/* Collective.  Copies out what a run has come to. */
+static int finish(sapporo_mpi_stepper *s, int n, struct end *e)
+{
+    sapporo_stepper_totals all = {.size = sizeof all};
+    const sapporo_stepper_output o = {
+        .size = sizeof o, .n = n, .x = e->x, .v = e->v, .acc = e->acc, .pot = e->pot, .level = e->level};
+    memset(e, 0, sizeof *e);
+    int status = sapporo_mpi_stepper_energy(s, &all);
+    if (!status && n > 0) status = sapporo_mpi_stepper_get(s, &o);
+    e->n = n;
+    e->energy[0] = all.kinetic, e->energy[1] = all.potential;
+    return status;
+}
+
+/* Collective.  A run; saves: it is saved in the middle, and another stepper goes on. */
+static int integrate(const struct run *r, const struct part *p, int on_device, int saves, struct end *e)
+{
+    static const char file[] = "stepper_device.restart";
+    hosted_addresses(on_device);
+    sapporo_mpi_stepper *s = open_stepper(r);
+    const sapporo_stepper_particles given = columns(r, p, p->n);
+    int n = p->n, status = sapporo_mpi_stepper_set(s, &given);
+    if (!status) status = sapporo_mpi_stepper_advance(s, MIDDLE, 0);
+    if (!status && !saves) status = change(r, s, p, &n);
+    if (!status && saves) status = sapporo_mpi_stepper_save(s, file);
+    if (!status && saves) {
+        sapporo_mpi_stepper_destroy(s);
+        s = open_stepper(r);
+        status = sapporo_mpi_stepper_restore(s, file);
+        if (rank == 0) (void)unlink(file);
+    }
+    if (!status) status = sapporo_mpi_stepper_advance(s, END, 0);
+    if (!status) status = finish(s, n, e);
+    if (status) fprintf(stderr, "# %s: %s\n", r->name, sapporo_mpi_stepper_last_error(s));
+    sapporo_mpi_stepper_destroy(s);
+    hosted_addresses(1);
+    return status;
+}
+
+static void test(const struct run *r)
+{
+    static struct end here, there;
+    static struct part p;
+    struct model all = clusters(N);
+    make_part(r, &all, &p);
+    for (int saves = 0; saves < 2; saves++) {
+        const int bad = integrate(r, &p, 0, saves, &here) || integrate(r, &p, 1, saves, &there);
+        report(!bad && here.n == there.n && memcmp(&here, &there, sizeof here) == 0, "%s%s: the same bits", r->name,
+               saves ? ", restarted" : ", with changes");
+        report(bad || here.n == 0 || (isfinite(here.x[0][0]) && here.x[0][0] != p.x[0][0]), "%s: particles move",
+               r->name);
+    }
+    model_free(&all);
+}
+
+/* A force that fails on one rank, and calls on particles that are not finite: errors on all, and a stepper that goes
+ * on.
+ */
+static void test_errors(void)
+{
+    static struct part p;
+    const struct run r = {"errors", .mac = SAPPORO_MAC_ACCELERATION, .how = IN_TURN};
+    struct model all = clusters(N);
+    make_part(&r, &all, &p);
+    sapporo_mpi_stepper *const s = open_stepper(&r);
+    sapporo_stepper_particles given = columns(&r, &p, p.n);
+    const double x = p.x[0][0];
+    if (rank == ranks - 1) p.x[0][0] = NAN;
+    const int bad = sapporo_mpi_stepper_set(s, &given);
+    p.x[0][0] = x;
+    const int right = sapporo_mpi_stepper_set(s, &given);
+    report(bad == SAPPORO_ERR_NOT_FINITE && !right && !sapporo_mpi_stepper_advance(s, MIDDLE, 0),
+           "a position that is not finite: %d, then %s", bad, sapporo_mpi_stepper_last_error(s));
+    sapporo_mpi_stepper_destroy(s);
+    model_free(&all);
+}
+
+int main(int argc, char **argv)
+{
+    static const struct run all[] = {
+        {"shared steps", .mac = SAPPORO_MAC_ACCELERATION, .rebuild = 1},
+        {"block steps", .mac = SAPPORO_MAC_ACCELERATION, .scheme = SAPPORO_STEPS_BLOCK, .light = 7,
+         .how = ALL_ON_FIRST},
+        {"block steps, a rank without particles", .mac = SAPPORO_MAC_OPENING, .scheme = SAPPORO_STEPS_BLOCK,
+         .how = PIECES},
+        {"kd-tree, fields", .kind = SAPPORO_TREE_KDTREE, .mac = SAPPORO_MAC_ACCELERATION, .scheme = SAPPORO_STEPS_BLOCK,
+         .light = 5, .fields = 1},
+        {"lengths", .mac = SAPPORO_MAC_ACCELERATION, .scheme = SAPPORO_STEPS_BLOCK, .light = 9, .lengths = 1},
+        {"lengths of some", .mac = SAPPORO_MAC_OPENING, .lengths = 2},
+        {"massless particles alone", .mac = SAPPORO_MAC_ACCELERATION, .light = 1, .fields = 1}};
+    ranks_begin(&argc, &argv);
+    if (has_device()) {
+        for (size_t k = 0; k < sizeof all / sizeof *all; k++) test(&all[k]);
+        test_errors();
+    }
+    return ranks_end();
+}
