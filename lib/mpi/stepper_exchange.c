@@ -97,7 +97,8 @@ static int exchange(sapporo_mpi_stepper *h, struct departure *d)
     for (int k = 0; k < SAP_SAVED_COLUMNS && !status; k++)
         if (d->c.width[k] > 0) status = send_column(h, d, k, &failed);
     if (!status) status = sap_link_agree(&h->link, failed);
-    return status ? status : sap_saved_take(h, &d->part, &d->c, 1, d->worked);
+    /* a device divides particles anew, most of which stay; ranks that were told would keep them in host memory */
+    return status ? status : sap_saved_take(h, &d->part, &d->c, !h->on_device, d->worked);
 }
 
 static void free_departure(const sapporo_mpi_stepper *h, struct departure *d)

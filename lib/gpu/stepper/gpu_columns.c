@@ -227,9 +227,9 @@ static int give_at(struct sap_gpu_stepper *s, struct sap_step step, sapporo_memo
                    double (*v)[3])
 {
     const int n = s->n;
-    const size_t bytes = (size_t)n * 3 * sizeof(double);
-    TRY(sap_session_reserve(s->session, &s->to_x, bytes));
-    TRY(sap_session_reserve(s->session, &s->to_v, bytes));
+    const size_t bytes = (size_t)n * 3 * sizeof(double), room = bytes + sizeof(double); /* n may be 0 */
+    TRY(sap_session_reserve(s->session, &s->to_x, room));
+    TRY(sap_session_reserve(s->session, &s->to_v, room));
     if (s->hermite)
         TRY(sap_hermite_gpu_at(s, &step));
     else
