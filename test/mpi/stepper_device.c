@@ -171,7 +171,7 @@ static void test(const struct run *r)
 static void test_errors(void)
 {
     static struct part p;
-    const struct run r = {"errors", .mac = SAPPORO_MAC_ACCELERATION, .how = IN_TURN};
+    const struct run r = {"errors", .lengths = 1, .mac = SAPPORO_MAC_ACCELERATION, .how = IN_TURN};
     struct model all = clusters(N);
     make_part(&r, &all, &p);
     sapporo_mpi_stepper *const s = open_stepper(&r);
@@ -198,7 +198,7 @@ int main(int argc, char **argv)
         {"kd-tree, fields", .kind = SAPPORO_TREE_KDTREE, .mac = SAPPORO_MAC_ACCELERATION, .scheme = SAPPORO_STEPS_BLOCK,
          .light = 5, .fields = 1},
         {"lengths", .mac = SAPPORO_MAC_ACCELERATION, .scheme = SAPPORO_STEPS_BLOCK, .light = 9, .lengths = 1},
-        {"lengths of some", .mac = SAPPORO_MAC_OPENING, .lengths = 2},
+        {"lengths of some, a rank without particles", .mac = SAPPORO_MAC_OPENING, .lengths = 2, .how = ALL_ON_FIRST},
         {"massless particles alone", .mac = SAPPORO_MAC_ACCELERATION, .light = 1, .fields = 1}};
     ranks_begin(&argc, &argv);
     if (has_device()) {

@@ -45,14 +45,19 @@ int sap_gpu_source_show(struct sap_gpu_stepper *s)
                                       s->source->mass.mem, n);
 }
 
+/* Where a buffer is; NULL: it has no memory, since there are no particles. */
+static void *place_of(const struct sap_gpu_stepper *s, const struct sap_gpu_buffer *b)
+{
+    return b->mem ? s->session->driver->address(b->mem) : NULL;
+}
+
 void sap_gpu_source_place(const struct sap_gpu_stepper *s)
 {
-    const struct sap_driver *const d = s->session->driver;
     if (!s->source) return;
-    const struct sap_step_places places = {.x = d->address(s->source->x.mem),
-                                           .mass = d->address(s->source->mass.mem),
-                                           .a = d->address(s->given->a.mem),
-                                           .h = s->lengths ? d->address(s->length.mem) : NULL};
+    const struct sap_step_places places = {.x = place_of(s, &s->source->x),
+                                           .mass = place_of(s, &s->source->mass),
+                                           .a = place_of(s, &s->given->a),
+                                           .h = s->lengths ? place_of(s, &s->length) : NULL};
     s->source->by.place(s->source->by.of, &places);
 }
 
@@ -64,14 +69,13 @@ int sap_gpu_source_prepare(struct sap_gpu_stepper *s, int active)
 
 int sap_gpu_source_force(const struct sap_gpu_stepper *s, int status, const struct sap_step_active *active)
 {
-    const struct sap_driver *const d = s->session->driver;
     const struct sap_step_source *const by = &s->source->by;
     status = by->ready(by->of, status);
     if (status) return status;
     const struct sap_step_rows rows = {.n = s->order.massive,
                                        .ni = active->n,
-                                       .active = active->n < s->n ? d->address(s->active.mem) : NULL,
-                                       .acc = d->address(s->row_a.mem),
-                                       .pot = d->address(s->row_pot.mem)};
+                                       .active = active->n < s->n ? place_of(s, &s->active) : NULL,
+                                       .acc = place_of(s, &s->row_a),
+                                       .pot = place_of(s, &s->row_pot)};
     return by->force(by->of, &rows);
 }
