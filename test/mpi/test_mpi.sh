@@ -330,8 +330,9 @@ test_library() {
     walk "$1"
     ranks "$1" bounds 2 3
     [ "$1" = "$first" ] || return
-    for program in forces tree_active steppers; do ranks "$1" $program 1 +2 3 7; done
-    ranks "$1" trees 1 +2 3 +4 7
+    for program in forces tree_active; do ranks "$1" $program 1 +2 +3 7; done
+    ranks "$1" steppers 1 +2 3 +7
+    ranks "$1" trees 1 +2 3 +4 +7
     ranks "$1" exchanges 1 +2 7
     ranks "$1" encounters 1 +2 5
     ranks "$1" tree_near 1 2 3
