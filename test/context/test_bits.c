@@ -48,8 +48,8 @@ static void run(void **state, engine_test *test)
 static const int batches[] = {1, 3, 15, 16, 17, 31, 32, 33, 47, 48, 49, 64, 0};
 
 /*
- * Returns 1 if the k-th case of an engine and a problem is left out: the other precisions and kinds of softening have it
- * on the same path, so each path has all.
+ * Returns 1 if the k-th case of an engine and a problem is left out: the other precisions and kinds of softening have
+ * it on the same path, so each path has all.
  */
 static int is_left_out(size_t k, const struct engine *e, const struct problem *p)
 {

@@ -496,8 +496,8 @@ static int step(long n, int kind, const struct problem *p, const struct answer *
 
 /*
  * Calls of a client's session, each second one by each way, and the others by the next way; then those that load
- * kernels, which the others find loaded.  With several devices a third of the calls: test_faults has three devices, over
- * a stub, where calls take no time.
+ * kernels, which the others find loaded.  With several devices a third of the calls: test_faults has three devices,
+ * over a stub, where calls take no time.
  */
 static void faults(void **state)
 {

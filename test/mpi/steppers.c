@@ -922,7 +922,8 @@ int main(int argc, char **argv)
     if (has_device()) {
         const int few = are_few(), fewest = are_fewest();
         for (int k = 0; k < WAYS; k++)
-            if (!few || k == 1 || (k == 4 && !fewest) || k == 7 || k == 9) test_way(&ways[k], (enum split)((k + ranks) % SPLITS), 0);
+            if (!few || k == 1 || (k == 4 && !fewest) || k == 7 || k == 9)
+                test_way(&ways[k], (enum split)((k + ranks) % SPLITS), 0);
         if (!few) test_way(&ways[1], IN_TURN, 5);
         test_way(&ways[4], PIECES, 5);
         test_file(&ways[1], PIECES, 5);
