@@ -4,13 +4,13 @@
 #   archs.sh 13.0             sm_75 sm_80 ... compute_120: code for each, then PTX of the newest for later GPUs
 #   archs.sh --here 13.0      the GPUs of this machine; without one: PTX of the oldest architecture, which drivers compile
 #                             for any GPU, and code for the chips of data centres, which chips of that version run
-#   archs.sh --ends 13.0      the oldest, the newest and the PTX
+#   archs.sh --ends 13.0      the oldest, the newest, and PTX of the oldest
 #   archs.sh --flags 13.0     the same as -gencode flags; also with --here and --ends, which come first
 #   archs.sh --flags 13.0 sm_90 compute_90      flags for the named ones
 #   archs.sh --flags --shared 13.0              flags for sources that do not choose by __CUDA_ARCH__: one pass of the
 #                   front end serves 7.5 to 9.0, one 10.0 and later and the PTX.  nvcc 13.0 makes the same code, to the
-#                   byte, as by a pass for each.  Without a GPU (--here) one pass serves all from 7.5 on: it gives 10.0
-#                   other code, which takes no more registers
+#                   byte, as by a pass for each.  Without a GPU (--here) and for --ends one pass serves all from 7.5 on: it
+#                   takes two thirds of the time, and gives 10.0 and later other code
 #
 # The list holds architectures that the toolkit has and does not call deprecated.  It leaves out 12.1, which runs the
 # code of sm_120, and boards of the Tegra family (8.7, 11.0 and others), which run no other chip's code; CUDA_ARCHS can
@@ -97,7 +97,11 @@ else
     ptx=" compute_${list##* }"
     case $choice in
     all) archs=$(echo "$list" | prefixed) ;;
-    ends) archs="sm_${list%% *} sm_${list##* }" ;;
+    ends)
+        archs="compute_${list%% *} sm_${list%% *} sm_${list##* }"
+        ptx=
+        one_pass=1
+        ;;
     here)
         if found=$(chips_here); then
             archs=$(echo "$found" | prefixed)

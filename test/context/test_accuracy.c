@@ -173,10 +173,11 @@ static int check_answers(const char *where, const struct test_case *test, const 
 
 static int check_case(const struct engine *engine, const struct test_case *test, const struct solved *s)
 {
-    const int every_other = SANITIZED && test_sparing(); /* memory is used in the same way for most cases */
+    /* the other precisions of a path have the others; not all of them run on OpenCL's CPUs */
+    const int every_other = test_sparing() && (SANITIZED || engine->backend == SAPPORO_BACKEND_CPU);
     int wrong = 0;
     for (size_t k = 0; k < sizeof asks / sizeof asks[0]; k++) {
-        if (every_other && (k + (size_t)(test - cases)) % 2) continue;
+        if (every_other && (k + (size_t)(test - cases) + (size_t)engine->precision) % 2) continue;
         sapporo *c = engine_open(engine, 1);
         problem_load(c, &s->problem);
         struct answer *a = problem_solve(c, &s->problem, &asks[k]);

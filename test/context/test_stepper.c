@@ -13,6 +13,7 @@
 #include <cmocka.h>
 
 #include "runs.h"
+#include "sanitized.h"
 #include "stepper_places.h"
 #include "tree_cases.h"
 #include "worst.h"
@@ -623,6 +624,11 @@ static void power(void **state)
     bodies b = tree_model(CLUSTER_HERNQUIST, STARS);
     double sum = 0;
     (void)state;
+    if (SANITIZED && test_sparing()) {
+        print_message("skip: a statistic, of calls that the other tests make\n");
+        bodies_free(&b);
+        skip();
+    }
     sapporo_stepper *s = stepper_make(&o, STARS);
     o.tree = &single;
     o.method = SAPPORO_STEP_DIRECT;

@@ -495,12 +495,13 @@ static int step(long n, int kind, const struct problem *p, const struct answer *
 }
 
 /*
- * Every call of a client's session, in every way; then those that load kernels, which the others find loaded.  With
- * several devices a third of the calls: test_faults has three devices, over a stub, where calls take no time.
+ * Calls of a client's session, each second one by each way, and the others by the next way; then those that load
+ * kernels, which the others find loaded.  With several devices a third of the calls: test_faults has three devices,
+ * over a stub, where calls take no time.
  */
 static void faults(void **state)
 {
-    const long every = alike() > 1 && test_sparing() ? 3 : 1;
+    const long every = !test_sparing() ? 1 : alike() > 1 ? 3 : 2;
     const struct ask everything = {OUT_NEAREST | OUT_LISTS, OUT_NEAREST | OUT_LISTS, 0};
     struct problem p;
     (void)state;
@@ -511,7 +512,7 @@ static void faults(void **state)
     sap_driver_replaced.opencl = faulty_wrap(cl);
     sapporo_set_log(NULL, NULL);
     for (const struct faulty_kind *kind = faulty_kinds; kind->name; kind++) {
-        long n = 1;
+        long n = 1 + (kind - faulty_kinds) % every;
         while (step(n, kind->status, &p, standard)) n += every;
         print_message("# %s: %ld calls\n", kind->name, n - 1);
         assert_true(n > 40);
@@ -519,7 +520,7 @@ static void faults(void **state)
     long n = 1;
     do {
         sap_gpu_unload_idle(sap_driver_replaced.opencl);
-        n += (alike() > 1 ? 7 : 1) * (test_sparing() ? 2 : 1); /* each device loads the same */
+        n += (alike() > 1 ? 7 : 1) * (test_sparing() ? 4 : 1); /* each device loads the same */
     } while (step(n, SAP_DRIVER_ERROR, &p, standard));
     print_message("# with loading: %ld calls\n", n - 1);
     assert_true(n > 80);

@@ -69,17 +69,16 @@ with_gpus "9.0 9.0 8.6" "three GPUs of two kinds" "sm_86 sm_90" --here 13.0
 with_gpus 8.7 "a GPU that runs the code of an older one" sm_86 --here 13.0
 with_gpus "9.0 7.0" "a GPU that the toolkit has no code for" "$clusters" --here 13.0
 
-same "only the ends" "sm_52 sm_90 compute_90" --ends 12.4
-same "flags" "-gencode arch=compute_75,code=sm_75 -gencode arch=compute_120,code=sm_120 \
--gencode arch=compute_120,code=compute_120" --flags --ends 13.0
+same "only the ends" "compute_52 sm_52 sm_90" --ends 12.4
+same "flags" "-gencode arch=compute_75,code=compute_75 -gencode arch=compute_75,code=sm_75 \
+-gencode arch=compute_120,code=sm_120" --flags --ends 13.0
 same "what the caller wants" "sm_90 compute_90" 13.0 sm_90 compute_90
 same "flags of what the caller wants" "-gencode arch=compute_90a,code=sm_90a" --flags 13.0 sm_90a
 
 # One pass of the front end serves 7.5 to 9.0, one 10.0 and later.
 blackwell="-gencode arch=compute_100,code=[sm_100,sm_103,sm_120,compute_100]"
 same "shared flags" "-gencode arch=compute_75,code=[sm_75,sm_80,sm_86,sm_89,sm_90] $blackwell" --flags --shared 13.0
-same "shared flags of the ends" "-gencode arch=compute_75,code=[sm_75] \
--gencode arch=compute_120,code=[sm_120,compute_120]" --flags --shared --ends 13.0
+same "shared flags of the ends" "-gencode arch=compute_75,code=[compute_75,sm_75,sm_120]" --flags --shared --ends 13.0
 same "shared flags, 11.4" "-gencode arch=compute_52,code=[sm_52] -gencode arch=compute_60,code=[sm_60] \
 -gencode arch=compute_61,code=[sm_61] -gencode arch=compute_70,code=[sm_70] \
 -gencode arch=compute_75,code=[sm_75,sm_80,sm_86,compute_75]" --flags --shared 11.4

@@ -55,11 +55,19 @@ static unsigned random_below(unsigned n)
 
 /* ---- fibers ---- */
 
+static void wait_at(state where)
+{
+    fibers[current].at = where;
+    if (!_setjmp(fibers[current].place)) longjmp(scheduler, 1);
+}
+
+/* A fiber runs one thread of each group: a new context per thread costs more system calls than most threads compute. */
 static void body(void)
 {
-    running->call(running_arguments);
-    fibers[current].at = ENDED;
-    longjmp(scheduler, 1);
+    for (;;) {
+        running->call(running_arguments);
+        wait_at(ENDED);
+    }
 }
 
 static void resume(unsigned k)
@@ -75,12 +83,6 @@ static void resume(unsigned k)
     beginning.uc_stack.ss_size = STACK;
     makecontext(&beginning, body, 0); /* cppcheck-suppress makecontextCalled */
     swapcontext(&unused, &beginning); /* cppcheck-suppress swapcontextCalled */
-}
-
-static void wait_at(state where)
-{
-    fibers[current].at = where;
-    if (!_setjmp(fibers[current].place)) longjmp(scheduler, 1);
 }
 
 extern "C" void emulated_barrier(void) { wait_at(AT_GROUP); }
@@ -169,7 +171,7 @@ static int proceed(void)
 
 static void run_group(void)
 {
-    for (unsigned k = 0; k < threads; k++) fibers[k] = {RUNS, 0, 0, 0, {}, 0};
+    for (unsigned k = 0; k < threads; k++) fibers[k].at = RUNS;
     do {
         const unsigned start = random_below(threads), step = random_below(2) ? 1 : threads - 1;
         for (unsigned n = 0, k = start; n < threads; n++, k = (k + step) % threads)

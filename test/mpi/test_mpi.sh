@@ -332,7 +332,8 @@ test_library() {
     walk "$1"
     ranks "$1" bounds 2 3
     [ "$1" = "$first" ] || return
-    for program in forces tree_active steppers; do ranks "$1" $program 1 +2 3 7; done
+    for program in forces tree_active; do ranks "$1" $program 1 +2 +3 7; done
+    ranks "$1" steppers 1 +2 3 +7
     ranks "$1" trees 1 +2 3 +4 7
     ranks "$1" exchanges 1 +2 7
     ranks "$1" encounters 1 +2 5
@@ -344,7 +345,7 @@ test_library() {
     for program in errors tree_errors stepper_errors; do ranks "$1" $program 1 3; done
     for program in far ended; do ranks "$1" $program 1 2; done
     ranks "$1" again 1 5
-    ranks "$1" trees 12
+    ranks "$1" trees +12
     ranks "$1" division 32
 }
 

@@ -4,7 +4,8 @@
 #
 # Of allocations that the same chain of callers in the library asks for, the first, second, fourth, eighth and so on
 # fail.  Walks of interfaces that share their sources with others take every second to fifth of these, and walks over
-# OpenCL, where each session loads its kernels for seconds, every tens.  SAPPORO_TEST_SPARING=0 leaves out no allocation.
+# OpenCL, where each session loads its kernels for seconds, every tens.  Of two in turn the first fails once, the second
+# for good (start=2).  SAPPORO_TEST_SPARING=0 leaves out no allocation.
 
 case ${SANITIZE:-} in ?*) echo "sanitizers bring allocations of their own"; exit 77 ;; esac
 [ "$(uname -s)" = Linux ] || { echo "LD_PRELOAD is needed as Linux has it"; exit 77; }
@@ -52,6 +53,7 @@ walk() {
     program=$2
     shift 2
     [ $chains -eq 1 ] || every=1
+    [ $chains -eq 1 ] || [ "$1" != start=2 ] || shift
     SAPPORO_VERBOSE=0 LD_LIBRARY_PATH=lib LD_PRELOAD="$work/alloc_faults.so" \
         "$work/$program" "every=$every" "chains=$chains" "$@" 2>"$work/log" ||
         { failures=$((failures + 1)); sed 's/^/#   /' "$work/log"; }
@@ -59,19 +61,24 @@ walk() {
 
 export SAPPORO_BACKEND=cpu
 for program in g6 g5 native sixth nbody6pp; do
-    walk 1 "$program" once forever
+    walk 2 "$program" once
+    walk 2 "$program" start=2 forever
     walk 2 "$program" address data
 done
 # Other names of the same functions, or a sister of the same sources.
 for program in g6_fortran yebisu nbody6; do
-    walk 2 "$program" once forever
+    walk 4 "$program" once
+    walk 4 "$program" start=2 forever
     walk 5 "$program" address data
 done
-walk 1 tree once
-walk 3 tree forever address data
-walk 5 stepper once forever
-SAPPORO_METHOD=tree walk 2 g5 once forever
-SAPPORO_METHOD=tree walk 4 g5 address data
+walk 2 tree once
+walk 4 tree start=2 forever
+walk 4 tree address data
+walk 8 stepper once
+walk 8 stepper start=2 forever
+SAPPORO_METHOD=tree walk 4 g5 once
+SAPPORO_METHOD=tree walk 4 g5 start=2 forever
+SAPPORO_METHOD=tree walk 6 g5 address data
 
 # Memory of the host that the flow of accelerators takes.  Drivers do not bear limits, so there are none.  `once` opens
 # the device in each child.  `forever` stays in one process, which has it open, for a third of the time.
@@ -81,9 +88,9 @@ if examples/sapporo info 2>/dev/null | grep -q '^  opencl 0 '; then
     walk 16 g6 stay=1 forever
     walk 160 native once
     walk 40 native stay=1 forever
-    walk 80 tree once
-    walk 20 tree stay=1 forever
-    walk 140 stepper once
+    walk 120 tree once
+    walk 40 tree stay=1 forever
+    walk 200 stepper once
     walk 90 nbody6pp once
     walk 16 nbody6pp stay=1 forever
     walk 60 sixth once

@@ -144,6 +144,10 @@ const struct engine *engine_any(void)
 {
     for (int k = CPU_ENGINES + 1; k < ENGINES; k += 3) /* in ds */
         if (strncmp(restriction(), engines[k].name, strlen(restriction())) == 0 && *restriction()) return &engines[k];
+    for (int k = CPU_ENGINES - 2; k > 1; k -= 3) { /* the widest path, in ds */
+        const int isa = sap_isa_find(engines[k].isa);
+        if (isa >= 0 && sap_isa_usable((enum sap_isa)isa)) return &engines[k];
+    }
     return &engines[1];
 }
 

@@ -119,7 +119,7 @@ int engine_usable(const struct engine *engine);
  */
 int test_sparing(void);
 
-/* Returns the engine for tests that need only one: scalar ds, or the accelerator that SAPPORO_TEST_ENGINES names. */
+/* Returns the engine for tests that need only one: the widest path in ds, or that of SAPPORO_TEST_ENGINES. */
 const struct engine *engine_any(void);
 
 /* Opens a context on an engine; fails the test if that is not possible. */
