@@ -125,7 +125,7 @@ const struct sap_variable_row sap_variables[SAP_VARIABLES] = {
                                .bad = SAP_BAD_OPEN,
                                .words = WORDS({"auto", 0}, {"host", 1}, {"mpi", 2}, {"nccl", 3}),
                                .usual = "`auto`: the fastest that all ranks can use",
-                               .about = "How j-particles travel between the ranks of `libsapporo_mpi`: through the "
+                               .about = "How particles travel between the ranks of `libsapporo_mpi`: through the "
                                         "host's memory, or from GPU to GPU by MPI or NCCL"},
     [SAP_VAR_TUNE] = {.name = "SAPPORO_TUNE",
                       .type = SAP_TYPE_PATH,

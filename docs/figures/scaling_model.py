@@ -206,7 +206,7 @@ def weak_efficiency(c, per, ranks):
 
 def project():
     """Prints the tables of projections."""
-    for title, c in (("from host memory", H200), ("from device memory, not measured yet", DEVICE)):
+    for title, c in (("from host memory", H200), ("from device memory", DEVICE)):
         print(f"\n**{title}**\n\n| N | 4 | 16 | 256 | 4,096 GPUs | half of the ideal speed up to |")
         print("| --- " * 6 + "|")
         for k in (16, 18, 20, 22, 24):
