@@ -57,9 +57,9 @@ static int new_force(sapporo_mpi_tree *h, struct force *f)
     int bad = new_rows(r->rows, h->route.arrived, theirs ? f->wish->acc : NULL, theirs ? f->wish->pot : NULL, &f->sum);
     if (!all) f->answered = sap_room_array(&r->given, given + 1, answer);
     bad |= !all && !f->answered;
-    if (bad || alone) return bad;
+    if (bad || alone) return bad ? SAPPORO_ERR_MEMORY : SAPPORO_OK;
     if (!h->selects) bad = new_rows(r->more, h->route.arrived, NULL, NULL, &f->more);
-    return bad || !f->out || !f->in ? SAPPORO_ERR_MEMORY : SAPPORO_OK;
+    return bad ? SAPPORO_ERR_MEMORY : SAPPORO_OK;
 }
 
 /* -------------------------------------------------------------------- walks */

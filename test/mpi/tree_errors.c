@@ -42,6 +42,7 @@ static void test_create(const char *what, int expected, const char *word, sappor
     options.size = options.size ? options.size : sizeof options;
     options.tree = is_guilty() ? &tree : &good;
     options.timeout = is_guilty() && options.timeout != 0 ? options.timeout : 30;
+    if (!is_guilty()) options.transport = SAPPORO_MPI_TRANSPORT_AUTO;
     const int status = sapporo_mpi_tree_create(MPI_COMM_WORLD, &options, &t);
     report(status == expected && !t && strstr(sapporo_mpi_tree_last_error(NULL), word) && names_rank(NULL),
            "create, %s: %d, %s", what, status, sapporo_mpi_tree_last_error(NULL));
