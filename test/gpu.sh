@@ -102,11 +102,11 @@ step_mpi() {
         keep_logs mpi
     fi
     mkdir -p build/gpu-mpi
-    for program in forces ways traffic speed tree_speed; do
+    for program in forces ways traffic tree_device steppers speed tree_speed stepper_speed; do
         parts="test/mpi/problem.c test/mpi/tree_problem.c test/mpi/ranks.c"
         case $program in *speed) parts= ;; esac
         # shellcheck disable=SC2086 # a list of files
-        run "build mpi $program" env OMPI_CC=gcc MPICH_CC=gcc mpicc -std=c11 -O2 -Iinclude -Itest/mpi \
+        run "build mpi $program" env OMPI_CC=gcc MPICH_CC=gcc mpicc -std=c11 -O2 -Iinclude -Ilib -Itest/mpi -Itest/support \
             -o build/gpu-mpi/$program test/mpi/$program.c $parts -Llib -lsapporo_mpi -lsapporo -lm || return
     done
     run "build mpi aware" env OMPI_CC=gcc MPICH_CC=gcc mpicc -std=c11 -O2 -rdynamic -Iinclude -Itest/mpi -o build/gpu-mpi/aware \
@@ -132,7 +132,7 @@ mpi_runs() {
     # Transports: from device memory by a stand-in for an MPI that takes it; of one rank NCCL is tried when a handle opens.
     run "mpi ways from device memory, 2 ranks" env SAPPORO_MPI_TRANSPORT=mpi mpirun -n 2 build/gpu-mpi/aware
     if echo 'int main(void) { return 0; }' | gcc -x c - -o build/nccl.out -l:libnccl.so.2 2>/dev/null; then
-        for program in ways traffic; do
+        for program in ways traffic tree_device steppers; do
             run "mpi $program by NCCL, $gpus ranks" env SAPPORO_MPI_TRANSPORT=nccl mpirun -n "$gpus" build/gpu-mpi/$program
         done
     else
@@ -143,11 +143,13 @@ mpi_runs() {
             # shellcheck disable=SC2086 # a list of words
             run "mpi speed $case, $ranks ranks" mpirun -n "$ranks" build/gpu-mpi/speed $case
         done
-        # Ranks with particles of all regions, then with those of their own; strong, then weak scaling.
+        run "mpi stepper speed, $ranks ranks" mpirun -n "$ranks" build/gpu-mpi/stepper_speed 4194304 32 0
+        run "mpi stepper speed of block steps, $ranks ranks" mpirun -n "$ranks" build/gpu-mpi/stepper_speed 8388608 128 1
+        # Ranks with particles of all regions, then with those of their own; strong, then weak scaling; from the device.
         for own in 0 1 2; do
-            run "mpi tree speed $own, $ranks ranks" mpirun -n "$ranks" build/gpu-mpi/tree_speed 4194304 5 0.0078125 $own
+            run "mpi tree speed $own, $ranks ranks" mpirun -n "$ranks" build/gpu-mpi/tree_speed 4194304 5 0.0078125 $own 1 1
             run "mpi tree speed $own, $ranks times 4194304" mpirun -n "$ranks" build/gpu-mpi/tree_speed $((ranks * 4194304)) 5 \
-                0.0078125 $own
+                0.0078125 $own 1 1
         done
     done
 }

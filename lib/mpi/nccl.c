@@ -287,7 +287,7 @@ void sap_nccl_close(struct sap_nccl *n, struct sap_link *l)
 
 /* --------------------------------------------------------------- transfers */
 
-/* What travels in one group: a cargo, or records of a route. */
+/* What travels in one group: records of a route, or, without a wire, a cargo. */
 struct shipment {
     const struct sap_cargo *cargo;
     const struct sap_route *route;
@@ -305,20 +305,20 @@ static struct pair pair_of(const struct shipment *of, int rank, int peer)
 {
     const struct sap_cargo *const c = of->cargo;
     const struct sap_route *const r = of->route;
-    if (c)
-        return (struct pair){.out = c->own,
-                             .in = c->at + (size_t)c->first[peer] * c->unit,
-                             .sent = (size_t)c->count[rank] * c->unit,
-                             .got = (size_t)c->count[peer] * c->unit};
-    const size_t each = of->wire->each;
-    return (struct pair){.out = sap_wire_out(of->wire, r, rank, peer),
-                         .in = sap_wire_in(of->wire, r, rank, peer),
-                         .sent = (size_t)r->sent[peer] * each,
-                         .got = (size_t)r->got[peer] * each};
+    const struct sap_wire *const w = of->wire;
+    if (w)
+        return (struct pair){.out = sap_wire_out(w, r, rank, peer),
+                             .in = sap_wire_in(w, r, rank, peer),
+                             .sent = (size_t)r->sent[peer] * w->each,
+                             .got = (size_t)r->got[peer] * w->each};
+    return (struct pair){.out = c->own,
+                         .in = c->at + (size_t)c->first[peer] * c->unit,
+                         .sent = (size_t)c->count[rank] * c->unit,
+                         .got = (size_t)c->count[peer] * c->unit};
 }
 
 /* Whether nothing goes from this rank to itself. */
-static int own_stays(const struct shipment *of, int rank) { return !of->cargo || sap_cargo_in_place(of->cargo, rank); }
+static int own_stays(const struct shipment *of, int rank) { return of->wire || sap_cargo_in_place(of->cargo, rank); }
 
 /* Sends to one rank and receives from it; the first result that is an error. */
 static int exchange(const struct sap_nccl *n, const struct pair *p, int peer, void *s)

@@ -197,8 +197,8 @@ int sap_transport_node_rank(struct sap_carrier *b, int *number)
 {
     int status = reserve_places(b, NODE);
     *number = 0;
-    if (status) return status;
     char(*const node)[NODE] = b->places.at;
+    if (status || !node) return status;
     name_node(node[b->link->size]);
     status = gather_places(b, NODE);
     for (int r = 0; r < b->link->rank && !status; r++) *number += strcmp(node[r], node[b->link->size]) == 0;

@@ -36,11 +36,11 @@ static void make_point(double *x, unsigned long *state)
 static void set_particles(sapporo_mpi_stepper *s, long n)
 {
     const int mine = share(n, rank + 1) - share(n, rank);
-    double(*const x)[3] = memory((size_t)mine, sizeof *x), (*const v)[3] = memory((size_t)mine, sizeof *v);
+    double *const x = memory(3 * (size_t)mine, sizeof *x), *const v = memory(3 * (size_t)mine, sizeof *v);
     double *const mass = memory((size_t)mine, sizeof *mass);
     unsigned long state = (unsigned long)rank + 1;
     for (int k = 0; k < mine; k++) {
-        make_point(x[k], &state);
+        make_point(x + 3 * (size_t)k, &state);
         mass[k] = 1.0 / (double)n;
     }
     const sapporo_stepper_particles p = {.size = sizeof p, .n = mine, .x = {x, 0}, .v = {v, 0}, .mass = {mass, 0}};
