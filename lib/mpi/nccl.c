@@ -287,8 +287,9 @@ void sap_nccl_close(struct sap_nccl *n, struct sap_link *l)
 
 /* --------------------------------------------------------------- transfers */
 
-/* What travels in one group: records of a route, or, without a wire, a cargo. */
+/* What travels in one group: records of a route, or a cargo. */
 struct shipment {
+    int by_wire;
     const struct sap_cargo *cargo;
     const struct sap_route *route;
     const struct sap_wire *wire;
@@ -306,7 +307,7 @@ static struct pair pair_of(const struct shipment *of, int rank, int peer)
     const struct sap_cargo *const c = of->cargo;
     const struct sap_route *const r = of->route;
     const struct sap_wire *const w = of->wire;
-    if (w)
+    if (of->by_wire)
         return (struct pair){.out = sap_wire_out(w, r, rank, peer),
                              .in = sap_wire_in(w, r, rank, peer),
                              .sent = (size_t)r->sent[peer] * w->each,
@@ -318,7 +319,7 @@ static struct pair pair_of(const struct shipment *of, int rank, int peer)
 }
 
 /* Whether nothing goes from this rank to itself. */
-static int own_stays(const struct shipment *of, int rank) { return of->wire || sap_cargo_in_place(of->cargo, rank); }
+static int own_stays(const struct shipment *of, int rank) { return of->by_wire || sap_cargo_in_place(of->cargo, rank); }
 
 /* Sends to one rank and receives from it; the first result that is an error. */
 static int exchange(const struct sap_nccl *n, const struct pair *p, int peer, void *s)
@@ -392,7 +393,7 @@ int sap_nccl_wait(struct sap_nccl *n, struct sap_link *l, struct sap_cargo *c)
 int sap_nccl_begin(struct sap_nccl *n, struct sap_link *l, const struct sap_gate *gate, const struct sap_route *r,
                    const struct sap_wire *w)
 {
-    const struct shipment of = {.route = r, .wire = w};
+    const struct shipment of = {.by_wire = 1, .route = r, .wire = w};
     return start(n, l, gate, &of);
 }
 
