@@ -51,8 +51,8 @@ tidy=$(tool clang-tidy)
 if [ -n "$tidy" ]; then
     # The flags of each source, as make has them; gcc's own flags are unknown to clang.  The analyzer may look at a
     # quarter of the states that it would: of some sources it walked loops of loops for half a minute.  Of tests it looks
-    # at a hundredth, unless SAPPORO_TEST_SPARING=0: sanitizers look at them when they run.  Of kernels one precision of each order
-    # tells of the others, which are instances of the same texts.
+    # at a hundredth, unless SAPPORO_TEST_SPARING=0: sanitizers look at them when they run.  Of kernels one precision of
+    # each order tells of the others, which are instances of the same texts.
     shallow='-Xclang -analyzer-config -Xclang max-nodes=50000' of_tests=2000
     [ "${SAPPORO_TEST_SPARING:-1}" != 0 ] || of_tests=50000
     "$make" --no-print-directory compile_commands.json >"$work/log" 2>&1 &&
