@@ -73,4 +73,17 @@ static inline double sap_regions_size(double size, int room, sap_regions_count *
     return size;
 }
 
+/* Children of a node above the roots of joined halos, at most. */
+enum { SAP_HALO_CHILDREN = 8 };
+
+/* Number of nodes directly above n nodes, and of all above the roots of halos. */
+static inline int sap_halo_above(int n) { return (n + SAP_HALO_CHILDREN - 1) / SAP_HALO_CHILDREN; }
+
+static inline int sap_halo_nodes_above(int halos)
+{
+    int nodes = 0;
+    for (int n = halos; n > 1; n = sap_halo_above(n)) nodes += sap_halo_above(n);
+    return nodes;
+}
+
 #endif

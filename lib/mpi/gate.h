@@ -12,7 +12,7 @@
 /* One of both. */
 struct sap_gate {
     sapporo *context;
-    sapporo_tree *tree;
+    sapporo_tree *const *tree; /* where a handle has it: trees are made anew */
 };
 
 int sap_gate_device(const struct sap_gate *gate, struct sap_travel_device *device);

@@ -134,7 +134,6 @@ static int open_transport(sapporo_mpi_tree *h)
     const sapporo_mpi_transport asked = h->carrier.transport;
     h->carrier.transport = SAPPORO_MPI_TRANSPORT_HOST;
     if (sap_mpi_tree_is_alone(h)) return SAPPORO_OK;
-    h->carrier.gate.tree = h->tree;
     return sap_transport_open(&h->carrier, asked);
 }
 
@@ -161,7 +160,6 @@ static void free_shared(sapporo_mpi_tree *h)
 static void destroy(sapporo_mpi_tree *h)
 {
     const int keeps = sap_link_keeps(&h->link);
-    h->carrier.gate.tree = h->tree;
     sap_transport_close(&h->carrier);
     if (!keeps || !sap_carrier_on_device(&h->carrier)) sapporo_tree_destroy(h->tree); /* else MPI may use its memory */
     for (size_t k = 0; k < sizeof h->nodes.room / sizeof h->nodes.room[0]; k++) sap_room_free(&h->nodes.room[k]);
@@ -187,8 +185,11 @@ int sapporo_mpi_tree_create(MPI_Comm communicator, const sapporo_mpi_tree_option
     if (!h) return SAPPORO_ERR_MEMORY;
     h->call = sap_link_begin(&h->link, SAP_CALL_TREE_CREATE);
     h->link.timeout = timeout_of(options);
-    h->carrier = (struct sap_carrier){
-        .link = &h->link, .call = h->call, .particle = MPI_DATATYPE_NULL, .unit = MPI_DATATYPE_NULL};
+    h->carrier = (struct sap_carrier){.link = &h->link,
+                                      .gate.tree = &h->tree,
+                                      .call = h->call,
+                                      .particle = MPI_DATATYPE_NULL,
+                                      .unit = MPI_DATATYPE_NULL};
     status = sap_link_open(&h->link, communicator);
     if (!status) status = create(h, options);
     if (!status) {

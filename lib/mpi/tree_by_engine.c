@@ -35,7 +35,6 @@ int sap_mpi_tree_wire(sapporo_mpi_tree *h, const struct sap_route *p, struct sap
     void *out, *in;
     const int status = sapporo_internals()->port_records(h->tree, leave > arrive ? leave : arrive, &out, &in);
     *wire = (struct sap_wire){.out = out, .in = in, .each = sizeof(double[SAP_BODY]), .by = &h->carrier};
-    h->carrier.gate.tree = h->tree;
     return sap_mpi_tree_failed(h, status);
 }
 

@@ -8,7 +8,6 @@
 
 #include "context/internals.h"
 
-enum { EIGHT = 8 };
 enum { PARTS = 64 }; /* of the regions, for threads */
 
 /* ------------------------------------------------------------------ regions */
@@ -394,21 +393,11 @@ int sap_halo_add(struct sap_halo *h, const struct sap_halo_source *source, const
 
 /* ------------------------------------------------------------------ joining */
 
-static int above(int n) { return (n + EIGHT - 1) / EIGHT; }
-
 int sap_halo_levels_above(int halos)
 {
     int levels = 0;
-    for (int n = halos; n > 1; n = above(n)) levels++;
+    for (int n = halos; n > 1; n = sap_halo_above(n)) levels++;
     return levels;
-}
-
-/* Number of nodes above the roots of halos. */
-static int nodes_above(int halos)
-{
-    int nodes = 0;
-    for (int n = halos; n > 1; n = above(n)) nodes += above(n);
-    return nodes;
 }
 
 /* A joined tree under construction. */
@@ -480,7 +469,7 @@ int sap_halo_join(const struct sap_halo *halo, int ranks, const int (*count)[2],
 {
     int halos = 0;
     for (int r = 0; r < ranks; r++) halos += count[r][0] > 0;
-    const int roots = nodes_above(halos), nodes = roots + halo->nodes;
+    const int roots = sap_halo_nodes_above(halos), nodes = roots + halo->nodes;
     const size_t room = (size_t)nodes + 1;
     const struct halo_joining to = {
         .node = sap_room_array(&memory->node, room, sizeof *to.node),
@@ -495,10 +484,11 @@ int sap_halo_join(const struct sap_halo *halo, int ranks, const int (*count)[2],
     joined->h = halo->h;
     if (!to.node || !to.cell || (halo->words && !to.of_node)) return SAPPORO_ERR_MEMORY;
     copy_halos(halo, ranks, count, roots, halos, threads, &to);
-    for (int n = halos, first = roots; n > 1; n = above(n)) { /* from the roots upwards */
-        const int parents = above(n);
+    for (int n = halos, first = roots; n > 1; n = sap_halo_above(n)) { /* from the roots upwards */
+        const int parents = sap_halo_above(n);
         for (int p = 0; p < parents; p++)
-            make_above(&to, first - parents + p, first + EIGHT * p, n - EIGHT * p < EIGHT ? n - EIGHT * p : EIGHT);
+            make_above(&to, first - parents + p, first + SAP_HALO_CHILDREN * p,
+                       n - SAP_HALO_CHILDREN * p < SAP_HALO_CHILDREN ? n - SAP_HALO_CHILDREN * p : SAP_HALO_CHILDREN);
         first -= parents;
     }
     return SAPPORO_OK;

@@ -183,7 +183,6 @@ static int make_room(sapporo_mpi_tree *h, struct sap_travel *t)
 static void wire_devices(sapporo_mpi_tree *h, struct sap_travel *t)
 {
     const struct sap_halo_room *const out = &t->place[0], *const in = &t->place[1];
-    h->carrier.gate.tree = h->tree;
     t->wire[0] = (struct sap_wire){.out = out->node, .in = in->node, .each = sizeof *in->node, .by = &h->carrier};
     t->wire[1] = (struct sap_wire){.out = out->x, .in = in->x, .each = sizeof *in->x, .by = &h->carrier};
 }

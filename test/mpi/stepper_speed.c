@@ -13,24 +13,11 @@
  * milliseconds.
  */
 #define _POSIX_C_SOURCE 200809L
-#include <math.h>
 #include <sapporo_mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "timing.h"
-
-/* A point of Plummer's model, whose length is 1. */
-static void make_point(double *x, unsigned long *state)
-{
-    double r = 0;
-    do r = 1 / sqrt(pow(random_next(state) + 1e-12, -2.0 / 3) - 1);
-    while (!(r < 20));
-    const double z = 2 * random_next(state) - 1, angle = 2 * acos(-1) * random_next(state);
-    x[0] = r * sqrt(1 - z * z) * cos(angle);
-    x[1] = r * sqrt(1 - z * z) * sin(angle);
-    x[2] = r * z;
-}
 
 /* Gives a stepper the particles of this rank. */
 static void set_particles(sapporo_mpi_stepper *s, long n)

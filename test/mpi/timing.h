@@ -1,9 +1,11 @@
 /*
- * timing.h - what speed.c and tree_speed.c share: their ranks, memory, clocks, and printing times of all ranks.
+ * timing.h - what speed.c, tree_speed.c and stepper_speed.c share: their ranks, memory, clocks, points of a model, and
+ * printing times of all ranks.
  */
 #ifndef TEST_MPI_TIMING_H
 #define TEST_MPI_TIMING_H
 
+#include <math.h>
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -48,6 +50,18 @@ static inline double random_next(unsigned long *state)
 {
     *state = *state * 6364136223846793005UL + 1442695040888963407UL;
     return (double)(*state >> 11) * 0x1p-53;
+}
+
+/* A point of Plummer's model, whose length is 1. */
+static inline void make_point(double *x, unsigned long *state)
+{
+    double r = 0;
+    do r = 1 / sqrt(pow(random_next(state) + 1e-12, -2.0 / 3) - 1);
+    while (!(r < 20));
+    const double z = 2 * random_next(state) - 1, angle = 2 * acos(-1) * random_next(state);
+    x[0] = r * sqrt(1 - z * z) * cos(angle);
+    x[1] = r * sqrt(1 - z * z) * sin(angle);
+    x[2] = r * z;
 }
 
 static inline int ascending(const void *a, const void *b)

@@ -19,7 +19,6 @@
  * the seconds alone.
  */
 #define _POSIX_C_SOURCE 200809L
-#include <math.h>
 #include <sapporo_mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -74,18 +73,6 @@ static struct {
 static struct {
     double build, force, refresh, exchange;
 } bytes;
-
-/* A point of Plummer's model, whose length is 1. */
-static void make_point(double *x, unsigned long *state)
-{
-    double r = 0;
-    do r = 1 / sqrt(pow(random_next(state) + 1e-12, -2.0 / 3) - 1);
-    while (!(r < 20));
-    const double z = 2 * random_next(state) - 1, angle = 2 * acos(-1) * random_next(state);
-    x[0] = r * sqrt(1 - z * z) * cos(angle);
-    x[1] = r * sqrt(1 - z * z) * sin(angle);
-    x[2] = r * z;
-}
 
 /* Makes memory for n particles of this rank. */
 static void new_particles(int n)

@@ -32,7 +32,6 @@ void sap_gpu_source_free(struct sap_gpu_stepper *s)
 
 int sap_gpu_source_forget(struct sap_gpu_stepper *s)
 {
-    if (!s->source) return SAP_DRIVER_OK;
     TRY(sap_session_fill(s->session, s->given->a.mem, 0, 0xBF, ((size_t)s->room + 1) * sizeof(double))); /* below 0 */
     return sap_gpu_source_show(s);
 }
@@ -40,7 +39,6 @@ int sap_gpu_source_forget(struct sap_gpu_stepper *s)
 int sap_gpu_source_show(struct sap_gpu_stepper *s)
 {
     const int n = s->n;
-    if (!s->source || n == 0) return SAP_DRIVER_OK;
     return sap_launch_stepper_columns(s->session, s->f, n, s->given->particle.mem, s->source->x.mem,
                                       s->source->mass.mem, n);
 }
@@ -53,7 +51,6 @@ static void *place_of(const struct sap_gpu_stepper *s, const struct sap_gpu_buff
 
 void sap_gpu_source_place(const struct sap_gpu_stepper *s)
 {
-    if (!s->source) return;
     const struct sap_step_places places = {.x = place_of(s, &s->source->x),
                                            .mass = place_of(s, &s->source->mass),
                                            .a = place_of(s, &s->given->a),

@@ -130,7 +130,7 @@ static int launch_predict(struct sap_gpu_stepper *s, struct sap_step step, int d
                                    s->given->particle.mem, s->given->a.mem, s->bad.mem, sizes, done, n, order, step));
     if (by_acceleration && has_fields) TRY(find_sizes(s));
     if (by_acceleration) s->given->has_a = s->order.massive;
-    TRY(sap_gpu_source_show(s));
+    if (s->source) TRY(sap_gpu_source_show(s));
     return sap_stepper_ask(s, bad);
 }
 

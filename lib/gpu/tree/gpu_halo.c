@@ -4,9 +4,12 @@
 #include <string.h>
 
 #include "device/tree_halo_layout.h"
+#include "engine/tree_regions.h"
 #include "gpu/gpu_launch.h"
 #include "gpu/tree/gpu_kernels.h"
 #include "physics/scalars.h"
+
+_Static_assert(SAP_HALO_ABOVE == (int)SAP_HALO_CHILDREN, "nodes above the roots as kernels make them");
 
 /* A halo on its way to the device. */
 struct importing {
@@ -69,7 +72,7 @@ int sap_gpu_halo_import(struct sap_gpu_halo *h, const struct sap_gpu_built *of, 
 static int make_above(const struct sap_gpu_halo *h, const struct sap_gpu_built *of, int roots, int halos)
 {
     for (int n = halos, child = roots, parents; n > 1; n = parents, child -= parents) {
-        parents = (n + SAP_HALO_ABOVE - 1) / SAP_HALO_ABOVE;
+        parents = sap_halo_above(n);
         const int first = child - parents;
         TRY(sap_launch_tree_halo_above(of->session, of->f, parents, h->nodes.link.mem, h->nodes.cell.mem, first, child,
                                        parents, n));
@@ -77,18 +80,11 @@ static int make_above(const struct sap_gpu_halo *h, const struct sap_gpu_built *
     return SAP_DRIVER_OK;
 }
 
-static int nodes_above(int halos)
-{
-    int nodes = 0;
-    for (int n = halos; n > 1;) nodes += n = (n + SAP_HALO_ABOVE - 1) / SAP_HALO_ABOVE;
-    return nodes;
-}
-
 int sap_gpu_halo_join(struct sap_gpu_halo *h, const struct sap_gpu_built *of, const struct sap_gpu_buffer *made,
                       const struct sap_gpu_buffer *first, const struct sap_gpu_arrived *a)
 {
     struct sap_gpu_session *const s = of->session;
-    const int roots = nodes_above(a->halos), halos = a->halos, parts = a->parts, nodes = a->nodes, n = a->n;
+    const int roots = sap_halo_nodes_above(a->halos), halos = a->halos, parts = a->parts, nodes = a->nodes, n = a->n;
     const double unit = of->frame->mass_unit;
     TRY(sap_launch_tree_halo_join(s, of->f, nodes, made->mem, first->mem, parts, roots, halos, h->nodes.link.mem,
                                   h->nodes.cell.mem, nodes));
