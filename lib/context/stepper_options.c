@@ -258,10 +258,21 @@ static int open_sums(sapporo **context, sapporo_options *options, int n)
     return sapporo_open(options, context);
 }
 
+/* Has the particles of direct sums on the devices of a context, if that can be; returns whether. */
+static int open_on_devices(sapporo_stepper *s, sapporo *context, int n)
+{
+    struct sap_device_set *devices;
+    const struct sap_engine *const engine = sap_context_engine(context, n, &devices);
+    if (!engine->stepper || !engine->stepper->direct || !engine->stepper->direct(devices)) return 0;
+    s->direct.devices = devices;
+    s->on.engine = engine;
+    s->ops = engine->stepper;
+    return 1;
+}
+
 static int open_direct(sapporo_stepper *s, const sapporo_tree_options *o, int n)
 {
     struct sap_stepper_direct *const d = &s->direct;
-    struct sap_device_set *devices;
     sapporo_options options = {.size = sizeof options,
                                .order = s->settings.order ? s->settings.order : 2,
                                .precision = o->precision,
@@ -273,16 +284,10 @@ static int open_direct(sapporo_stepper *s, const sapporo_tree_options *o, int n)
                                .threads = o->threads};
     const int status = open_sums(&d->context, &options, n);
     if (status) return fail(s, status, "%s", sapporo_last_error(NULL));
-    const struct sap_engine *const engine = sap_context_engine(d->context, n, &devices);
     s->signature.precision = (int)sapporo_get_precision(d->context);
     if (s->settings.order) end_hermite(s);
     (void)snprintf(s->kind, sizeof s->kind, "%s direct", sapporo_kind(d->context));
-    if (o->softening || !engine->stepper || !engine->stepper->direct || !engine->stepper->direct(devices))
-        return open_source(s, n);
-    d->devices = devices;
-    s->on.engine = engine;
-    s->ops = engine->stepper;
-    return SAPPORO_OK;
+    return !o->softening && open_on_devices(s, d->context, n) ? (int)SAPPORO_OK : open_source(s, n);
 }
 
 /* ---- a tree --------------------------------------------------------------------------------------- */
@@ -315,6 +320,8 @@ static int open_part(sapporo_stepper *s, const struct sap_settings *settings)
         if (status) return status;
         s->ops = s->on.engine->stepper;
     }
+    if (w->source.sharing && !open_on_devices(s, w->context, s->room))
+        return fail(s, SAPPORO_ERR_UNSUPPORTED, "the device has no steppers over direct sums");
     s->signature.precision = s->settings.order ? w->precision : (int)s->tree_settings.precision;
     if (s->settings.order) end_hermite(s);
     (void)snprintf(s->kind, sizeof s->kind, "%s", w->kind);

@@ -77,6 +77,7 @@ struct sap_stepper_whole {
      */
     struct sap_tree *tree;
     struct sap_step_source source; /* collective forces, with arrays for the particles of this part */
+    sapporo *context;              /* on whose device the particles of a source with `sharing` are */
     int precision;                 /* of the sums of Hermite schemes */
     const char *kind;              /* text of sapporo_stepper_kind_text */
 };

@@ -39,7 +39,7 @@ int sap_stepper_failed(sapporo_stepper *s, int status, const char *what)
 /* Of a part on a device, whose calls may fail on it alone: agrees on their status. */
 static int agree_on_device(sapporo_stepper *s, int status)
 {
-    return s->whole.source.place ? sap_stepper_agree(s, status) : status;
+    return s->whole.source.place || s->whole.source.sharing ? sap_stepper_agree(s, status) : status;
 }
 
 int sap_stepper_agree(sapporo_stepper *s, int status)

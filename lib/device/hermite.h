@@ -58,6 +58,16 @@ SAP_INLINE void store_number(GLOBAL D *store, const struct sap_hermite_force *f,
           slot % SAP_GPU_SUPERPACKET] = d;
 }
 
+/* Stores the index of a source, which is its slot, and its place. */
+SAP_INLINE void store_tags(GLOBAL D *store, const struct sap_hermite_force *f, int slot)
+{
+    GLOBAL int *tags =
+        (GLOBAL int *)(store + (size_t)(slot / SAP_GPU_SUPERPACKET) * (f->columns * SAP_GPU_SUPERPACKET) +
+                       SAP_GPU_TAGS * SAP_GPU_SUPERPACKET);
+    tags[slot % SAP_GPU_SUPERPACKET] = slot;
+    tags[SAP_GPU_SUPERPACKET + slot % SAP_GPU_SUPERPACKET] = slot + 1;
+}
+
 /* Stores all particles with mass, each with its own time, its slot as index, and its place. */
 KERNEL(SAP_STEPPER_THREADS)
 hermite_send(const GLOBAL D *x, const GLOBAL D *v, const GLOBAL D *a, const GLOBAL D *higher, const GLOBAL int *level,
@@ -78,10 +88,7 @@ hermite_send(const GLOBAL D *x, const GLOBAL D *v, const GLOBAL D *a, const GLOB
     }
     store_number(store, &f, slot, SAP_GPU_MASS, particle[4 * (size_t)slot + 3] * u.mass);
     store_number(store, &f, slot, SAP_GPU_TIME, sap_hermite_own(&s, level[i], f.done) * u.time);
-    GLOBAL int *tags = (GLOBAL int *)(store + (size_t)(slot / SAP_GPU_SUPERPACKET) * (f.columns * SAP_GPU_SUPERPACKET) +
-                                      SAP_GPU_TAGS * SAP_GPU_SUPERPACKET);
-    tags[slot % SAP_GPU_SUPERPACKET] = slot;
-    tags[SAP_GPU_SUPERPACKET + slot % SAP_GPU_SUPERPACKET] = slot + 1;
+    store_tags(store, &f, slot);
 }
 
 /* Predicts a particle to the end of the step, and beyond it by s->ahead. */
@@ -98,8 +105,8 @@ SAP_INLINE void predict_particle(int given, const GLOBAL D *x, const GLOBAL D *v
     }
 }
 
-/* Writes an active particle as an i-particle, whose index is its slot. */
-SAP_INLINE void write_target(int given, D (*d)[MOST], int slot, D eps2, const struct sap_hermite_units *u,
+/* Writes an active particle as an i-particle. */
+SAP_INLINE void write_target(int given, D (*d)[MOST], int index, D eps2, const struct sap_hermite_units *u,
                              GLOBAL struct sap_gpu_i *to)
 {
     struct sap_gpu_i unit;
@@ -108,7 +115,7 @@ SAP_INLINE void write_target(int given, D (*d)[MOST], int slot, D eps2, const st
         unit.v[c] = d[c][1] * u->derivative[1];
     }
     unit.h2 = 0.0;
-    unit.index = slot;
+    unit.index = index;
     unit.reach = 0.0F;
     to[0] = unit;
     if (given == 2) return;
@@ -292,7 +299,8 @@ SAP_INLINE void tell(int quiet, const LOCAL int *count, GLOBAL int *told, GLOBAL
         if (k >= 0) {                                                                                                  \
             D d[3][MOST];                                                                                              \
             predict_particle(GIVEN, x, v, a, higher, level, i, &s, f.done, d);                                         \
-            write_target(GIVEN, d, slot, f.eps2, &u, to + (size_t)k * f.units);                                        \
+            write_target(GIVEN, d, slot + (slot < order.massive ? f.before : f.beyond), f.eps2, &u,                    \
+                         to + (size_t)k * f.units);                                                                    \
         }                                                                                                              \
     }                                                                                                                  \
     KERNEL(SAP_STEPPER_THREADS)                                                                                        \
@@ -340,14 +348,14 @@ SAP_HERMITE_KERNELS(hermite4_targets, hermite4_judge, hermite4_at, 2)
 SAP_HERMITE_KERNELS(hermite6_targets, hermite6_judge, hermite6_at, 3)
 SAP_HERMITE_KERNELS(hermite8_targets, hermite8_judge, hermite8_at, 4)
 
-/* Writes the address of the nearest neighbour of row k, and its squared distance. */
+/* Writes the address or the number of the nearest neighbour of row k, and its squared distance. */
 SAP_INLINE void note_nearest(const struct sap_hermite_force *f, const struct sap_stepper_order *order,
-                             const GLOBAL int *address, const GLOBAL D *near, int k, GLOBAL int *nearest,
-                             GLOBAL D *nearest_r2)
+                             const GLOBAL int *address, const GLOBAL int *number, const GLOBAL D *near, int k,
+                             GLOBAL int *nearest, GLOBAL D *nearest_r2)
 {
     const GLOBAL int2 *const who = (const GLOBAL int2 *)(near + f->rows);
     const int found = who[k].x > 0;
-    *nearest = found ? address_of(order, address, who[k].y) : -1;
+    *nearest = !found ? -1 : f->numbered ? number[who[k].y] : address_of(order, address, who[k].y);
     *nearest_r2 = found ? near[k] * f->r2_unit : f->none;
 }
 
@@ -358,8 +366,8 @@ SAP_INLINE void note_nearest(const struct sap_hermite_force *f, const struct sap
 KERNEL(SAP_STEPPER_THREADS)
 hermite_commit(GLOBAL D *x, GLOBAL D *v, GLOBAL D *a, GLOBAL D *higher, GLOBAL D *pot, GLOBAL int *level,
                GLOBAL D *store, const GLOBAL int *active, const GLOBAL int *address, const GLOBAL D *row_d,
-               const GLOBAL D *row_pot, const GLOBAL int *row_level, const GLOBAL D *near, GLOBAL int *nearest,
-               GLOBAL D *nearest_r2, GLOBAL int *told, const struct sap_hermite_force f,
+               const GLOBAL D *row_pot, const GLOBAL int *row_level, const GLOBAL D *near, const GLOBAL int *number,
+               GLOBAL int *nearest, GLOBAL D *nearest_r2, GLOBAL int *told, const struct sap_hermite_force f,
                const struct sap_stepper_order order, const struct sap_step s, const struct sap_hermite_units u)
 {
     const int kept = SAP_HERMITE_KEPT_OF(f.order), sent = SAP_HERMITE_SENT_OF(f.order), words = 3 * kept;
@@ -368,7 +376,7 @@ hermite_commit(GLOBAL D *x, GLOBAL D *v, GLOBAL D *a, GLOBAL D *higher, GLOBAL D
     if (told[f.told] != SAP_HERMITE_NOBODY) return;
     for (size_t at = me; at < all; at += step) {
         const int k = (int)(at / words), w = (int)(at % words), m = w / 3, c = w % 3;
-        const int slot = slot_of_row(&f, active, k), stored = k < f.massive;
+        const int slot = slot_of_row(&f, active, k), stored = k < f.stored;
         const size_t i = (size_t)address_of(&order, address, slot);
         const D d = row_d[at];
         if (m < 3) {
@@ -381,7 +389,7 @@ hermite_commit(GLOBAL D *x, GLOBAL D *v, GLOBAL D *a, GLOBAL D *higher, GLOBAL D
         if (w != 0) continue;
         pot[i] = row_pot[k];
         level[i] = row_level[k];
-        if (f.near) note_nearest(&f, &order, address, near, k, nearest + i, nearest_r2 + i);
+        if (f.near) note_nearest(&f, &order, address, number, near, k, nearest + i, nearest_r2 + i);
         if (stored) store_number(store, &f, slot, SAP_GPU_TIME, sap_hermite_after(&s) * u.time);
     }
 }
@@ -401,11 +409,59 @@ hermite_again(const GLOBAL D *row_d, const GLOBAL int *active, const GLOBAL int 
     const GLOBAL D *row = row_d + (size_t)k * (3 * kept);
     D d[3][MOST];
     load_row(given, row, d);
-    write_target(given, d, slot, f.eps2, &u, to + (size_t)k * f.units);
-    if (k >= f.massive) return;
+    write_target(given, d, slot + (k < f.massive ? f.before : f.beyond), f.eps2, &u, to + (size_t)k * f.units);
+    if (k >= f.stored) return;
     for (int m = 0; m < SAP_HERMITE_SENT_OF(f.order); m++)
         for (int c = 0; c < 3; c++) store_derivative(store, &f, &u, slot, m, c, row[3 * m + c]);
     store_number(store, &f, slot, SAP_GPU_TIME, sap_hermite_end(&s) * u.time);
+}
+
+/* Writes records of this part's sources: of all, or of the rows with mass. */
+KERNEL(SAP_STEPPER_THREADS)
+hermite_share(const GLOBAL D *x, const GLOBAL D *v, const GLOBAL D *a, const GLOBAL D *higher, const GLOBAL int *level,
+              const GLOBAL D *particle, const GLOBAL D *soft, const GLOBAL D *row_d, const GLOBAL int *active,
+              const GLOBAL int *address, GLOBAL D *to, const struct sap_hermite_force f,
+              const struct sap_hermite_records r, const struct sap_stepper_order order, const struct sap_step s)
+{
+    const int k = (int)global_id(), kept = SAP_HERMITE_KEPT_OF(f.order), sent = SAP_HERMITE_SENT_OF(f.order);
+    if (k >= r.n) return;
+    const int slot = r.all ? k : slot_of_row(&f, active, k);
+    const size_t i = (size_t)address_of(&order, address, slot);
+    const GLOBAL D *const row = row_d + (size_t)k * (3 * kept), *const more = higher + 3 * (size_t)(kept - 3) * i;
+    GLOBAL D *const record = to + (size_t)k * SAP_HERMITE_RECORD_OF(f.order), *const extra = record + 3 * sent;
+    for (int w = 0; w < 3 * sent; w++) {
+        const int m = w / 3, c = w % 3;
+        record[w] = !r.all   ? row[w]
+                    : m == 0 ? x[3 * i + c]
+                    : m == 1 ? v[3 * i + c]
+                    : m == 2 ? a[3 * i + c]
+                             : more[w - 9];
+    }
+    extra[SAP_HERMITE_RECORD_INDEX] = (D)(slot + f.before);
+    extra[SAP_HERMITE_RECORD_TIME] = r.all ? sap_hermite_own(&s, level[i], f.done) : r.time;
+    extra[SAP_HERMITE_RECORD_MASS] = particle[4 * (size_t)slot + 3];
+    extra[SAP_HERMITE_RECORD_EPS2] = r.has_soft ? soft[slot] : 0.0;
+    extra[SAP_HERMITE_RECORD_NUMBER] = (D)(r.first + (int)i);
+}
+
+/* Stores the sources of all parts that records tell of; `own` has those of this part. */
+KERNEL(SAP_STEPPER_THREADS)
+hermite_join(const GLOBAL D *own, const GLOBAL D *all, GLOBAL D *store, GLOBAL int *number,
+             const struct sap_hermite_force f, const struct sap_hermite_records r, const struct sap_hermite_units u)
+{
+    const int k = (int)global_id(), mine = k - r.ahead, sent = SAP_HERMITE_SENT_OF(f.order);
+    if (k >= r.n) return;
+    const int is_own = mine >= 0 && mine < r.own;
+    const GLOBAL D *const record = (is_own ? own : all) + (size_t)(is_own ? mine : k) * SAP_HERMITE_RECORD_OF(f.order);
+    const GLOBAL D *const extra = record + 3 * sent;
+    const int slot = (int)extra[SAP_HERMITE_RECORD_INDEX];
+    for (int w = 0; w < 3 * sent; w++) store_derivative(store, &f, &u, slot, w / 3, w % 3, record[w]);
+    store_number(store, &f, slot, SAP_GPU_TIME, extra[SAP_HERMITE_RECORD_TIME] * u.time);
+    if (!r.all) return;
+    store_number(store, &f, slot, SAP_GPU_MASS, extra[SAP_HERMITE_RECORD_MASS] * u.mass);
+    if (r.has_soft) store_number(store, &f, slot, SAP_GPU_EPS2_OF(f.order), extra[SAP_HERMITE_RECORD_EPS2] * r.square);
+    store_tags(store, &f, slot);
+    number[slot] = (int)extra[SAP_HERMITE_RECORD_NUMBER];
 }
 
 /* Writes the potentials of a force on all particles, multiplied by `unit`. */

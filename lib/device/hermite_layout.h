@@ -31,17 +31,45 @@ struct sap_hermite_force {
     int slots;      /* slots among which the active particles are */
     int has_active; /* 0: the list is neither written nor read */
     int massive;    /* rows of particles with mass */
-    int done;       /* 1: particles are predicted from their times after the present tick, not before it */
-    int order;      /* of the scheme */
-    int columns;    /* of the j-store */
-    int units;      /* of an i-particle */
-    int told;       /* where the ints of this step begin: 0 or SAP_HERMITE_TOLD */
-    int again;      /* 1: an iteration: the active particles are where the correction before has brought them */
-    int quiet;      /* 1: more iterations follow: nothing is told but what is wrong */
-    int near;       /* 1: nearest neighbours of the rows are there, as finish_nearest writes them */
+    int stored;     /* rows that a commit and an iteration store as sources: those, or 0 if they are shared first */
+    /* what the indices of particles are above their slots: of particles with mass, and of massless ones */
+    int before, beyond;
+    int done;     /* 1: particles are predicted from their times after the present tick, not before it */
+    int order;    /* of the scheme */
+    int columns;  /* of the j-store */
+    int units;    /* of an i-particle */
+    int told;     /* where the ints of this step begin: 0 or SAP_HERMITE_TOLD */
+    int again;    /* 1: an iteration: the active particles are where the correction before has brought them */
+    int quiet;    /* 1: more iterations follow: nothing is told but what is wrong */
+    int near;     /* 1: nearest neighbours of the rows are there, as finish_nearest writes them */
+    int numbered; /* 1: sources have numbers, by which neighbours are told; 0: they are slots, told by address */
     /* of neighbours: the limit and the factor of squared distances, and the distance where there is none: infinity */
     SAP_GPU_REAL close2, r2_unit, none;
     SAP_GPU_REAL eps2;
+};
+
+/*
+ * Records of sources that parts of a whole send to each other: derivatives as particles have them, one vector after the
+ * other, then these numbers.
+ */
+enum {
+    SAP_HERMITE_RECORD_INDEX, /* among the sources of all parts */
+    SAP_HERMITE_RECORD_TIME,
+    SAP_HERMITE_RECORD_MASS,
+    SAP_HERMITE_RECORD_EPS2, /* squared softening length */
+    SAP_HERMITE_RECORD_NUMBER,
+    SAP_HERMITE_RECORD_EXTRA
+};
+#define SAP_HERMITE_RECORD_OF(order) (3 * SAP_HERMITE_SENT_OF(order) + SAP_HERMITE_RECORD_EXTRA)
+
+struct sap_hermite_records {
+    int n;          /* this part's, or those of all parts */
+    int all;        /* 1: of all particles with mass; 0: of rows after their correction, of which only the first two of
+                       these numbers are read */
+    int has_soft;   /* 1: particles have softening lengths, and the store a column for them */
+    int first;      /* the number of this part's first particle */
+    int ahead, own; /* records of the parts before this one, and of this one, which did not move */
+    SAP_GPU_REAL time, square; /* time of rows; the factor of squared lengths */
 };
 
 #endif

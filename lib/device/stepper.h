@@ -106,10 +106,13 @@ stepper_flag(const GLOBAL int *level, const GLOBAL int *address, GLOBAL int *fla
     if (k < n) flag[k] = level[order_of(&order, address, k)] >= coarsest ? 1 : 0;
 }
 
-/* Writes the active particles as i-particles of order 2 (device/gpu_layout.h), whose indices are their slots. */
+/*
+ * Writes the active particles as i-particles of order 2 (device/gpu_layout.h).  Their indices are their slots, moved up
+ * by `before` for the particles with mass, which are the first `massive`, and by `beyond` for the others.
+ */
 KERNEL(SAP_STEPPER_THREADS)
 stepper_targets(const GLOBAL D *particle, const GLOBAL int *active, GLOBAL struct sap_gpu_i *to, const D eps2,
-                const int has_active, const int rows)
+                const int has_active, const int massive, const int before, const int beyond, const int rows)
 {
     const int k = (int)global_id();
     if (k >= rows) return;
@@ -121,7 +124,7 @@ stepper_targets(const GLOBAL D *particle, const GLOBAL int *active, GLOBAL struc
     }
     row.v[SAP_GPU_I_EPS2] = eps2;
     row.h2 = 0.0;
-    row.index = i;
+    row.index = i + (i < massive ? before : beyond);
     row.reach = 0.0F;
     to[k] = row;
 }

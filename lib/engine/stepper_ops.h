@@ -89,9 +89,29 @@ struct sap_step_places {
     const double *x, *mass, *a, *h;
 };
 
+/*
+ * Direct sums of a part on a device, whose particles with mass and those of all other parts act on its particles: how
+ * records of them go from the device memory of each part to that of all.  The functions are collective, and return a
+ * sapporo_status; `gather` may fail on one part alone, and no other is called before an `agree`.
+ */
+struct sap_step_sharing {
+    /* particles with mass of the parts before this one, and of all; the number of this part's first particle: written by
+     * `begin` of the whole */
+    int before, all, first;
+    /* Agrees on a status; text: what failed here.  Tells how many records this part gathers next; *any: whether it is
+     * true of this part, then whether it is of any.  Writes the two numbers below. */
+    int (*announce)(void *of, int status, const char *text, int n, int *any);
+    int ahead, records; /* of the parts before this one, and of all */
+    /* Brings records of so many bytes, this part's at `own`, to `all`, part by part; those of this part do not move. */
+    int (*gather)(void *of, size_t each, const void *own, void *all);
+    int (*agree)(void *of, int status, const char *text);
+};
+
 /* A function that computes forces, from host memory unless `place` is there; it returns a sapporo_status. */
 struct sap_step_source {
     int (*force)(void *of, const struct sap_step_rows *rows);
+    /* Of direct sums on a device; NULL: forces come from `force` or `sums`. */
+    const struct sap_step_sharing *sharing;
     /*
      * Of a source on a device: takes the places of the particles for the next build or refresh of a tree; and,
      * collective where forces are, tells whether the memory of a force is there on all parts.

@@ -374,7 +374,9 @@
     M(x), M(a), M(slot), M(sizes), V(int, n), V(struct sap_stepper_order, order), V(struct sap_field_list, fields)
 #define SAP_K_stepper_flag(M, V)                                                                                       \
     M(level), M(address), M(flag), V(int, coarsest), V(int, n), V(struct sap_stepper_order, order)
-#define SAP_K_stepper_targets(M, V) M(particle), M(active), M(to), V(double, eps2), V(int, has_active), V(int, rows)
+#define SAP_K_stepper_targets(M, V)                                                                                    \
+    M(particle), M(active), M(to), V(double, eps2), V(int, has_active), V(int, massive), V(int, before),               \
+        V(int, beyond), V(int, rows)
 #define SAP_K_stepper_soften(M, V)  M(soft), M(active), M(to), V(int, has_active), V(int, rows)
 #define SAP_K_stepper_units(M, V)   M(particle), M(to), V(double, length), V(double, mass), V(int, n)
 #define SAP_K_stepper_results(M, V) M(sum), M(row_a), M(row_pot), V(double, acc), V(double, pot), V(int, rows)
@@ -436,8 +438,15 @@
 #define SAP_K_hermite8_at SAP_K_hermite4_at
 #define SAP_K_hermite_commit(M, V)                                                                                     \
     M(x), M(v), M(a), M(higher), M(pot), M(level), M(store), M(active), M(address), M(row_d), M(row_pot),              \
-        M(row_level), M(near), M(nearest), M(nearest_r2), M(told), V(struct sap_hermite_force, f),                     \
+        M(row_level), M(near), M(number), M(nearest), M(nearest_r2), M(told), V(struct sap_hermite_force, f),          \
         V(struct sap_stepper_order, order), V(struct sap_step, s), V(struct sap_hermite_units, u)
+#define SAP_K_hermite_share(M, V)                                                                                      \
+    M(x), M(v), M(a), M(higher), M(level), M(particle), M(soft), M(row_d), M(active), M(address), M(to),               \
+        V(struct sap_hermite_force, f), V(struct sap_hermite_records, r), V(struct sap_stepper_order, order),          \
+        V(struct sap_step, s)
+#define SAP_K_hermite_join(M, V)                                                                                       \
+    M(own), M(all), M(store), M(number), V(struct sap_hermite_force, f), V(struct sap_hermite_records, r),             \
+        V(struct sap_hermite_units, u)
 #define SAP_K_hermite_again(M, V)                                                                                      \
     M(row_d), M(active), M(told), M(store), M(to), V(struct sap_hermite_force, f), V(struct sap_step, s),              \
         V(struct sap_hermite_units, u)
@@ -460,6 +469,7 @@
     EACH(F, hermite8_judge, SAP_STEPPER_THREADS) EACH(F, hermite4_at, SAP_STEPPER_THREADS)                             \
     EACH(F, hermite6_at, SAP_STEPPER_THREADS) EACH(F, hermite8_at, SAP_STEPPER_THREADS)                                \
     EACH(F, hermite_commit, SAP_STEPPER_THREADS) EACH(F, hermite_jerks, SAP_STEPPER_THREADS)                           \
+    EACH(F, hermite_share, SAP_STEPPER_THREADS) EACH(F, hermite_join, SAP_STEPPER_THREADS)                             \
     EACH(F, hermite_again, SAP_STEPPER_THREADS)                                                                        \
     EACH(F, hermite_pots, SAP_STEPPER_THREADS) EACH(F, hermite_sums, SAP_STEPPER_THREADS)
 /* clang-format on */

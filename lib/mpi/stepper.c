@@ -199,22 +199,47 @@ static int open_sums(sapporo_mpi_stepper *h)
 }
 
 /*
- * Whether the part of this rank may be on the device of its tree, whose memory has addresses; frees its arrays then.  A
- * single rank's tree would take sizes of accelerations that are not known yet for known ones.
+ * Whether the part of this rank may be on the device of its tree, whose memory has addresses.  A single rank's tree
+ * would take sizes of accelerations that are not known yet for known ones.
  */
-static void look_at_device(sapporo_mpi_stepper *h)
+static int is_on_device_of_tree(const sapporo_mpi_stepper *h)
 {
     struct sap_travel_device device = {.travels = 0};
     const sapporo_mpi_tree *const tree = sap_mpi_tree_find(h->tree);
-    if (!tree || h->link.size == 1 || !sapporo_internals()->bodies_able(tree->tree)) return;
-    h->on_device = !sapporo_internals()->port_device(tree->tree, &device) && device.travels;
-    if (!h->on_device) return;
-    free(h->x);
-    free(h->mass);
-    free(h->a);
-    free(h->length);
-    h->x = NULL;
-    h->mass = h->a = h->length = NULL;
+    if (!tree || h->link.size == 1 || !sapporo_internals()->bodies_able(tree->tree)) return 0;
+    return !sapporo_internals()->port_device(tree->tree, &device) && device.travels;
+}
+
+/* The same for direct sums, of which records must travel from device to device; the same on all ranks. */
+static int is_on_device_of_sums(const sapporo_mpi_stepper *h)
+{
+    struct sap_travel_device device = {.travels = 0};
+    const sapporo_mpi *const sums = sap_mpi_find(h->sums);
+    if (!sums || h->tree_options.softening) return 0;
+    if (h->link.size > 1 && !sap_carrier_on_device(&sums->carrier)) return 0;
+    return !sapporo_internals()->travel_device(sums->context, &device) && device.travels;
+}
+
+static void free_arrays(sapporo_mpi_stepper *h)
+{
+    void *const of_host[] = {h->x, h->mass, h->a, h->length, h->target, h->address, h->index, h->soft, h->kept};
+    for (size_t k = 0; k < sizeof of_host / sizeof *of_host; k++) free(of_host[k]);
+    h->x = h->target = NULL;
+    h->mass = h->a = h->length = h->soft = NULL;
+    h->address = h->index = NULL;
+    h->kept = NULL;
+}
+
+/* Decides where the part of this rank is; on a device it has no use of arrays of the host. */
+static int look_at_device(sapporo_mpi_stepper *h)
+{
+    h->on_device = h->tree ? is_on_device_of_tree(h) : is_on_device_of_sums(h);
+    if (h->on_device) free_arrays(h);
+    if (!h->on_device || h->tree) return SAPPORO_OK;
+    sap_mpi_stepper_share(h);
+    return sap_route_reserve(&h->records, h->link.size)
+               ? sap_link_fail(&h->link, SAPPORO_ERR_MEMORY, "%s: out of memory for %d ranks", h->call, h->link.size)
+               : SAPPORO_OK;
 }
 
 /* Collective.  Opens the tree over ranks, or the direct sums. */
@@ -226,10 +251,9 @@ static int open_forces(sapporo_mpi_stepper *h)
         (void)snprintf(h->link.error, sizeof h->link.error, "%s", text);
         return sap_mpi_stepper_note(h, status, text);
     }
-    look_at_device(h);
     (void)snprintf(h->kind, sizeof h->kind, "%s%s",
                    direct ? sapporo_mpi_kind(h->sums) : sapporo_mpi_tree_kind_text(h->tree), direct ? " direct" : "");
-    return SAPPORO_OK;
+    return sap_link_agree(&h->link, look_at_device(h));
 }
 
 /* Collective.  Creates the part of each rank. */
@@ -266,18 +290,11 @@ static void destroy(sapporo_mpi_stepper *h)
     sapporo_stepper_destroy(h->stepper);
     sapporo_mpi_tree_destroy(h->tree);
     sapporo_mpi_close(h->sums);
-    free(h->x);
-    free(h->mass);
-    free(h->a);
-    free(h->length);
-    free(h->target);
-    free(h->address);
-    free(h->index);
-    free(h->soft);
-    free(h->kept);
+    free_arrays(h);
     free(h->first);
     sap_link_close(&h->link);
     if (keeps) return;
+    sap_route_free(&h->records);
     free(h->all_sums);
     sap_listed_free(&h->listed);
 }

@@ -9,6 +9,7 @@
 #define SAP_MPI_STEPPER_H
 
 #include "context/stepper_part.h"
+#include "mpi/exchange.h"
 #include "mpi/link.h"
 #include "mpi/registry.h"
 
@@ -38,9 +39,11 @@ struct sapporo_mpi_stepper {
     int room, n, massive;
     double (*x)[3], *mass, *a;
     double *length; /* [room] softening lengths for a tree; NULL: direct sums */
-    int on_device;  /* 1: the part is on a device, and so are its particles: where `there` says; the arrays of
-                       host memory are not there */
+    int on_device;  /* 1: the part is on a device, and so are its particles: of a tree where `there` says; the arrays
+                       of host memory are not there */
     struct sap_step_places there;
+    struct sap_step_sharing sharing; /* of direct sums on devices, and how their records go */
+    struct sap_route records;
     int has_lengths;        /* particles of all ranks have some */
     double (*target)[3];    /* [room] active particles of direct sums */
     int *address;           /* [room] of direct sums, over all ranks; of massless particles the index of no source */
@@ -61,6 +64,9 @@ struct sapporo_mpi_stepper {
 
 /* Fills the functions of the whole, for the part of this rank (stepper_forces.c). */
 struct sap_stepper_whole sap_mpi_stepper_whole(sapporo_mpi_stepper *h);
+
+/* Fills the functions of h->sharing (stepper_sharing.c). */
+void sap_mpi_stepper_share(sapporo_mpi_stepper *h);
 
 /* The object of a handle; NULL: there is none. */
 sapporo_mpi_stepper *sap_mpi_stepper_find(const sapporo_mpi_stepper *handle);

@@ -72,8 +72,12 @@ static int place(sapporo_mpi_stepper *h)
     if (!status) status = sap_mpi_stepper_count(h, 0, &before, &all);
     if (status) h->agreed = 1;
     if (status) return status;
-    for (int k = 0; k < h->n; k++) h->address[k] = k < h->massive ? before + k : all + (k - h->massive);
+    h->sharing.before = before;
+    h->sharing.all = all;
+    for (int k = 0; k < h->n && !h->on_device; k++)
+        h->address[k] = k < h->massive ? before + k : all + (k - h->massive);
     for (int r = 0; r < link->size; r++) h->first[r + 1] = h->first[r] + (int)sap_link_field(link, r, 1);
+    h->sharing.first = h->first[link->rank];
     return SAPPORO_OK;
 }
 
@@ -317,14 +321,16 @@ struct sap_stepper_whole sap_mpi_stepper_whole(sapporo_mpi_stepper *h)
                                       .renumber = sap_mpi_stepper_renumber,
                                       .words = words,
                                       .tree = h->tree ? &h->as_tree.base : NULL,
+                                      .context = context,
                                       .precision = h->order ? (int)sapporo_get_precision(context) : 0,
                                       .source = {.force = force,
                                                  .sums = h->order ? &hermite_sums : NULL,
                                                  .of = h,
                                                  .threads = threads,
                                                  .shared = 1,
-                                                 .place = h->on_device ? place_there : NULL,
+                                                 .place = h->tree && h->on_device ? place_there : NULL,
                                                  .ready = ready,
+                                                 .sharing = h->sums && h->on_device ? &h->sharing : NULL,
                                                  .x = h->x,
                                                  .mass = h->mass,
                                                  .a = h->tree ? h->a : NULL,

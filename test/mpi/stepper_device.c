@@ -1,7 +1,7 @@
 /*
- * stepper_device.c - steppers of trees over ranks whose particles stay on the devices of their ranks have the bits of
- * those that cross to the host for each step: orbits, levels, energies, changes of particles, and restarts.  Linked
- * with hosted.c, whose device memory has addresses or not.
+ * stepper_device.c - steppers over ranks, of trees, direct sums and Hermite schemes, whose particles stay on the
+ * devices of their ranks have the bits of those that cross to the host for each step: orbits, levels, energies,
+ * neighbours, changes of particles, and restarts.  Linked with hosted.c, whose device memory has addresses or not.
  */
 #include <math.h>
 #include <stdio.h>
@@ -24,13 +24,22 @@ struct run {
     sapporo_step_scheme scheme;
     int rebuild, light, lengths, fields; /* every `light`-th particle is massless; lengths 2: but for rank 0 */
     enum split how;
+    int direct;              /* 1: direct sums */
+    int iterations, nearest; /* of Hermite schemes */
+    sapporo_precision precision;
+    double size; /* of the system; 0: 1 */
 };
 
 /* Particles of this rank at the end, and the energies of all. */
 struct end {
     int n, level[N + ADDED];
     double x[N + ADDED][3], v[N + ADDED][3], acc[N + ADDED][3], pot[N + ADDED], energy[2];
+    int nearest[N + ADDED];
+    double nearest_r2[N + ADDED];
 };
+
+/* Whether a run is of a Hermite scheme. */
+static int is_hermite(const struct run *r) { return r->scheme >= SAPPORO_STEPS_HERMITE4; }
 
 /* The rank that gives particle k. */
 static int giver_of(enum split how, int k)
@@ -43,34 +52,39 @@ static int giver_of(enum split how, int k)
 /* The particles of this rank. */
 struct part {
     int n;
-    double x[N][3], v[N][3], mass[N], h[N];
+    double x[N][3], v[N][3], mass[N], h[N]; /* more than ADDED */
 };
 
 static void make_part(const struct run *r, const struct model *all, struct part *p)
 {
+    const double size = r->size > 0 ? r->size : 1;
     p->n = 0;
     for (int k = 0; k < N; k++) {
         if (giver_of(r->how, k) != rank) continue;
         const int i = p->n++;
         for (int c = 0; c < 3; c++) {
-            p->x[i][c] = all->x[k][c];
-            p->v[i][c] = 0.4 * sin(k * (c + 1.7) + c);
+            p->x[i][c] = all->x[k][c] * size;
+            p->v[i][c] = 0.4 * sin(k * (c + 1.7) + c) * size;
         }
-        p->mass[i] = r->light > 0 && k % r->light == 0 ? 0 : all->mass[k];
-        p->h[i] = k % 3 ? 0.03 : 0.2;
+        p->mass[i] = r->light > 0 && k % r->light == 0 ? 0 : all->mass[k] * size * size * size;
+        p->h[i] = (k % 3 ? 0.03 : 0.2) * size;
     }
 }
 
 static sapporo_mpi_stepper *open_stepper(const struct run *r)
 {
     static const sapporo_field field[] = {{.kind = SAPPORO_FIELD_PLUMMER, .strength = 2, .a = 1}};
-    const sapporo_tree_options tree = options_of(r->kind, r->mac, SAPPORO_SP);
+    const sapporo_precision precision = r->precision ? r->precision : SAPPORO_SP;
+    const sapporo_tree_options tree = options_of(r->kind, r->mac, precision);
     const sapporo_stepper_options how = {.size = sizeof how,
                                          .tree = &tree,
+                                         .method = r->direct ? SAPPORO_STEP_DIRECT : SAPPORO_STEP_METHOD_DEFAULT,
                                          .scheme = r->scheme,
                                          .dt = 1.0 / 32,
                                          .eta = 0.02,
                                          .levels = 5,
+                                         .iterations = r->iterations,
+                                         .nearest = r->nearest,
                                          .rebuild = r->rebuild,
                                          .nfields = r->fields,
                                          .fields = field};
@@ -111,14 +125,22 @@ static int change(const struct run *r, sapporo_mpi_stepper *s, const struct part
 }
 
 /* Collective.  Copies out what a run has come to. */
-static int finish(sapporo_mpi_stepper *s, int n, struct end *e)
+static int finish(const struct run *r, sapporo_mpi_stepper *s, int n, struct end *e)
 {
     sapporo_stepper_totals all = {.size = sizeof all};
-    const sapporo_stepper_output o = {
-        .size = sizeof o, .n = n, .x = e->x, .v = e->v, .acc = e->acc, .pot = e->pot, .level = e->level};
+    const sapporo_stepper_output o = {.size = sizeof o,
+                                      .n = n,
+                                      .x = e->x,
+                                      .v = e->v,
+                                      .acc = e->acc,
+                                      .pot = is_hermite(r) ? NULL : e->pot,
+                                      .level = e->level,
+                                      .nearest = r->nearest ? e->nearest : NULL,
+                                      .nearest_r2 = r->nearest ? e->nearest_r2 : NULL};
     memset(e, 0, sizeof *e);
     int status = sapporo_mpi_stepper_energy(s, &all);
     if (!status && n > 0) status = sapporo_mpi_stepper_get(s, &o);
+    if (!status && is_hermite(r)) status = sapporo_mpi_stepper_get_potentials(s, n, e->pot);
     e->n = n;
     e->energy[0] = all.kinetic, e->energy[1] = all.potential;
     return status;
@@ -142,7 +164,7 @@ static int integrate(const struct run *r, const struct part *p, int on_device, i
         if (rank == 0) (void)unlink(file);
     }
     if (!status) status = sapporo_mpi_stepper_advance(s, END, 0);
-    if (!status) status = finish(s, n, e);
+    if (!status) status = finish(r, s, n, e);
     if (status) fprintf(stderr, "# %s: %s\n", r->name, sapporo_mpi_stepper_last_error(s));
     sapporo_mpi_stepper_destroy(s);
     hosted_addresses(1);
@@ -199,7 +221,24 @@ int main(int argc, char **argv)
          .light = 5, .fields = 1},
         {"lengths", .mac = SAPPORO_MAC_ACCELERATION, .scheme = SAPPORO_STEPS_BLOCK, .light = 9, .lengths = 1},
         {"lengths of some, a rank without particles", .mac = SAPPORO_MAC_OPENING, .lengths = 2, .how = ALL_ON_FIRST},
-        {"massless particles alone", .mac = SAPPORO_MAC_ACCELERATION, .light = 1, .fields = 1}};
+        {"massless particles alone", .mac = SAPPORO_MAC_ACCELERATION, .light = 1, .fields = 1},
+        {"direct sums", .direct = 1},
+        {"direct sums, block steps, massless particles", .direct = 1, .scheme = SAPPORO_STEPS_BLOCK, .light = 7,
+         .fields = 1, .precision = SAPPORO_DS},
+        {"direct sums, lengths of some", .direct = 1, .scheme = SAPPORO_STEPS_BLOCK, .lengths = 2, .light = 9,
+         .how = PIECES},
+        {"direct sums in other units", .direct = 1, .lengths = 1, .size = 1e30, .how = ALL_ON_FIRST},
+        {"direct sums of no source", .direct = 1, .light = 1, .fields = 1},
+        {"Hermite scheme, order 4", .direct = 1, .scheme = SAPPORO_STEPS_HERMITE4, .light = 7, .nearest = 1,
+         .precision = SAPPORO_DS},
+        {"Hermite scheme, order 6, lengths, iterations", .direct = 1, .scheme = SAPPORO_STEPS_HERMITE6, .lengths = 1,
+         .iterations = 2, .precision = SAPPORO_DP, .how = PIECES},
+        {"Hermite scheme, order 8, fields", .direct = 1, .scheme = SAPPORO_STEPS_HERMITE8, .light = 3, .fields = 1,
+         .precision = SAPPORO_DP, .how = ALL_ON_FIRST},
+        {"Hermite scheme, order 4, in other units", .direct = 1, .scheme = SAPPORO_STEPS_HERMITE4, .iterations = 3,
+         .size = 1e30, .precision = SAPPORO_DS, .nearest = 1},
+        {"Hermite scheme of no source", .direct = 1, .scheme = SAPPORO_STEPS_HERMITE4, .light = 1, .fields = 1,
+         .precision = SAPPORO_DS}};
     ranks_begin(&argc, &argv);
     if (has_device()) {
         for (size_t k = 0; k < sizeof all / sizeof *all; k++) test(&all[k]);

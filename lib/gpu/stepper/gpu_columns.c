@@ -199,7 +199,7 @@ static int give(struct sap_gpu_stepper *s, sapporo_memory memory, void *to, cons
 {
     const struct sap_driver *const d = s->session->driver;
     struct sap_mem *theirs = NULL;
-    if (!to) return SAP_DRIVER_OK;
+    if (!to || s->n == 0) return SAP_DRIVER_OK;
     if (memory != SAPPORO_MEMORY_DEVICE) return sap_session_copy_out(s->session, to, from->mem, 0, bytes);
     TRY(d->adopt(s->session->device->dev, to, bytes, &theirs));
     int status = sap_session_copy(s->session, theirs, 0, from->mem, 0, bytes);

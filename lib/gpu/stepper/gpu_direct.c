@@ -15,6 +15,7 @@
 #include "gpu/gpu_shape.h"
 #include "gpu/gpu_status.h"
 #include "gpu/gpu_sums.h"
+#include "gpu/stepper/gpu_shared.h"
 #include "gpu/stepper/gpu_stepper.h"
 
 enum { SUPER = SAP_GPU_SUPERPACKET, SUMS = 4 /* potential, acceleration */ };
@@ -72,27 +73,58 @@ double sap_gpu_direct_square_of(const struct sap_gpu_stepper *s, int slot)
     return h * h;
 }
 
+/* The sources at their predicted positions, and their squared lengths, if they have some. */
+static const struct sap_gpu_buffer *given_sources(const struct sap_gpu_stepper *s)
+{
+    return s->shared ? &s->shared->all : &s->given->particle;
+}
+
+static const struct sap_gpu_buffer *soft_sources(const struct sap_gpu_stepper *s)
+{
+    return s->shared ? &s->shared->soft : &s->direct->soft;
+}
+
+/* Sources, then massless particles, on the host: x, y, z, mass, and the squared length of each. */
+struct host_particles {
+    double *at, *square;
+    size_t sources, n;
+};
+
+static int read_particles(struct sap_gpu_stepper *s, struct host_particles *p)
+{
+    const size_t each = 4 * sizeof *p->at, massive = (size_t)s->order.massive, massless = (size_t)s->n - massive;
+    p->sources = (size_t)sap_gpu_sources(s);
+    p->n = p->sources + massless;
+    p->at = malloc(p->n * (each + sizeof *p->square) + 1);
+    if (!p->at) return SAP_DRIVER_MEMORY;
+    p->square = p->at + 4 * p->n;
+    for (size_t k = 0; k < p->n; k++) /* of sources of other parts they follow */
+        p->square[k] = s->shared && k < p->sources ? 0 : sap_gpu_direct_square_of(s, (int)(k + massive - p->sources));
+    if (p->sources > 0) TRY(sap_session_copy_out(s->session, p->at, given_sources(s)->mem, 0, p->sources * each));
+    if (massless > 0)
+        TRY(sap_session_copy_out(s->session, p->at + 4 * p->sources, s->given->particle.mem, massive * each,
+                                 massless * each));
+    if (s->shared && s->lengths)
+        TRY(sap_session_copy_out(s->session, p->square, s->shared->soft.mem, 0, p->sources * sizeof *p->square));
+    return sap_session_wait(s->session);
+}
+
 /* Reads the particles at their predicted positions, and chooses units in which they fit. */
 static int choose_units(struct sap_gpu_stepper *s)
 {
+    struct host_particles of = {NULL, NULL, 0, 0};
     struct sap_sizes sizes = {0};
     struct sap_spread all, massless;
-    const size_t n = (size_t)s->n;
-    double *const particle = malloc((4 * n + 1) * sizeof *particle); /* x, y, z, mass of each */
-    if (!particle) return SAP_DRIVER_MEMORY;
-    int status = sap_session_copy_out(s->session, particle, s->given->particle.mem, 0, 4 * n * sizeof *particle);
-    if (!status) status = sap_session_wait(s->session);
+    const int status = read_particles(s, &of);
     sap_spread_clear(&all);
     sap_spread_clear(&massless);
-    for (size_t k = 0; k < n && !status; k++) {
-        const struct sap_numbers p = {.derivative = {particle + 4 * k},
-                                      .stride = 1,
-                                      .mass = particle[4 * k + 3],
-                                      .eps2 = sap_gpu_direct_square_of(s, (int)k)};
-        const int acts = k < (size_t)s->order.massive;
+    for (size_t k = 0; k < of.n && !status; k++) {
+        const struct sap_numbers p = {
+            .derivative = {of.at + 4 * k}, .stride = 1, .mass = of.at[4 * k + 3], .eps2 = of.square[k]};
+        const int acts = k < of.sources;
         sap_spread_add(acts ? &all : &massless, acts ? &sizes : NULL, &p);
     }
-    free(particle);
+    free(of.at);
     sap_spread_soften(&all, s->settings.eps2);
     sap_spread_close(&all, &sizes, (const int[2]){massless.derivative[0].most, SAP_UNITS_NONE});
     if (!status) s->direct->units = sap_spread_units(&all, 2);
@@ -115,6 +147,33 @@ int sap_gpu_direct_send_squares(struct sap_gpu_stepper *s)
     return SAP_DRIVER_OK;
 }
 
+/* Multiplies the squared lengths of the sources of all parts by the units. */
+static int scale_squares(struct sap_gpu_stepper *s)
+{
+    double *const chunk = s->session->chunk.host;
+    struct sap_mem *const soft = s->shared->soft.mem;
+    for (int first = 0, n; first < sap_gpu_sources(s); first += n) {
+        const int left = sap_gpu_sources(s) - first;
+        n = left < SAP_SESSION_CHUNK ? left : (int)SAP_SESSION_CHUNK;
+        const size_t at = (size_t)first * sizeof *chunk, bytes = (size_t)n * sizeof *chunk;
+        TRY(sap_session_copy_out(s->session, chunk, soft, at, bytes));
+        TRY(sap_session_wait(s->session));
+        for (int k = 0; k < n; k++) chunk[k] = sap_scaled(chunk[k], sap_units_square(&s->direct->units));
+        TRY(sap_session_copy_in(s->session, soft, at, chunk, bytes));
+        TRY(sap_session_wait(s->session));
+    }
+    return SAP_DRIVER_OK;
+}
+
+/* Copies particles to the units. */
+static int copy_in_units(struct sap_gpu_stepper *s, const struct sap_gpu_buffer *from, struct sap_gpu_buffer *to, int n)
+{
+    const struct sap_units *const u = &s->direct->units;
+    TRY(sap_session_reserve(s->session, to, (size_t)n * 4 * sizeof(double)));
+    return sap_launch_stepper_units(s->session, s->f, n, from->mem, to->mem, sap_scaled(1, u->length),
+                                    sap_scaled(1, u->mass), n);
+}
+
 /*
  * Chooses units for the first force on new particles and now and then, and copies the particles to them.  dp needs
  * none.
@@ -123,20 +182,25 @@ static int take_units(struct sap_gpu_stepper *s)
 {
     enum { FORCES = 1024 };
     struct sap_gpu_direct *const d = s->direct;
-    const int n = s->n, is_new = d->forces == 0;
+    const int is_new = d->forces == 0;
     if (is_new && s->session->set->precision != SAPPORO_DP) TRY(choose_units(s));
     if (is_new && s->lengths) TRY(sap_gpu_direct_send_squares(s));
+    if (is_new && s->lengths && s->shared) TRY(scale_squares(s));
     d->forces = (d->forces + 1) % FORCES;
     if (sap_units_are_plain(&d->units)) return SAP_DRIVER_OK;
-    const double length = sap_scaled(1, d->units.length), mass = sap_scaled(1, d->units.mass);
-    TRY(sap_session_reserve(s->session, &d->copy, (size_t)n * 4 * sizeof(double)));
-    return sap_launch_stepper_units(s->session, s->f, n, s->given->particle.mem, d->copy.mem, length, mass, n);
+    if (s->shared) TRY(copy_in_units(s, &s->shared->all, &s->shared->copy, sap_gpu_sources(s)));
+    return copy_in_units(s, &s->given->particle, &d->copy, s->n);
 }
 
-/* The particles that the force kernels see, and the squared softening. */
+/* The particles and the sources that the force kernels see, and the squared softening. */
 static const struct sap_gpu_buffer *particles_of(const struct sap_gpu_stepper *s)
 {
     return sap_units_are_plain(&s->direct->units) ? &s->given->particle : &s->direct->copy;
+}
+
+static const struct sap_gpu_buffer *sources_of(const struct sap_gpu_stepper *s)
+{
+    return !s->shared ? particles_of(s) : sap_units_are_plain(&s->direct->units) ? &s->shared->all : &s->shared->copy;
 }
 
 static double softening_of(const struct sap_gpu_stepper *s)
@@ -148,26 +212,27 @@ static double softening_of(const struct sap_gpu_stepper *s)
 static int pack_sources(struct sap_gpu_stepper *s, int superpackets)
 {
     struct sap_gpu_buffer *const predicted = &s->direct->sums.predicted;
-    const int n = s->order.massive;
+    const int n = sap_gpu_sources(s);
     TRY(sap_session_reserve(s->session, predicted, (size_t)superpackets * SUPER * s->session->set->working));
     const struct sap_gpu_grid grid = {.stream = s->session->stream,
                                       .driver = s->session->driver,
                                       .groups = {(unsigned)superpackets * (SUPER / 256), 1},
                                       .threads = 256};
     const struct sap_gpu_kernels *const kernels = s->session->device->kernels;
-    TRY(sap_direct_pack(&grid, kernels->pack, particles_of(s)->mem, predicted->mem, n, superpackets));
+    TRY(sap_direct_pack(&grid, kernels->pack, sources_of(s)->mem, predicted->mem, n, superpackets));
     if (!s->lengths) return SAP_DRIVER_OK;
-    return sap_direct_soften(&grid, kernels->soften, s->direct->soft.mem, predicted->mem, n);
+    return sap_direct_soften(&grid, kernels->soften, soft_sources(s)->mem, predicted->mem, n);
 }
 
 static int list_targets(struct sap_gpu_stepper *s, int active)
 {
     struct sap_gpu_buffer *const i = &s->direct->sums.i;
-    const int has_active = active < s->n;
+    const int has_active = active < s->n, massive = s->order.massive;
+    const int before = sap_gpu_before(s), beyond = sap_gpu_beyond(s);
     const double eps2 = softening_of(s);
     TRY(sap_session_reserve(s->session, i, (size_t)active * sizeof(struct sap_gpu_i)));
     TRY(sap_launch_stepper_targets(s->session, s->f, active, particles_of(s)->mem, s->active.mem, i->mem, eps2,
-                                   has_active, active));
+                                   has_active, massive, before, beyond, active));
     if (!s->lengths) return SAP_DRIVER_OK;
     return sap_launch_stepper_soften(s->session, s->f, active, s->direct->soft.mem, s->active.mem, i->mem, has_active,
                                      active);
@@ -202,7 +267,7 @@ int sap_gpu_direct_force(struct sap_gpu_stepper *s, int active)
 {
     struct sap_gpu_direct *const d = s->direct;
     const struct sap_gpu_set *const set = s->session->set;
-    const int nj = s->order.massive, superpackets = (nj + SUPER - 1) / SUPER;
+    const int nj = sap_gpu_sources(s), superpackets = (nj + SUPER - 1) / SUPER;
     TRY(take_units(s));
     TRY(pack_sources(s, superpackets));
     TRY(list_targets(s, active));

@@ -21,17 +21,11 @@
 #include "gpu/gpu_shape.h"
 #include "gpu/gpu_status.h"
 #include "gpu/stepper/gpu_direct.h"
-#include "gpu/stepper/gpu_stepper.h"
+#include "gpu/stepper/gpu_hermite_private.h"
+#include "gpu/stepper/gpu_shared.h"
 #include "physics/arithmetic.h"
 
 enum { SUPER = SAP_GPU_SUPERPACKET, ROWS_KEPT = 3 * SAP_HERMITE_KEPT };
-
-/* The kernels of lib/device/hermite.h on a device. */
-struct kernels {
-    struct sap_module *module;
-    SAP_KERNELS_HERMITE(SAP_KERNEL_MEMBER, SAP_KERNEL_MEMBER, )
-};
-SAP_KERNELS_HERMITE(SAP_LAUNCH_EACH, SAP_LAUNCH_GROUPS, struct kernels)
 
 /* The launch of the instance of a kernel for an order. */
 #define BY_ORDER(order, kernel)                                                                                        \
@@ -39,33 +33,18 @@ SAP_KERNELS_HERMITE(SAP_LAUNCH_EACH, SAP_LAUNCH_GROUPS, struct kernels)
      : (order) == 6 ? sap_launch_hermite6_##kernel                                                                     \
                     : sap_launch_hermite8_##kernel)
 
-struct sap_gpu_hermite {
-    const struct kernels *f;
-    struct sap_gpu_buffer higher;              /* by address */
-    struct sap_gpu_buffer store;               /* the particles with mass, by slot, as the force kernels see them */
-    struct sap_gpu_buffer row_d;               /* particles after the step */
-    struct sap_gpu_buffer near;                /* nearest neighbours of the rows: squared distances, and who they are */
-    struct sap_gpu_buffer nearest, nearest_r2; /* by address */
-    struct sap_hermite_units units;
-    struct sap_hermite_force force; /* the last one */
-    struct sap_event *told;         /* the host has what kernels tell */
-    int done;
-    int told_at; /* where the ints of the next step begin */
-    int ready;   /* 1: they are as before a step */
-};
-
 /* ---- life ------------------------------------------------------------------------------------ */
 
 static void drop(const struct sap_driver *driver, void *kept)
 {
-    struct kernels *const f = kept;
+    struct sap_gpu_hermite_kernels *const f = kept;
     if (f->module) driver->module_unload(f->module);
     free(f);
 }
 
 static int make(const struct sap_driver *driver, struct sap_dev *dev, int number, void **kept)
 {
-    struct kernels *const f = calloc(1, sizeof *f);
+    struct sap_gpu_hermite_kernels *const f = calloc(1, sizeof *f);
     (void)number;
     *kept = NULL;
     if (!f) return SAP_DRIVER_MEMORY;
@@ -79,16 +58,6 @@ static int make(const struct sap_driver *driver, struct sap_dev *dev, int number
     return status;
 }
 
-static int superpackets_of(int n) { return (n + SUPER - 1) / SUPER; }
-
-/* Bytes of a j-store of n particles. */
-static size_t store_bytes(int n, int columns)
-{
-    return (size_t)superpackets_of(n) * SUPER * (size_t)columns * sizeof(double);
-}
-
-static size_t higher_bytes(int order) { return (size_t)(SAP_HERMITE_KEPT_OF(order) - 3) * 3 * sizeof(double); }
-
 /* With a column of softening lengths, which particles may get later. */
 size_t sap_hermite_gpu_bytes(int order, int n)
 {
@@ -96,8 +65,8 @@ size_t sap_hermite_gpu_bytes(int order, int n)
     const size_t kept = (size_t)SAP_HERMITE_KEPT_OF(order) * 3 * sizeof(double), size = (size_t)n;
     const size_t sums = (size_t)(1 + 3 * order / 2) * sizeof(double), targets = 2 * sizeof(struct sap_gpu_i);
     const size_t neighbours = 3 * sizeof(double) + sizeof(int);
-    return size * (higher_bytes(order) + kept + targets + sums + neighbours + PREDICTED) + RECORDS +
-           store_bytes(n, SAP_GPU_COLUMNS_OF(order) + 1);
+    return size * (sap_hermite_higher_bytes(order) + kept + targets + sums + neighbours + PREDICTED) + RECORDS +
+           sap_hermite_store_bytes(n, SAP_GPU_COLUMNS_OF(order) + 1);
 }
 
 int sap_hermite_gpu_open(struct sap_gpu_stepper *s)
@@ -111,12 +80,12 @@ int sap_hermite_gpu_open(struct sap_gpu_stepper *s)
     h->f = kept;
     TRY(s->session->driver->event_create(s->session->device->dev, &h->told));
     TRY(sap_session_reserve(s->session, &s->bad, 2 * SAP_HERMITE_TOLD * sizeof(int)));
-    TRY(sap_session_reserve(s->session, &h->higher, (n + 1) * higher_bytes(order)));
+    TRY(sap_session_reserve(s->session, &h->higher, (n + 1) * sap_hermite_higher_bytes(order)));
     const size_t near = s->settings.nearest ? n : 1;
     TRY(sap_session_reserve(s->session, &h->nearest, near * sizeof(int)));
     TRY(sap_session_reserve(s->session, &h->nearest_r2, near * sizeof(double)));
     TRY(sap_session_reserve(s->session, &h->near, 1));
-    return sap_session_reserve(s->session, &h->store, store_bytes(s->room, s->session->set->columns));
+    return sap_session_reserve(s->session, &h->store, sap_hermite_store_bytes(s->room, s->session->set->columns));
 }
 
 void sap_hermite_gpu_free(struct sap_gpu_stepper *s)
@@ -146,137 +115,13 @@ int sap_hermite_gpu_clear(struct sap_gpu_stepper *s)
     s->hermite->ready = 0; /* kernels that look at new particles tell in the same ints */
     if (s->lengths) TRY(sap_gpu_soften(s->session->set, &at));
     if (s->lengths) sap_gpu_sums_forget(&s->direct->sums);
-    return sap_session_fill(s->session, s->hermite->higher.mem, 0, 0, (size_t)s->n * higher_bytes(s->settings.order));
+    return sap_session_fill(s->session, s->hermite->higher.mem, 0, 0,
+                            (size_t)s->n * sap_hermite_higher_bytes(s->settings.order));
 }
 
 void sap_hermite_gpu_predict(struct sap_gpu_stepper *s, int done) { s->hermite->done = done; }
 
-/* ---- units ----------------------------------------------------------------------------------- */
-
-/* Columns of particles on the host. */
-struct host_columns {
-    double *all, *x, *v, *a, *higher, *particle;
-};
-
-static int read_columns(struct sap_gpu_stepper *s, struct host_columns *c)
-{
-    const size_t n = (size_t)s->n, three = 3 * n, more = n * higher_bytes(s->settings.order) / sizeof(double);
-    c->all = malloc((3 * three + more + 4 * n + 1) * sizeof *c->all);
-    if (!c->all) return SAP_DRIVER_MEMORY;
-    c->x = c->all;
-    c->v = c->x + three;
-    c->a = c->v + three;
-    c->higher = c->a + three;
-    c->particle = c->higher + more;
-    TRY(sap_session_copy_out(s->session, c->x, s->x.mem, 0, three * sizeof(double)));
-    TRY(sap_session_copy_out(s->session, c->v, s->v.mem, 0, three * sizeof(double)));
-    TRY(sap_session_copy_out(s->session, c->a, s->a.mem, 0, three * sizeof(double)));
-    TRY(sap_session_copy_out(s->session, c->higher, s->hermite->higher.mem, 0, more * sizeof(double)));
-    TRY(sap_session_copy_out(s->session, c->particle, s->given->particle.mem, 0, 4 * n * sizeof(double)));
-    return sap_session_wait(s->session);
-}
-
-/* Looks at all numbers of the particles that pairs of the order use. */
-static struct sap_units look(const struct sap_gpu_stepper *s, const struct host_columns *c)
-{
-    const int order = s->settings.order, more = SAP_HERMITE_KEPT_OF(order) - 3;
-    struct sap_sizes sizes = {0};
-    struct sap_spread all, massless;
-    sap_spread_clear(&all);
-    sap_spread_clear(&massless);
-    for (int slot = 0; slot < s->n; slot++) {
-        const size_t i = (size_t)sap_step_address(&s->order, slot);
-        struct sap_numbers p = {.derivative = {c->x + 3 * i, c->v + 3 * i, c->a + 3 * i},
-                                .stride = 1,
-                                .mass = c->particle[4 * (size_t)slot + 3],
-                                .eps2 = sap_gpu_direct_square_of(s, slot)};
-        for (int k = 0; k < more && 3 + k < SAPPORO_DERIVATIVES; k++)
-            p.derivative[3 + k] = c->higher + 3 * ((size_t)more * i + (size_t)k);
-        const int acts = slot < s->order.massive;
-        sap_spread_add(acts ? &all : &massless, acts ? &sizes : NULL, &p);
-    }
-    sap_spread_soften(&all, s->settings.eps2);
-    sap_spread_close(&all, &sizes, (const int[2]){massless.derivative[0].most, massless.derivative[1].most});
-    return sap_spread_units(&all, order);
-}
-
-/* Returns a power of two; beyond the range of double only what is 0 is multiplied by it. */
-static double power(int exponent)
-{
-    enum { MOST = 1000 };
-    return sap_scaled(1, exponent > MOST ? MOST : exponent < -MOST ? -MOST : exponent);
-}
-
-static struct sap_hermite_units units_of(const struct sap_units *u)
-{
-    struct sap_hermite_units to = {
-        .mass = power(u->mass), .time = power(u->time), .pot = power(-sap_units_potential(u))};
-    for (int k = 0; k < 8; k++) to.derivative[k] = power(sap_units_derivative(u, k));
-    for (int k = 0; k < SAP_HERMITE_GIVEN; k++) to.field[k] = power(-sap_units_field(u, k));
-    return to;
-}
-
-static int choose_units(struct sap_gpu_stepper *s)
-{
-    struct host_columns c = {.all = NULL};
-    s->direct->units = (struct sap_units){0, 0, 0};
-    const int needed = s->session->set->precision != SAPPORO_DP && s->order.massive > 0;
-    const int status = needed ? read_columns(s, &c) : (int)SAP_DRIVER_OK;
-    if (!status && c.all) s->direct->units = look(s, &c);
-    free(c.all);
-    s->hermite->units = units_of(&s->direct->units);
-    return status;
-}
-
-/* ---- sources --------------------------------------------------------------------------------- */
-
-static int clear_store(struct sap_gpu_stepper *s, int superpackets)
-{
-    const int columns = s->session->set->columns;
-    const struct sap_gpu_grid grid = {.stream = s->session->stream,
-                                      .driver = s->session->driver,
-                                      .groups = {(unsigned)(superpackets * columns), 1},
-                                      .threads = 256};
-    return sap_direct_store_clear(&grid, s->session->device->kernels->clear, s->hermite->store.mem, columns, 0,
-                                  superpackets);
-}
-
-/* Gives the sources their squared softening, in the last column, if kernels have lengths. */
-static int soften_sources(struct sap_gpu_stepper *s, int n)
-{
-    const struct sap_gpu_set *const set = s->session->set;
-    if (!set->soft) return SAP_DRIVER_OK;
-    TRY(sap_gpu_direct_send_squares(s));
-    const struct sap_gpu_grid grid = {.stream = s->session->stream,
-                                      .driver = s->session->driver,
-                                      .groups = {(unsigned)(n + 255) / 256, 1},
-                                      .threads = 256};
-    if (n == 0) return SAP_DRIVER_OK;
-    return sap_direct_store_column(&grid, s->session->device->kernels->column, s->hermite->store.mem, set->columns,
-                                   SAP_GPU_EPS2_OF(set->order), s->direct->soft.mem, 1, 1, 1, 0, n);
-}
-
-/* Stores all particles with mass: at first, and now and then in new units. */
-static int send_all(struct sap_gpu_stepper *s, struct sap_step step)
-{
-    enum { FORCES = 4096 };
-    struct sap_gpu_direct *const d = s->direct;
-    struct sap_gpu_hermite *const h = s->hermite;
-    const int n = s->order.massive, fresh = d->forces == 0;
-    if (fresh) TRY(choose_units(s));
-    if (fresh && n > 0) {
-        const struct sap_hermite_force f = h->force;
-        const struct sap_hermite_units units = h->units;
-        TRY(sap_session_reserve(s->session, &h->store, store_bytes(n, s->session->set->columns)));
-        TRY(clear_store(s, superpackets_of(n)));
-        TRY(sap_launch_hermite_send(s->session, h->f, n, s->x.mem, s->v.mem, s->a.mem, h->higher.mem, s->level.mem,
-                                    s->given->particle.mem, sap_stepper_addresses(s)->mem, h->store.mem, n, f,
-                                    sap_stepper_order_of(s), step, units));
-    }
-    if (fresh) TRY(soften_sources(s, n));
-    d->forces = (d->forces + 1) % FORCES; /* after all else: what failed is done again */
-    return SAP_DRIVER_OK;
-}
+/* ---- forces ---------------------------------------------------------------------------------- */
 
 static int predict_sources(struct sap_gpu_stepper *s, const struct sap_gpu_force *f)
 {
@@ -290,8 +135,6 @@ static int predict_sources(struct sap_gpu_stepper *s, const struct sap_gpu_force
     return sap_direct_predict(&grid, s->session->device->kernels->predict, s->hermite->store.mem, sums->predicted.mem,
                               *f);
 }
-
-/* ---- forces ---------------------------------------------------------------------------------- */
 
 /* Gives the targets their softening, if kernels have lengths. */
 static int soften_targets(struct sap_gpu_stepper *s)
@@ -335,8 +178,8 @@ static struct sap_gpu_slab slab_of(struct sap_gpu_stepper *s, const struct sap_s
                                        .near_eps2 = sap_gpu_near_eps2(set, h->force.eps2),
                                        .r2_error = set->r2_error,
                                        .x_error = set->x_error,
-                                       .nj = s->order.massive,
-                                       .superpackets = superpackets_of(s->order.massive),
+                                       .nj = sap_gpu_sources(s),
+                                       .superpackets = sap_hermite_superpackets(sap_gpu_sources(s)),
                                        .terms = order == 4 ? 4 : order - 1,
                                        .columns = set->columns,
                                        .units = set->units,
@@ -373,8 +216,9 @@ static size_t near_bytes(size_t rows) { return 2 * rows * sizeof(double); }
 static int sum_forces(struct sap_gpu_stepper *s, const struct sap_step *step)
 {
     const size_t rows = (size_t)s->hermite->force.rows, bytes = rows * (size_t)s->session->set->sums * sizeof(double);
+    if (rows == 0) return SAP_DRIVER_OK;
     TRY(write_targets(s, *step)); /* which lists the active particles, too */
-    if (s->order.massive == 0) {
+    if (sap_gpu_sources(s) == 0) {
         if (s->hermite->force.near) TRY(sap_session_fill(s->session, s->hermite->near.mem, 0, 0, near_bytes(rows)));
         return sap_session_fill(s->session, s->direct->out.mem, 0, 0, bytes);
     }
@@ -390,8 +234,7 @@ static int reset(struct sap_gpu_stepper *s)
     return sap_session_fill(s->session, s->bad.mem, sizeof(int), 0, (SAP_HERMITE_TOLD - 1) * sizeof(int));
 }
 
-/* Describes a force on the active particles, and makes memory for its rows. */
-static int describe(struct sap_gpu_stepper *s, const struct sap_step *step, const struct sap_step_active *active)
+int sap_hermite_describe(struct sap_gpu_stepper *s, const struct sap_step *step, const struct sap_step_active *active)
 {
     struct sap_gpu_direct *const d = s->direct;
     const struct sap_gpu_set *const set = s->session->set;
@@ -401,12 +244,16 @@ static int describe(struct sap_gpu_stepper *s, const struct sap_step *step, cons
                                                    .slots = slots,
                                                    .has_active = active->n < slots,
                                                    .massive = active->massive,
+                                                   .stored = s->shared ? 0 : active->massive,
+                                                   .before = sap_gpu_before(s),
+                                                   .beyond = sap_gpu_beyond(s),
+                                                   .numbered = s->shared != NULL,
                                                    .done = done,
                                                    .near = s->settings.nearest && (!done || step->start),
                                                    .order = s->settings.order,
                                                    .columns = set->columns,
                                                    .units = set->units};
-    if (!s->hermite->ready) TRY(reset(s));
+    if (!s->hermite->ready || s->shared) TRY(reset(s));
     s->hermite->force.told = s->hermite->told_at;
     if (s->hermite->force.has_active) s->hermite->ready = 0; /* until the step has ended */
     TRY(sap_session_reserve(s->session, &d->out, rows * (size_t)set->sums * sizeof(double)));
@@ -416,8 +263,7 @@ static int describe(struct sap_gpu_stepper *s, const struct sap_step *step, cons
     return sap_session_reserve(s->session, &s->hermite->row_d, rows * ROWS_KEPT * sizeof(double));
 }
 
-/* After the first force: particles get jerks, with which the next force has all derivatives. */
-static int give_jerks(struct sap_gpu_stepper *s, struct sap_step step)
+int sap_hermite_give_jerks(struct sap_gpu_stepper *s, const struct sap_step *step)
 {
     struct sap_gpu_hermite *const h = s->hermite;
     const struct sap_hermite_force f = h->force;
@@ -425,12 +271,11 @@ static int give_jerks(struct sap_gpu_stepper *s, struct sap_step step)
     s->direct->forces = 0;
     return sap_launch_hermite_jerks(s->session, h->f, f.rows, s->x.mem, s->v.mem, s->level.mem, s->direct->out.mem,
                                     sap_stepper_addresses(s)->mem, s->a.mem, h->higher.mem, f, sap_stepper_order_of(s),
-                                    step, units, s->settings.fields);
+                                    *step, units, s->settings.fields);
 }
 
-static int send_and_sum(struct sap_gpu_stepper *s, const struct sap_step *step)
+int sap_hermite_sum(struct sap_gpu_stepper *s, const struct sap_step *step)
 {
-    TRY(send_all(s, *step));
     struct sap_hermite_force *const f = &s->hermite->force;
     const int square = sap_units_square(&s->direct->units);
     f->eps2 = sap_scaled(s->settings.eps2, square);
@@ -440,21 +285,27 @@ static int send_and_sum(struct sap_gpu_stepper *s, const struct sap_step *step)
     return sum_forces(s, step);
 }
 
+static int send_and_sum(struct sap_gpu_stepper *s, const struct sap_step *step)
+{
+    TRY(sap_hermite_send_all(s, *step));
+    return sap_hermite_sum(s, step);
+}
+
 int sap_hermite_gpu_force(struct sap_gpu_stepper *s, const struct sap_step *step, const struct sap_step_active *active)
 {
-    TRY(describe(s, step, active));
+    TRY(sap_hermite_describe(s, step, active));
     TRY(send_and_sum(s, step));
     if (!step->start || s->settings.order == 4) return SAP_DRIVER_OK;
-    TRY(give_jerks(s, *step));
+    TRY(sap_hermite_give_jerks(s, step));
     return send_and_sum(s, step);
 }
 
 /* ---- correction ------------------------------------------------------------------------------ */
 
-/* Launches the kernel that makes the rows after the step. */
-static int launch_judge(struct sap_gpu_stepper *s, struct sap_step step)
+int sap_hermite_judge(struct sap_gpu_stepper *s, struct sap_step step, int quiet)
 {
     struct sap_gpu_hermite *const h = s->hermite;
+    h->force.quiet = quiet;
     const struct sap_hermite_force f = h->force;
     const struct sap_hermite_units units = h->units;
     const struct sap_hermite_rule rule = s->settings.hermite;
@@ -464,64 +315,83 @@ static int launch_judge(struct sap_gpu_stepper *s, struct sap_step step)
                                     sap_stepper_order_of(s), step, rule, units, s->settings.fields);
 }
 
+int sap_hermite_go_again(struct sap_gpu_stepper *s, const struct sap_step *step)
+{
+    struct sap_gpu_hermite *const h = s->hermite;
+    const struct sap_hermite_units units = h->units;
+    h->force.again = 1;
+    const struct sap_hermite_force f = h->force;
+    TRY(sap_launch_hermite_again(s->session, h->f, f.rows, h->row_d.mem, s->active.mem, s->bad.mem, h->store.mem,
+                                 s->direct->sums.i.mem, f, *step, units));
+    return soften_targets(s);
+}
+
+int sap_hermite_sum_again(struct sap_gpu_stepper *s, const struct sap_step *step)
+{
+    struct sap_gpu_slab slab = slab_of(s, step);
+    return sap_gpu_sources(s) > 0 && s->hermite->force.rows > 0 ? sum_slabs(s, &slab) : (int)SAP_DRIVER_OK;
+}
+
 /*
  * All iterations but the last.  Until the step has ended, the sources are not those before it: after a failure all of
  * them are sent again.
  */
 static int iterate(struct sap_gpu_stepper *s, const struct sap_step *step)
 {
-    struct sap_gpu_hermite *const h = s->hermite;
-    const struct sap_hermite_units units = h->units;
     if (s->settings.iterations == 1 || step->start) return SAP_DRIVER_OK;
     s->direct->forces = 0;
     for (int k = 1; k < s->settings.iterations; k++) {
-        h->force.quiet = 1;
-        TRY(launch_judge(s, *step));
-        h->force.quiet = 0;
-        h->force.again = 1;
-        const struct sap_hermite_force f = h->force;
-        TRY(sap_launch_hermite_again(s->session, h->f, f.rows, h->row_d.mem, s->active.mem, s->bad.mem, h->store.mem,
-                                     s->direct->sums.i.mem, f, *step, units));
-        TRY(soften_targets(s));
-        struct sap_gpu_slab slab = slab_of(s, step);
-        if (s->order.massive > 0) TRY(sum_slabs(s, &slab));
+        TRY(sap_hermite_judge(s, *step, 1));
+        TRY(sap_hermite_go_again(s, step));
+        TRY(sap_hermite_sum_again(s, step));
     }
     return SAP_DRIVER_OK;
 }
 
-/* Launches the kernel that moves the particles unless one is wrong. */
-static int launch_commit(struct sap_gpu_stepper *s, struct sap_step step)
+int sap_hermite_commit(struct sap_gpu_stepper *s, struct sap_step step)
 {
     enum { MOST_THREADS = 1 << 22 };
     struct sap_gpu_hermite *const h = s->hermite;
     const struct sap_hermite_force f = h->force;
     const struct sap_hermite_units units = h->units;
+    struct sap_mem *const number = s->shared ? s->shared->number.mem : h->nearest.mem;
     const long long words = (long long)f.rows * 3 * SAP_HERMITE_KEPT_OF(f.order);
     return sap_launch_hermite_commit(s->session, h->f, words < MOST_THREADS ? (int)words : MOST_THREADS, s->x.mem,
                                      s->v.mem, s->a.mem, h->higher.mem, s->pot.mem, s->level.mem, h->store.mem,
                                      s->active.mem, sap_stepper_addresses(s)->mem, h->row_d.mem, s->row_pot.mem,
-                                     s->row_level.mem, h->near.mem, h->nearest.mem, h->nearest_r2.mem, s->bad.mem, f,
-                                     sap_stepper_order_of(s), step, units);
+                                     s->row_level.mem, h->near.mem, number, h->nearest.mem, h->nearest_r2.mem,
+                                     s->bad.mem, f, sap_stepper_order_of(s), step, units);
+}
+
+int sap_hermite_ask(struct sap_gpu_stepper *s)
+{
+    const struct sap_driver *const d = s->session->driver;
+    TRY(sap_gpu_to_host(s->session->stream, d, s->told.mem, 0, SAP_STEPPER_TOLD * sizeof(int)));
+    return d->event_record(s->hermite->told, s->session->stream);
+}
+
+int sap_hermite_wait(struct sap_gpu_stepper *s, struct sap_step_told *to)
+{
+    const int *const told = s->told.host;
+    TRY(s->session->driver->event_wait(s->hermite->told));
+    to->bad = told[0] == SAP_HERMITE_NOBODY ? -1 : told[0];
+    to->close = told[SAP_HERMITE_CLOSE];
+    return SAP_DRIVER_OK;
 }
 
 /* The commit, and what it needs for the next step, are under way while the host waits for what it is told. */
 int sap_hermite_gpu_judge(struct sap_gpu_stepper *s, const struct sap_step *step, struct sap_step_told *to)
 {
-    const struct sap_driver *const d = s->session->driver;
     struct sap_gpu_hermite *const h = s->hermite;
-    const int *const told = s->told.host;
     const int forces = step->start ? 0 : s->direct->forces; /* units of derivatives are chosen anew */
     TRY(iterate(s, step));
-    TRY(launch_judge(s, *step));
-    TRY(sap_gpu_to_host(s->session->stream, d, s->told.mem, 0, SAP_STEPPER_TOLD * sizeof(int)));
-    TRY(d->event_record(h->told, s->session->stream));
-    TRY(launch_commit(s, *step));
+    TRY(sap_hermite_judge(s, *step, 0));
+    TRY(sap_hermite_ask(s));
+    TRY(sap_hermite_commit(s, *step));
     h->told_at = SAP_HERMITE_TOLD - h->told_at;
-    TRY(d->event_wait(h->told));
+    TRY(sap_hermite_wait(s, to));
     h->ready = 1;
-    to->bad = told[0] == SAP_HERMITE_NOBODY ? -1 : told[0];
     s->direct->forces = to->bad < 0 ? forces : 0;
-    to->close = told[SAP_HERMITE_CLOSE];
     return SAP_DRIVER_OK;
 }
 

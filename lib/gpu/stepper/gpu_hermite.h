@@ -1,7 +1,7 @@
 /*
  * gpu_hermite.h - Hermite schemes on an accelerator: a stepper over direct sums whose particles keep more derivatives.
  *
- * All functions but the first return driver statuses and run within a call.
+ * All functions but the first and the last return driver statuses and run within a call.
  */
 #ifndef SAP_GPU_HERMITE_H
 #define SAP_GPU_HERMITE_H
@@ -39,5 +39,14 @@ int sap_hermite_gpu_judge(struct sap_gpu_stepper *s, const struct sap_step *step
 int sap_hermite_gpu_at(struct sap_gpu_stepper *s, const struct sap_step *step);
 int sap_hermite_gpu_sums(struct sap_gpu_stepper *s, const struct sap_step *step, int forced);
 int sap_hermite_gpu_pots(struct sap_gpu_stepper *s);
+
+/*
+ * Collective, in no call, of parts of a whole (gpu_hermite_shared.c): a force, a judgement whose status is of this part
+ * alone, and the commit, of which no part moves a particle unless the records of all have arrived.
+ */
+int sap_hermite_gpu_shared_force(struct sap_gpu_stepper *s, const struct sap_step *step,
+                                 const struct sap_step_active *active);
+int sap_hermite_gpu_shared_judge(struct sap_gpu_stepper *s, const struct sap_step *step, struct sap_step_told *to);
+int sap_hermite_gpu_shared_commit(struct sap_gpu_stepper *s, const struct sap_step *step);
 
 #endif

@@ -43,18 +43,12 @@ int sap_gpu_source_show(struct sap_gpu_stepper *s)
                                       s->source->mass.mem, n);
 }
 
-/* Where a buffer is; NULL: it has no memory, since there are no particles. */
-static void *place_of(const struct sap_gpu_stepper *s, const struct sap_gpu_buffer *b)
-{
-    return b->mem ? s->session->driver->address(b->mem) : NULL;
-}
-
 void sap_gpu_source_place(const struct sap_gpu_stepper *s)
 {
-    const struct sap_step_places places = {.x = place_of(s, &s->source->x),
-                                           .mass = place_of(s, &s->source->mass),
-                                           .a = place_of(s, &s->given->a),
-                                           .h = s->lengths ? place_of(s, &s->length) : NULL};
+    const struct sap_step_places places = {.x = sap_stepper_place_of(s, &s->source->x),
+                                           .mass = sap_stepper_place_of(s, &s->source->mass),
+                                           .a = sap_stepper_place_of(s, &s->given->a),
+                                           .h = s->lengths ? sap_stepper_place_of(s, &s->length) : NULL};
     s->source->by.place(s->source->by.of, &places);
 }
 
@@ -71,8 +65,8 @@ int sap_gpu_source_force(const struct sap_gpu_stepper *s, int status, const stru
     if (status) return status;
     const struct sap_step_rows rows = {.n = s->order.massive,
                                        .ni = active->n,
-                                       .active = active->n < s->n ? place_of(s, &s->active) : NULL,
-                                       .acc = place_of(s, &s->row_a),
-                                       .pot = place_of(s, &s->row_pot)};
+                                       .active = active->n < s->n ? sap_stepper_place_of(s, &s->active) : NULL,
+                                       .acc = sap_stepper_place_of(s, &s->row_a),
+                                       .pot = sap_stepper_place_of(s, &s->row_pot)};
     return by->force(by->of, &rows);
 }

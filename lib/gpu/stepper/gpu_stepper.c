@@ -8,6 +8,7 @@
 #include "gpu/gpu_primitives.h"
 #include "gpu/stepper/gpu_direct.h"
 #include "gpu/stepper/gpu_hermite.h"
+#include "gpu/stepper/gpu_shared.h"
 #include "gpu/stepper/gpu_source.h"
 #include "gpu/tree/gpu_kernels.h"
 
@@ -44,6 +45,7 @@ static void destroy(struct sap_stepper *stepper)
         for (int k = 0; k < COUNT(all); k++) sap_gpu_free(s->session->driver, all[k]);
         sap_hermite_gpu_free(s);
         sap_gpu_source_free(s);
+        sap_gpu_shared_free(s);
         if (s->direct)
             sap_gpu_direct_free(s);
         else
@@ -91,7 +93,7 @@ static int create(struct sap_device_set *devices, struct sap_tree *tree, const s
     s->room = n;
     if (tree) take_tree(s, (void *)tree);
     int status = tree ? SAPPORO_OK : sap_gpu_direct_new(s, devices);
-    if (!status && source) status = sap_gpu_source_new(s, source);
+    if (!status && source) status = source->sharing ? sap_gpu_shared_new(s, source) : sap_gpu_source_new(s, source);
     if (!status) status = sap_session_begin(s->session);
     if (!status) status = sap_session_end(s->session, reserve(s));
     if (status)
@@ -180,6 +182,7 @@ static int launch_force(struct sap_gpu_stepper *s, const struct sap_step *step, 
     if (s->hermite) return sap_hermite_gpu_force(s, step, active);
     if (active->n < s->n) TRY(list_active(s, step->coarsest));
     if (s->source) return sap_gpu_source_prepare(s, active->n);
+    if (s->shared) return sap_gpu_shared_show(s, active->n);
     if (s->order.massive == 0) return sap_stepper_no_force(s, active->n);
     return s->direct ? sap_gpu_direct_force(s, active->n) : (int)SAP_DRIVER_OK;
 }
@@ -188,9 +191,11 @@ static int force(struct sap_stepper *stepper, const struct sap_step *step, const
 {
     struct sap_gpu_stepper *const s = of(stepper);
     s->own_rows = 0;
+    if (s->hermite && s->shared) return sap_hermite_gpu_shared_force(s, step, active);
     int status = sap_session_begin(s->session);
     if (!status) status = sap_session_end(s->session, launch_force(s, step, active));
     if (s->source) return sap_gpu_source_force(s, status, active);
+    if (s->shared) return sap_gpu_shared_force(s, status, active->n);
     return status || s->direct || s->order.massive == 0 ? status : sap_stepper_tree_force(s, step, active);
 }
 
@@ -208,6 +213,12 @@ static int launch_leapfrog(struct sap_gpu_stepper *s, struct sap_step step, cons
                                     has_reach, massive, rows, order, step, rule, fields);
 }
 
+void sap_stepper_copy_levels(const struct sap_gpu_stepper *s, struct sap_step_told *told)
+{
+    memcpy(told->levels, (const int *)s->told.host + 1, sizeof told->levels);
+    memcpy(told->massless, (const int *)s->told.host + 1 + SAP_STEP_LEVELS, sizeof told->massless);
+}
+
 static int launch_judge(struct sap_gpu_stepper *s, struct sap_step step, const struct sap_step_active *active,
                         struct sap_step_told *told)
 {
@@ -219,8 +230,7 @@ static int launch_judge(struct sap_gpu_stepper *s, struct sap_step step, const s
         TRY(launch_leapfrog(s, step, active));
         TRY(sap_stepper_ask(s, &told->bad));
     }
-    memcpy(told->levels, (const int *)s->told.host + 1, sizeof told->levels);
-    memcpy(told->massless, (const int *)s->told.host + 1 + SAP_STEP_LEVELS, sizeof told->massless);
+    sap_stepper_copy_levels(s, told);
     return SAP_DRIVER_OK;
 }
 
@@ -228,6 +238,7 @@ static int judge(struct sap_stepper *stepper, const struct sap_step *step, const
                  struct sap_step_told *told)
 {
     struct sap_gpu_stepper *const s = of(stepper);
+    if (s->hermite && s->shared) return sap_hermite_gpu_shared_judge(s, step, told);
     const int status = sap_session_begin(s->session);
     return status ? status : sap_session_end(s->session, launch_judge(s, *step, active, told));
 }
@@ -245,6 +256,7 @@ static int launch_commit(struct sap_gpu_stepper *s, struct sap_step step, int ro
 static int commit(struct sap_stepper *stepper, const struct sap_step *step, const struct sap_step_active *active)
 {
     struct sap_gpu_stepper *const s = of(stepper);
+    if (s->hermite && s->shared) return sap_hermite_gpu_shared_commit(s, step);
     if (s->hermite) return SAPPORO_OK; /* sap_hermite_gpu_judge has done it */
     const int status = sap_session_begin(s->session);
     return status ? status : sap_session_end(s->session, launch_commit(s, *step, active->n));

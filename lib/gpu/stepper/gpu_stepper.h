@@ -12,6 +12,7 @@
 
 struct sap_gpu_direct;
 struct sap_gpu_hermite;
+struct sap_gpu_shared;
 struct sap_gpu_source;
 
 extern const struct sap_stepper_ops sap_stepper_gpu;
@@ -32,6 +33,7 @@ struct sap_gpu_stepper {
     const struct sap_gpu_stepper_kernels *f;
     struct sap_gpu_direct *direct;   /* NULL: forces come from a tree */
     struct sap_gpu_source *source;   /* in place of direct sums; NULL: there is none */
+    struct sap_gpu_shared *shared;   /* sources of direct sums over all parts of a whole; NULL: they are its own */
     struct sap_gpu_hermite *hermite; /* NULL: leap-frog */
     int room, n;
     struct sap_step_order order;
@@ -52,12 +54,21 @@ struct sap_gpu_stepper {
 
 static inline struct sap_gpu_stepper *sap_gpu_stepper_of(struct sap_stepper *stepper) { return (void *)stepper; }
 
+/* Where a buffer is; NULL: it has no memory, since there are no particles. */
+static inline void *sap_stepper_place_of(const struct sap_gpu_stepper *s, const struct sap_gpu_buffer *b)
+{
+    return b->mem ? s->session->driver->address(b->mem) : NULL;
+}
+
 /* Finds or loads the kernels of the device; a driver status. */
 int sap_stepper_kernels(struct sap_gpu_stepper *s);
 
 /* Resets what kernels report; copies it to pinned memory and waits; driver statuses (gpu_readback.c). */
 int sap_stepper_reset(struct sap_gpu_stepper *s);
 int sap_stepper_ask(struct sap_gpu_stepper *s, int *bad);
+
+/* Copies the levels that a step has told to pinned memory (gpu_stepper.c). */
+void sap_stepper_copy_levels(const struct sap_gpu_stepper *s, struct sap_step_told *told);
 
 /* Copies the order of the particles to the device, and puts the predicted particles in that order; a driver status. */
 int sap_stepper_arrange(struct sap_gpu_stepper *s, const double *mass);
