@@ -20,11 +20,13 @@ struct sap_step sap_stepper_now(const sapporo_stepper *s)
     return (struct sap_step){.dt = s->signature.dt, .tick = s->clock.tick};
 }
 
-/* Sets the error of a call that failed; words: why. */
+/* Sets the error of a call that failed; words: why.  Statuses of ranks have no text in this library. */
 static int failed_with(sapporo_stepper *s, int status, const char *what, const char *words)
 {
-    return fail(s, status, "%s: %s%s%s; the particles are those of time %.17g", what, sapporo_status_text(status),
-                words[0] ? ": " : "", words, sap_stepper_time(s, s->clock.long_step, s->clock.tick));
+    const int of_ranks = s->is_part && status < -100 && words[0];
+    return fail(s, status, "%s: %s%s%s; the particles are those of time %.17g", what,
+                of_ranks ? "" : sapporo_status_text(status), words[0] && !of_ranks ? ": " : "", words,
+                sap_stepper_time(s, s->clock.long_step, s->clock.tick));
 }
 
 int sap_stepper_failed(sapporo_stepper *s, int status, const char *what)

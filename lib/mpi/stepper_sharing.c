@@ -2,7 +2,7 @@
  * stepper_sharing.c - sources of steppers over ranks of direct sums whose particles are on devices: records go from
  * each rank to all, by the transport of the direct sums (struct sap_step_sharing).
  */
-#include <string.h>
+#include <stdio.h>
 
 #include "mpi/handle.h"
 #include "mpi/stepper.h"
@@ -60,7 +60,10 @@ static int agree(void *of, int status, const char *text)
 {
     sapporo_mpi_stepper *const h = of_hook(of);
     if (h->link.broken) return h->link.broken;
-    note(h, status, h->words[0] ? h->words : text);
+    if (status && h->words[0]) /* of the direct sums, with the rank */
+        (void)snprintf(h->link.error, sizeof h->link.error, "%s", h->words);
+    else
+        note(h, status, text);
     status = sap_link_agree(&h->link, status);
     if (status) h->agreed = 1;
     return sap_mpi_stepper_note(h, status, h->link.error);

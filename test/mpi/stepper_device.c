@@ -209,6 +209,67 @@ static void test_errors(void)
     model_free(&all);
 }
 
+/* ---- faults of the transport -------------------------------------------------------------------- */
+
+/* Steps, and groups of transfers before them and in the first step, which stores all sources anew. */
+enum { STEPS = 4, OF_TRIAL = 1, OF_SET = 2, OF_FIRST = 2 };
+
+/* Takes steps until one fails; x[k]: where the particles are after k of them.  Returns the last status. */
+static int take_steps(sapporo_mpi_stepper *s, int n, double (*x)[N][3], int *steps)
+{
+    int status = SAPPORO_OK;
+    for (*steps = 0; !status; ++*steps) {
+        const sapporo_stepper_output o = {.size = sizeof o, .n = n, .x = x[*steps]};
+        const int bad = n > 0 ? sapporo_mpi_stepper_get(s, &o) : SAPPORO_OK;
+        if (bad || *steps == STEPS) return bad;
+        status = sapporo_mpi_stepper_advance(s, 1e6, 1);
+    }
+    --*steps;
+    const sapporo_stepper_output o = {.size = sizeof o, .n = n, .x = x[*steps]};
+    return n > 0 && sapporo_mpi_stepper_get(s, &o) ? (int)SAPPORO_ERR_ARGUMENT : status;
+}
+
+/* A fault of the last rank at a group of transfers: all ranks have the same error, and the particles stay. */
+static void test_fault(const struct run *r, const struct part *p, double (*right)[N][3], const char *kind, int group)
+{
+    static double x[STEPS + 1][N][3];
+    const sapporo_stepper_particles given = columns(r, p, p->n);
+    char fault[40];
+    int steps = 0;
+    (void)snprintf(fault, sizeof fault, "%s %d %d", kind, ranks - 1, OF_TRIAL + group);
+    (void)setenv("FAKE_NCCL", fault, 1);
+    sapporo_mpi_stepper *const s = open_stepper(r);
+    int status = sapporo_mpi_stepper_set(s, &given);
+    if (!status) status = take_steps(s, p->n, x, &steps);
+    (void)unsetenv("FAKE_NCCL");
+    const int done = group > OF_SET + OF_FIRST ? group - OF_SET - OF_FIRST : 0;
+    report(status == SAPPORO_MPI_ERR_NCCL && steps == done && strstr(sapporo_mpi_stepper_last_error(s), "NCCL failed"),
+           "%s, %s at group %d: %d after %d steps, %s", r->name, kind, group, status, steps,
+           sapporo_mpi_stepper_last_error(s));
+    report(memcmp(x, right, (size_t)(done + (group > OF_SET)) * sizeof *x) == 0,
+           "%s, %s at group %d: particles are where they were", r->name, kind, group);
+    sapporo_mpi_stepper_destroy(s);
+}
+
+static void test_faults(const struct run *r)
+{
+    static double right[STEPS + 1][N][3];
+    static struct part p;
+    struct model all = clusters(N);
+    int steps = 0;
+    make_part(r, &all, &p);
+    sapporo_mpi_stepper *const s = open_stepper(r);
+    const sapporo_stepper_particles given = columns(r, &p, p.n);
+    const int bad = sapporo_mpi_stepper_set(s, &given) || take_steps(s, p.n, right, &steps);
+    report(!bad && steps == STEPS, "%s: %d steps without a fault", r->name, steps);
+    sapporo_mpi_stepper_destroy(s);
+    for (int group = 1; group <= OF_SET + OF_FIRST + STEPS - 1; group++) {
+        test_fault(r, &p, right, "end", group);
+        test_fault(r, &p, right, "async", group);
+    }
+    model_free(&all);
+}
+
 int main(int argc, char **argv)
 {
     static const struct run all[] = {
@@ -243,6 +304,9 @@ int main(int argc, char **argv)
     if (has_device()) {
         for (size_t k = 0; k < sizeof all / sizeof *all; k++) test(&all[k]);
         test_errors();
+        if (ranks > 1)
+            test_faults(&(struct run){"Hermite scheme", .direct = 1, .scheme = SAPPORO_STEPS_HERMITE4,
+                                      .precision = SAPPORO_DS, .light = 5});
     }
     return ranks_end();
 }
