@@ -255,11 +255,15 @@ static int not_finite(sapporo_stepper *s, const char *what, int i)
 /* Seconds in whole nanoseconds, of which parts add the same numbers in any order. */
 static long long nanoseconds(double seconds) { return (long long)(1e9 * seconds); }
 
-/* Adds the particles that have chosen each level, the close ones, and the times of the step, over all parts. */
-static int add_levels(sapporo_stepper *s, const struct sap_step_told *told, struct sap_stepper_counts *next)
+/*
+ * Adds the particles that have chosen each level, the close ones, and the times of the step, over all parts; status: of
+ * this part.  Parts agree only if some part has failed.
+ */
+static int add_levels(sapporo_stepper *s, int mine, const struct sap_step_told *told, struct sap_stepper_counts *next)
 {
-    enum { TREE = 2 * SAP_STEP_LEVELS, FORCE, CLOSE, NUMBERS };
+    enum { TREE = 2 * SAP_STEP_LEVELS, FORCE, CLOSE, FAILED, NUMBERS };
     long long number[NUMBERS];
+    if (!s->is_part && mine) return mine;
     for (int level = 0; level < SAP_STEP_LEVELS; level++) {
         number[level] = told->levels[level];
         number[SAP_STEP_LEVELS + level] = told->massless[level];
@@ -267,7 +271,9 @@ static int add_levels(sapporo_stepper *s, const struct sap_step_told *told, stru
     number[TREE] = nanoseconds(s->seconds[SAPPORO_STEP_PHASE_TREE]);
     number[FORCE] = nanoseconds(s->seconds[SAPPORO_STEP_PHASE_FORCE]);
     number[CLOSE] = told->close;
+    number[FAILED] = mine != 0;
     const int status = s->is_part ? s->whole.add_counts(s->whole.of, number, NUMBERS) : SAPPORO_OK;
+    if (!status && number[FAILED] > 0) return sap_stepper_agree(s, mine);
     memcpy(next->level, number, sizeof next->level);
     memcpy(next->massless, number + SAP_STEP_LEVELS, sizeof next->massless);
     next->close = number[CLOSE];
@@ -281,15 +287,17 @@ static int judge_forces(sapporo_stepper *s, const struct sap_step *step, const s
                         struct sap_step_told *told, struct sap_stepper_counts *next, double *since)
 {
     int status = s->ops->force(s->particles, step, active);
-    if (status) return sap_stepper_failed(s, status, "forces of a step");
+    if (status) (void)sap_stepper_failed(s, status, "forces of a step");
+    if (status && !s->whole.source.sharing) return status; /* all parts have it */
     end_phase(s, SAPPORO_STEP_PHASE_FORCE, since);
+    *told = (struct sap_step_told){.bad = -1};
+    if (status) return add_levels(s, status, told, next);
     status = s->ops->judge(s->particles, step, active, told);
     if (status)
         (void)sap_stepper_failed(s, status, "time steps");
     else if (told->bad >= 0)
         status = not_finite(s, "force or velocity", told->bad);
-    status = sap_stepper_agree(s, status);
-    return status ? status : add_levels(s, told, next);
+    return add_levels(s, status, told, next);
 }
 
 /* Computes forces on the active particles, checks them, and moves the particles. */
@@ -361,7 +369,8 @@ static int predict(sapporo_stepper *s, const struct sap_step *step, int done)
         (void)sap_stepper_failed(s, status, "predicting particles");
     else if (bad >= 0)
         status = not_finite(s, "predicted position", bad);
-    return sap_stepper_agree(s, status);
+    const int is_later = s->settings.order && s->whole.source.sharing; /* forces predict */
+    return is_later ? status : sap_stepper_agree(s, status);
 }
 
 /*
@@ -581,5 +590,6 @@ int sap_stepper_force_now(sapporo_stepper *s, const struct sap_step *now, int n)
     status = build ? sap_stepper_build(s) : refresh(s);
     if (status) return status;
     status = s->ops->force(s->particles, now, &all);
-    return status ? sap_stepper_failed(s, status, "forces on all particles") : SAPPORO_OK;
+    if (status) (void)sap_stepper_failed(s, status, "forces on all particles");
+    return s->whole.source.sharing ? sap_stepper_agree(s, status) : status;
 }

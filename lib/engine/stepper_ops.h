@@ -92,18 +92,19 @@ struct sap_step_places {
 /*
  * Direct sums of a part on a device, whose particles with mass and those of all other parts act on its particles: how
  * records of them go from the device memory of each part to that of all.  The functions are collective, and return a
- * sapporo_status; `gather` may fail on one part alone, and no other is called before an `agree`.
+ * sapporo_status; `gather` may fail on one part alone, and no other is called before an agreement.
  */
 struct sap_step_sharing {
     /* particles with mass of the parts before this one, and of all; the number of this part's first particle: written by
      * `begin` of the whole */
     int before, all, first;
-    /* Agrees on a status; text: what failed here.  Tells how many records this part gathers next; *any: whether it is
-     * true of this part, then whether it is of any.  Writes the two numbers below. */
-    int (*announce)(void *of, int status, const char *text, int n, int *any);
-    int ahead, records; /* of the parts before this one, and of all */
-    /* Brings records of so many bytes, this part's at `own`, to `all`, part by part; those of this part do not move. */
-    int (*gather)(void *of, size_t each, const void *own, void *all);
+    /* Agrees on a status; text: what failed here.  Tells how many rows with mass this part has in the step; *any:
+     * whether it is true of this part, then whether it is of any.  Writes the two numbers below. */
+    int (*announce)(void *of, int status, const char *text, int rows, int *any);
+    int ahead, rows; /* of the parts before this one, and of all */
+    /* Brings records of so many bytes, this part's at `own`, to `all`, part by part; those of this part do not move.
+     * They are of all particles with mass, or of the rows. */
+    int (*gather)(void *of, int of_rows, size_t each, const void *own, void *all);
     int (*agree)(void *of, int status, const char *text);
 };
 

@@ -235,11 +235,7 @@ static int look_at_device(sapporo_mpi_stepper *h)
 {
     h->on_device = h->tree ? is_on_device_of_tree(h) : is_on_device_of_sums(h);
     if (h->on_device) free_arrays(h);
-    if (!h->on_device || h->tree) return SAPPORO_OK;
-    sap_mpi_stepper_share(h);
-    return sap_route_reserve(&h->records, h->link.size)
-               ? sap_link_fail(&h->link, SAPPORO_ERR_MEMORY, "%s: out of memory for %d ranks", h->call, h->link.size)
-               : SAPPORO_OK;
+    return h->on_device && h->sums ? sap_mpi_stepper_share(h) : SAPPORO_OK;
 }
 
 /* Collective.  Opens the tree over ranks, or the direct sums. */
@@ -294,7 +290,8 @@ static void destroy(sapporo_mpi_stepper *h)
     free(h->first);
     sap_link_close(&h->link);
     if (keeps) return;
-    sap_route_free(&h->records);
+    sap_route_free(&h->sources);
+    sap_route_free(&h->rows_of_all);
     free(h->all_sums);
     sap_listed_free(&h->listed);
 }

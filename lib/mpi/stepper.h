@@ -13,7 +13,7 @@
 #include "mpi/link.h"
 #include "mpi/registry.h"
 
-enum { SAP_STEPPER_COUNTS = 2 * SAP_STEP_LEVELS + 6 };
+enum { SAP_STEPPER_COUNTS = 2 * SAP_STEP_LEVELS + 7 };
 
 /* The tree of a stepper over ranks: of the part of this rank, which calls its table (engine/tree_ops.h). */
 struct sap_stepper_tree {
@@ -43,7 +43,7 @@ struct sapporo_mpi_stepper {
                        of host memory are not there */
     struct sap_step_places there;
     struct sap_step_sharing sharing; /* of direct sums on devices, and how their records go */
-    struct sap_route records;
+    struct sap_route sources, rows_of_all;
     int has_lengths;        /* particles of all ranks have some */
     double (*target)[3];    /* [room] active particles of direct sums */
     int *address;           /* [room] of direct sums, over all ranks; of massless particles the index of no source */
@@ -65,8 +65,11 @@ struct sapporo_mpi_stepper {
 /* Fills the functions of the whole, for the part of this rank (stepper_forces.c). */
 struct sap_stepper_whole sap_mpi_stepper_whole(sapporo_mpi_stepper *h);
 
-/* Fills the functions of h->sharing (stepper_sharing.c). */
-void sap_mpi_stepper_share(sapporo_mpi_stepper *h);
+/* Fills the functions of h->sharing, and makes memory (stepper_sharing.c); a status. */
+int sap_mpi_stepper_share(sapporo_mpi_stepper *h);
+
+/* Notes how many particles with mass each rank has, by a field of the last comparison, after h->first is known. */
+void sap_mpi_stepper_route(sapporo_mpi_stepper *h, int field);
 
 /* The object of a handle; NULL: there is none. */
 sapporo_mpi_stepper *sap_mpi_stepper_find(const sapporo_mpi_stepper *handle);

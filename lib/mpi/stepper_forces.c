@@ -72,12 +72,10 @@ static int place(sapporo_mpi_stepper *h)
     if (!status) status = sap_mpi_stepper_count(h, 0, &before, &all);
     if (status) h->agreed = 1;
     if (status) return status;
-    h->sharing.before = before;
-    h->sharing.all = all;
     for (int k = 0; k < h->n && !h->on_device; k++)
         h->address[k] = k < h->massive ? before + k : all + (k - h->massive);
     for (int r = 0; r < link->size; r++) h->first[r + 1] = h->first[r] + (int)sap_link_field(link, r, 1);
-    h->sharing.first = h->first[link->rank];
+    if (h->on_device) sap_mpi_stepper_route(h, 0);
     return SAPPORO_OK;
 }
 

@@ -15,45 +15,55 @@ static void note(sapporo_mpi_stepper *h, int status, const char *text)
     if (status) (void)sap_link_note(&h->link, status, text[0] ? text : sapporo_mpi_status_text(status));
 }
 
-/* Records to every other rank, and those of all ranks one rank after the other; own ones do not move. */
-static void make_route(sapporo_mpi_stepper *h, int n)
+/*
+ * Makes the route of n records to every other rank, and of those of all ranks, one rank after the other; own ones do
+ * not move.  How many each rank has is a field of the last comparison.  Returns how many all have.
+ */
+static int make_route(const sapporo_mpi_stepper *h, struct sap_route *r, int field, int n)
 {
-    struct sap_route *const r = &h->records;
     const struct sap_link *const l = &h->link;
     int ahead = 0;
     sap_route_forget(r, l->size);
     for (int k = 0; k < l->size; k++) {
-        const int records = (int)sap_link_field(l, k, 0);
-        if (k == l->rank) h->sharing.ahead = ahead;
+        const int records = (int)sap_link_field(l, k, field);
         r->got_at[k] = ahead;
         if (k != l->rank) r->sent[k] = n, r->got[k] = records;
         ahead += records;
     }
-    h->sharing.records = ahead;
+    return ahead;
 }
 
-static int announce(void *of, int status, const char *text, int n, int *any)
+void sap_mpi_stepper_route(sapporo_mpi_stepper *h, int field)
+{
+    h->sharing.all = make_route(h, &h->sources, field, h->massive);
+    h->sharing.before = h->sources.got_at[h->link.rank];
+    h->sharing.first = h->first[h->link.rank];
+}
+
+static int announce(void *of, int status, const char *text, int rows, int *any)
 {
     static const char *const name[2] = {NULL, NULL};
     sapporo_mpi_stepper *const h = of_hook(of);
-    const double field[2] = {n, *any};
+    const double field[2] = {rows, *any};
     if (h->link.broken) return h->link.broken;
     note(h, status, text);
     status = sap_link_compare(&h->link, status, 2, field, name);
     if (status) h->agreed = 1;
     if (status) return sap_mpi_stepper_note(h, status, h->link.error);
     for (int k = 0; k < h->link.size; k++) *any |= sap_link_field(&h->link, k, 1) != 0;
-    make_route(h, n);
+    h->sharing.rows = make_route(h, &h->rows_of_all, 0, rows);
+    h->sharing.ahead = h->rows_of_all.got_at[h->link.rank];
     return SAPPORO_OK;
 }
 
-static int gather(void *of, size_t each, const void *own, void *all)
+static int gather(void *of, int of_rows, size_t each, const void *own, void *all)
 {
     sapporo_mpi_stepper *const h = of_hook(of);
     sapporo_mpi *const sums = sap_mpi_find(h->sums);
     if (h->link.size == 1 || !sums) return SAPPORO_OK;
     struct sap_wire wire = {.out = own, .in = all, .each = each, .by = &sums->carrier};
-    return sap_mpi_stepper_note(h, sap_exchange(&sums->link, &h->records, &wire), sums->link.error);
+    const int status = sap_exchange(&sums->link, of_rows ? &h->rows_of_all : &h->sources, &wire);
+    return sap_mpi_stepper_note(h, status, sums->link.error);
 }
 
 static int agree(void *of, int status, const char *text)
@@ -69,9 +79,12 @@ static int agree(void *of, int status, const char *text)
     return sap_mpi_stepper_note(h, status, h->link.error);
 }
 
-void sap_mpi_stepper_share(sapporo_mpi_stepper *h)
+int sap_mpi_stepper_share(sapporo_mpi_stepper *h)
 {
     h->sharing.announce = announce;
     h->sharing.gather = gather;
     h->sharing.agree = agree;
+    if (!sap_route_reserve(&h->sources, h->link.size) && !sap_route_reserve(&h->rows_of_all, h->link.size))
+        return SAPPORO_OK;
+    return sap_link_fail(&h->link, SAPPORO_ERR_MEMORY, "%s: out of memory for %d ranks", h->call, h->link.size);
 }

@@ -3,6 +3,7 @@
  * devices of their ranks have the bits of those that cross to the host for each step: orbits, levels, energies,
  * neighbours, changes of particles, and restarts.  Linked with hosted.c, whose device memory has addresses or not.
  */
+#define _POSIX_C_SOURCE 200809L /* setenv */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -41,8 +41,8 @@ int sap_hermite_gpu_sums(struct sap_gpu_stepper *s, const struct sap_step *step,
 int sap_hermite_gpu_pots(struct sap_gpu_stepper *s);
 
 /*
- * Collective, in no call, of parts of a whole (gpu_hermite_shared.c): a force, a judgement whose status is of this part
- * alone, and the commit, of which no part moves a particle unless the records of all have arrived.
+ * Collective, in no call, of parts of a whole (gpu_hermite_shared.c): a force and a judgement, whose status may be of
+ * this part alone, and the commit, in which no part moves a particle unless the records of all have arrived.
  */
 int sap_hermite_gpu_shared_force(struct sap_gpu_stepper *s, const struct sap_step *step,
                                  const struct sap_step_active *active);

@@ -18,16 +18,17 @@ static int in_call(struct sap_gpu_stepper *s, work *what, const struct sap_step 
     return status ? status : sap_session_end(s->session, what(s, step));
 }
 
-/* Collective.  Brings announced records of sources; this part may fail alone. */
-static int gather(struct sap_gpu_stepper *s)
+/* Collective.  Brings records of all sources, or of the rows; this part may fail alone. */
+static int gather(struct sap_gpu_stepper *s, int of_rows)
 {
-    return sap_gpu_shared_gather(s, sap_hermite_record_bytes(s->settings.order), &s->shared->own, &s->shared->all);
+    return sap_gpu_shared_gather(s, of_rows, sap_hermite_record_bytes(s->settings.order), &s->shared->own,
+                                 &s->shared->all);
 }
 
 /* Collective.  The same, does what follows, and agrees. */
-static int gather_and(struct sap_gpu_stepper *s, work *then, const struct sap_step *step)
+static int gather_and(struct sap_gpu_stepper *s, int of_rows, work *then, const struct sap_step *step)
 {
-    const int status = gather(s);
+    const int status = gather(s, of_rows);
     return sap_gpu_shared_agree(s, status ? status : in_call(s, then, step));
 }
 
@@ -47,13 +48,13 @@ static int send_sources(struct sap_gpu_stepper *s, const struct sap_step *step, 
 {
     struct sap_gpu_direct *const d = s->direct;
     int fresh = d->forces == 0;
-    status = sap_gpu_shared_announce(s, status, s->order.massive, &fresh);
+    status = sap_gpu_shared_announce(s, status, s->hermite->force.massive, &fresh);
     if (status) return status;
     if (!fresh) d->forces = (d->forces + 1) % SAP_HERMITE_FORCES;
     if (!fresh) return status;
     d->forces = 0;
     status = sap_gpu_shared_agree(s, in_call(s, sap_hermite_share_all, step));
-    return status ? status : gather_and(s, join_all, step);
+    return status ? status : gather_and(s, 0, join_all, step);
 }
 
 static int describe(struct sap_gpu_stepper *s, const struct sap_step *step, const struct sap_step_active *active)
@@ -62,17 +63,24 @@ static int describe(struct sap_gpu_stepper *s, const struct sap_step *step, cons
     return status ? status : sap_session_end(s->session, sap_hermite_describe(s, step, active));
 }
 
+/* Sums that fail on this part alone are told by the status of the step, or before collective iterations. */
+static int sum(struct sap_gpu_stepper *s, const struct sap_step *step)
+{
+    const int status = in_call(s, sap_hermite_sum, step);
+    return s->settings.iterations > 1 ? sap_gpu_shared_agree(s, status) : status;
+}
+
 int sap_hermite_gpu_shared_force(struct sap_gpu_stepper *s, const struct sap_step *step,
                                  const struct sap_step_active *active)
 {
     int status = send_sources(s, step, describe(s, step, active));
     if (status) return status;
+    if (!step->start || s->settings.order == 4) return sum(s, step);
     status = in_call(s, sap_hermite_sum, step);
-    if (!step->start || s->settings.order == 4) return sap_gpu_shared_agree(s, status);
     if (!status) status = in_call(s, sap_hermite_give_jerks, step);
     s->direct->forces = 0;
     status = send_sources(s, step, status);
-    return status ? status : sap_gpu_shared_agree(s, in_call(s, sap_hermite_sum, step));
+    return status ? status : sum(s, step);
 }
 
 /* ---- correction ------------------------------------------------------------------------------ */
@@ -94,25 +102,26 @@ static int join_and_sum(struct sap_gpu_stepper *s, const struct sap_step *step)
 /* Collective.  All iterations but the last. */
 static int iterate(struct sap_gpu_stepper *s, const struct sap_step *step)
 {
-    int status = SAPPORO_OK, none = 0;
+    int status = SAPPORO_OK;
     if (s->settings.iterations == 1 || step->start) return status;
     s->direct->forces = 0;
     for (int k = 1; k < s->settings.iterations && !status; k++) {
-        status = sap_gpu_shared_announce(s, in_call(s, correct, step), s->hermite->force.massive, &none);
-        if (!status) status = gather_and(s, join_and_sum, step);
+        status = sap_gpu_shared_agree(s, in_call(s, correct, step));
+        if (!status) status = gather_and(s, 1, join_and_sum, step);
     }
     return status;
 }
 
-/* Makes the rows after the step, and waits for what they tell. */
+/* Makes the rows after the step, and their records, and waits for both. */
 static int judge(struct sap_gpu_stepper *s, const struct sap_step *step)
 {
-    struct sap_step_told unused;
-    if (s->hermite->force.rows == 0) memset(s->told.host, 0, SAP_STEPPER_TOLD * sizeof(int));
-    if (s->hermite->force.rows == 0) return SAP_DRIVER_OK;
-    TRY(sap_hermite_judge(s, *step, 0));
-    TRY(sap_hermite_ask(s));
-    return sap_hermite_wait(s, &unused);
+    if (s->hermite->force.rows == 0) {
+        memset(s->told.host, 0, SAP_STEPPER_TOLD * sizeof(int));
+    } else {
+        TRY(sap_hermite_judge(s, *step, 0));
+        TRY(sap_hermite_ask(s));
+    }
+    return sap_hermite_share_rows(s, step, sap_hermite_after(step));
 }
 
 int sap_hermite_gpu_shared_judge(struct sap_gpu_stepper *s, const struct sap_step *step, struct sap_step_told *to)
@@ -130,11 +139,6 @@ int sap_hermite_gpu_shared_judge(struct sap_gpu_stepper *s, const struct sap_ste
 
 /* ---- the end of a step ------------------------------------------------------------------------- */
 
-static int share_corrected(struct sap_gpu_stepper *s, const struct sap_step *step)
-{
-    return sap_hermite_share_rows(s, step, sap_hermite_after(step));
-}
-
 static int move(struct sap_gpu_stepper *s, const struct sap_step *step)
 {
     TRY(sap_hermite_commit(s, *step));
@@ -143,9 +147,7 @@ static int move(struct sap_gpu_stepper *s, const struct sap_step *step)
 
 int sap_hermite_gpu_shared_commit(struct sap_gpu_stepper *s, const struct sap_step *step)
 {
-    int none = 0;
-    int status = sap_gpu_shared_announce(s, in_call(s, share_corrected, step), s->hermite->force.massive, &none);
-    if (!status) status = sap_gpu_shared_agree(s, gather(s));
+    int status = sap_gpu_shared_agree(s, gather(s, 1));
     if (!status) status = in_call(s, move, step);
     if (status) s->direct->forces = 0;
     return status;

@@ -241,6 +241,5 @@ int sap_hermite_join_all(struct sap_gpu_stepper *s)
 int sap_hermite_join_rows(struct sap_gpu_stepper *s)
 {
     const struct sap_step_sharing *const by = s->shared->by;
-    return join(s,
-                (struct sap_hermite_records){.n = by->records, .ahead = by->ahead, .own = s->hermite->force.massive});
+    return join(s, (struct sap_hermite_records){.n = by->rows, .ahead = by->ahead, .own = s->hermite->force.massive});
 }

@@ -26,9 +26,9 @@ void sap_gpu_shared_free(struct sap_gpu_stepper *s)
     s->shared = NULL;
 }
 
-int sap_gpu_shared_announce(struct sap_gpu_stepper *s, int status, int n, int *any)
+int sap_gpu_shared_announce(struct sap_gpu_stepper *s, int status, int rows, int *any)
 {
-    return s->shared->by->announce(s->shared->of, status, s->session->message, n, any);
+    return s->shared->by->announce(s->shared->of, status, s->session->message, rows, any);
 }
 
 int sap_gpu_shared_agree(struct sap_gpu_stepper *s, int status)
@@ -36,10 +36,11 @@ int sap_gpu_shared_agree(struct sap_gpu_stepper *s, int status)
     return s->shared->by->agree(s->shared->of, status, s->session->message);
 }
 
-int sap_gpu_shared_gather(struct sap_gpu_stepper *s, size_t each, const struct sap_gpu_buffer *own,
+int sap_gpu_shared_gather(struct sap_gpu_stepper *s, int of_rows, size_t each, const struct sap_gpu_buffer *own,
                           const struct sap_gpu_buffer *all)
 {
-    return s->shared->by->gather(s->shared->of, each, sap_stepper_place_of(s, own), sap_stepper_place_of(s, all));
+    return s->shared->by->gather(s->shared->of, of_rows, each, sap_stepper_place_of(s, own),
+                                 sap_stepper_place_of(s, all));
 }
 
 /* Copies this part's records, of so many bytes each, to their place among all. */
@@ -70,11 +71,10 @@ static int show_squares(struct sap_gpu_stepper *s)
 /* Collective.  Brings the squared lengths of all sources, after a gathering of this part with this status. */
 static int share_squares(struct sap_gpu_stepper *s, int status)
 {
-    int none = 0;
     if (!status) status = sap_session_begin(s->session);
     if (!status) status = sap_session_end(s->session, show_squares(s));
-    status = sap_gpu_shared_announce(s, status, s->order.massive, &none);
-    return status ? status : sap_gpu_shared_gather(s, sizeof(double), &s->direct->soft, &s->shared->soft);
+    status = sap_gpu_shared_agree(s, status);
+    return status ? status : sap_gpu_shared_gather(s, 0, sizeof(double), &s->direct->soft, &s->shared->soft);
 }
 
 /* Computes the forces from all sources. */
@@ -88,10 +88,10 @@ int sap_gpu_shared_force(struct sap_gpu_stepper *s, int status, int active)
 {
     struct sap_gpu_shared *const h = s->shared;
     int fresh = s->direct->forces == 0;
-    status = sap_gpu_shared_announce(s, status, s->order.massive, &fresh);
+    status = sap_gpu_shared_announce(s, status, 0, &fresh);
     if (status || h->by->all == 0) return status;
     if (fresh) s->direct->forces = 0;
-    status = sap_gpu_shared_gather(s, PARTICLE, &s->given->particle, &h->all);
+    status = sap_gpu_shared_gather(s, 0, PARTICLE, &s->given->particle, &h->all);
     if (fresh && s->lengths) status = share_squares(s, status);
     if (!status && active > 0) status = sum(s, active);
     if (s->n == 0) s->direct->forces = 1; /* it has no use of units */

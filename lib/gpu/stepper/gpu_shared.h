@@ -32,12 +32,12 @@ static inline int sap_gpu_sources(const struct sap_gpu_stepper *s)
 static inline int sap_gpu_before(const struct sap_gpu_stepper *s) { return s->shared ? s->shared->by->before : 0; }
 static inline int sap_gpu_beyond(const struct sap_gpu_stepper *s) { return sap_gpu_sources(s) - s->order.massive; }
 
-/* Collective, in no call: agrees on a status of this part, and announces so many records (announce, agree). */
-int sap_gpu_shared_announce(struct sap_gpu_stepper *s, int status, int n, int *any);
+/* Collective, in no call: agrees on a status of this part, and announces so many rows with mass (announce, agree). */
+int sap_gpu_shared_announce(struct sap_gpu_stepper *s, int status, int rows, int *any);
 int sap_gpu_shared_agree(struct sap_gpu_stepper *s, int status);
 
-/* Collective, in no call: brings records from `own` to s->shared->all; this part may fail alone. */
-int sap_gpu_shared_gather(struct sap_gpu_stepper *s, size_t each, const struct sap_gpu_buffer *own,
+/* Collective, in no call: brings records of all sources or of the rows; this part may fail alone. */
+int sap_gpu_shared_gather(struct sap_gpu_stepper *s, int of_rows, size_t each, const struct sap_gpu_buffer *own,
                           const struct sap_gpu_buffer *all);
 
 /* Order 2, within a call: makes room for sources and rows, puts this part's sources at their place, and waits. */
