@@ -11,6 +11,8 @@
 #include <unistd.h>
 
 #include "hosted.h"
+#include "mpi/handle.h"
+#include "mpi/stepper.h"
 #include "tree_problem.h"
 
 enum { N = 700, ADDED = 40 };
@@ -271,6 +273,35 @@ static void test_faults(const struct run *r)
     model_free(&all);
 }
 
+/* A step of a Hermite scheme: four collective waits of the stepper, one of its transport, and records from the device
+ * to the device alone. */
+static void test_traffic(const struct run *r)
+{
+    enum { RECORD = (3 * 5 + 5) * sizeof(double) }; /* of order 4 */
+    static struct part p;
+    struct model all = clusters(N);
+    make_part(r, &all, &p);
+    sapporo_mpi_stepper *const s = open_stepper(r);
+    const sapporo_stepper_particles given = columns(r, &p, p.n);
+    const int bad = sapporo_mpi_stepper_set(s, &given) || sapporo_mpi_stepper_advance(s, 1e6, 1) < 0;
+    const sapporo_mpi_stepper *const h = sap_mpi_stepper_find(s);
+    const sapporo_mpi *const sums = sap_mpi_find(h->sums);
+    const sapporo_mpi_traffic mine = h->link.traffic, of_sums = sums->link.traffic;
+    sapporo_stepper_statistics active = {.size = sizeof active};
+    const int failed = sapporo_mpi_stepper_advance(s, 1e6, 1) < 0 || sapporo_mpi_stepper_get_statistics(s, &active);
+    const long long sent = sums->link.traffic.device_bytes - of_sums.device_bytes;
+    report(!bad && !failed && sent == (long long)active.active * RECORD * (ranks - 1),
+           "%s: %lld bytes from device to device for %d active particles", r->name, sent, (int)active.active);
+    report(sums->link.traffic.host_bytes == of_sums.host_bytes && h->link.traffic.host_bytes == mine.host_bytes,
+           "%s: none through the host", r->name);
+    /* the call compares its arguments first */
+    report(h->link.traffic.waits - mine.waits == 5 && sums->link.traffic.waits - of_sums.waits == (ranks > 1),
+           "%s: %lld waits of a step, and %lld", r->name, h->link.traffic.waits - mine.waits,
+           sums->link.traffic.waits - of_sums.waits);
+    sapporo_mpi_stepper_destroy(s);
+    model_free(&all);
+}
+
 int main(int argc, char **argv)
 {
     static const struct run all[] = {
@@ -305,6 +336,8 @@ int main(int argc, char **argv)
     if (has_device()) {
         for (size_t k = 0; k < sizeof all / sizeof *all; k++) test(&all[k]);
         test_errors();
+        test_traffic(
+            &(struct run){"Hermite scheme", .direct = 1, .scheme = SAPPORO_STEPS_HERMITE4, .precision = SAPPORO_DS});
         if (ranks > 1)
             test_faults(&(struct run){"Hermite scheme", .direct = 1, .scheme = SAPPORO_STEPS_HERMITE4,
                                       .precision = SAPPORO_DS, .light = 5});
