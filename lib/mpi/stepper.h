@@ -68,8 +68,11 @@ struct sap_stepper_whole sap_mpi_stepper_whole(sapporo_mpi_stepper *h);
 /* Fills the functions of h->sharing, and makes memory (stepper_sharing.c); a status. */
 int sap_mpi_stepper_share(sapporo_mpi_stepper *h);
 
-/* Notes how many particles with mass each rank has, by a field of the last comparison, after h->first is known. */
-void sap_mpi_stepper_route(sapporo_mpi_stepper *h, int field);
+/*
+ * Makes the route of n records to every other rank, and of those of all ranks, one rank after the other; own ones do
+ * not move.  How many each rank has is a field of the last comparison.  Returns how many all have (stepper_numbers.c).
+ */
+int sap_mpi_stepper_route(const sapporo_mpi_stepper *h, struct sap_route *route, int field, int n);
 
 /* The object of a handle; NULL: there is none. */
 sapporo_mpi_stepper *sap_mpi_stepper_find(const sapporo_mpi_stepper *handle);

@@ -75,7 +75,10 @@ static int place(sapporo_mpi_stepper *h)
     for (int k = 0; k < h->n && !h->on_device; k++)
         h->address[k] = k < h->massive ? before + k : all + (k - h->massive);
     for (int r = 0; r < link->size; r++) h->first[r + 1] = h->first[r] + (int)sap_link_field(link, r, 1);
-    if (h->on_device) sap_mpi_stepper_route(h, 0);
+    if (!h->on_device) return SAPPORO_OK;
+    h->sharing.all = sap_mpi_stepper_route(h, &h->sources, 0, h->massive);
+    h->sharing.before = before;
+    h->sharing.first = h->first[link->rank];
     return SAPPORO_OK;
 }
 

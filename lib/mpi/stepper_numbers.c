@@ -21,6 +21,20 @@ int sap_mpi_stepper_count(sapporo_mpi_stepper *h, int field, int *before, int *a
                              : SAPPORO_OK;
 }
 
+int sap_mpi_stepper_route(const sapporo_mpi_stepper *h, struct sap_route *r, int field, int n)
+{
+    const struct sap_link *const l = &h->link;
+    int ahead = 0;
+    sap_route_forget(r, l->size);
+    for (int k = 0; k < l->size; k++) {
+        const int records = (int)sap_link_field(l, k, field);
+        r->got_at[k] = ahead;
+        if (k != l->rank) r->sent[k] = n, r->got[k] = records;
+        ahead += records;
+    }
+    return ahead;
+}
+
 /* ---- what all ranks get ------------------------------------------------------------------------ */
 
 int sap_gathering_reserve(sapporo_mpi_stepper *h, struct sap_gathering *g)

@@ -15,31 +15,6 @@ static void note(sapporo_mpi_stepper *h, int status, const char *text)
     if (status) (void)sap_link_note(&h->link, status, text[0] ? text : sapporo_mpi_status_text(status));
 }
 
-/*
- * Makes the route of n records to every other rank, and of those of all ranks, one rank after the other; own ones do
- * not move.  How many each rank has is a field of the last comparison.  Returns how many all have.
- */
-static int make_route(const sapporo_mpi_stepper *h, struct sap_route *r, int field, int n)
-{
-    const struct sap_link *const l = &h->link;
-    int ahead = 0;
-    sap_route_forget(r, l->size);
-    for (int k = 0; k < l->size; k++) {
-        const int records = (int)sap_link_field(l, k, field);
-        r->got_at[k] = ahead;
-        if (k != l->rank) r->sent[k] = n, r->got[k] = records;
-        ahead += records;
-    }
-    return ahead;
-}
-
-void sap_mpi_stepper_route(sapporo_mpi_stepper *h, int field)
-{
-    h->sharing.all = make_route(h, &h->sources, field, h->massive);
-    h->sharing.before = h->sources.got_at[h->link.rank];
-    h->sharing.first = h->first[h->link.rank];
-}
-
 static int announce(void *of, int status, const char *text, int rows, int *any)
 {
     static const char *const name[2] = {NULL, NULL};
@@ -51,7 +26,7 @@ static int announce(void *of, int status, const char *text, int rows, int *any)
     if (status) h->agreed = 1;
     if (status) return sap_mpi_stepper_note(h, status, h->link.error);
     for (int k = 0; k < h->link.size; k++) *any |= sap_link_field(&h->link, k, 1) != 0;
-    h->sharing.rows = make_route(h, &h->rows_of_all, 0, rows);
+    h->sharing.rows = sap_mpi_stepper_route(h, &h->rows_of_all, 0, rows);
     h->sharing.ahead = h->rows_of_all.got_at[h->link.rank];
     return SAPPORO_OK;
 }

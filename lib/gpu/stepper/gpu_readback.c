@@ -1,5 +1,7 @@
 /* gpu_readback.c - what the kernels of a stepper report: reset before a launch, and copied to pinned memory after it.
  */
+#include <string.h>
+
 #include "gpu/gpu_launch.h"
 #include "gpu/stepper/gpu_stepper.h"
 
@@ -18,4 +20,10 @@ int sap_stepper_ask(struct sap_gpu_stepper *s, int *bad)
     TRY(sap_session_wait(s->session));
     *bad = told[0] == NONE_BAD ? -1 : told[0];
     return SAP_DRIVER_OK;
+}
+
+void sap_stepper_copy_levels(const struct sap_gpu_stepper *s, struct sap_step_told *told)
+{
+    memcpy(told->levels, (const int *)s->told.host + 1, sizeof told->levels);
+    memcpy(told->massless, (const int *)s->told.host + 1 + SAP_STEP_LEVELS, sizeof told->massless);
 }

@@ -2,7 +2,6 @@
 #include "gpu/stepper/gpu_stepper.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "gpu/gpu_launch.h"
 #include "gpu/gpu_primitives.h"
@@ -211,12 +210,6 @@ static int launch_leapfrog(struct sap_gpu_stepper *s, struct sap_step step, cons
                                     s->active.mem, sap_stepper_addresses(s)->mem, sap_stepper_rows_a(s)->mem,
                                     sap_stepper_rows_pot(s)->mem, reach->mem, s->row_level.mem, s->bad.mem, has_active,
                                     has_reach, massive, rows, order, step, rule, fields);
-}
-
-void sap_stepper_copy_levels(const struct sap_gpu_stepper *s, struct sap_step_told *told)
-{
-    memcpy(told->levels, (const int *)s->told.host + 1, sizeof told->levels);
-    memcpy(told->massless, (const int *)s->told.host + 1 + SAP_STEP_LEVELS, sizeof told->massless);
 }
 
 static int launch_judge(struct sap_gpu_stepper *s, struct sap_step step, const struct sap_step_active *active,

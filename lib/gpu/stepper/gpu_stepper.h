@@ -67,7 +67,7 @@ int sap_stepper_kernels(struct sap_gpu_stepper *s);
 int sap_stepper_reset(struct sap_gpu_stepper *s);
 int sap_stepper_ask(struct sap_gpu_stepper *s, int *bad);
 
-/* Copies the levels that a step has told to pinned memory (gpu_stepper.c). */
+/* Copies the levels that a step has told to pinned memory (gpu_readback.c). */
 void sap_stepper_copy_levels(const struct sap_gpu_stepper *s, struct sap_step_told *told);
 
 /* Copies the order of the particles to the device, and puts the predicted particles in that order; a driver status. */
