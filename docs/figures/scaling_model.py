@@ -3,12 +3,15 @@
     python3 docs/figures/scaling_model.py              checks the model against docs/figures/scaling_measured.txt
     python3 docs/figures/scaling_model.py project      the tables of docs/scaling.md and docs/measurements.md
     python3 docs/figures/scaling_model.py trees        checks that of trees against scaling_trees.txt and scaling_sent.txt
+    python3 docs/figures/scaling_model.py gpus         checks that of trees on GPUs against docs/data/h200s.csv
 
 Lines of the measured files are those of test/mpi/speed.c and tree_speed.c; a line `# link NAME` says between what ranks
 they were taken.  Each run prints the shortest times and costs of its repetitions; of equal runs of trees the shortest
 counts, of others, and of costs, the median.
 """
 
+import csv
+import itertools
 import math
 import pathlib
 import re
@@ -328,7 +331,80 @@ def check_trees(path):
     print(f"\nforce: that of one rank / R + {1e9 * look:.0f} ns N (R - 1) / R\n")
 
 
+# ---- trees on GPUs --------------------------------------------------------------------------------------------------
+
+BYTES = 144  # cells and particles that travel, per particle that is sent: of the runs of scaling_sent.txt
+LINK = 45e9  # bytes per second, as of DEVICE
+
+
+def read_gpu_trees():
+    """Least milliseconds of (build, force) by (particles of all, ranks): from device memory, each rank its own region."""
+    found = {}
+    path = pathlib.Path(__file__).parents[1] / "data" / "h200s.csv"
+    lines = [line for line in path.read_text(encoding="utf-8").splitlines() if not line.startswith("#")]
+    for row in csv.DictReader(lines):
+        case = re.match(
+            r"Trees over ranks from device to device: (\d+) ranks?, ([\d,]+),( own regions,)? from the device, (\w+)",
+            row["case"],
+        )
+        if case and (case[3] or case[1] == "1"):
+            key = (int(case[2].replace(",", "")), int(case[1]))
+            found.setdefault(key, {})[case[4]] = float(row["least"])
+    return found
+
+
+def fit_line(rows):
+    """The factors a and b of a x + b y = z, for the least sum of squares of relative errors; rows: (x, y, z)."""
+    rows = [(x / z, y / z) for x, y, z in rows]
+    xx, xy, yy = (sum(u[i] * u[j] for u in rows) for i, j in ((0, 0), (0, 1), (1, 1)))
+    x, y = sum(u[0] for u in rows), sum(u[1] for u in rows)
+    return (x * yy - y * xy) / (xx * yy - xy * xy), (y * xx - x * xy) / (xx * yy - xy * xy)
+
+
+def fit_gpu_trees(found):
+    """Functions of particles per rank and ranks, in ms: a build, and a force."""
+    several = {key: run for key, run in found.items() if key[1] > 1}
+    each, rounds = fit_line([(n / r, 1, run["build"]) for (n, r), run in several.items()])
+    walk, halo = fit_line([(n / r, math.log2(2 * r), run["force"]) for (n, r), run in several.items()])
+    print(f"\nbuild: {1e6 * each:.2f} n / 1e6 + {rounds:.2f} ms; ", end="")
+    print(f"force: {1e6 * walk:.2f} n / 1e6 + {halo:.2f} log2(2 R) ms, n per rank")
+    return lambda n, r: (each * n + rounds, walk * n + halo * math.log2(2 * r))
+
+
+def check_gpu_trees():
+    """Prints measured builds and forces beside those of the model."""
+    found = read_gpu_trees()
+    model = fit_gpu_trees(found)
+    print("\n| N | ranks | build | model | force | model |\n" + "| --- " * 6 + "|")
+    for (n, r), run in sorted(found.items()):
+        if r > 1:
+            build, force = model(n / r, r)
+            print(f"| {n:,} | {r} | {run['build']:.2f} | {build:.2f} | {run['force']:.2f} | {force:.2f} |")
+
+
+def project_gpu_trees():
+    """Prints weak scaling of a build and a force, beside one GPU with its own particles alone."""
+    found = read_gpu_trees()
+    alone = sum(found[(2**22, 1)].values()) / 2**22
+    near, far = fit_sent(read_sent(pathlib.Path(__file__).with_name("scaling_sent.txt")))
+    print("\n**trees, from device memory**")
+    model = fit_gpu_trees(found)
+    print("\n| GPUs | particles | build, force (ms) | efficiency | sent per rank | its time (ms) |")
+    print("| --- " * 6 + "|")
+    for k, ranks in itertools.product((22, 23), (4, 16, 64, 256, 1024)):
+        build, force = model(2**k, ranks)
+        sent = BYTES * (near * surface(2**k * ranks, ranks) + far * outskirts(0, ranks))
+        print(
+            f"| {ranks:,} | {2**k:,} each | {build:.1f}, {force:.1f} | {100 * alone * 2**k / (build + force):.0f} % "
+            f"| {sent / 1e6:.0f} MB | {1e3 * sent / LINK:.1f} |"
+        )
+
+
 if __name__ == "__main__":
+    if sys.argv[1:] == ["gpus"]:
+        check_gpu_trees()
+        project_gpu_trees()
+        sys.exit()
     if sys.argv[1:] == ["trees"]:
         check_trees(pathlib.Path(__file__).with_name("scaling_trees.txt"))
         check_sent(pathlib.Path(__file__).with_name("scaling_sent.txt"))
@@ -336,5 +412,6 @@ if __name__ == "__main__":
     if sys.argv[1:] == ["project"]:
         fit()
         project()
+        project_gpu_trees()
     else:
         check(pathlib.Path(__file__).with_name("scaling_measured.txt"))
