@@ -385,7 +385,6 @@ def check_gpu_trees():
 def project_gpu_trees():
     """Prints weak scaling of a build and a force, beside one GPU with its own particles alone."""
     found = read_gpu_trees()
-    alone = sum(found[(2**22, 1)].values()) / 2**22
     near, far = fit_sent(read_sent(pathlib.Path(__file__).with_name("scaling_sent.txt")))
     print("\n**trees, from device memory**")
     model = fit_gpu_trees(found)
@@ -395,7 +394,7 @@ def project_gpu_trees():
         build, force = model(2**k, ranks)
         sent = BYTES * (near * surface(2**k * ranks, ranks) + far * outskirts(0, ranks))
         print(
-            f"| {ranks:,} | {2**k:,} each | {build:.1f}, {force:.1f} | {100 * alone * 2**k / (build + force):.0f} % "
+            f"| {ranks:,} | {2**k:,} each | {build:.1f}, {force:.1f} | {100 * sum(found[(2**k, 1)].values()) / (build + force):.0f} % "
             f"| {sent / 1e6:.0f} MB | {1e3 * sent / LINK:.1f} |"
         )
 
