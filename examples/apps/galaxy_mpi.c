@@ -3,8 +3,9 @@
  *
  * Rank 0 runs galaxy.c, which is not changed: this file has the calls of sapporo_stepper.h that it makes, over
  * sapporo_mpi.h.  Rank 0 makes the model and writes the snapshots; it tells the other ranks which call comes next, and
- * each rank moves its share of the particles.  With one rank the snapshots have the bytes of galaxy.  A restart may
- * have another number of ranks.
+ * each rank moves the particles that it walks: it gets them when a run begins, after each file of a restart, and when
+ * it goes on from one.  With one rank the snapshots have the bytes of galaxy.  A restart may have another number of
+ * ranks.
  */
 #include "galaxy_mpi.h"
 
@@ -31,8 +32,12 @@ typedef struct order {
 static sapporo_mpi_stepper *all; /* the stepper of all ranks */
 static int rank, ranks;
 static int own, total;    /* particles of this rank, and of all */
+static int room;          /* particles that this rank may have */
 static int *share, *from; /* numbers and first particles of all ranks, in doubles of a vector */
 static double *mine;      /* a column of this rank */
+static long long *label;  /* of its particles: their place among those of galaxy */
+static double *gathered;  /* of rank 0: a column as the ranks have it */
+static long long *places; /* the same of labels */
 static const char *file;  /* that rank 0 saves or restores */
 
 /* Columns that a rank does not have. */
@@ -72,10 +77,52 @@ static void scatter(const double *column, int width)
     MPI_Scatterv(column, share, from, MPI_DOUBLE, mine, share[rank], MPI_DOUBLE, 0, MPI_COMM_WORLD);
 }
 
+/* Tells rank 0 how many particles the ranks have, in doubles of a vector. */
+static void count(int width)
+{
+    const int number = own * width;
+    MPI_Gather(&number, 1, MPI_INT, share, 1, MPI_INT, 0, MPI_COMM_WORLD);
+    for (int r = 0, first = 0; r < ranks && rank == 0; r++) {
+        from[r] = first;
+        first += share[r];
+    }
+}
+
+/* Collects the labels of all ranks on rank 0. */
+static void gather_labels(void)
+{
+    count(1);
+    MPI_Gatherv(label, own, MPI_LONG_LONG, places, share, from, MPI_LONG_LONG, 0, MPI_COMM_WORLD);
+}
+
+/* Collects a column there, by labels. */
 static void gather(double *column, int width)
 {
-    divide(total, width);
-    MPI_Gatherv(mine, share[rank], MPI_DOUBLE, column, share, from, MPI_DOUBLE, 0, MPI_COMM_WORLD);
+    count(width);
+    MPI_Gatherv(mine, own * width, MPI_DOUBLE, gathered, share, from, MPI_DOUBLE, 0, MPI_COMM_WORLD);
+    for (int k = 0; k < total && rank == 0; k++)
+        memcpy(column + (size_t)places[k] * (size_t)width, gathered + (size_t)k * (size_t)width,
+               (size_t)width * sizeof *column);
+}
+
+/* Gives each rank the particles that it walks; a rank without room for them keeps what it has. */
+static int give_regions(void)
+{
+    sapporo_stepper_statistics now = {.size = sizeof now};
+    if (ranks == 1) return 0;
+    int status = sapporo_mpi_stepper_exchange(all);
+    if (status == SAPPORO_ERR_ARGUMENT) status = 0;
+    if (!status) status = sapporo_mpi_stepper_get_statistics(all, &now);
+    own = now.n;
+    return status;
+}
+
+static void free_arrays(void)
+{
+    free(mine);
+    free(label);
+    free(gathered);
+    free(places);
 }
 
 static int create(order *o)
@@ -83,10 +130,14 @@ static int create(order *o)
     o->options.tree = &o->tree;
     o->options.fields = NULL;
     divide(o->n, 1);
-    free(mine);
-    mine = allocate(3 * (size_t)own * sizeof *mine);
+    room = ranks == 1 ? own : 3 * (own + 1); /* as many as exchanges may bring */
+    free_arrays();
+    mine = allocate(3 * (size_t)room * sizeof *mine);
+    label = allocate((size_t)room * sizeof *label);
+    gathered = allocate(rank == 0 ? 3 * (size_t)total * sizeof *gathered : 0);
+    places = allocate(rank == 0 ? (size_t)total * sizeof *places : 0);
     const sapporo_mpi_stepper_options options = {.size = sizeof options, .stepper = &o->options};
-    return sapporo_mpi_stepper_create(MPI_COMM_WORLD, &options, own, &all);
+    return sapporo_mpi_stepper_create(MPI_COMM_WORLD, &options, room, &all);
 }
 
 /* Distributes the columns of rank 0, which are NULL on the other ranks, and sets them. */
@@ -100,22 +151,27 @@ static int set(const order *o, const double *const column[4])
         at[k] = allocate(bytes);
         memcpy(at[k], mine, bytes);
     }
+    divide(total, 1);
+    for (int k = 0; k < own; k++) label[k] = from[rank] + k;
     const sapporo_stepper_particles p = {.size = sizeof p,
                                          .n = own,
                                          .x = {at[0], 0},
                                          .v = {at[1], 0},
                                          .mass = {at[2], 0},
                                          .time = o->time,
+                                         .label = {label, 0},
                                          .h = {at[3], 0}};
     const int status = sapporo_mpi_stepper_set(all, &p);
     for (int k = 0; k < 4; k++) free(at[k]);
-    return status;
+    return status ? status : give_regions();
 }
 
 /* Collects the columns that rank 0 wants. */
 static int get(const order *o, double *const column[5])
 {
-    int status = 0;
+    const sapporo_stepper_output labels = {.size = sizeof labels, .n = own, .label = label};
+    int status = sapporo_mpi_stepper_get(all, &labels);
+    gather_labels();
     for (int k = 0; k < 5; k++) {
         sapporo_stepper_output now = {.size = sizeof now, .n = own, .when = o->when, .time = o->time};
         double(*const vector)[3] = (double(*)[3])(void *)mine;
@@ -125,7 +181,7 @@ static int get(const order *o, double *const column[5])
         now.acc = k == 2 ? vector : NULL;
         now.pot = k == 3 ? mine : NULL;
         now.mass = k == 4 ? mine : NULL;
-        status |= sapporo_mpi_stepper_get(all, &now);
+        if (!status) status = sapporo_mpi_stepper_get(all, &now);
         gather(column[k], k < 3 ? 3 : 1);
     }
     int worst;
@@ -140,6 +196,19 @@ static int get_statistics(sapporo_stepper_statistics *s)
     long long mine_did = s->particle_steps;
     MPI_Allreduce(&mine_did, &s->particle_steps, 1, MPI_LONG_LONG, MPI_SUM, MPI_COMM_WORLD);
     return status;
+}
+
+/* A run that goes on from a file has the particles of the run that wrote it: both give regions anew. */
+static int save(void)
+{
+    const int status = sapporo_mpi_stepper_save(all, file);
+    return status ? status : give_regions();
+}
+
+static int restore(void)
+{
+    const int status = sapporo_mpi_stepper_restore(all, file);
+    return status ? status : give_regions();
 }
 
 /* Makes the call that rank 0 tells; columns: of rank 0. */
@@ -160,9 +229,9 @@ static int make(order *o, const double *const in[4], double *const out[5])
     case GET:
         return get(o, out);
     case SAVE:
-        return sapporo_mpi_stepper_save(all, file);
+        return save();
     case RESTORE:
-        return sapporo_mpi_stepper_restore(all, file);
+        return restore();
     default:
         return get_statistics(&did);
     }
@@ -284,7 +353,7 @@ int main(int argc, char **argv)
     } else {
         follow();
     }
-    free(mine);
+    free_arrays();
     free(share);
     free(from);
     MPI_Finalize();
