@@ -95,8 +95,8 @@ struct sap_step_places {
  * sapporo_status; `gather` may fail on one part alone, and no other is called before an agreement.
  */
 struct sap_step_sharing {
-    /* particles with mass of the parts before this one, and of all; the number of this part's first particle: written by
-     * `begin` of the whole */
+    /* particles with mass of the parts before this one, and of all; the number of this part's first particle: written
+     * by `begin` of the whole */
     int before, all, first;
     /* Agrees on a status; text: what failed here.  Tells how many rows with mass this part has in the step; *any:
      * whether it is true of this part, then whether it is of any.  Writes the two numbers below. */

@@ -49,10 +49,8 @@ static int send_sources(struct sap_gpu_stepper *s, const struct sap_step *step, 
     struct sap_gpu_direct *const d = s->direct;
     int fresh = d->forces == 0;
     status = sap_gpu_shared_announce(s, status, s->hermite->force.massive, &fresh);
-    if (status) return status;
-    if (!fresh) d->forces = (d->forces + 1) % SAP_HERMITE_FORCES;
-    if (!fresh) return status;
-    d->forces = 0;
+    d->forces = fresh ? 0 : (d->forces + 1) % SAP_HERMITE_FORCES;
+    if (status || !fresh) return status;
     status = sap_gpu_shared_agree(s, in_call(s, sap_hermite_share_all, step));
     return status ? status : gather_and(s, 0, join_all, step);
 }
