@@ -11,6 +11,7 @@
 
 #include <cmocka.h>
 
+#include "backends.h"
 #include "cases.h"
 #include "isa.h"
 #include "sanitized.h"
@@ -419,7 +420,8 @@ static void paths_are_found(void **state)
 
 /* ----------------------------------------------------------------------- groups */
 
-enum { ACCELERATED = 3, ACCELERATED68 = 2 }; /* engines of a backend */
+/* Engines of an accelerator; accelerators, which follow the CPU's engines in each table. */
+enum { ACCELERATED = 3, ACCELERATED68 = 2, ACCELERATORS = (ENGINES - CPU_ENGINES) / ACCELERATED };
 
 /* Two tests of each of n engines: n for the cases, then n for the promises. */
 static void add_tests(struct CMUnitTest *tests, const struct engine *of, int n)
@@ -450,22 +452,34 @@ static int run_accelerated(const char *name, const struct engine *first, int n)
     return _cmocka_run_group_tests(name, tests, 2 * (size_t)n, NULL, NULL);
 }
 
+/* Of all accelerators, each with n engines. */
+static int run_each(const char *name, const struct engine *first, int n)
+{
+    static char names[4 * ACCELERATORS][40];
+    static int used;
+    int failed = 0;
+    for (int k = 0; k < ACCELERATORS; k++) {
+        char *const title = names[used++];
+        const struct engine *const of = &first[k * n];
+        snprintf(title, sizeof names[0], "%s, %s", name, backend_name(of->backend));
+        failed += run_accelerated(title, of, n);
+    }
+    return failed;
+}
+
 /* Orders 6 and 8: of the CPU, then of accelerators. */
-static int run68(const char *const *names, const struct engine *all)
+static int run68(const char *name, const struct engine *all)
 {
     struct CMUnitTest tests[2 * CPU_ENGINES68];
     add_tests(tests, all, CPU_ENGINES68);
-    const int failed = cmocka_run_group_tests_name(names[0], tests, NULL, NULL) +
-                       run_accelerated(names[1], &all[CPU_ENGINES68], ACCELERATED68) +
-                       run_accelerated(names[2], &all[CPU_ENGINES68 + ACCELERATED68], ACCELERATED68);
+    const int failed =
+        cmocka_run_group_tests_name(name, tests, NULL, NULL) + run_each(name, &all[CPU_ENGINES68], ACCELERATED68);
     forget_all();
     return failed;
 }
 
 int main(void)
 {
-    static const char *const names6[] = {"accuracy of order 6", "order 6, cuda", "order 6, opencl"};
-    static const char *const names8[] = {"accuracy of order 8", "order 8, cuda", "order 8, opencl"};
     static int gentle = 1, harsh = 1000000;
     struct CMUnitTest tests[2 * CPU_ENGINES + 3] = {{"paths are found", paths_are_found, NULL, NULL, NULL},
                                                     {"near ties", same_near_ties, NULL, NULL, &gentle},
@@ -474,12 +488,10 @@ int main(void)
     add_tests(tests + 3, engines, CPU_ENGINES);
     add_tests(tests2, engines2, CPU_ENGINES2);
     int failed = cmocka_run_group_tests_name("accuracy", tests, NULL, NULL);
-    failed += run_accelerated("accuracy, cuda", &engines[CPU_ENGINES], ACCELERATED);
-    failed += run_accelerated("accuracy, opencl", &engines[CPU_ENGINES + ACCELERATED], ACCELERATED);
+    failed += run_each("accuracy", &engines[CPU_ENGINES], ACCELERATED);
     forget_all();
     failed += cmocka_run_group_tests_name("accuracy of order 2", tests2, NULL, NULL);
-    failed += run_accelerated("accuracy of order 2, cuda", &engines2[CPU_ENGINES2], ACCELERATED);
-    failed += run_accelerated("accuracy of order 2, opencl", &engines2[CPU_ENGINES2 + ACCELERATED], ACCELERATED);
+    failed += run_each("accuracy of order 2", &engines2[CPU_ENGINES2], ACCELERATED);
     forget_all();
-    return failed + run68(names6, engines6) + run68(names8, engines8);
+    return failed + run68("accuracy of order 6", engines6) + run68("accuracy of order 8", engines8);
 }
