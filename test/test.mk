@@ -39,7 +39,7 @@ $(B)/test/test_tree_halo: $(call objects,lib/mpi/tree_halo.c)
 $(foreach t,$(call bare,$(TEST_SOURCES)),$(B)/test/test_$t): $(B)/test/libsupport.a $(B)/examples/libcommon.a \
     $(B)/lib/libsapporo.a
 	$(call say,LINK,$(@:$(B)/%=%))
-	$(Q)$(CC) $(LINK_FLAGS) $(OPENMP_FLAGS) -o $@ $(filter %.o,$^) $(filter %.a,$^) -lcmocka $(HDF5_LINKED) $(LIBS)
+	$(Q)$(CC) $(TESTS_LINKER) $(LINK_FLAGS) $(OPENMP_FLAGS) -o $@ $(filter %.o,$^) $(filter %.a,$^) -lcmocka $(HDF5_LINKED) $(LIBS)
 
 include test/fuzz/fuzz.mk
 include test/fuzz/trees/trees.mk
