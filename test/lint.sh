@@ -47,6 +47,14 @@ else
     skipped clang-format "clang-format $version is missing"
 fi
 
+# One process looks at all scripts, since they read each other: beside clang-tidy.
+checker=
+if command -v shellcheck >/dev/null 2>&1; then
+    # shellcheck disable=SC2086 # a list of files
+    shellcheck $scripts >"$work/scripts" 2>&1 &
+    checker=$!
+fi
+
 tidy=$(tool clang-tidy)
 if [ -n "$tidy" ]; then
     # The flags of each source, as make has them; gcc's own flags are unknown to clang.  The analyzer may look at a
@@ -82,10 +90,11 @@ else
     skipped cppcheck "cppcheck is missing"
 fi
 
-if command -v shellcheck >/dev/null 2>&1; then
-    # shellcheck disable=SC2086 # a list of files
-    shellcheck $scripts >"$work/log" 2>&1
-    verdict $? "shellcheck"
+if [ -n "$checker" ]; then
+    wait "$checker"
+    status=$?
+    mv -f "$work/scripts" "$work/log"
+    verdict $status "shellcheck"
 else
     skipped shellcheck "shellcheck is missing"
 fi
