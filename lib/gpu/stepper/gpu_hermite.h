@@ -1,7 +1,7 @@
 /*
  * gpu_hermite.h - Hermite schemes on an accelerator: a stepper over direct sums whose particles keep more derivatives.
  *
- * All functions but the first and the last return driver statuses and run within a call.
+ * All functions but the first and the last three return driver statuses and run within a call.
  */
 #ifndef SAP_GPU_HERMITE_H
 #define SAP_GPU_HERMITE_H

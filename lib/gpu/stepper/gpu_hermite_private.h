@@ -42,7 +42,7 @@ static inline size_t sap_hermite_record_bytes(int order)
     return (size_t)(3 * SAP_HERMITE_SENT_OF(order) + SAP_HERMITE_RECORD_EXTRA) * sizeof(double);
 }
 
-/* All functions below but those of gpu_hermite_shared.c return driver statuses and run within a call. */
+/* All functions below return driver statuses and run within a call. */
 
 /* ---- sources (gpu_hermite_store.c) ---- */
 
