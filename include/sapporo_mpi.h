@@ -412,8 +412,9 @@ SAPPORO_API int sapporo_mpi_tree_get_traffic(const sapporo_mpi_tree *tree, sappo
  * Steppers of sapporo_stepper.h over ranks: each rank keeps the particles that its caller gave and moves them, with
  * forces from a tree over ranks or from direct sums over ranks.  All ranks take the same steps at the same times; which
  * particles are active follows from the levels of the particles of all ranks.  Formulas and criteria are those of
- * sapporo_stepper.h.  The arithmetic of a stepper runs on the CPU of each rank, from host memory, forces on the engine
- * of the options.
+ * sapporo_stepper.h.  The arithmetic of a stepper runs where its forces do, on the GPU of each rank (CUDA), if there
+ * are two ranks or more and a tree, or direct sums whose sources travel from device memory or of one rank; else it runs
+ * on the CPU of each rank.  Bits do not depend on where.
  *
  * With one rank, orbits have the bits of sapporo_stepper.h, if no particle is massless.  With more ranks, those over
  * direct sums have the bits of one stepper with the particles of rank 0, then those of rank 1, and so on, if the
@@ -422,8 +423,8 @@ SAPPORO_API int sapporo_mpi_tree_get_traffic(const sapporo_mpi_tree *tree, sappo
  *
  * Differences from sapporo_stepper.h: massless particles are in trees, with their mass of 0, so they may change bits of
  * other orbits; with SAPPORO_REBUILD_TIMED the times of all ranks decide, and groups keep the extent of the options;
- * particles are in host memory.  Present potentials of Hermite schemes need a force of all ranks, so they have a call
- * of their own.
+ * arrays of callers are in host memory.  Present potentials of Hermite schemes need a force of all ranks, so they have
+ * a call of their own.
  *
  * Numbers: nearest neighbours (`nearest` of sapporo_stepper_output) and close pairs may be on other ranks.  They are
  * numbers, which count the particles of rank 0 in order of address, then those of rank 1, and so on: the addresses of

@@ -1,8 +1,8 @@
 /*
  * stepper_part.h - steppers that are parts of a larger whole: of the particles of all ranks of MPI.
  *
- * A part has particles of its own, in host memory, and takes the same steps at the same times as all other parts: it
- * counts the particles of all parts, and its forces come from functions of the whole.  These functions are collective:
+ * A part has particles of its own, and takes the same steps at the same times as all other parts: it counts the
+ * particles of all parts, and its forces come from functions of the whole.  These functions are collective:
  * all parts call them in the same order, and each returns the same status to all parts.
  *
  * libsapporo_mpi calls these functions by the table of internals.h.

@@ -3,7 +3,7 @@
  *
  * Each rank has a stepper of libsapporo with the particles that its caller gave: a part of the whole
  * (context/stepper_part.h).  Its forces come from a tree over ranks, or from direct sums over ranks, whose particles
- * are those of the arrays below.
+ * are those of the arrays below, or on devices.
  */
 #ifndef SAP_MPI_STEPPER_H
 #define SAP_MPI_STEPPER_H
