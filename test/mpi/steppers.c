@@ -882,7 +882,8 @@ static void test_changes(sapporo_step_method method, sapporo_step_scheme scheme,
     const int bad = change_alone(&b, &o, &alone) || change_over_ranks(&b, &o, &found);
     const double apart = distance((const double(*)[3])found.x, (const double(*)[3])alone.x, left);
     const double part = method == TREE ? distance_allowed(&b, &o, &alone, &found) : 0;
-    report(!bad && (method == TREE ? part < 1 : same_states(&found, &alone)),
+    const int near = apart < 5e-6 || tested_backend() != SAPPORO_BACKEND_CPU; /* there particles of few walk alone */
+    report(!bad && (method == TREE ? near && part < 1 : same_states(&found, &alone)),
            "scheme %d, method %d: particles come and go, %.1e from one stepper, %.2f of what trees may be", (int)scheme,
            (int)method, apart, part);
     state_free(&alone);
