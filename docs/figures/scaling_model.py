@@ -279,16 +279,17 @@ def is_fitted(n, ranks):
     return n in (2**16, 2**20) and ranks in (2, 3, 4, 8)
 
 
+def fit_line(rows):
+    """The factors a and b of a x + b y = z, for the least sum of squares of relative errors; rows: (x, y, z)."""
+    rows = [(x / z, y / z) for x, y, z in rows]
+    xx, xy, yy = (sum(u[i] * u[j] for u in rows) for i, j in ((0, 0), (0, 1), (1, 1)))
+    x, y = sum(u[0] for u in rows), sum(u[1] for u in rows)
+    return (x * yy - y * xy) / (xx * yy - xy * xy), (y * xx - x * xy) / (xx * yy - xy * xy)
+
+
 def fit_sent(sent):
-    """The factors of surface and outskirts, for the least sum of squares of relative errors."""
-    rows = [key for key in sent if is_fitted(*key)]
-    near = [surface(*key) / statistics.mean(sent[key]) for key in rows]
-    far = [outskirts(*key) / statistics.mean(sent[key]) for key in rows]
-    a, b, c = (sum(map(math.prod, zip(*pair))) for pair in ((near, near), (near, far), (far, far)))
-    return (
-        (sum(near) * c - sum(far) * b) / (a * c - b * b),
-        (sum(far) * a - sum(near) * b) / (a * c - b * b),
-    )
+    """The factors of surface and outskirts."""
+    return fit_line([(surface(*key), outskirts(*key), statistics.mean(sent[key])) for key in sent if is_fitted(*key)])
 
 
 def check_sent(path):
@@ -334,7 +335,6 @@ def check_trees(path):
 # ---- trees on GPUs --------------------------------------------------------------------------------------------------
 
 BYTES = 144  # cells and particles that travel, per particle that is sent: of the runs of scaling_sent.txt
-LINK = 45e9  # bytes per second, as of DEVICE
 
 
 def read_gpu_trees():
@@ -351,14 +351,6 @@ def read_gpu_trees():
             key = (int(case[2].replace(",", "")), int(case[1]))
             found.setdefault(key, {})[case[4]] = float(row["least"])
     return found
-
-
-def fit_line(rows):
-    """The factors a and b of a x + b y = z, for the least sum of squares of relative errors; rows: (x, y, z)."""
-    rows = [(x / z, y / z) for x, y, z in rows]
-    xx, xy, yy = (sum(u[i] * u[j] for u in rows) for i, j in ((0, 0), (0, 1), (1, 1)))
-    x, y = sum(u[0] for u in rows), sum(u[1] for u in rows)
-    return (x * yy - y * xy) / (xx * yy - xy * xy), (y * xx - x * xy) / (xx * yy - xy * xy)
 
 
 def fit_gpu_trees(found):
@@ -395,7 +387,7 @@ def project_gpu_trees():
         sent = BYTES * (near * surface(2**k * ranks, ranks) + far * outskirts(0, ranks))
         print(
             f"| {ranks:,} | {2**k:,} each | {build:.1f}, {force:.1f} | {100 * sum(found[(2**k, 1)].values()) / (build + force):.0f} % "
-            f"| {sent / 1e6:.0f} MB | {1e3 * sent / LINK:.1f} |"
+            f"| {sent / 1e6:.0f} MB | {1e3 * sent * DEVICE['byte']:.1f} |"
         )
 
 

@@ -32,7 +32,6 @@ typedef struct order {
 static sapporo_mpi_stepper *all; /* the stepper of all ranks */
 static int rank, ranks;
 static int own, total;    /* particles of this rank, and of all */
-static int room;          /* particles that this rank may have */
 static int *share, *from; /* numbers and first particles of all ranks, in doubles of a vector */
 static double *mine;      /* a column of this rank */
 static long long *label;  /* of its particles: their place among those of galaxy */
@@ -130,7 +129,7 @@ static int create(order *o)
     o->options.tree = &o->tree;
     o->options.fields = NULL;
     divide(o->n, 1);
-    room = ranks == 1 ? own : 3 * (own + 1); /* as many as exchanges may bring */
+    const int room = ranks == 1 ? own : 3 * (own + 1); /* as many as exchanges may bring */
     free_arrays();
     mine = allocate(3 * (size_t)room * sizeof *mine);
     label = allocate((size_t)room * sizeof *label);

@@ -256,8 +256,8 @@ static int not_finite(sapporo_stepper *s, const char *what, int i)
 static long long nanoseconds(double seconds) { return (long long)(1e9 * seconds); }
 
 /*
- * Adds the particles that have chosen each level, the close ones, and the times of the step, over all parts; status: of
- * this part.  Parts agree only if some part has failed.
+ * Adds the particles that have chosen each level, the close ones, and the times of the step, over all parts; mine: the
+ * status of this part.  Parts agree only if some part has failed.
  */
 static int add_levels(sapporo_stepper *s, int mine, const struct sap_step_told *told, struct sap_stepper_counts *next)
 {

@@ -444,7 +444,7 @@ hermite_share(const GLOBAL D *x, const GLOBAL D *v, const GLOBAL D *a, const GLO
     extra[SAP_HERMITE_RECORD_NUMBER] = (D)(r.first + (int)i);
 }
 
-/* Stores the sources of all parts that records tell of; `own` has those of this part. */
+/* Stores the sources of all parts that records tell of; `own` has those of this part's rows. */
 KERNEL(SAP_STEPPER_THREADS)
 hermite_join(const GLOBAL D *own, const GLOBAL D *all, GLOBAL D *store, GLOBAL int *number,
              const struct sap_hermite_force f, const struct sap_hermite_records r, const struct sap_hermite_units u)

@@ -68,7 +68,7 @@ struct sap_hermite_records {
                        these numbers are read */
     int has_soft;   /* 1: particles have softening lengths, and the store a column for them */
     int first;      /* the number of this part's first particle */
-    int ahead, own; /* records of the parts before this one, and of this one, which did not move */
+    int ahead, own; /* of rows: records of the parts before this one, and of this one, which did not move */
     SAP_GPU_REAL time, square; /* time of rows; the factor of squared lengths */
 };
 

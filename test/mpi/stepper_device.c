@@ -55,7 +55,7 @@ static int giver_of(enum split how, int k)
 /* The particles of this rank. */
 struct part {
     int n;
-    double x[N][3], v[N][3], mass[N], h[N]; /* more than ADDED */
+    double x[N][3], v[N][3], mass[N], h[N];
 };
 
 static void make_part(const struct run *r, const struct model *all, struct part *p)

@@ -370,13 +370,11 @@ int sap_hermite_ask(struct sap_gpu_stepper *s)
     return d->event_record(s->hermite->told, s->session->stream);
 }
 
-int sap_hermite_wait(struct sap_gpu_stepper *s, struct sap_step_told *to)
+void sap_hermite_read_told(const struct sap_gpu_stepper *s, struct sap_step_told *to)
 {
     const int *const told = s->told.host;
-    TRY(s->session->driver->event_wait(s->hermite->told));
     to->bad = told[0] == SAP_HERMITE_NOBODY ? -1 : told[0];
     to->close = told[SAP_HERMITE_CLOSE];
-    return SAP_DRIVER_OK;
 }
 
 /* The commit, and what it needs for the next step, are under way while the host waits for what it is told. */
@@ -389,7 +387,8 @@ int sap_hermite_gpu_judge(struct sap_gpu_stepper *s, const struct sap_step *step
     TRY(sap_hermite_ask(s));
     TRY(sap_hermite_commit(s, *step));
     h->told_at = SAP_HERMITE_TOLD - h->told_at;
-    TRY(sap_hermite_wait(s, to));
+    TRY(s->session->driver->event_wait(h->told));
+    sap_hermite_read_told(s, to);
     h->ready = 1;
     s->direct->forces = to->bad < 0 ? forces : 0;
     return SAP_DRIVER_OK;

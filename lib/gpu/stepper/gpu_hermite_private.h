@@ -39,7 +39,7 @@ static inline size_t sap_hermite_higher_bytes(int order)
 /* Bytes of a record of a source. */
 static inline size_t sap_hermite_record_bytes(int order)
 {
-    return (size_t)(3 * SAP_HERMITE_SENT_OF(order) + SAP_HERMITE_RECORD_EXTRA) * sizeof(double);
+    return (size_t)SAP_HERMITE_RECORD_OF(order) * sizeof(double);
 }
 
 /* All functions below return driver statuses and run within a call. */
@@ -80,9 +80,9 @@ int sap_hermite_judge(struct sap_gpu_stepper *s, struct sap_step step, int quiet
 int sap_hermite_go_again(struct sap_gpu_stepper *s, const struct sap_step *step);
 int sap_hermite_sum_again(struct sap_gpu_stepper *s, const struct sap_step *step);
 
-/* Asks for what the last kernels tell, and waits; to: without the levels. */
+/* Asks for what the last kernels tell; reads it, without the levels, when it is there. */
 int sap_hermite_ask(struct sap_gpu_stepper *s);
-int sap_hermite_wait(struct sap_gpu_stepper *s, struct sap_step_told *to);
+void sap_hermite_read_told(const struct sap_gpu_stepper *s, struct sap_step_told *to);
 
 /* Moves the particles to the end of the step unless one is wrong. */
 int sap_hermite_commit(struct sap_gpu_stepper *s, struct sap_step step);

@@ -114,7 +114,9 @@ static int iterate(struct sap_gpu_stepper *s, const struct sap_step *step)
 static int judge(struct sap_gpu_stepper *s, const struct sap_step *step)
 {
     if (s->hermite->force.rows == 0) {
-        memset(s->told.host, 0, SAP_STEPPER_TOLD * sizeof(int));
+        int *const told = s->told.host;
+        memset(told, 0, SAP_STEPPER_TOLD * sizeof *told);
+        told[0] = SAP_HERMITE_NOBODY;
     } else {
         TRY(sap_hermite_judge(s, *step, 0));
         TRY(sap_hermite_ask(s));
@@ -124,12 +126,11 @@ static int judge(struct sap_gpu_stepper *s, const struct sap_step *step)
 
 int sap_hermite_gpu_shared_judge(struct sap_gpu_stepper *s, const struct sap_step *step, struct sap_step_told *to)
 {
-    const int forces = step->start ? 0 : s->direct->forces, *const told = s->told.host; /* as of one stepper */
+    const int forces = step->start ? 0 : s->direct->forces; /* as of one stepper */
     int status = iterate(s, step);
     if (status) return status;
     status = in_call(s, judge, step);
-    to->bad = s->hermite->force.rows == 0 || told[0] == SAP_HERMITE_NOBODY ? -1 : told[0];
-    to->close = told[SAP_HERMITE_CLOSE];
+    sap_hermite_read_told(s, to);
     sap_stepper_copy_levels(s, to);
     s->direct->forces = !status && to->bad < 0 ? forces : 0;
     return status;

@@ -56,8 +56,9 @@ static void look_at_records(const struct sap_gpu_stepper *s, const struct host_c
                             struct sap_sizes *sizes)
 {
     const int sent = SAP_HERMITE_SENT_OF(s->settings.order);
+    const size_t each = sap_hermite_record_bytes(s->settings.order) / sizeof(double);
     for (int k = 0; k < sap_gpu_sources(s); k++) {
-        const double *const record = c->record + (size_t)k * (size_t)(3 * sent + SAP_HERMITE_RECORD_EXTRA);
+        const double *const record = c->record + (size_t)k * each;
         struct sap_numbers p = {.stride = 1,
                                 .mass = record[3 * sent + SAP_HERMITE_RECORD_MASS],
                                 .eps2 = record[3 * sent + SAP_HERMITE_RECORD_EPS2]};
@@ -189,17 +190,12 @@ static int share(struct sap_gpu_stepper *s, struct sap_step step, const struct s
 
 int sap_hermite_share_all(struct sap_gpu_stepper *s, const struct sap_step *step)
 {
-    const struct sap_step_sharing *const by = s->shared->by;
-    const size_t each = sap_hermite_record_bytes(s->settings.order);
-    const int n = s->order.massive, has_soft = s->session->set->soft != 0;
+    const int n = s->order.massive, first = s->shared->by->first, has_soft = s->session->set->soft != 0;
     s->direct->units = (struct sap_units){0, 0, 0}; /* records have squared lengths as they are */
     if (has_soft) TRY(sap_gpu_direct_send_squares(s));
     TRY(reserve_records(s, n));
-    TRY(share(s, *step, (struct sap_hermite_records){.n = n, .all = 1, .has_soft = has_soft, .first = by->first}));
-    if (n > 0)
-        TRY(sap_session_copy(s->session, s->shared->all.mem, (size_t)by->before * each, s->shared->own.mem, 0,
-                             (size_t)n * each));
-    return sap_session_wait(s->session); /* transfers have another stream */
+    TRY(share(s, *step, (struct sap_hermite_records){.n = n, .all = 1, .has_soft = has_soft, .first = first}));
+    return sap_gpu_shared_place(s, &s->shared->all, &s->shared->own, sap_hermite_record_bytes(s->settings.order));
 }
 
 int sap_hermite_share_rows(struct sap_gpu_stepper *s, const struct sap_step *step, double time)
@@ -227,12 +223,8 @@ int sap_hermite_join_all(struct sap_gpu_stepper *s)
     TRY(sap_session_reserve(s->session, &h->store, sap_hermite_store_bytes(n, s->session->set->columns)));
     TRY(sap_session_reserve(s->session, &s->shared->number, (size_t)n * sizeof(int)));
     if (n > 0) TRY(clear_store(s, sap_hermite_superpackets(n)));
-    TRY(join(s, (struct sap_hermite_records){.n = n,
-                                             .all = 1,
-                                             .has_soft = has_soft,
-                                             .ahead = s->shared->by->before,
-                                             .own = s->order.massive,
-                                             .square = power(sap_units_square(&s->direct->units))}));
+    TRY(join(s, (struct sap_hermite_records){
+                    .n = n, .all = 1, .has_soft = has_soft, .square = power(sap_units_square(&s->direct->units))}));
     if (has_soft) TRY(sap_gpu_direct_send_squares(s)); /* of targets */
     s->direct->forces = 1;
     return SAP_DRIVER_OK;

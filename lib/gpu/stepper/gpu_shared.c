@@ -43,8 +43,8 @@ int sap_gpu_shared_gather(struct sap_gpu_stepper *s, int of_rows, size_t each, c
                                  sap_stepper_place_of(s, all));
 }
 
-/* Copies this part's records, of so many bytes each, to their place among all. */
-static int place(struct sap_gpu_stepper *s, struct sap_gpu_buffer *all, const struct sap_gpu_buffer *own, size_t each)
+int sap_gpu_shared_place(struct sap_gpu_stepper *s, struct sap_gpu_buffer *all, const struct sap_gpu_buffer *own,
+                         size_t each)
 {
     const struct sap_step_sharing *const by = s->shared->by;
     const size_t bytes = (size_t)s->order.massive * each;
@@ -57,7 +57,7 @@ int sap_gpu_shared_show(struct sap_gpu_stepper *s, int active)
 {
     if (s->shared->by->all == 0) return sap_stepper_no_force(s, active + 1);
     TRY(sap_stepper_own_rows(s, active + 1));
-    return place(s, &s->shared->all, &s->given->particle, PARTICLE);
+    return sap_gpu_shared_place(s, &s->shared->all, &s->given->particle, PARTICLE);
 }
 
 /* Uploads this part's squared lengths as they are, and puts them at their place. */
@@ -65,7 +65,7 @@ static int show_squares(struct sap_gpu_stepper *s)
 {
     s->direct->units = (struct sap_units){0, 0, 0};
     TRY(sap_gpu_direct_send_squares(s));
-    return place(s, &s->shared->soft, &s->direct->soft, sizeof(double));
+    return sap_gpu_shared_place(s, &s->shared->soft, &s->direct->soft, sizeof(double));
 }
 
 /* Collective.  Brings the squared lengths of all sources, after a gathering of this part with this status. */

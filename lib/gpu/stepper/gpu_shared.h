@@ -40,6 +40,10 @@ int sap_gpu_shared_agree(struct sap_gpu_stepper *s, int status);
 int sap_gpu_shared_gather(struct sap_gpu_stepper *s, int of_rows, size_t each, const struct sap_gpu_buffer *own,
                           const struct sap_gpu_buffer *all);
 
+/* Within a call: copies this part's records, of all of its sources, to their place among all, and waits. */
+int sap_gpu_shared_place(struct sap_gpu_stepper *s, struct sap_gpu_buffer *all, const struct sap_gpu_buffer *own,
+                         size_t each);
+
 /* Order 2, within a call: makes room for sources and rows, puts this part's sources at their place, and waits. */
 int sap_gpu_shared_show(struct sap_gpu_stepper *s, int active);
 
