@@ -36,13 +36,29 @@
 #if SAP_VECTORS
 enum { STAGE_PACKETS = SAP_GPU_PACKETS };
 #define MANY_ROOM
+#define RANGE_ARGUMENT
 #define MANY_TILE                                NULL
 #define stage_packets(parts, tile, m, sp, first) ((m)->predicted + (size_t)(sp) * (PARTS * SAP_GPU_SUPERPACKET))
 typedef const GLOBAL part *room_pointer;
 #else
 enum { STAGE_PACKETS = 8 /* packets that `many` holds in memory of the group at a time; does not affect results */ };
-#define MANY_ROOM SHARED part tile[PARTS * STAGE_PACKETS * SAP_GPU_PACKET];
+#if SAP_KERNEL_ORDER == 2
+/* The indices of the rows of a group, in its memory. */
+struct own_range {
+    int low, high;
+    int met; /* the last packets some of whose particles may have the index of a row */
+};
+#define RANGE_ROOM     SHARED struct own_range range;
+#define RANGE_ARGUMENT , LOCAL struct own_range *range
+#define MANY_TILE      tile, &range
+#else
+#define RANGE_ROOM
+#define RANGE_ARGUMENT
 #define MANY_TILE tile
+#endif
+#define MANY_ROOM                                                                                                      \
+    SHARED part tile[PARTS * STAGE_PACKETS * SAP_GPU_PACKET];                                                          \
+    RANGE_ROOM
 typedef LOCAL part *room_pointer;
 
 /* Copies STAGE_PACKETS packets from `first` on into memory of the group, so many parts: [part][element][packet]. */
@@ -118,36 +134,86 @@ SAP_INLINE void store_rows(struct pair_mode mode, const struct force_memory *m, 
     }
 }
 
-/*
- * Spline softening without neighbours: adds a j-particle to ipt rows by Newton's terms, if no thread of 32 has it
- * within a length.  Returns whether it did: the other pairs are added one by one.
- */
-SAP_INLINE int add_newton(struct pair_mode mode, int ipt, struct many_row *r, const struct j_words *j, V eps2,
-                          any_index any)
-{
 #if SAP_KERNEL_ORDER == 2 && !SAP_VECTORS
+/* All threads of a group call this. */
+SAP_INLINE void find_range(int ipt, const struct many_row *r, LOCAL struct own_range *range)
+{
+    if (local_id() == 0) {
+        range->low = range->high = r[0].i.index;
+        range->met = -1;
+    }
+    group_barrier();
+    for (int n = 0; n < ipt; n++) {
+        (void)atomic_min(&range->low, r[n].i.index);
+        (void)atomic_max(&range->high, r[n].i.index);
+    }
+}
+
+/*
+ * Returns 1 if some of n j-particles in memory of the group, the packets from `first` on, may have the index of a row.
+ * All threads of a group call this.
+ */
+SAP_INLINE int may_meet_own(int parts, tile_pointer tile, int n, int first, LOCAL struct own_range *range)
+{
+    const unsigned low = (unsigned)range->low, width = (unsigned)range->high - low;
+    for (int k = local_id(); k < n; k += local_size()) {
+        struct j_words j;
+        load_j(parts, tile, n, k, &j);
+        if ((unsigned)j.index - low <= width) (void)atomic_max(&range->met, first);
+    }
+    group_barrier();
+    return range->met == first;
+}
+
+/*
+ * Spline softening without neighbours: adds a j-particle to ipt rows.  Rows take Newton's terms at once, if no thread
+ * of 32 has the j-particle within a length.  owns: some rows may have its index.
+ */
+SAP_INLINE void add_spline(struct pair_mode mode, int ipt, int owns, struct many_row *r, const struct j_words *j,
+                           V eps2, any_index any)
+{
+    const V hj2 = v_add(j->eps2, eps2);
     struct separation d[4];
     V d2[4];
-    int within = 0;
-    if (mode.soft != 2 || mode.near) return 0;
+    int within[4], some = 0;
 #pragma unroll
-    for (int n = 0; n < ipt; n++) within |= may_be_within(mode, &r[n].i, j, eps2, any, &d[n], &d2[n]);
-    if (lanes_any(within)) return 0;
+    for (int n = 0; n < ipt; n++) {
+        within[n] = may_be_within(&r[n].i, j, hj2, &d[n], &d2[n]);
+        some |= within[n];
+    }
+    if (owns) {
 #pragma unroll
-    for (int n = 0; n < ipt; n++) add_terms(r[n].s.sum, &d[n], j->mass, v_root_kept(vm_set1(1), d2[n]));
-    return 1;
-#else
-    (void)mode, (void)ipt, (void)r, (void)j, (void)eps2, (void)any;
-    return 0;
-#endif
+        for (int n = 0; n < ipt; n++) some |= j->index == r[n].i.index;
+    }
+    if (!lanes_any(some)) {
+#pragma unroll
+        for (int n = 0; n < ipt; n++) add_terms(r[n].s.sum, &d[n], j->mass, v_root_kept(vm_set1(1), d2[n]));
+        return;
+    }
+#pragma unroll
+    for (int n = 0; n < ipt; n++) {
+        const VM counts = vi_differ(j->index, r[n].i.index, any);
+        const VM keep = vm_and_not(counts, v_less(d2[n], v_set1(SAP_COINCIDENT)));
+        const V u = v_root_kept(keep, d2[n]);
+        struct sap_powers p = sap_powers_of(j->mass, u);
+        if (within[n]) sap_spline_powers(&p, d2[n], j->mass, u, counts, r[n].i.eps2, hj2, mode.spline);
+        sap_add_newton(r[n].s.sum, d[n].x[0], d[n].x[1], d[n].x[2], p.mu, p.mu3);
+    }
 }
+#define BY_SPLINE(mode) ((mode).soft == 2 && !(mode).near)
+#else
+#define BY_SPLINE(mode) 0
+#define find_range(ipt, r, range)
+#define may_meet_own(parts, tile, n, first, range)   0
+#define add_spline(mode, ipt, owns, r, j, eps2, any) (void)(owns)
+#endif
 
 /*
  * The many-target kernel.  ipt, a constant: i-particles per lane; first: the first row of the group, whose threads hold
  * ipt times one row per lane.
  */
 SAP_INLINE void many(struct pair_mode mode, int ipt, const struct force_memory *m, const struct sap_gpu_force *f,
-                     room_pointer room, int first_row)
+                     room_pointer room RANGE_ARGUMENT, int first_row)
 {
     enum { PITCH = STAGE_PACKETS * SAP_GPU_PACKET };
     const int sp = group_id(1), step = local_size() * LANES;
@@ -159,8 +225,10 @@ SAP_INLINE void many(struct pair_mode mode, int ipt, const struct force_memory *
     for (int n = 0; n < ipt; n++) start_row(mode.near, m, f, row0 + n * step, &r[n]);
     LOAD_SPHERES(mode, ipt, m->i, f, row0, step, 1)
     start_noted(mode.near, m);
+    if (BY_SPLINE(mode)) find_range(ipt, r, range);
     for (int first = 0; first < SAP_GPU_PACKETS; first += STAGE_PACKETS) {
         tile_pointer tile = stage_packets(parts_for(mode), room, m, sp, first);
+        const int owns = BY_SPLINE(mode) && f->skip_own ? may_meet_own(parts_for(mode), tile, PITCH, first, range) : 0;
         for (int l = 0; l < STAGE_PACKETS; l++) {
 #pragma unroll
             for (int n = 0; n < ipt; n++) start_packet(&r[n].s);
@@ -172,7 +240,10 @@ SAP_INLINE void many(struct pair_mode mode, int ipt, const struct force_memory *
             for (int e = 0; e < SAP_GPU_PACKET; e++) {
                 struct j_words j;
                 load_j(parts_for(mode), tile + l, PITCH, e * STAGE_PACKETS, &j);
-                if (add_newton(mode, ipt, r, &j, eps2, any)) continue;
+                if (BY_SPLINE(mode)) {
+                    add_spline(mode, ipt, owns, r, &j, eps2, any);
+                    continue;
+                }
 #pragma unroll
                 for (int n = 0; n < ipt; n++)
                     ADD_PAIR(mode, &r[n].s, &r[n].i, &sphere[n], &j, eps2, any, e, &r[n].coincident);

@@ -163,15 +163,13 @@ SAP_INLINE void add_pair(struct pair_mode mode, struct packet_state *s, const st
 #if SAP_KERNEL_ORDER == 2 && !SAP_VECTORS
 /*
  * Computes the separation and the squared distance of a pair with spline softening; returns 1 if it may be within a
- * length, at zero distance, or of the same index, so that it takes more than Newton's terms.
+ * length or at zero distance, so that it takes more than Newton's terms.  hj2: squared length of the j-particle.
  */
-SAP_INLINE int may_be_within(struct pair_mode mode, const struct i_words *i, const struct j_words *j, V eps2,
-                             any_index any, struct separation *d, V *d2)
+SAP_INLINE int may_be_within(const struct i_words *i, const struct j_words *j, V hj2, struct separation *d, V *d2)
 {
-    const V h2 = v_larger(v_larger(i->eps2, v_set1(SAP_COINCIDENT)), v_add(j->eps2, eps2));
     separate(i, j, d);
     *d2 = sap_distance2(d->x[0], d->x[1], d->x[2]);
-    return sap_within(*d2, h2) || (mode.own && !vi_differ(j->index, i->index, any));
+    return sap_within(*d2, v_larger(v_larger(i->eps2, v_set1(SAP_COINCIDENT)), hj2));
 }
 #endif
 

@@ -120,13 +120,12 @@ static double acc_error(const double *acc, const struct want *w)
     return (double)(sqrtl(square) / w->size);
 }
 
-static void sums_are_right(const struct engine *e, int kind, double eps2, int no_index)
+/* Compares forces with sums in long double. */
+static void problem_is_right(const struct engine *e, const struct problem *problem, int kind)
 {
-    struct problem p;
+    const struct problem p = *problem;
     struct found *const f = zeroed(1, sizeof *f);
     double pot = 0, acc = 0;
-    make(&p, eps2);
-    p.no_index = no_index;
     sapporo *const c = engine_open(e, 2);
     problem_load(c, &p);
     compute(c, &p, kind, 0, 0, NI, f);
@@ -138,11 +137,19 @@ static void sums_are_right(const struct engine *e, int kind, double eps2, int no
     /* one word of a coordinate: 2^-25 of it, over the shortest distances */
     const double bound = e->precision == SAPPORO_SP ? larger_of(allowed(e), 1e-5) : allowed(e);
     if (!(pot <= bound && acc <= bound))
-        fail_msg("%s, softening %d, eps2 %g: errors of potential %.1e, acceleration %.1e", e->name, kind, eps2, pot,
+        fail_msg("%s, softening %d, eps2 %g: errors of potential %.1e, acceleration %.1e", e->name, kind, p.eps2, pot,
                  acc);
     sapporo_close(c);
-    problem_free(&p);
     free(f);
+}
+
+static void sums_are_right(const struct engine *e, int kind, double eps2, int no_index)
+{
+    struct problem p;
+    make(&p, eps2);
+    p.no_index = no_index;
+    problem_is_right(e, &p, kind);
+    problem_free(&p);
 }
 
 static void bound_sums(const struct engine *e)
@@ -154,6 +161,32 @@ static void bound_sums(const struct engine *e)
 }
 
 RUNS(errors, on_each(bound_sums))
+
+/*
+ * Targets that are elsewhere than the particles of their index, beyond all lengths of most: these do not act.  Indices
+ * are far apart, of both signs, or lie together, in another order than the particles.
+ */
+static void bound_elsewhere(const struct engine *e)
+{
+    for (int apart = 0; apart < 2; apart++) {
+        struct problem p;
+        make(&p, 0);
+        for (int k = 0; k < N; k++) {
+            const int other = (int)(1009LL * k % N);
+            p.body[k].index = apart ? 1700000 * (other - N / 2) : other;
+            p.body[k].eps2 = k % 7 == 4 ? 0.01 : p.body[k].eps2;
+        }
+        for (int i = 0; i < NI; i++) {
+            p.target[i].index = p.body[(i * 613) % N].index;
+            p.target[i].eps2 = i % 5 == 4 ? 0 : p.target[i].eps2;
+        }
+        problem_is_right(e, &p, LARGER);
+        problem_is_right(e, &p, MEAN);
+        problem_free(&p);
+    }
+}
+
+RUNS(elsewhere, on_each(bound_elsewhere))
 
 /* One pair at distances from 0 to beyond the length, all exact in single precision. */
 static void bound_pairs(const struct engine *e)
@@ -360,7 +393,7 @@ static void refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(errors),  cmocka_unit_test(pairs),      cmocka_unit_test(bits),   cmocka_unit_test(newton),
-        cmocka_unit_test(centres), cmocka_unit_test(not_finite), cmocka_unit_test(refused)};
+        cmocka_unit_test(errors), cmocka_unit_test(elsewhere), cmocka_unit_test(pairs),      cmocka_unit_test(bits),
+        cmocka_unit_test(newton), cmocka_unit_test(centres),   cmocka_unit_test(not_finite), cmocka_unit_test(refused)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
