@@ -26,21 +26,16 @@ static void add_source(struct sap_spread *s, struct sap_sizes *sizes, const sapp
     sap_spread_add(s, sizes, &p);
 }
 
-/* Whether the first, the middle and the last source of each list, and its softening, fit as they are. */
-static int seem_plain(const sapporo *c, const struct sap_batch *m)
+int sap_batch_list_is_plain(const sapporo *c, const sapporo_small_force *l)
 {
     struct sap_spread s;
-    for (int k = 0; k < m->nlists; k++) {
-        const sapporo_small_force *const l = sap_batch_force(m, k);
-        if (l->ni == 0 || l->nj == 0) continue;
-        sap_spread_clear(&s);
-        sap_spread_soften(&s, l->eps2 + (l->eps2_i.base ? sap_column_double(&l->eps2_i, 0) : 0));
-        const int last = l->nj - 1, places[] = {0, last / 2, last};
-        for (int look = 0; look < 3 && !l->address; look++) add_source(&s, NULL, l, places[look]);
-        sap_spread_close(&s, NULL, (const int[2]){sap_exponent_of_column(&l->x, l->ni), SAP_UNITS_NONE});
-        if (!sap_spread_is_plain(&s, c->settings.order)) return 0;
-    }
-    return 1;
+    if (l->ni == 0 || l->nj == 0 || sap_small_force_glance(l)) return 1;
+    sap_spread_clear(&s);
+    sap_spread_soften(&s, l->eps2 + (l->eps2_i.base ? sap_column_double(&l->eps2_i, 0) : 0));
+    const int last = l->nj - 1, places[] = {0, last / 2, last};
+    for (int look = 0; look < 3 && !l->address; look++) add_source(&s, NULL, l, places[look]);
+    sap_spread_close(&s, NULL, (const int[2]){sap_exponent_of_column(&l->x, l->ni), SAP_UNITS_NONE});
+    return sap_spread_is_plain(&s, c->settings.order);
 }
 
 /* Reads all sources of lists; returns the softening of all, and the largest of a target. */
@@ -132,7 +127,7 @@ int sap_batch_take_units(sapporo *c, struct sap_batch *m, struct sap_batch_copy 
     if (m->by_address > 0)
         sap_context_take_units(c, c->host.upper, (struct sap_targets){0, 0, NULL, NULL, 0}, in_double);
     if (in_double) return SAPPORO_OK;
-    if (seem_plain(c, m) && (m->by_address == 0 || sap_units_are_plain(&c->units))) return SAPPORO_OK;
+    if (m->plain && (m->by_address == 0 || sap_units_are_plain(&c->units))) return SAPPORO_OK;
     struct sap_sizes sizes = {0};
     struct sap_spread s;
     sap_spread_clear(&s);

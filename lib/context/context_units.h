@@ -17,6 +17,9 @@ void sap_context_take_units(sapporo *context, int nj, struct sap_targets targets
  */
 int sap_context_glance(const sapporo *context, int nj, const struct sap_targets *targets, double *faint);
 
+/* The same of a few sources of a small force, unless it names addresses, and of a few of its targets. */
+int sap_small_force_glance(const sapporo_small_force *l);
+
 /* Whether particles that the device has seen surely fit so, apart from softening and targets (units_glance.c). */
 int sap_context_sees_plain(const sapporo *context, const struct sap_caller_seen *seen);
 

@@ -1,8 +1,8 @@
 /*
  * units_glance.c - whether a few particles surely fit into single precision as they are.
  *
- * Every force asks this, also those of a few hundred nanoseconds.  So there is no arithmetic but on exponents, and what
- * is not plain at a glance is left to units.c.
+ * Every force asks this, also those of a few hundred nanoseconds, and each list of a batch.  So there is no arithmetic
+ * but on exponents, and what is not plain at a glance is left to units.c.
  */
 #include <math.h>
 #include <string.h>
@@ -60,16 +60,21 @@ static inline int see_stored(const sapporo *c, int vectors, int address, struct 
     return 1;
 }
 
+/* Looks at row k of a column of vectors. */
+static inline void see_row(unsigned *most, const sapporo_column *column, int k)
+{
+    double x[3];
+    memcpy(x, sap_column_at(column, k, sizeof x), sizeof x);
+    see_vector(most, x, 1);
+}
+
 static inline int is_about(unsigned e, int below, int above) { return (int)e >= ONE - below && (int)e <= ONE + above; }
 
 /* Adds velocities of a few targets: beside sources at rest they alone make the jerk. */
 static void see_targets(struct glance *g, const struct sap_targets *targets)
 {
-    for (int k = 0; targets->v && targets->v->base && k < GLANCES && k < targets->ni; k++) {
-        double v[3];
-        memcpy(v, sap_column_at(targets->v, place_of_glance(k, targets->ni), sizeof v), sizeof v);
-        see_vector(&g->vector[1], v, 1);
-    }
+    for (int k = 0; targets->v && targets->v->base && k < GLANCES && k < targets->ni; k++)
+        see_row(&g->vector[1], targets->v, place_of_glance(k, targets->ni));
 }
 
 /* Whether all is well inside the limits of sap_spread_is_plain. */
@@ -145,4 +150,20 @@ int sap_context_glance(const sapporo *c, int nj, const struct sap_targets *targe
         *faint = *faint > 0 && *faint < most ? *faint : most;
     }
     return 1;
+}
+
+int sap_small_force_glance(const sapporo_small_force *l)
+{
+    struct glance g = {.lightest = 2 * ONE};
+    unsigned targets = 0, soft = exponent_of(l->eps2 + sap_column_double(&l->eps2_i, 0));
+    for (int k = 0; k < GLANCES && k < l->ni; k++) see_row(&targets, &l->x, place_of_glance(k, l->ni));
+    if (l->address) return is_about(targets, 8, 8) && (int)soft <= ONE + 16;
+    for (int k = 0; k < GLANCES && k < l->nj; k++) {
+        const int at = place_of_glance(k, l->nj);
+        const unsigned own = exponent_of(sap_column_double(&l->eps2_j, at));
+        see_row(&g.vector[0], &l->x_j, at);
+        see_mass(&g, sap_column_double(&l->mass_j, at));
+        if (own > soft) soft = own;
+    }
+    return (int)targets <= ONE + 8 && (int)soft <= ONE + 16 && is_plain(&g, 1, NULL);
 }
