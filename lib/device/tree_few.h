@@ -147,7 +147,7 @@ SAP_INLINE struct few_bunch few_gather(const struct few_room *m, const struct wa
         if (SPLINE) q.length = v_max(q.length, padded(o->length[m->who->number[k]], d_set1(SAP_ZERO)));
         if (w->strict) q.strictness = v_max(q.strictness, (V)o->strict[w->all_slots ? g : begin + k]);
 #if !defined(SAP_KERNEL_DP)
-        if (o->heavy[g]) q.end = 0;
+        if (o->heavy[g] & SAP_GROUP_HEAVY) q.end = 0;
         if (sap_group_wide(size, nearest_of(o, g))) q.together = 1;
 #endif
     }

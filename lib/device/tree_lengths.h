@@ -141,7 +141,7 @@ tree_length_groups(const GLOBAL D *length, const GLOBAL int *group_first, GLOBAL
             is_short = 1;
     }
     longest[g] = (float)padded(most, d_set1(SAP_ZERO));
-    if (is_short) heavy[g] = 1;
+    if (is_short) heavy[g] |= SAP_GROUP_HEAVY;
 }
 
 /* ---- other parts of a whole (tree_halo.h) ---- */

@@ -54,8 +54,10 @@ SAP_INLINE struct walk_part part_of_group(const struct walk_force *o, const stru
     q.strictness = w->strict ? (V)o->strict[g] : v_set1(0.0);
 #if defined(SAP_KERNEL_DP)
     q.walks = 1;
+    q.crowded = w->every && o->heavy[g] & SAP_GROUP_CROWDED; /* else what float says of its bound */
 #else
-    q.walks = o->heavy[g] == 0;
+    q.walks = !(o->heavy[g] & SAP_GROUP_HEAVY);
+    q.crowded = q.walks && o->heavy[g] & SAP_GROUP_CROWDED;
 #endif
     q.length = SPLINE ? (V)o->longest[g] : v_set1(0.0);
     return q;
@@ -67,7 +69,7 @@ SAP_INLINE int float_suffices(const struct walk_force *o, D size, int from, int 
 {
     int suffices = 1;
     for (int g = o->group_of[from]; g <= o->group_of[to]; g++)
-        if (o->heavy[g] || sap_group_wide(size, nearest_of(o, g))) suffices = 0;
+        if (o->heavy[g] & SAP_GROUP_HEAVY || sap_group_wide(size, nearest_of(o, g))) suffices = 0;
     return suffices;
 }
 #endif
@@ -86,6 +88,7 @@ SAP_INLINE struct walk_part part_of_slots(const struct walk_room *m, const struc
     q.rows = min(w->slots - q.first, (int)SAP_WALK_SELECTED);
     const int from = o->slot[q.first], to = o->slot[q.first + q.rows - 1];
     q.walks = to - from < w->span * SAP_WALK_SELECTED;
+    q.crowded = 0;
     q.strictness = q.length = v_set1(0.0);
     for (int k = (int)local_id(); k < q.rows && q.walks; k += WALK_THREADS) {
         D at[3], mass;
@@ -326,6 +329,71 @@ SAP_INLINE void end_part(const int most, const struct walk_frame *f, const struc
     group_barrier();
 }
 
+/* Returns how many leaves a bound may hold; a group whose bound holds more is split. */
+SAP_INLINE int crowd_of(const struct sap_gpu_tree *t) { return max(16, SAP_WALK_CROWD * t->group_size / t->leaf_size); }
+
+#if !defined(SAP_TREE_SPLINE) && !defined(SAP_TREE_SOFT)
+/* Returns 1 if a node may hold a leaf whose centre is within a bound. */
+SAP_INLINE int may_hold(const struct walk_node *n, V distance2, const struct walk_bound *b)
+{
+    const V reach = v_mul(v_add(b->radius, (V)n->far), (V)1.0001F);
+    return distance2 <= v_mul(reach, reach) ? 1 : 0;
+}
+
+#if defined(SAP_KERNEL_DP)
+#define CROWDS_NAME tree_crowds_dp
+#else
+#define CROWDS_NAME tree_crowds_sp
+#endif
+
+/*
+ * Counts the leaves whose centres are within the bound of a group, until there are more than it may hold; returns
+ * whether there are.  They belong to no cell that the group accepts, so its walk counts the same leaves.
+ */
+SAP_INLINE int is_crowd(const struct walk_room *m, const struct walk_bound *b, int most)
+{
+    const int me = (int)local_id();
+    int top = 1;
+    if (me == 0) m->stack[0] = 0;
+    group_barrier();
+    while (top > 0 && most >= 0) {
+        take_runs(m, top);
+        top -= m->next_ones[WALK_THREADS];
+        const int here = me < m->next_ones[WALK_THREADS + 1];
+        const struct walk_node n = walk_node_of(m->force->word, here ? m->next_ones[me] : 0);
+        const V distance2 = distance2_of(&n, b);
+        const int leaf = n.many >= 0, opens = here && !leaf && may_hold(&n, distance2, b);
+        const struct lanes_marks marks = lanes_mark(m->scan, opens, 0, 0, here && leaf && inside(distance2, b));
+        if (opens) m->stack[top + marks.first - 1 - marks.first_at] = (unsigned)n.at << 3 | (unsigned)(-n.many - 1);
+        top += marks.first;
+        most -= marks.fourth;
+        group_barrier();
+    }
+    return most < 0;
+}
+
+/* Marks the loose groups that a walk of these nodes would leave apart after it has summed for them in vain. */
+KERNEL(WALK_THREADS)
+CROWDS_NAME(const GLOBAL float4 *word, const GLOBAL D *bound, GLOBAL int *heavy, const int groups,
+            const struct sap_gpu_tree t)
+{
+    LANES_SCAN_ROOM(scan);
+    SHARED unsigned stack[STACK];
+    SHARED int next_ones[WALK_THREADS + 2];
+    const struct walk_force o = {.word = word};
+    const struct walk_room m = {.force = &o, .stack = stack, .next_ones = next_ones, .scan = scan};
+    for (int g = (int)group_id(0); g < groups; g += (int)num_groups()) {
+        const int marks = heavy[g];
+        if (!(marks & SAP_GROUP_LOOSE)) continue;
+        const struct sap_bound from = load_bound(bound, g);
+        const struct walk_bound b = words_of_bound(&t, &from, v_set1(0.0), v_set1(0.0));
+        const int crowded = is_crowd(&m, &b, crowd_of(&t));
+        if (local_id() == 0) heavy[g] = (marks & ~SAP_GROUP_CROWDED) | (crowded ? SAP_GROUP_CROWDED : 0);
+        group_barrier();
+    }
+}
+#endif
+
 /* Walks for part p. */
 SAP_INLINE void walk_part(const int most, const struct walk_room *m, const struct sap_gpu_walk *w,
                           const struct sap_gpu_tree *t, const struct walk_part *q, int p, int crowd, int law)
@@ -361,7 +429,6 @@ SAP_INLINE void walk_parts(const int selected, const int most, const struct walk
 {
     const struct walk_force *const o = m->force;
     const int all = items_of(o->left, w, w->parts);
-    const int crowd = max(16, SAP_WALK_CROWD * t->group_size / t->leaf_size); /* leaves in a bound */
     for (int item = (int)group_id(0); item < all; item += (int)num_groups()) {
         const int p = item_of(o->left, w, item);
         const struct walk_part q = selected ? part_of_slots(m, o, w, t, p) : part_of_group(o, w, p);
@@ -371,7 +438,8 @@ SAP_INLINE void walk_parts(const int selected, const int most, const struct walk
             else
                 leave_it(o->left, w, SAP_LEFT_PARTS, p);
         }
-        if (q.rows > 0 && q.walks) walk_part(most, m, w, t, &q, p, crowd, law);
+        if (q.rows > 0 && q.crowded && local_id() == 0) leave_bunches(o->left, w, WALK_APART, q.first, q.rows);
+        if (q.rows > 0 && q.walks && !q.crowded) walk_part(most, m, w, t, &q, p, crowd_of(t), law);
     }
 }
 

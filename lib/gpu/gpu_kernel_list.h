@@ -220,12 +220,14 @@
 #define SAP_K_tree_selected_sp      SAP_K_tree_walk_sp
 #define SAP_K_tree_bunches_sp(M, V) M(slot), M(left), V(struct sap_gpu_walk, w)
 #define SAP_K_tree_few_sp           SAP_K_tree_walk_sp
+#define SAP_K_tree_crowds_sp(M, V)  M(word), M(bound), M(heavy), V(int, groups), V(struct sap_gpu_tree, t)
 #define SAP_K_tree_large_sp         SAP_K_tree_walk_sp
 
 /* clang-format off */
 #define SAP_KERNELS_TREE_WALK_SP(EACH, GROUPS, F)                                                                      \
     GROUPS(F, tree_walk_sp, SAP_WALK_THREADS) GROUPS(F, tree_walk_whole_sp, SAP_WALK_THREADS)                          \
     GROUPS(F, tree_selected_sp, SAP_WALK_THREADS) EACH(F, tree_bunches_sp, SAP_TREE_THREADS)                           \
+    GROUPS(F, tree_crowds_sp, SAP_WALK_THREADS)                                                                          \
     GROUPS(F, tree_few_sp, SAP_FEW_THREADS) GROUPS(F, tree_large_sp, SAP_LARGE_THREADS)
 /* clang-format on */
 
@@ -233,6 +235,7 @@
 #define SAP_K_tree_selected_dp        SAP_K_tree_walk_sp
 #define SAP_K_tree_bunches_dp         SAP_K_tree_bunches_sp
 #define SAP_K_tree_few_dp             SAP_K_tree_walk_sp
+#define SAP_K_tree_crowds_dp          SAP_K_tree_crowds_sp
 #define SAP_K_tree_alone_masses(M, V) SAP_K_OF_ALONE(M, V), V(struct sap_gpu_walk, w), V(struct sap_gpu_tree, t)
 #define SAP_K_tree_alone_moments      SAP_K_tree_alone_masses
 
@@ -240,6 +243,7 @@
 #define SAP_KERNELS_TREE_WALK_DP(EACH, GROUPS, F)                                                                      \
     GROUPS(F, tree_walk_dp, SAP_WALK_THREADS) GROUPS(F, tree_selected_dp, SAP_WALK_THREADS)                            \
     EACH(F, tree_bunches_dp, SAP_TREE_THREADS) GROUPS(F, tree_few_dp, SAP_FEW_THREADS)                                 \
+    GROUPS(F, tree_crowds_dp, SAP_WALK_THREADS)                                                                          \
     EACH(F, tree_alone_masses, SAP_ALONE_THREADS) EACH(F, tree_alone_moments, SAP_ALONE_THREADS)
 /* clang-format on */
 

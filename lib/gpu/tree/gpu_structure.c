@@ -38,7 +38,7 @@ int sap_gpu_structure_count(const struct sap_gpu_built *of, sapporo_tree_statist
         s->groups = of->own->groups;
         s->depth = nodes->levels - 1;
         count_leaves(node, nodes->n, s);
-        for (int g = 0; g < s->groups; g++) s->wide_groups += ((const int *)heavy)[g] != 0;
+        for (int g = 0; g < s->groups; g++) s->wide_groups += ((const int *)heavy)[g] & SAP_GROUP_HEAVY;
     }
     free(node);
     free(heavy);

@@ -252,12 +252,24 @@ static int list_few(const struct sap_gpu_walking *walk, const struct sap_gpu_sub
                             : (int)SAP_DRIVER_OK;
 }
 
+/* Marks the groups that would walk in vain. */
+static int find_crowds(const struct sap_gpu_walking *walk, const struct sap_gpu_subset *to)
+{
+    const struct sap_gpu_built *const tree = &walk->tree;
+    const struct sap_gpu_targets *const of = to->of;
+    if (!to->w.all_slots) return SAP_DRIVER_OK;
+    return (to->w.every ? sap_launch_tree_crowds_dp : sap_launch_tree_crowds_sp)(
+        tree->session, tree->f, of->groups < IDLE_GROUPS ? of->groups : (int)IDLE_GROUPS, walk->nodes->word.mem,
+        of->bound.mem, of->heavy.mem, of->groups, *tree->frame);
+}
+
 /* Launches the walks. Each launch computes the rows that earlier launches have left. */
 static int launch_walks(const struct sap_gpu_walking *walk, const struct sap_gpu_subset *to)
 {
     const int parts = to->w.parts > 0, listed = !parts && to->w.span > 0, every = to->w.every;
     const int apart = every ? SAP_LEFT_WIDE : SAP_LEFT_APART;
     int from;
+    if (parts) TRY(find_crowds(walk, to));
     if (parts) TRY(order_parts(walk, to, &from));
     if (parts) TRY(launch_groups(walk, to, every, from));
     if (parts) from = apart;
