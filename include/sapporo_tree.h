@@ -206,6 +206,18 @@ SAPPORO_API int sapporo_tree_force(sapporo_tree *tree, const sapporo_tree_reques
                                    double *pot);
 
 /*
+ * Writes the tidal tensor at each row of a request, from all particles of the tree but that of the row itself:
+ * tidal[ni][6], T_ij = d a_i / d x_j in the order xx, xy, xz, yy, yz, zz, in units of G mass / length^3.  It is
+ * symmetric, and without softening its trace is 0.  The array is in the memory of the request.
+ *
+ * Cells are accepted as for forces, so errors are those of forces times ORDERS.  All terms and sums are in double, for
+ * each row alone: it takes X times as long as a force.  An accelerator takes N bytes per particle more.
+ *
+ * Errors, and SAPPORO_PARTIAL, are as of sapporo_tree_force.  Statistics are still those of the last force.
+ */
+SAPPORO_API int sapporo_tree_tidal(sapporo_tree *tree, const sapporo_tree_request *request, double (*tidal)[6]);
+
+/*
  * Writes the neighbours of ni positions (x: double[3]) within a radius of each (h: double, >= 0, INFINITY too): the
  * addresses of all particles with |r|^2 < h^2 in double, ascending.  Those of position i are list[first[i]] to
  * list[first[i + 1] - 1]; first has ni + 1 elements, list has `room`.  All arrays are in host memory.

@@ -4,6 +4,7 @@
 #include "gpu/gpu_launch.h"
 #include "gpu/gpu_primitives.h"
 #include "gpu/tree/gpu_kernels.h"
+#include "physics/tree_cell.h"
 
 /*
  * Groups of launches that mostly find no work left. PoCL compiles a kernel once more for launches of 65,535 threads or
@@ -34,6 +35,8 @@ struct walk_law {
                   int groups, struct sap_gpu_walk how);
     int (*alone)(const struct sap_gpu_walking *walk, const struct sap_gpu_subset *to,
                  const struct sap_gpu_buffer *sizes);
+    int (*tidal)(const struct sap_gpu_walking *walk, const struct sap_gpu_subset *to,
+                 const struct sap_gpu_buffer *sizes);
 };
 
 /* ---- one length for all ---- */
@@ -60,6 +63,17 @@ static int alone_plain(const struct sap_gpu_walking *walk, const struct sap_gpu_
     return (tree->frame->order > 1 ? sap_launch_tree_alone_moments : sap_launch_tree_alone_masses)(
         tree->session, tree->f, to->w.slots, of->sorted.mem, walk->stops->stop.mem, tree->nodes->cell.mem, sizes->mem,
         of->address.mem, to->slot->mem, to->row->mem, r->acc.mem, r->pot.mem, walk->lists->left.mem, walk->stops->n,
+        to->w, *tree->frame);
+}
+
+static int tidal_plain(const struct sap_gpu_walking *walk, const struct sap_gpu_subset *to,
+                       const struct sap_gpu_buffer *sizes)
+{
+    const struct sap_gpu_built *const tree = &walk->tree;
+    const struct sap_gpu_targets *const of = to->of;
+    return (tree->frame->order > 1 ? sap_launch_tree_tidal_moments : sap_launch_tree_tidal_masses)(
+        tree->session, tree->f, to->w.slots, of->sorted.mem, walk->stops->stop.mem, tree->nodes->cell.mem, sizes->mem,
+        of->address.mem, to->slot->mem, to->row->mem, walk->results->tidal.mem, walk->lists->left.mem, walk->stops->n,
         to->w, *tree->frame);
 }
 
@@ -92,6 +106,18 @@ static int alone_spline(const struct sap_gpu_walking *walk, const struct sap_gpu
                                         tree->lengths->soft.law, to->w, *tree->frame);
 }
 
+static int tidal_spline(const struct sap_gpu_walking *walk, const struct sap_gpu_subset *to,
+                        const struct sap_gpu_buffer *sizes)
+{
+    const struct sap_gpu_built *const tree = &walk->tree;
+    const struct sap_gpu_targets *const of = to->of;
+    return sap_launch_tree_tidal_spline(tree->session, tree->lengths->spline, to->w.slots, of->sorted.mem,
+                                        walk->stops->stop.mem, tree->nodes->cell.mem, sizes->mem, of->address.mem,
+                                        to->slot->mem, to->row->mem, walk->results->tidal.mem, walk->lists->left.mem,
+                                        walk->stops->n, tree->nodes->word.mem, walk->length->mem, of->length.mem,
+                                        tree->lengths->soft.law, to->w, *tree->frame);
+}
+
 /* ---- the law of Plummer lengths ---- */
 
 static int launch_soft(const struct sap_gpu_walking *walk, const struct sap_gpu_subset *to, union walk_kernel kernel,
@@ -120,6 +146,17 @@ static int alone_soft(const struct sap_gpu_walking *walk, const struct sap_gpu_s
         walk->stops->n, walk->length->mem, of->length.mem, walk->soft->mem, to->w, *tree->frame);
 }
 
+static int tidal_soft(const struct sap_gpu_walking *walk, const struct sap_gpu_subset *to,
+                      const struct sap_gpu_buffer *sizes)
+{
+    const struct sap_gpu_built *const tree = &walk->tree;
+    const struct sap_gpu_targets *const of = to->of;
+    return sap_launch_tree_tidal_soft(
+        tree->session, tree->lengths->walks, to->w.slots, of->sorted.mem, walk->stops->stop.mem, tree->nodes->cell.mem,
+        sizes->mem, of->address.mem, to->slot->mem, to->row->mem, walk->results->tidal.mem, walk->lists->left.mem,
+        walk->stops->n, walk->length->mem, of->length.mem, walk->soft->mem, to->w, *tree->frame);
+}
+
 /* ---- which law ---- */
 
 static const struct walk_law *law_of(const struct sap_gpu_lengths *lengths)
@@ -134,7 +171,8 @@ static const struct walk_law *law_of(const struct sap_gpu_lengths *lengths)
                                                        .few_wide.plain = sap_launch_tree_few_dp,
                                                        .selects = 1,
                                                        .launch = launch_plain,
-                                                       .alone = alone_plain},
+                                                       .alone = alone_plain,
+                                                       .tidal = tidal_plain},
                                                       {.walk.soft = sap_launch_tree_walk_soft_sp,
                                                        .whole.soft = sap_launch_tree_walk_whole_soft_sp,
                                                        .wide.soft = sap_launch_tree_walk_soft_dp,
@@ -142,7 +180,8 @@ static const struct walk_law *law_of(const struct sap_gpu_lengths *lengths)
                                                        .large.soft = sap_launch_tree_few_soft_sp,
                                                        .few_wide.soft = sap_launch_tree_few_soft_dp,
                                                        .launch = launch_soft,
-                                                       .alone = alone_soft},
+                                                       .alone = alone_soft,
+                                                       .tidal = tidal_soft},
                                                       {.walk.spline = sap_launch_tree_walk_spline_sp,
                                                        .whole.spline = sap_launch_tree_walk_whole_spline_sp,
                                                        .wide.spline = sap_launch_tree_walk_spline_dp,
@@ -150,7 +189,8 @@ static const struct walk_law *law_of(const struct sap_gpu_lengths *lengths)
                                                        .large.spline = sap_launch_tree_few_spline_sp,
                                                        .few_wide.spline = sap_launch_tree_few_spline_dp,
                                                        .launch = launch_spline,
-                                                       .alone = alone_spline}};
+                                                       .alone = alone_spline,
+                                                       .tidal = tidal_spline}};
     return &law[lengths->law->number];
 }
 
@@ -274,10 +314,12 @@ int sap_gpu_walk_wide(const struct sap_gpu_walking *walk, const struct sap_gpu_s
     return launch_few(walk, to, 1, SAP_LEFT_WIDE);
 }
 
-static int launch_alone(const struct sap_gpu_walking *walk, const struct sap_gpu_subset *to)
+/* Launches the walk in which each target particle walks alone: for forces, or for tidal tensors. */
+static int launch_alone(const struct sap_gpu_walking *walk, const struct sap_gpu_subset *to, int tidal)
 {
+    const struct walk_law *const law = law_of(walk->tree.lengths);
     TRY(sap_gpu_stops_make(walk->stops, &walk->tree, walk->cells));
-    return law_of(walk->tree.lengths)->alone(walk, to, to->a ? to->a : &to->of->sorted);
+    return (tidal ? law->tidal : law->alone)(walk, to, to->a ? to->a : &to->of->sorted);
 }
 
 size_t sap_gpu_walk_left_words(const struct sap_gpu_walk *w)
@@ -293,7 +335,17 @@ int sap_gpu_walk_run(const struct sap_gpu_walking *walk, const struct sap_gpu_su
     TRY(sap_gpu_results_reserve(s, walk->results, to->w.slots));
     TRY(sap_session_reserve(s, left, words * sizeof(int)));
     TRY(sap_session_fill(s, left->mem, 0, 0, SAP_LEFT_FIRST * sizeof(int)));
-    return walk->stops ? launch_alone(walk, to) : launch_walks(walk, to);
+    return walk->stops ? launch_alone(walk, to, 0) : launch_walks(walk, to);
+}
+
+int sap_gpu_walk_tidal(const struct sap_gpu_walking *walk, const struct sap_gpu_subset *to)
+{
+    const struct sap_gpu_session *const s = walk->tree.session;
+    struct sap_gpu_buffer *const left = &walk->lists->left;
+    TRY(sap_session_reserve(s, &walk->results->tidal, (size_t)to->w.slots * SAP_MOMENTS2 * sizeof(double)));
+    TRY(sap_session_reserve(s, left, SAP_LEFT_FIRST * sizeof(int)));
+    TRY(sap_session_fill(s, left->mem, 0, 0, SAP_LEFT_FIRST * sizeof(int)));
+    return launch_alone(walk, to, 1);
 }
 
 void sap_gpu_walk_free(const struct sap_driver *driver, struct sap_gpu_walk_lists *lists)
