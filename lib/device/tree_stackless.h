@@ -87,13 +87,14 @@ SAP_INLINE void alone_add_particle(const int aim, const struct walk_frame *f, co
 SAP_INLINE void alone_add_cell(const int aim, const int order, const struct walk_frame *f, const struct alone_path *p,
                                const D *d, D mass, D u, int k, struct alone *o)
 {
-    W moments[8];
-    if (order > 1) moments_of(f, &p->sources, k, moments);
-    if (order > 1 && aim == ALONE_TIDAL)
-        sap_tidal_cell(o->sum, d, mass, moments, moments[6], u);
-    else if (order > 1)
-        sap_pair_cell(o->sum, d[0], d[1], d[2], mass, moments, moments[6], u);
-    else if (aim == ALONE_TIDAL)
+    if (order > 1) {
+        W moments[8];
+        moments_of(f, &p->sources, k, moments);
+        if (aim == ALONE_TIDAL)
+            sap_tidal_cell(o->sum, d, mass, moments, moments[6], u);
+        else
+            sap_pair_cell(o->sum, d[0], d[1], d[2], mass, moments, moments[6], u);
+    } else if (aim == ALONE_TIDAL)
         sap_tidal_pair(o->sum, d, mass, u);
     else
         sap_pair2(o->sum, d[0], d[1], d[2], mass, u);
