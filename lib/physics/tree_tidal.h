@@ -121,21 +121,27 @@ SAP_INLINE struct sap_tidal_terms sap_tidal_spline(V d2, V u, V h2, struct sap_s
     return t;
 }
 
-/* Adds a pair with spline softening; arguments as of sap_pair2_spline. */
+/*
+ * Adds a pair with spline softening; arguments as of sap_pair2_spline.  Pairs beyond both lengths have the bits of
+ * sap_tidal_pair.
+ */
 SAP_INLINE void sap_tidal_pair_spline(V *sum, const V *d, V mass, V u, VM counts, V hi2, V hj2, int law)
 {
-    const V d2 = sap_distance2(d[0], d[1], d[2]), zero = v_set1(0.0);
-    const struct sap_spline_terms newton = {u, v_mul(u, v_mul(u, u))};
-    struct sap_tidal_terms t = sap_tidal_spline(d2, u, law == SAP_SPLINE_MEAN ? hi2 : SAP_LARGER(hi2, hj2), newton);
+    const V d2 = sap_distance2(d[0], d[1], d[2]), h2 = SAP_LARGER(hi2, hj2), zero = v_set1(0.0);
+    const VM within = sap_within(d2, h2);
+    const struct sap_powers p = sap_powers_of(mass, u);
+    const struct sap_spline_terms newton = {u, v_mul(u, p.u2)};
+    struct sap_tidal_terms t = sap_tidal_spline(d2, u, law == SAP_SPLINE_MEAN ? hi2 : h2, newton);
+    V n[3];
     if (law == SAP_SPLINE_MEAN) {
         const struct sap_tidal_terms other = sap_tidal_spline(d2, u, hj2, newton);
         t.along = v_mul(v_add(t.along, other.along), v_set1(0.5));
         t.across = v_mul(v_add(t.across, other.across), v_set1(0.5));
     }
-    V n[3];
     sap_tidal_direction(d, u, n);
-    sap_tidal_add_along(sum, n, v_mul(mass, v_select(counts, t.along, zero)),
-                        v_mul(mass, v_select(counts, t.across, zero)));
+    sap_tidal_add_along(sum, n,
+                        v_select(within, v_mul(mass, v_select(counts, t.along, zero)), v_mul(v_set1(3.0), p.mu3)),
+                        v_select(within, v_mul(mass, v_select(counts, t.across, zero)), p.mu3));
 }
 
 #endif

@@ -141,8 +141,7 @@ int sap_cpu_tree_threads_for_rows(const struct sap_cpu_tree *t, int rows)
 
 static int walk(const struct sap_cpu_tree *t, struct sap_cpu_run *run, int threads)
 {
-    if (t->settings.walk != SAPPORO_WALK_STACKLESS && !run->tidal)
-        return sap_cpu_walk(&t->own, &t->frame, run, threads);
+    if (t->settings.walk != SAPPORO_WALK_STACKLESS) return sap_cpu_walk(&t->own, &t->frame, run, threads);
     sap_cpu_walk_alone(&t->own, &t->frame, run, threads);
     return SAPPORO_OK;
 }

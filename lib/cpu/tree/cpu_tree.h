@@ -258,7 +258,7 @@ struct sap_cpu_run {
     const double *a; /* sizes of accelerations for the criterion ACCELERATION; NULL: another criterion */
     const int *a_of; /* index into `a` of each walker; NULL: the walker's own index */
     double (*acc)[3], *pot;
-    double (*tidal)[6];       /* of a walk for each particle alone: the results, instead of forces; NULL: forces */
+    double (*tidal)[6];       /* the results, instead of forces; NULL: forces */
     int *work;                /* interactions by row; NULL: not wanted */
     long long particle, cell; /* numbers of interactions */
     int beyond;               /* rows whose force double cannot hold: they are NaN */
@@ -293,7 +293,8 @@ struct sap_cpu_pairs {
 /* Returns the operations of the softening of a tree: the place that picks them (cpu_walk.c). */
 const struct sap_cpu_pairs *sap_cpu_pairs_of(const struct sap_tree_settings *settings, int lengths);
 
-/* Computes forces on slots, by groups (cpu_walk.c). Without `a`, ACCELERATION means an opening angle of 1. */
+/* Computes forces or tidal tensors of slots, by groups (cpu_walk.c). Without `a`, ACCELERATION means an opening angle
+ * of 1. */
 int sap_cpu_walk(const struct sap_cpu_nodes *from, const struct sap_cpu_frame *frame, struct sap_cpu_run *run,
                  int threads);
 
