@@ -1,8 +1,11 @@
 /*
  * tree_stackless.h - the single loop of Kofler et al. 2014: each target particle walks alone along the stops of the
- * tree (tree_stops.h), for its force or its tidal tensor.  The bound is a point.  Pair terms and sums are in double;
- * whether a cell is accepted is decided in float, from the squared distance in double.  It must be included after
- * tree_walk.h.
+ * tree (tree_stops.h), for its force or its tidal tensor.  Pair terms and sums are in double.  It must be included
+ * after tree_walk.h.
+ *
+ * For forces the bound is a point, and whether a cell is accepted is decided in float, from the squared distance in
+ * double.  For tensors it is the bound of the particle's group, so that particles of a group stay together, and errors
+ * are those of walks by groups.
  *
  * Where threads can ask their neighbours (lanes_any), 32 threads stand at one stop, which is loaded once for all of
  * them, and a thread that has accepted a cell waits until the others are past its last descendant.  The order of terms
@@ -20,9 +23,10 @@ struct alone {
     int own;    /* what its own stop is, or no stop is */
     int onward; /* the stop from which on it walks */
     float strictness;
-    D h2;                  /* its squared length, if particles have lengths */
-    float length;          /* with spline softening: the same, not squared */
-    D sum[SAP_TIDAL_SUMS]; /* of forces the first SAP_SUMS2 */
+    D h2;                                  /* its squared length, if particles have lengths */
+    float length;                          /* with spline softening: the same, not squared */
+    D middle[3], extent[3], radius, close; /* of tensors: the bound of the group, in units as stops have it */
+    D sum[SAP_TIDAL_SUMS];                 /* of forces the first SAP_SUMS2 */
     int nears, cells;
 };
 
@@ -38,6 +42,15 @@ SAP_INLINE int alone_accepts(D distance2, float guard, float turn, float strictn
 {
     const float across = turn * strictness, reach = across > guard ? across : guard;
     return reach * reach < (float)distance2;
+}
+
+/* The same for the bound of the group; d: the vector from the target particle to the cell. */
+SAP_INLINE int alone_accepts_all(const D *d, float guard, float turn, const struct alone *o)
+{
+    D off[3];
+    for (int c = 0; c < 3; c++) off[c] = d_add(d[c], d_sub(o->x[c], o->middle[c]));
+    const D distance2 = sap_box_distance2(off[0], off[1], off[2], o->extent);
+    return sap_accept(distance2, (D)guard, (D)turn, o->radius, (D)o->strictness, o->close) ? 1 : 0;
 }
 
 /* Returns the guard of a cell for a target particle: with spline softening it contains the particle's length. */
@@ -120,7 +133,10 @@ SAP_INLINE int alone_visit(const int aim, const int order, const struct walk_fra
         return behind;
     }
     const float guard = alone_guard(p, what, float_of_bits(low_word(rule.x)), o);
-    const int acts = here && alone_accepts(d2, guard, float_of_bits(high_word(rule.x)), o->strictness);
+    const float turn = float_of_bits(high_word(rule.x));
+    const int accepts =
+        aim == ALONE_TIDAL ? alone_accepts_all(d, guard, turn, o) : alone_accepts(d2, guard, turn, o->strictness);
+    const int acts = here && accepts;
     if (acts) {
         alone_add_cell(aim, order, f, p, d, b.y, v_root_kept(1, r2), what, o);
         o->onward = behind;
@@ -147,6 +163,20 @@ SAP_INLINE void alone_start(const GLOBAL wide *walker, const struct sap_gpu_walk
     for (int q = 0; q < SAP_TIDAL_SUMS; q++) o->sum[q] = d_set1(SAP_ZERO);
     o->own = w->own ? ~own : t->nodes; /* no stop is this node */
     o->nears = o->cells = 0;
+}
+
+/* Sets the bound of the group of a target particle. */
+SAP_INLINE void alone_bound(const struct sap_gpu_tree *t, const GLOBAL D *bound, int group, float strictness,
+                            struct alone *o)
+{
+    const struct sap_bound b = load_bound(bound, group);
+    for (int c = 0; c < 3; c++) {
+        o->middle[c] = d_mul(b.centre[c], t->unit);
+        o->extent[c] = d_mul(b.extent[c], t->unit);
+    }
+    o->radius = d_mul(b.radius, t->unit);
+    o->close = sap_bound_close(&b, t->unit);
+    o->strictness = strictness;
 }
 
 /* Returns a sum of masses over a cube of a length, not in units. */
@@ -188,21 +218,25 @@ SAP_INLINE void deliver_tidal(const D *sum, const struct sap_gpu_tree *t, size_t
 #define ALONE_LENGTHS(f, o, own)
 #endif
 
+#define FORCE_RULE      const GLOBAL D *a, const GLOBAL int *address,
+#define FORCE_BEGIN     o.strictness = w.strict ? strictness_of(&root, &t, t.accuracy, a[address[own]]) : 0.0F
 #define FORCE_ARGUMENTS GLOBAL D *acc, GLOBAL D *pot,
 #define FORCE_DELIVERY  (void)deliver_row(o.sum, &t, (size_t)row[at], acc, pot, left)
+#define TIDAL_RULE      const GLOBAL D *bound, const GLOBAL int *group_of, const GLOBAL float *strict,
+#define TIDAL_BEGIN     alone_bound(&t, bound, group_of[own], w.strict ? strict[group_of[own]] : 0.0F, &o), (void)root
 #define TIDAL_ARGUMENTS GLOBAL D *tidal,
 #define TIDAL_DELIVERY  deliver_tidal(o.sum, &t, (size_t)row[at], tidal, left)
 
 /*
  * Computes acc (three per row) and pot, or tidal (six per row), as `aim` says.  a: sizes of accelerations by address,
- * with w.strict.  The instances are of trees with masses alone, and with second moments; if particles have lengths one
- * is of both.
+ * with w.strict; bound, strict: of groups, the latter with w.strict.  The instances are of trees with masses alone, and
+ * with second moments; if particles have lengths one is of both.
  */
 #define ALONE_KERNEL(name, aim, order)                                                                                 \
     KERNEL(SAP_ALONE_THREADS)                                                                                          \
-    name(const GLOBAL wide *walker, const GLOBAL wide *stop, const GLOBAL struct sap_cell *cell, const GLOBAL D *a,    \
-         const GLOBAL int *address, const GLOBAL int *slot, const GLOBAL int *row, aim##_ARGUMENTS GLOBAL int *left,   \
-         const int stops, ALONE_ARGUMENTS const struct sap_gpu_walk w, const struct sap_gpu_tree t)                    \
+    name(const GLOBAL wide *walker, const GLOBAL wide *stop, const GLOBAL struct sap_cell *cell,                       \
+         aim##_RULE const GLOBAL int *slot, const GLOBAL int *row, aim##_ARGUMENTS GLOBAL int *left, const int stops,  \
+         ALONE_ARGUMENTS const struct sap_gpu_walk w, const struct sap_gpu_tree t)                                     \
     {                                                                                                                  \
         SCAN_ROOM(room, SAP_ALONE_THREADS);                                                                            \
         const int item = (int)global_id(), is_target = item < w.slots, at = min(item, w.slots - 1);                    \
@@ -215,7 +249,7 @@ SAP_INLINE void deliver_tidal(const D *sum, const struct sap_gpu_tree *t, size_t
         alone_start(walker, &w, &t, own, &o);                                                                          \
         alone_frame(&t, &f);                                                                                           \
         ALONE_LENGTHS(f, o, own)                                                                                       \
-        o.strictness = w.strict ? strictness_of(&root, &t, t.accuracy, a[address[own]]) : 0.0F;                        \
+        aim##_BEGIN;                                                                                                   \
         o.onward = is_target ? 0 : stops;                                                                              \
         for (int k = 0; k < stops;) k = alone_visit(ALONE_##aim, order, &f, &p, k, &o);                                \
         if (is_target) aim##_DELIVERY;                                                                                 \

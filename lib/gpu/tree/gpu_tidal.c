@@ -1,6 +1,6 @@
 /*
- * gpu_tidal.c - tidal tensors from a tree on an accelerator: each target particle walks alone
- * (device/tree_stackless.h), on the first device of the tree.
+ * gpu_tidal.c - tidal tensors from a tree on an accelerator: each target particle walks alone, by the bound of its
+ * group (device/tree_stackless.h), on the first device of the tree.
  */
 #include <string.h>
 
@@ -33,6 +33,15 @@ static int choose(struct sap_gpu_host_tree *t, struct sap_gpu_pass *p)
     return SAP_DRIVER_OK;
 }
 
+/* For ACCELERATION: computes how strict the acceptance criterion of each group is. */
+static int make_strict(struct sap_gpu_host_tree *t, struct sap_gpu_pass *p)
+{
+    const struct sap_gpu_buffer *a;
+    TRY(sap_gpu_pass_learn(t, p, &a));
+    p->to.w.strict = 1;
+    return sap_gpu_targets_bound(&t->session, t->f, p->to.of, &t->nodes.cell, &t->lengths, a, &t->frame);
+}
+
 /* Walks, and copies the results; *beyond: some tensors are beyond the range of double. */
 static int run(struct sap_gpu_host_tree *t, struct sap_gpu_pass *p, double (*tidal)[6], int *beyond)
 {
@@ -40,10 +49,7 @@ static int run(struct sap_gpu_host_tree *t, struct sap_gpu_pass *p, double (*tid
     p->to.w.every = t->settings.precision == SAPPORO_DP; /* of the walk that finds sizes of accelerations */
     TRY(choose(t, p));
     if (p->bad_active >= 0) return SAP_DRIVER_OK;
-    if (sap_mac_row(t->settings.mac).by_a) {
-        TRY(sap_gpu_pass_learn(t, p, &p->to.a));
-        p->to.w.strict = 1;
-    }
+    if (sap_mac_row(t->settings.mac).by_a) TRY(make_strict(t, p));
     struct sap_gpu_walking walk = sap_gpu_pass_walking(t, p);
     walk.stops = &t->stops;
     TRY(sap_gpu_walk_tidal(&walk, &p->to));

@@ -35,8 +35,7 @@ struct walk_law {
                   int groups, struct sap_gpu_walk how);
     int (*alone)(const struct sap_gpu_walking *walk, const struct sap_gpu_subset *to,
                  const struct sap_gpu_buffer *sizes);
-    int (*tidal)(const struct sap_gpu_walking *walk, const struct sap_gpu_subset *to,
-                 const struct sap_gpu_buffer *sizes);
+    int (*tidal)(const struct sap_gpu_walking *walk, const struct sap_gpu_subset *to);
 };
 
 /* ---- one length for all ---- */
@@ -66,15 +65,14 @@ static int alone_plain(const struct sap_gpu_walking *walk, const struct sap_gpu_
         to->w, *tree->frame);
 }
 
-static int tidal_plain(const struct sap_gpu_walking *walk, const struct sap_gpu_subset *to,
-                       const struct sap_gpu_buffer *sizes)
+static int tidal_plain(const struct sap_gpu_walking *walk, const struct sap_gpu_subset *to)
 {
     const struct sap_gpu_built *const tree = &walk->tree;
     const struct sap_gpu_targets *const of = to->of;
     return (tree->frame->order > 1 ? sap_launch_tree_tidal_moments : sap_launch_tree_tidal_masses)(
-        tree->session, tree->f, to->w.slots, of->sorted.mem, walk->stops->stop.mem, tree->nodes->cell.mem, sizes->mem,
-        of->address.mem, to->slot->mem, to->row->mem, walk->results->tidal.mem, walk->lists->left.mem, walk->stops->n,
-        to->w, *tree->frame);
+        tree->session, tree->f, to->w.slots, of->sorted.mem, walk->stops->stop.mem, tree->nodes->cell.mem,
+        of->bound.mem, of->group_of.mem, of->strict.mem, to->slot->mem, to->row->mem, walk->results->tidal.mem,
+        walk->lists->left.mem, walk->stops->n, to->w, *tree->frame);
 }
 
 /* ---- the law of splines ---- */
@@ -106,16 +104,15 @@ static int alone_spline(const struct sap_gpu_walking *walk, const struct sap_gpu
                                         tree->lengths->soft.law, to->w, *tree->frame);
 }
 
-static int tidal_spline(const struct sap_gpu_walking *walk, const struct sap_gpu_subset *to,
-                        const struct sap_gpu_buffer *sizes)
+static int tidal_spline(const struct sap_gpu_walking *walk, const struct sap_gpu_subset *to)
 {
     const struct sap_gpu_built *const tree = &walk->tree;
     const struct sap_gpu_targets *const of = to->of;
     return sap_launch_tree_tidal_spline(tree->session, tree->lengths->spline, to->w.slots, of->sorted.mem,
-                                        walk->stops->stop.mem, tree->nodes->cell.mem, sizes->mem, of->address.mem,
-                                        to->slot->mem, to->row->mem, walk->results->tidal.mem, walk->lists->left.mem,
-                                        walk->stops->n, tree->nodes->word.mem, walk->length->mem, of->length.mem,
-                                        tree->lengths->soft.law, to->w, *tree->frame);
+                                        walk->stops->stop.mem, tree->nodes->cell.mem, of->bound.mem, of->group_of.mem,
+                                        of->strict.mem, to->slot->mem, to->row->mem, walk->results->tidal.mem,
+                                        walk->lists->left.mem, walk->stops->n, tree->nodes->word.mem, walk->length->mem,
+                                        of->length.mem, tree->lengths->soft.law, to->w, *tree->frame);
 }
 
 /* ---- the law of Plummer lengths ---- */
@@ -146,15 +143,14 @@ static int alone_soft(const struct sap_gpu_walking *walk, const struct sap_gpu_s
         walk->stops->n, walk->length->mem, of->length.mem, walk->soft->mem, to->w, *tree->frame);
 }
 
-static int tidal_soft(const struct sap_gpu_walking *walk, const struct sap_gpu_subset *to,
-                      const struct sap_gpu_buffer *sizes)
+static int tidal_soft(const struct sap_gpu_walking *walk, const struct sap_gpu_subset *to)
 {
     const struct sap_gpu_built *const tree = &walk->tree;
     const struct sap_gpu_targets *const of = to->of;
     return sap_launch_tree_tidal_soft(
         tree->session, tree->lengths->walks, to->w.slots, of->sorted.mem, walk->stops->stop.mem, tree->nodes->cell.mem,
-        sizes->mem, of->address.mem, to->slot->mem, to->row->mem, walk->results->tidal.mem, walk->lists->left.mem,
-        walk->stops->n, walk->length->mem, of->length.mem, walk->soft->mem, to->w, *tree->frame);
+        of->bound.mem, of->group_of.mem, of->strict.mem, to->slot->mem, to->row->mem, walk->results->tidal.mem,
+        walk->lists->left.mem, walk->stops->n, walk->length->mem, of->length.mem, walk->soft->mem, to->w, *tree->frame);
 }
 
 /* ---- which law ---- */
@@ -314,12 +310,10 @@ int sap_gpu_walk_wide(const struct sap_gpu_walking *walk, const struct sap_gpu_s
     return launch_few(walk, to, 1, SAP_LEFT_WIDE);
 }
 
-/* Launches the walk in which each target particle walks alone: for forces, or for tidal tensors. */
-static int launch_alone(const struct sap_gpu_walking *walk, const struct sap_gpu_subset *to, int tidal)
+static int launch_alone(const struct sap_gpu_walking *walk, const struct sap_gpu_subset *to)
 {
-    const struct walk_law *const law = law_of(walk->tree.lengths);
     TRY(sap_gpu_stops_make(walk->stops, &walk->tree, walk->cells));
-    return (tidal ? law->tidal : law->alone)(walk, to, to->a ? to->a : &to->of->sorted);
+    return law_of(walk->tree.lengths)->alone(walk, to, to->a ? to->a : &to->of->sorted);
 }
 
 size_t sap_gpu_walk_left_words(const struct sap_gpu_walk *w)
@@ -335,7 +329,7 @@ int sap_gpu_walk_run(const struct sap_gpu_walking *walk, const struct sap_gpu_su
     TRY(sap_gpu_results_reserve(s, walk->results, to->w.slots));
     TRY(sap_session_reserve(s, left, words * sizeof(int)));
     TRY(sap_session_fill(s, left->mem, 0, 0, SAP_LEFT_FIRST * sizeof(int)));
-    return walk->stops ? launch_alone(walk, to, 0) : launch_walks(walk, to);
+    return walk->stops ? launch_alone(walk, to) : launch_walks(walk, to);
 }
 
 int sap_gpu_walk_tidal(const struct sap_gpu_walking *walk, const struct sap_gpu_subset *to)
@@ -345,7 +339,8 @@ int sap_gpu_walk_tidal(const struct sap_gpu_walking *walk, const struct sap_gpu_
     TRY(sap_session_reserve(s, &walk->results->tidal, (size_t)to->w.slots * SAP_MOMENTS2 * sizeof(double)));
     TRY(sap_session_reserve(s, left, SAP_LEFT_FIRST * sizeof(int)));
     TRY(sap_session_fill(s, left->mem, 0, 0, SAP_LEFT_FIRST * sizeof(int)));
-    return launch_alone(walk, to, 1);
+    TRY(sap_gpu_stops_make(walk->stops, &walk->tree, walk->cells));
+    return law_of(walk->tree.lengths)->tidal(walk, to);
 }
 
 void sap_gpu_walk_free(const struct sap_driver *driver, struct sap_gpu_walk_lists *lists)

@@ -45,8 +45,8 @@ int sap_gpu_walk_selects(const struct sap_gpu_lengths *lengths);
 int sap_gpu_walk_run(const struct sap_gpu_walking *walk, const struct sap_gpu_subset *to);
 
 /*
- * Launches the walk for the tidal tensors of the targets, which walk one by one, with room for its results.
- * walk->stops must be given.
+ * Launches the walk for the tidal tensors of the targets, which walk one by one, by the bounds of their groups, with
+ * room for its results. walk->stops must be given.
  */
 int sap_gpu_walk_tidal(const struct sap_gpu_walking *walk, const struct sap_gpu_subset *to);
 
