@@ -211,10 +211,10 @@ SAPPORO_API int sapporo_tree_force(sapporo_tree *tree, const sapporo_tree_reques
  * without softening its trace is 0.  The array is in the memory of the request.
  *
  * Particles act with their softening, and cells as in forces; formulas: lib/physics/tree_tidal.h of the source.  Cells
- * are accepted as for forces, but near cells matter more: relative errors are larger, 20 to 60 times in Plummer's model
- * (docs/tree.md).  All terms and sums are in double, for each row alone, on the first device of the tree.  Forces and
- * statistics stay those that they would be without this call.  An accelerator takes up to 104 bytes per particle and 48
- * per row more, which sapporo_tree_memory_needed does not count.
+ * are accepted as for forces, but near cells matter more: in Plummer's model relative errors are 3 to 13 times those of
+ * forces (docs/tree.md).  All terms and sums are in double, on the first device of the tree; a CPU takes 4 to 6 times
+ * as long as for forces in SAPPORO_SP.  Forces and statistics stay those that they would be without this call.  An
+ * accelerator takes up to 104 bytes per particle and 48 per row more, which sapporo_tree_memory_needed does not count.
  *
  * SAPPORO_PARTIAL: some rows are NaN, the others right: those whose forces would be NaN, or whose tensors are beyond
  * the range of double.  Other errors are as of sapporo_tree_force; after one all rows are NaN.

@@ -17,9 +17,9 @@
  *
  * Cells are accepted as for accelerations.  A multipole of degree l has a part of the tensor of its monopole that is
  * (l + 2) / 2 times its part of the acceleration, so a cell of order k has an error (k + 3) / 2 times as large.  Near
- * cells also have a larger part of the tensor than of the acceleration.  In Plummer's model of 65,536 particles half of
- * the relative errors are below 7.5e-3 by an opening angle of 0.7 and second moments, and below 2.6e-4 by 0.3; those of
- * forces by groups are below 2.1e-4 and 1.1e-5 (test/perf/tidal.py).
+ * cells also have a larger part of the tensor than of the acceleration.  In Plummer's model of 65,536 particles, with
+ * second moments, half of the relative errors are below 5.8e-4 by an opening angle of 0.7, and below 2.8e-5 by 0.3;
+ * those of accelerations are below 2.1e-4 and 1.1e-5 (test/perf/tidal.py).
  *
  * Sums have the order of second moments, and the powers of SAP_ROOT_SCALE that accelerations have.
  */
