@@ -433,6 +433,28 @@ static void units_on(const struct engine *e)
 
 RUNS(units, on_each(units_on))
 
+/* Two particles so near that their tensors are beyond the range of double: their rows alone are NaN. */
+static void beyond_on(const struct engine *e)
+{
+    struct model *const m = model_make(0);
+    double found[4][SIX];
+    const sapporo_tree_options o = tree_on(e);
+    const sapporo_tree_request all = {.size = sizeof all, .ni = 3};
+    memset(m->b.x, 0, 3 * sizeof *m->b.x);
+    m->b.n = 3;
+    m->b.x[1][0] = 1e-110;
+    m->b.x[2][1] = 1;
+    sapporo_tree *const t = tree_of(&m->b, &o);
+    ask(t, &all, SAPPORO_PARTIAL, found);
+    const struct want w = solve(m, m->b.x[2], 0, 2);
+    for (int q = 0; q < SIX; q++) assert_true(isnan(found[0][q]) && isnan(found[1][q]));
+    tree_below("beyond", error_of(&w, found[2]), 1e-14);
+    sapporo_tree_destroy(t);
+    model_drop(m);
+}
+
+RUNS(beyond, on_each(beyond_on))
+
 /* ---- errors ---- */
 
 static void refused(sapporo_tree *t, const sapporo_tree_request *r, const char *why)
@@ -480,14 +502,10 @@ RUNS(errors, on_each(errors_on))
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {TREE_TEST(pairs),
-                                       TREE_TEST(cells),
-                                       TREE_TEST(far_cells),
-                                       TREE_TEST(active_particles),
-                                       TREE_TEST(forces),
-                                       TREE_TEST(positions),
-                                       TREE_TEST(few),
-                                       TREE_TEST(units),
-                                       cmocka_unit_test_setup(errors, tree_octree)};
+    const struct CMUnitTest tests[] = {TREE_TEST(pairs),     TREE_TEST(cells),
+                                       TREE_TEST(far_cells), TREE_TEST(active_particles),
+                                       TREE_TEST(forces),    TREE_TEST(positions),
+                                       TREE_TEST(few),       TREE_TEST(units),
+                                       TREE_TEST(beyond),    cmocka_unit_test_setup(errors, tree_octree)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
