@@ -379,6 +379,29 @@ static void positions_on(const struct engine *e)
 
 RUNS(positions, on_each(positions_on))
 
+/* Particles that have moved, and have other masses, in a tree that is refreshed. */
+static void refreshed_on(const struct engine *e)
+{
+    for (int k = 1; k < 4; k++) {
+        struct model *const m = model_make(k);
+        sapporo_tree_options o = tree_on(e);
+        o.accuracy = 0.3;
+        sapporo_tree *const t = plant(m, o);
+        tree_below("before a refresh", worst_of_all(t, m, 7), 2e-3);
+        for (int i = 0; i < N; i++) {
+            m->b.mass[i] *= 1 + i % 3;
+            for (int c = 0; c < 3; c++) m->b.x[i][c] = 1.5 * m->b.x[i][(c + 1) % 3] + 0.25;
+        }
+        tree_set(t, &m->b);
+        assert_int_equal(sapporo_tree_refresh(t), SAPPORO_OK);
+        tree_below("after a refresh", worst_of_all(t, m, 7), 2e-3);
+        sapporo_tree_destroy(t);
+        model_drop(m);
+    }
+}
+
+RUNS(refreshed, on_each(refreshed_on))
+
 /* ---- few particles, and other units ---- */
 
 static void few_on(const struct engine *e)
@@ -502,10 +525,16 @@ RUNS(errors, on_each(errors_on))
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {TREE_TEST(pairs),     TREE_TEST(cells),
-                                       TREE_TEST(far_cells), TREE_TEST(active_particles),
-                                       TREE_TEST(forces),    TREE_TEST(positions),
-                                       TREE_TEST(few),       TREE_TEST(units),
-                                       TREE_TEST(beyond),    cmocka_unit_test_setup(errors, tree_octree)};
+    const struct CMUnitTest tests[] = {TREE_TEST(pairs),
+                                       TREE_TEST(cells),
+                                       TREE_TEST(far_cells),
+                                       TREE_TEST(active_particles),
+                                       TREE_TEST(forces),
+                                       TREE_TEST(positions),
+                                       TREE_TEST(refreshed),
+                                       TREE_TEST(few),
+                                       TREE_TEST(units),
+                                       TREE_TEST(beyond),
+                                       cmocka_unit_test_setup(errors, tree_octree)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
