@@ -376,6 +376,8 @@ static void tree_cells(const struct sap_tree_frame *f, const void *words, int n,
 
 #include "tree_soft.h"
 
+#include "tree_tensor.h"
+
 #define SAP_DEFINE_TREE_KERNEL(name)                                                                                   \
     extern const struct sap_tree_kernel name;                                                                          \
     const struct sap_tree_kernel name = {.word = sizeof(W),                                                            \
@@ -394,6 +396,10 @@ static void tree_cells(const struct sap_tree_frame *f, const void *words, int n,
                                          .particles_spline = tree_particles_spline,                                    \
                                          .take_cells_soft = tree_take_cells_soft,                                      \
                                          .particles_soft = tree_particles_soft,                                        \
-                                         .cells_soft = tree_cells_soft}
+                                         .cells_soft = tree_cells_soft,                                                \
+                                         .take_tensor = tree_take_tensor,                                              \
+                                         .start_tensor = tree_start_tensor,                                            \
+                                         .particles_tensor = tree_particles_tensor,                                    \
+                                         .cells_tensor = tree_cells_tensor}
 
 #endif

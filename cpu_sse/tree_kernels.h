@@ -50,8 +50,9 @@ struct sap_tree_source {
 struct sap_tree_lanes {
     _Alignas(64) double x[SAP_TREE_LANES], y[SAP_TREE_LANES], z[SAP_TREE_LANES];
     _Alignas(64) double number[SAP_TREE_LANES]; /* of the particle in its group; -1: none */
-    _Alignas(
-        64) double sum[4][SAP_TREE_LANES];  /* potential without sign, acceleration; scaled by `scale` of the table */
+    /* potential without sign, acceleration, scaled by `scale` of the table; or a tidal tensor, scaled as accelerations
+     */
+    _Alignas(64) double sum[6][SAP_TREE_LANES];
     int n;                                  /* lanes in use */
     _Alignas(64) double h2[SAP_TREE_LANES]; /* words; if particles have lengths: their squares */
 };
@@ -126,6 +127,19 @@ struct sap_tree_kernel {
     void (*particles_soft)(const struct sap_tree_frame *frame, const void *words, int n, int sources,
                            struct sap_tree_lanes *lanes);
     void (*cells_soft)(const struct sap_tree_frame *frame, const void *words, int n, struct sap_tree_lanes *lanes);
+
+    /*
+     * Tidal tensors, with any softening: of splines if the frame has a law.  h NULL: there are no lengths.  Words of
+     * particles are those of splines; `own`: they are own sources.  soft: lengths add to distances, of cells too.  NULL
+     * in sp: tensors are in double.
+     */
+    void (*take_tensor)(const struct sap_tree_frame *frame, const double (*x)[4], const double *h, int n, void *words);
+    void (*start_tensor)(const struct sap_tree_frame *frame, const double (*x)[4], const double *h, const int *which,
+                         const int *number, int n, struct sap_tree_lanes *lanes);
+    void (*particles_tensor)(const struct sap_tree_frame *frame, const void *words, int n, int own,
+                             struct sap_tree_lanes *lanes);
+    void (*cells_tensor)(const struct sap_tree_frame *frame, const struct sap_tree_source *source, const int *cells,
+                         int n, int order, int soft, struct sap_tree_lanes *lanes);
 };
 
 #endif

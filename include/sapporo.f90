@@ -549,6 +549,14 @@ module sapporo
             type(c_ptr), value :: acc, pot
         end function sapporo_tree_force
 
+        ! tidal: c_loc of tidal(6, ni): xx, xy, xz, yy, yz, zz of each row
+        integer(c_int) function sapporo_tree_tidal(tree, request, tidal) bind(c)
+            import :: c_int, c_ptr, sapporo_tree_request
+            type(c_ptr), value :: tree
+            type(sapporo_tree_request), intent(in) :: request
+            type(c_ptr), value :: tidal
+        end function sapporo_tree_tidal
+
         integer(c_int) function sapporo_tree_neighbours(tree, ni, x, h, first, room, list) bind(c)
             import :: c_int, c_long_long, c_ptr, sapporo_column
             type(c_ptr), value :: tree

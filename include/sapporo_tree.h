@@ -2,8 +2,8 @@
  * sapporo_tree.h - the tree of libsapporo: part of the native interface, included by sapporo.h.
  *
  * An octree or a kd-tree of n particles, and forces from it in O(n log n): a handle of its own, with its own particles,
- * beside contexts.  The order of calls is create, set, build, then any number of force, neighbours, statistics; after
- * the particles have moved set and refresh, or set and build.  Particles are named by address, 0 to n-1.
+ * beside contexts.  The order of calls is create, set, build, then any number of force, tidal, neighbours, statistics;
+ * after the particles have moved set and refresh, or set and build.  Particles are named by address, 0 to n-1.
  *
  * The force of nearby particles is summed pair by pair, as in sapporo_request with R2 = |r|^2 + eps2; that of a cell
  * that the acceptance criterion accepts comes from its mass at its centre of mass and, of order 2, its second
@@ -17,9 +17,9 @@
  * pair of it and the target particles that walk together is within a length.  So all forces of cells are Newton's
  * without softening.
  *
- * Errors are as for contexts.  After one, forces of the call are NaN, its lists of neighbours are empty, its statistics
- * are 0, with seconds of NaN, and the particles and the tree are as before.  On accelerators there are three
- * exceptions, each with an error of its own in the calls that follow:
+ * Errors are as for contexts.  After one, forces and tensors of the call are NaN, its lists of neighbours are empty,
+ * its statistics are 0, with seconds of NaN, and the particles and the tree are as before.  On accelerators there are
+ * three exceptions, each with an error of its own in the calls that follow:
  *  - sapporo_tree_set fails while particles are copied to the device: the tree stays, but builds and refreshes fail
  *    until particles are set again, with masses if the set that failed had some.
  *  - sapporo_tree_build fails in the device while it writes the tree, or the device has no memory for the new arrays
@@ -204,6 +204,22 @@ typedef struct sapporo_tree_request {
  */
 SAPPORO_API int sapporo_tree_force(sapporo_tree *tree, const sapporo_tree_request *request, double (*acc)[3],
                                    double *pot);
+
+/*
+ * Writes the tidal tensor at each row of a request, from all particles of the tree but the row's own: tidal[ni][6],
+ * T_ij = d a_i / d x_j in the order xx, xy, xz, yy, yz, zz, in units of G mass / length^3.  It is symmetric, and
+ * without softening its trace is 0.  The array is in the memory of the request.
+ *
+ * Particles act with their softening, and cells as in forces; formulas: lib/physics/tree_tidal.h of the source.  Cells
+ * are accepted as for forces, but near cells matter more: in Plummer's model relative errors are 3 to 13 times those of
+ * forces (docs/tree.md).  All terms and sums are in double, on the first device of the tree; a CPU takes 4 to 6 times
+ * as long as for forces in SAPPORO_SP.  Forces and statistics stay those that they would be without this call.  An
+ * accelerator takes up to 104 bytes per particle and 48 per row more, which sapporo_tree_memory_needed does not count.
+ *
+ * SAPPORO_PARTIAL: some rows are NaN, the others right: those whose forces would be NaN, or whose tensors are beyond
+ * the range of double.  Other errors are as of sapporo_tree_force; after one all rows are NaN.
+ */
+SAPPORO_API int sapporo_tree_tidal(sapporo_tree *tree, const sapporo_tree_request *request, double (*tidal)[6]);
 
 /*
  * Writes the neighbours of ni positions (x: double[3]) within a radius of each (h: double, >= 0, INFINITY too): the

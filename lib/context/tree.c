@@ -373,9 +373,12 @@ static void warn_of_nothing(sapporo_tree *t)
                       "the particles of the tree were set without masses: they exert no force");
 }
 
+/* Finds the accuracy of the criterion if it is to be found for an error. */
+static int find_accuracy(sapporo_tree *t) { return sap_aim_wanted(t) ? sap_aim_find(t) : (int)SAPPORO_OK; }
+
 static int force(sapporo_tree *t, const sapporo_tree_request *r, double (*acc)[3], double *pot)
 {
-    int status = sap_aim_wanted(t) ? sap_aim_find(t) : (int)SAPPORO_OK;
+    int status = find_accuracy(t);
     if (!status) status = t->tree->ops->ask->force(t->tree, r, acc, pot);
     if (status < 0)
         (void)sap_context_tree_failed(t, status, "force of the tree", "");
@@ -396,6 +399,30 @@ int sapporo_tree_force(sapporo_tree *tree, const sapporo_tree_request *request, 
     }
     if (status < 0) sap_context_tree_erase(t, &r, acc, sizeof *acc);
     if (status < 0) sap_context_tree_erase(t, &r, pot, sizeof *pot);
+    return sap_call_end(&call, status);
+}
+
+static int tidal_tensors(sapporo_tree *t, const sapporo_tree_request *r, double (*tidal)[6])
+{
+    int status = find_accuracy(t);
+    if (!status) status = t->tree->ops->ask->tidal(t->tree, r, tidal);
+    if (status < 0) (void)sap_context_tree_failed(t, status, "tidal tensors", "");
+    return status;
+}
+
+int sapporo_tree_tidal(sapporo_tree *tree, const sapporo_tree_request *request, double (*tidal)[6])
+{
+    sapporo_tree_request r = {.ni = 0};
+    struct sap_public_call call;
+    int status;
+    sapporo_tree *const t = sap_context_tree_asked(&call, tree, request, &r, &status);
+    if (!status && r.ni > 0 && !tidal)
+        status = fail(t, SAPPORO_ERR_ARGUMENT, "tidal tensors without an array for them");
+    if (!status && r.ni > 0) {
+        warn_of_nothing(t);
+        status = tidal_tensors(t, &r, tidal);
+    }
+    if (status < 0) sap_context_tree_erase(t, &r, tidal, sizeof *tidal);
     return sap_call_end(&call, status);
 }
 

@@ -79,9 +79,10 @@ struct sap_tree_maker {
                   struct sap_tree **tree);
 };
 
-/* Forces, neighbours and properties, for calls of sapporo_tree.h. */
+/* Forces, tidal tensors, neighbours and properties, for calls of sapporo_tree.h. */
 struct sap_tree_ask_ops {
     int (*force)(struct sap_tree *tree, const sapporo_tree_request *request, double (*acc)[3], double *pot);
+    int (*tidal)(struct sap_tree *tree, const sapporo_tree_request *request, double (*tidal)[6]);
     /*
      * Sets all bits of results in device memory, which makes NaN and -1 of them, if the device still works; NULL: the
      * engine has no device memory.  A pointer may be NULL.

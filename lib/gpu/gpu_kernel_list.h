@@ -214,6 +214,8 @@
         M(strict), M(slot), M(row), M(acc), M(pot), M(left)
 #define SAP_K_OF_ALONE(M, V)                                                                                           \
     M(walker), M(stop), M(cell), M(a), M(address), M(slot), M(row), M(acc), M(pot), M(left), V(int, stops)
+#define SAP_K_OF_TIDAL(M, V)                                                                                           \
+    M(walker), M(stop), M(cell), M(bound), M(group_of), M(strict), M(slot), M(row), M(tidal), M(left), V(int, stops)
 
 #define SAP_K_tree_walk_sp(M, V)    SAP_K_OF_WALKS(M), V(struct sap_gpu_walk, w), V(struct sap_gpu_tree, t)
 #define SAP_K_tree_walk_whole_sp    SAP_K_tree_walk_sp
@@ -238,13 +240,16 @@
 #define SAP_K_tree_crowds_dp          SAP_K_tree_crowds_sp
 #define SAP_K_tree_alone_masses(M, V) SAP_K_OF_ALONE(M, V), V(struct sap_gpu_walk, w), V(struct sap_gpu_tree, t)
 #define SAP_K_tree_alone_moments      SAP_K_tree_alone_masses
+#define SAP_K_tree_tidal_masses(M, V) SAP_K_OF_TIDAL(M, V), V(struct sap_gpu_walk, w), V(struct sap_gpu_tree, t)
+#define SAP_K_tree_tidal_moments      SAP_K_tree_tidal_masses
 
 /* clang-format off */
 #define SAP_KERNELS_TREE_WALK_DP(EACH, GROUPS, F)                                                                      \
     GROUPS(F, tree_walk_dp, SAP_WALK_THREADS) GROUPS(F, tree_selected_dp, SAP_WALK_THREADS)                            \
     EACH(F, tree_bunches_dp, SAP_TREE_THREADS) GROUPS(F, tree_few_dp, SAP_FEW_THREADS)                                 \
     GROUPS(F, tree_crowds_dp, SAP_WALK_THREADS)                                                                          \
-    EACH(F, tree_alone_masses, SAP_ALONE_THREADS) EACH(F, tree_alone_moments, SAP_ALONE_THREADS)
+    EACH(F, tree_alone_masses, SAP_ALONE_THREADS) EACH(F, tree_alone_moments, SAP_ALONE_THREADS)                       \
+    EACH(F, tree_tidal_masses, SAP_ALONE_THREADS) EACH(F, tree_tidal_moments, SAP_ALONE_THREADS)
 /* clang-format on */
 
 /* ---- tree_lengths: tree_lengths.h ---- */
@@ -292,11 +297,14 @@
 #define SAP_K_tree_alone_spline(M, V)                                                                                  \
     SAP_K_OF_ALONE(M, V), M(word), M(length), M(walker_length), V(int, law), V(struct sap_gpu_walk, w),                \
         V(struct sap_gpu_tree, t)
+#define SAP_K_tree_tidal_spline(M, V)                                                                                  \
+    SAP_K_OF_TIDAL(M, V), M(word), M(length), M(walker_length), V(int, law), V(struct sap_gpu_walk, w),                \
+        V(struct sap_gpu_tree, t)
 
 /* clang-format off */
 #define SAP_KERNELS_TREE_SPLINE_DP(EACH, GROUPS, F)                                                                    \
     GROUPS(F, tree_walk_spline_dp, SAP_WALK_THREADS) GROUPS(F, tree_few_spline_dp, SAP_FEW_THREADS)                    \
-    EACH(F, tree_alone_spline, SAP_ALONE_THREADS)
+    EACH(F, tree_alone_spline, SAP_ALONE_THREADS) EACH(F, tree_tidal_spline, SAP_ALONE_THREADS)
 /* clang-format on */
 
 /* ---- tree_soft_sp, tree_soft_dp: walks with Plummer lengths per particle ---- */
@@ -316,11 +324,13 @@
 #define SAP_K_tree_few_soft_dp  SAP_K_tree_walk_soft_sp
 #define SAP_K_tree_alone_soft(M, V)                                                                                    \
     SAP_K_OF_ALONE(M, V), M(length), M(walker_length), M(soft), V(struct sap_gpu_walk, w), V(struct sap_gpu_tree, t)
+#define SAP_K_tree_tidal_soft(M, V)                                                                                    \
+    SAP_K_OF_TIDAL(M, V), M(length), M(walker_length), M(soft), V(struct sap_gpu_walk, w), V(struct sap_gpu_tree, t)
 
 /* clang-format off */
 #define SAP_KERNELS_TREE_SOFT_DP(EACH, GROUPS, F)                                                                      \
     GROUPS(F, tree_walk_soft_dp, SAP_WALK_THREADS) GROUPS(F, tree_few_soft_dp, SAP_FEW_THREADS)                        \
-    EACH(F, tree_alone_soft, SAP_ALONE_THREADS)
+    EACH(F, tree_alone_soft, SAP_ALONE_THREADS) EACH(F, tree_tidal_soft, SAP_ALONE_THREADS)
 /* clang-format on */
 
 /* ---- kdtree: kd_large.h, kd_small.h, kd_link.h, kd_groups.h ---- */

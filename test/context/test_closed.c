@@ -130,6 +130,7 @@ static void tree_is_closed(sapporo_tree *tree)
     sapporo_tree_statistics s;
     struct outputs out;
     long long first[NI + 1];
+    double tidal[NI][6];
     int list[ROWS];
     assert_int_equal(sapporo_tree_set(tree, &p), SAPPORO_ERR_CLOSED);
     assert_int_equal(sapporo_tree_build(tree), SAPPORO_ERR_CLOSED);
@@ -146,6 +147,9 @@ static void tree_is_closed(sapporo_tree *tree)
     assert_true(is_poison(list, sizeof list));
     assert_int_equal(sapporo_tree_nearest(tree, &all, 1, list, out.pot), SAPPORO_ERR_CLOSED);
     for (int k = 0; k < NI; k++) assert_true(list[k] == -1 && isnan(out.pot[k]));
+    poison(tidal, sizeof tidal);
+    assert_int_equal(sapporo_tree_tidal(tree, &all, tidal), SAPPORO_ERR_CLOSED);
+    for (int k = 0; k < NI; k++) assert_true(isnan(tidal[k][0]) && isnan(tidal[k][5]));
     poison(&s, sizeof s);
     s.size = sizeof s;
     assert_int_equal(sapporo_tree_get_statistics(tree, &s), SAPPORO_ERR_CLOSED);

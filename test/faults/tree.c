@@ -1,4 +1,6 @@
-/* tree.c - a session of sapporo_tree.h: build, refresh, forces of all, of some, and at places, neighbours. */
+/* tree.c - a session of sapporo_tree.h: build, refresh, forces of all, of some, and at places, neighbours, tidal
+ * tensors.
+ */
 #include "client.h"
 #include "sapporo.h"
 
@@ -16,7 +18,7 @@ static double acc[N][3], pot[N], acc2[ROWS][3], jerk2[ROWS][3], pot2[ROWS];
 static int active[ROWS];
 
 /* What a tree's force may differ by from the sum over all pairs, in units of the largest. */
-static const double of_acc = 2e-2, of_pot = 2e-3;
+static const double of_acc = 2e-2, of_pot = 2e-3, of_tidal = 5e-2;
 
 static void clear(void) { memset(acc, 0x41, sizeof acc), memset(pot, 0x41, sizeof pot); }
 
@@ -99,6 +101,28 @@ static void nearest(sapporo_tree *t, int ni)
         }
         client_require(good && (status < 0 || before == K - 1), status < 0 ? "LISTS AFTER AN ERROR" : "WRONG LISTS");
     }
+}
+
+/*
+ * Tensors of all particles.  The first column of those of a few is the jerk that their velocity along x makes, by a
+ * direct sum.
+ */
+static void tidal(sapporo_tree *t)
+{
+    static double tensors[N][6], still[ROWS][3];
+    double target_x[ROWS][3], target_v[ROWS][3] = {{0}}, column[ROWS][3];
+    const sapporo_tree_request r = {.size = sizeof r, .ni = N};
+    for (int i = 0; i < ROWS; i++) active[i] = i;
+    memcpy(target_x, client_x, sizeof target_x);
+    client_direct(N, ROWS, CLIENT_READ(target_x), CLIENT_READ(target_v), active, eps2, acc2, still, pot2, NULL);
+    for (int i = 0; i < ROWS; i++) target_v[i][0] = 1;
+    client_direct(N, ROWS, CLIENT_READ(target_x), CLIENT_READ(target_v), active, eps2, acc2, jerk2, pot2, NULL);
+    memset(tensors, 0x41, sizeof tensors);
+    const int status = client_told("sapporo_tree_tidal", sapporo_tree_tidal(t, &r, tensors));
+    for (int i = 0; i < ROWS; i++)
+        for (int c = 0; c < 3; c++) jerk2[i][c] -= still[i][c], column[i][c] = tensors[i][c];
+    client_check("tidal tensors", status, column[0], jerk2[0], 3 * ROWS, of_tidal);
+    for (int i = 0; i < N; i++) client_require(status < 0 ? isnan(tensors[i][5]) : isfinite(tensors[i][5]), "tensors");
 }
 
 /* A little further, by which a refreshed tree is still good, and old moments are not. */
@@ -197,6 +221,7 @@ static void use(sapporo_tree *t)
     neighbours(t);
     nearest(t, PLACES);
     nearest(t, N);
+    tidal(t);
 }
 
 /* The trees of a session. */

@@ -21,7 +21,7 @@ program native
     type(sapporo_tree_particles) :: tree_particles
     type(sapporo_tree_request) :: tree_request
     type(sapporo_tree_statistics) :: tree_statistics
-    real(c_double), target :: tree_acc(3, n), tree_pot(n)
+    real(c_double), target :: tree_acc(3, n), tree_pot(n), tree_tidal(6, n)
     type(c_ptr) :: stepper
     type(sapporo_field), target :: fields(1)
     type(sapporo_stepper_options) :: stepper_options
@@ -188,6 +188,9 @@ contains
             error stop 'sapporo_tree_force'
         if (.not. all(abs(tree_acc(:, 1) - [2, 1, 0]) <= 1e-12)) error stop 'tree: acc'
         if (.not. abs(tree_pot(1) + 4) <= 1e-12) error stop 'tree: pot'
+        if (sapporo_tree_tidal(tree, tree_request, c_loc(tree_tidal)) /= SAPPORO_OK) error stop 'sapporo_tree_tidal'
+        if (.not. all(abs(tree_tidal(1, :) + tree_tidal(4, :) + tree_tidal(6, :)) <= 1e-12)) error stop 'tree: trace'
+        if (.not. maxval(tree_tidal) > 0.5_c_double) error stop 'tree: tidal'
         h2 = 1.5_c_double
         if (sapporo_tree_neighbours(tree, 1, sapporo_column(c_loc(xi), 0), sapporo_column(c_loc(h2), 0), first, &
             int(n, c_long_long), list) /= SAPPORO_OK) error stop 'sapporo_tree_neighbours'

@@ -497,6 +497,14 @@ static inline int tree_neighbours(int h, int ni, int b, int room)
     return sapporo_tree_neighbours(tree[h], ni, x, radius, out.first, room, out.list);
 }
 
+/* Targets as of tree_force; the tensor of row i is out.acc[2 i] and the row behind it. */
+static inline int tree_tidal(int h, int ni, int places, int b, const int *active)
+{
+    const sapporo_tree_request request = {
+        .size = sizeof request, .ni = ni, .active = active, .x = {places ? batch[b].x : NULL, 0}};
+    return sapporo_tree_tidal(tree[h], &request, (double(*)[6])(void *)out.acc);
+}
+
 /* Targets as of tree_force; squared distances go to out.r2, which has room for no more than CALL_ROWS. */
 static inline int tree_nearest(int h, int ni, int places, int b, int k, const int *active)
 {

@@ -95,7 +95,8 @@
     CALL(TREE_RENEW, rc = tree_renew(I(0), D(0)))                                                                      \
     CALL(TREE_FORCE, rc = tree_force(I(0), I(1), I(2), I(3), I(4), N(0)))                                              \
     CALL(TREE_NEIGHBOURS, rc = tree_neighbours(I(0), I(1), I(2), I(3)))                                                \
-    CALL(TREE_NEAREST, rc = tree_nearest(I(0), I(1), I(2), I(3), I(4), N(0)))
+    CALL(TREE_NEAREST, rc = tree_nearest(I(0), I(1), I(2), I(3), I(4), N(0)))                                          \
+    CALL(TREE_TIDAL, rc = tree_tidal(I(0), I(1), I(2), I(3), N(0)))
 
 #define KINDS_G5(CALL)                                                                                                 \
     CALL(G5_OPEN, rc = g5_openMC(I(0)))                                                                                \

@@ -235,8 +235,8 @@ static void check_bits(struct model_tree *t, int ni, const int *active, unsigned
     t->has_last = 1;
 }
 
-/* Whether the force of a particle may leave double, by its mass over its length or the distance of another one. */
-static int may_overflow(const struct model_tree *t)
+/* Whether a row may leave double, by a mass over a power of its length or of the distance of another particle. */
+static int may_overflow(const struct model_tree *t, int power)
 {
     const struct set *const s = &t->built;
     double heavy = 0, near = 1;
@@ -249,7 +249,7 @@ static int may_overflow(const struct model_tree *t)
                 if (apart > 0 && apart < near) near = apart;
             }
     }
-    return !(heavy / near / near < 1e280);
+    return !(heavy * pow(near, -power) < 1e280);
 }
 
 static int expected_of_force(const struct model_tree *t, const struct op *op)
@@ -276,7 +276,7 @@ static void run_force(const struct op *op)
         for (int c = 0; c < 3; c++) extent = larger_of(extent, fabs(batch[op->i[3]].x[i][c] - batch[op->i[3]].x[0][c]));
     make_call(op, rows, 0);
     const int lost_by_range = strcmp(setting.backend, "cpu") == 0 ? SAPPORO_PARTIAL : SAPPORO_ERR_NOT_FINITE;
-    if (expected == SAPPORO_OK && rc == lost_by_range && may_overflow(t)) return;
+    if (expected == SAPPORO_OK && rc == lost_by_range && may_overflow(t, 2)) return;
     if (!(expected == SAPPORO_PARTIAL && rc == SAPPORO_OK && !wanted)) check_int("rc", rc, expected);
     if (expected == SAPPORO_ERR_CLOSED) return;
     for (int i = 0; i < rows && !check_failed(); i++) {
@@ -288,6 +288,74 @@ static void run_force(const struct op *op)
     }
     check_guards(rows);
     if (expected == SAPPORO_OK && !places) check_bits(t, ni, active, wanted);
+}
+
+/* ---- tidal tensors ------------------------------------------------------------------------- */
+
+/* What out.acc has of element q of the tensor of row i. */
+static double element(int i, int q) { return out.acc[2 * i + q / 3][q % 3]; }
+
+/*
+ * The direct sum of the tensor at a place, in which all terms are in double; own: the particle that does not count, -1:
+ * none.  0: nothing can be said.
+ */
+static int direct_tidal(const struct model_tree *t, const double *x, int own, real *sum, double *bound)
+{
+    const struct set *const s = &t->built;
+    double size = 0, off = 0, by_x = 0;
+    for (int c = 0; c < 3; c++) off = larger_of(off, fabs(x[c]) * 0x1p-50);
+    memset(sum, 0, 6 * sizeof *sum);
+    if (t->softening || (t->eps2 > 0 && !(t->eps2 > 1e-30 && t->eps2 < 1e30))) return 0;
+    for (int k = 0; k < s->n; k++) {
+        const double m = fabs(s->mass[k]), hi = own < 0 ? 0 : s->h[own], hj = s->h[k];
+        real d[3], R2 = t->eps2 + (real)hi * hi + (real)hj * hj;
+        if (hj > 0 && !(hj > 1e-15 && hj < 1e15)) return 0;
+        if (!(m < 1e15) || (m > 0 && m < 1e-15)) return 0;
+        if (k == own) continue;
+        for (int c = 0; c < 3; c++) d[c] = (real)s->x[k][c] - x[c], R2 += d[c] * d[c];
+        if (R2 == 0) continue;
+        const real u = 1 / sqrtl(R2), mu3 = s->mass[k] * u * u * u;
+        const double near = (double)u;
+        off = larger_of(off, 0x1p-50 / near);
+        if (!(off * near < 0.125 && near < 1e12 && near > 1e-12)) return 0;
+        for (int i = 0, q = 0; i < 3; i++)
+            for (int c = i; c < 3; c++, q++) sum[q] += mu3 * (3 * u * u * d[i] * d[c] - (i == c));
+        size += 4 * m * near * near * near;
+        by_x += 18 * m * near * near * near * near;
+    }
+    *bound = 0x1p-44 * size + 1.5 * off * by_x;
+    return 1;
+}
+
+static void check_tensor(const struct model_tree *t, int i, const double *x, int own, int lost)
+{
+    real sum[6];
+    double bound;
+    const int known = !lost && is_exact(t) && direct_tidal(t, x, own, sum, &bound);
+    for (int q = 0; q < 6; q++) {
+        char name[40];
+        (void)snprintf(name, sizeof name, "out.acc[%d][%d]", 2 * i + q / 3, q % 3);
+        lost ? check_nan(name, element(i, q)) : check_written(name, element(i, q));
+        if (known) check_double(name, element(i, q), (double)sum[q], bound);
+    }
+}
+
+static void run_tidal(const struct op *op)
+{
+    const struct model_tree *const t = &trees[op->i[0]];
+    const int ni = op->i[1], places = op->i[2], *const active = op->column[0].data;
+    const int expected = expected_of_force(t, op), rows = ni > 0 ? ni : 0;
+    if (2 * rows > CALL_ROWS - CALL_GUARD) return; /* a reduced sequence */
+    make_call(op, 2 * rows, 0);
+    if (expected >= 0 && rc == SAPPORO_PARTIAL && may_overflow(t, 3)) return;
+    check_int("rc", rc, expected);
+    if (expected == SAPPORO_ERR_CLOSED) return;
+    for (int i = 0; i < rows && !check_failed(); i++) {
+        const int own = places ? -1 : active ? active[i] : i;
+        const double *const x = places ? batch[op->i[3]].x[i] : expected < 0 ? NULL : t->built.x[own];
+        check_tensor(t, i, x, own, expected < 0 || !is_finite_place(x));
+    }
+    check_guards(2 * rows);
 }
 
 /* ---- neighbours ------------------------------------------------------------------------ */
@@ -406,6 +474,9 @@ static void run(const struct op *op)
     case OP_TREE_NEAREST:
         run_nearest(op);
         break;
+    case OP_TREE_TIDAL:
+        run_tidal(op);
+        break;
     default:
         make_call(op, 0, 0);
     }
@@ -484,6 +555,20 @@ static void add_force(struct plan *p)
     for (int i = 0; i < ni; i++) active[i] = odd && one_in(r, 30) ? p->n + draw(r, 3) - 1 : draw(r, p->n);
 }
 
+static void add_tidal(struct plan *p)
+{
+    rng *const r = p->random;
+    const int kind = draw(r, 3), ni = 1 + draw(r, kind == 0 && p->n > 0 && p->n < 80 ? p->n : 80);
+    if (kind == 1) add_fill(p->s, &p->scene, 0, ni, 0);
+    struct op *const op = add(p, OP_TREE_TIDAL, p->h, ni);
+    op->i[2] = kind == 1;
+    if (kind < 2) return;
+    op->rows = ni;
+    op->rows_at = 1;
+    int *const active = op_whole(op, 0, 1);
+    for (int i = 0; i < ni; i++) active[i] = draw(r, p->n < 1 || one_in(r, 900) ? p->n + 2 : p->n);
+}
+
 static void add_renewal(struct plan *p)
 {
     static const enum kind kinds[] = {OP_TREE_BUILD, OP_TREE_BUILD, OP_TREE_REFRESH, OP_TREE_RENEW};
@@ -529,7 +614,7 @@ static void generate(struct sequence *s, rng *r)
     add_create(&p, n + draw(r, 2));
     add_set(&p, n);
     if (!one_in(r, 40)) add(&p, OP_TREE_BUILD, p.h, 0);
-    for (int k = 0; k < 2 + draw(r, 6); k++) switch (draw(r, 10)) {
+    for (int k = 0; k < 2 + draw(r, 6); k++) switch (draw(r, 12)) {
         case 0:
             add_set(&p, one_in(r, 6) ? draw(r, n + 2) : n);
             break;
@@ -543,6 +628,10 @@ static void generate(struct sequence *s, rng *r)
         case 4:
         case 5:
             add_nearest(&p);
+            break;
+        case 6:
+        case 7:
+            add_tidal(&p);
             break;
         default:
             add_force(&p);

@@ -1,6 +1,6 @@
 /*
- * cpu_force.c - forces on particles of the tree or on positions: target particles, their order, and known
- * accelerations.
+ * cpu_force.c - forces and tidal tensors on particles of the tree or on positions: target particles, their order, and
+ * known accelerations.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -208,66 +208,93 @@ static int who_walks(struct sap_cpu_tree *t, const struct sap_cpu_targets *targe
     return status ? status : sap_cpu_tree_all_slots(&p->places.walkers, p->places.order.address, &p->slots);
 }
 
-static void erase_bad(const struct places *p, int n, double (*acc)[3], double *pot)
+/* Results for the caller: forces, or tidal tensors alone. */
+struct results {
+    double (*acc)[3], *pot, (*tidal)[6];
+};
+
+static void erase_bad(const struct places *p, int n, const struct results *to)
 {
     for (int i = 0; i < n && p->nbad > 0; i++) {
         if (!p->bad[i]) continue;
-        if (pot) pot[i] = NAN;
-        for (int c = 0; c < 3 && acc; c++) acc[i][c] = NAN;
+        if (to->pot) to->pot[i] = NAN;
+        for (int c = 0; c < 3 && to->acc; c++) to->acc[i][c] = NAN;
+        for (int q = 0; q < SAP_MOMENTS2 && to->tidal; q++) to->tidal[i][q] = NAN;
     }
 }
 
 static void remember(struct sap_cpu_tree *t, const struct sap_cpu_targets *targets, const struct sap_cpu_run *run)
 {
-    for (int i = 0; i < targets->n && run->walkers->own; i++)
+    for (int i = 0; i < targets->n && run->walkers->own && !run->tidal; i++)
         t->given.a[targets->active ? targets->active[i] : i] = size_of(run->acc[i]);
 }
 
-/* Computes the forces on targets whose positions have groups of `group`; a: sizes of accelerations there, or NULL. */
+/* Notes what a force did. */
+static void tell(struct sap_cpu_tree *t, const struct sap_cpu_run *run, double seconds)
+{
+    t->done.stackless = t->settings.walk == SAPPORO_WALK_STACKLESS;
+    t->done.rows = run->slots->n;
+    t->done.particle_particle = run->particle;
+    t->done.particle_cell = run->cell;
+    t->done.seconds[SAPPORO_PHASE_WALK] = seconds;
+}
+
+/* Computes the results on targets whose positions have groups of `group`; a: sizes of accelerations there, or NULL. */
 static int compute(struct sap_cpu_tree *t, const struct sap_cpu_targets *targets, int group, const double *a,
-                   double (*acc)[3], double *pot)
+                   const struct results *to)
 {
     const int threads = sap_cpu_tree_threads_for_rows(t, targets->n);
     const int by_acceleration = sap_mac_row(t->settings.mac).by_a;
     const double begin = sap_clock_seconds();
     const sap_fpenv callers = sap_fp_enter();
     struct force_data p = {.known = a, .most = group};
-    struct sap_cpu_run run = {.acc = acc, .pot = pot};
+    struct sap_cpu_run run = {.acc = to->acc, .pot = to->pot};
     t->words[0] = '\0';
     int status = who_walks(t, targets, &p, &run, threads);
     if (!status && run.walkers->own) sap_cpu_tree_need_bounds(t, &p.slots, threads);
     if (!status && by_acceleration) status = start(t, &p, &run, threads);
+    run.tidal = to->tidal;
     if (!status) status = walk(t, &run, threads);
     if (!status && by_acceleration) remember(t, targets, &run);
     if (!status && p.places.nbad > 0) {
-        erase_bad(&p.places, targets->n, acc, pot);
+        erase_bad(&p.places, targets->n, to);
         status = SAPPORO_PARTIAL;
     }
     if (!status && run.beyond > 0) status = SAPPORO_PARTIAL;
+    if (status >= 0 && !run.tidal) tell(t, &run, sap_clock_seconds() - begin);
     free_pass(&p);
     sap_fp_leave(callers);
-    if (status < 0) return status;
-    t->done.stackless = t->settings.walk == SAPPORO_WALK_STACKLESS;
-    t->done.rows = targets->n;
-    t->done.particle_particle = run.particle;
-    t->done.particle_cell = run.cell;
-    t->done.seconds[SAPPORO_PHASE_WALK] = sap_clock_seconds() - begin;
     return status;
 }
 
 int sap_cpu_force(struct sap_cpu_tree *t, const struct sap_cpu_targets *targets, double (*acc)[3], double *pot)
 {
-    return compute(t, targets, t->settings.group_size, NULL, acc, pot);
+    const struct results to = {.acc = acc, .pot = pot};
+    return compute(t, targets, t->settings.group_size, NULL, &to);
+}
+
+static struct sap_cpu_targets targets_of(const sapporo_tree_request *r)
+{
+    return (struct sap_cpu_targets){.n = r->ni, .active = r->active, .x = r->x, .h = r->h};
 }
 
 int sap_cpu_tree_force(struct sap_tree *opaque_tree, const sapporo_tree_request *request, double (*acc)[3], double *pot)
 {
     struct sap_cpu_tree *const t = (void *)opaque_tree;
-    const struct sap_cpu_targets targets = {
-        .n = request->ni, .active = request->active, .x = request->x, .h = request->h};
+    const struct sap_cpu_targets targets = targets_of(request);
     if (request->memory != SAPPORO_MEMORY_HOST)
         return sap_cpu_tree_failed(t, SAPPORO_ERR_UNSUPPORTED, SAP_CPU_HOST_ONLY);
     return sap_cpu_force(t, &targets, acc, pot);
+}
+
+int sap_cpu_tree_tidal(struct sap_tree *opaque_tree, const sapporo_tree_request *request, double (*tidal)[6])
+{
+    struct sap_cpu_tree *const t = (void *)opaque_tree;
+    const struct sap_cpu_targets targets = targets_of(request);
+    const struct results to = {.tidal = tidal};
+    if (request->memory != SAPPORO_MEMORY_HOST)
+        return sap_cpu_tree_failed(t, SAPPORO_ERR_UNSUPPORTED, SAP_CPU_HOST_ONLY);
+    return compute(t, &targets, t->settings.group_size, NULL, &to);
 }
 
 /* Returns how many of ni massless particles share a walk. */
@@ -283,7 +310,8 @@ int sap_cpu_tree_force_massless(struct sap_cpu_tree *t, const struct sap_cpu_tar
                                 double (*acc)[3], double *pot)
 {
     const sapporo_tree_statistics done = t->done;
-    const int status = compute(t, targets, group_of_massless(t, targets->n), a, acc, pot);
+    const struct results to = {.acc = acc, .pot = pot};
+    const int status = compute(t, targets, group_of_massless(t, targets->n), a, &to);
     t->done = done;
     return status;
 }

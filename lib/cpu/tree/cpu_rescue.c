@@ -94,6 +94,17 @@ int sap_cpu_results(const struct sap_cpu_frame *f, const double *sum, double *ac
     return is_finite_row(acc, *pot);
 }
 
+int sap_cpu_tidal_results(const struct sap_cpu_frame *f, const double *sum, double *tidal)
+{
+    int held = 1;
+    for (int q = 0; q < SAP_MOMENTS2; q++) {
+        tidal[q] = from_units(f, sum[q], 2) * f->unit;
+        held &= isfinite(tidal[q]) != 0;
+    }
+    for (int q = 0; q < SAP_MOMENTS2 && !held; q++) tidal[q] = NAN;
+    return held;
+}
+
 int sap_cpu_rescued(const struct sap_cpu_frame *f, const struct sap_cpu_rescue *r, double *acc, double *pot)
 {
     *pot = 0 - r->pot / f->mass_unit;

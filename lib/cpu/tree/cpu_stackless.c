@@ -1,6 +1,7 @@
 /*
- * cpu_stackless.c - forces by a walk for each particle alone: from a node to its first child (more) or past its last
- * descendant (next). Nakasato 2012, J. Comp. Sci. 3, 132. All in double; it serves to check the walk by groups.
+ * cpu_stackless.c - forces and tidal tensors by a walk for each particle alone: from a node to its first child (more)
+ * or past its last descendant (next). Nakasato 2012, J. Comp. Sci. 3, 132. All in double; forces serve to check the
+ * walk by groups.
  */
 #include <math.h>
 #include <stdatomic.h>
@@ -21,6 +22,7 @@
 SAP_INLINE V sap_inverse_length(V h2) { return h2 > 0 ? v_root_wide(h2) : 0; }
 
 #include "physics/spline.h"
+#include "physics/tree_tidal.h"
 
 struct one {
     double x[3], eps2;
@@ -28,9 +30,38 @@ struct one {
     int self; /* index of the sorted particle, -1: a position */
     double h; /* its length, or 0 */
     struct sap_tree_bound bound;
-    double sum[SAP_SUMS2];
+    int tidal; /* the sums are those of the tidal tensor, not those of the force */
+    double sum[SAP_TIDAL_SUMS];
     long long particle, cell;
 };
+
+_Static_assert((int)SAP_TIDAL_SUMS >= (int)SAP_SUMS2, "sums of both kinds have room");
+
+/* Adds the terms of a cell at a distance. */
+static void add_moments(struct one *o, const struct sap_tree_source *s, int order, const double *d, double u)
+{
+    if (o->tidal && order > 1)
+        sap_tidal_cell(o->sum, d, s->mass, s->s, s->t, u);
+    else if (o->tidal)
+        sap_tidal_pair(o->sum, d, s->mass, u);
+    else if (order > 1)
+        sap_pair_cell(o->sum, d[0], d[1], d[2], s->mass, s->s, s->t, u);
+    else
+        sap_pair2(o->sum, d[0], d[1], d[2], s->mass, u);
+}
+
+/* Adds the terms of a particle at a distance; h2: its squared length; counts: the pair is not skipped. */
+static void add_mass(struct one *o, double mass, int law, const double *d, double u, int counts, double h2)
+{
+    if (o->tidal && law)
+        sap_tidal_pair_spline(o->sum, d, mass, u, counts, o->h * o->h, h2, law);
+    else if (o->tidal)
+        sap_tidal_pair(o->sum, d, mass, u);
+    else if (law)
+        sap_pair2_spline(o->sum, d, mass, u, counts, o->h * o->h, h2, law);
+    else
+        sap_pair2(o->sum, d[0], d[1], d[2], mass, u);
+}
 
 static void add_cell(const struct sap_cpu_field *t, struct one *o, int k)
 {
@@ -40,11 +71,7 @@ static void add_cell(const struct sap_cpu_field *t, struct one *o, int k)
         d[c] = (s->x[c] - o->x[c]) * t->frame->unit;
         r2 += d[c] * d[c];
     }
-    const double u = r2 > 0 ? v_root_wide(r2) : 0;
-    if (t->frame->settings->order > 1)
-        sap_pair_cell(o->sum, d[0], d[1], d[2], s->mass, s->s, s->t, u);
-    else
-        sap_pair2(o->sum, d[0], d[1], d[2], s->mass, u);
+    add_moments(o, s, t->frame->settings->order, d, r2 > 0 ? v_root_wide(r2) : 0);
     o->cell++;
 }
 
@@ -59,10 +86,7 @@ static void add_leaf(const struct sap_cpu_field *t, struct one *o, const struct 
             r2 += d[c] * d[c];
         }
         const double u = r2 > 0 ? v_root_wide(r2) : 0;
-        if (t->frame->soft.law)
-            sap_pair2_spline(o->sum, d, t->from->x[j][3], u, v_nlt(r2, 0), o->h * o->h, h * h, t->frame->soft.law);
-        else
-            sap_pair2(o->sum, d[0], d[1], d[2], t->from->x[j][3], u);
+        add_mass(o, t->from->x[j][3], (int)t->frame->soft.law, d, u, v_nlt(r2, 0), h * h);
         o->particle++;
     }
 }
@@ -93,6 +117,7 @@ static void start_one(const struct sap_cpu_field *t, const struct sap_cpu_run *r
     *o = (struct one){.eps2 = t->frame->soft.eps2 * t->frame->unit * t->frame->unit,
                       .at = walker,
                       .h = t->from->lengths ? run->walkers->h[walker] : 0,
+                      .tidal = run->tidal != NULL,
                       .self = run->walkers->own ? walker : -1};
     for (int c = 0; c < 3; c++) {
         o->x[c] = x[c];
@@ -115,6 +140,16 @@ static int rescue(const struct sap_cpu_field *t, const struct sap_cpu_run *run, 
     return sap_cpu_rescued(t->frame, &r, acc, pot);
 }
 
+/* Writes the results of a walk to a row; returns 0 if double cannot hold them: the row is then NaN. */
+static int write_one(const struct sap_cpu_field *t, const struct sap_cpu_run *run, const struct one *o, int row)
+{
+    double a[3], phi;
+    if (run->tidal) return sap_cpu_tidal_results(t->frame, o->sum, run->tidal[row]);
+    const int held = sap_cpu_results(t->frame, o->sum, a, &phi) || rescue(t, run, o, a, &phi);
+    sap_cpu_write_row(run, a, phi, row);
+    return held;
+}
+
 /* A walk that is distributed over threads. */
 struct stackless_walk {
     const struct sap_cpu_field *field;
@@ -131,12 +166,9 @@ static void walk_some(void *argument, ptrdiff_t from, ptrdiff_t to)
     long long particle = 0, cell = 0;
     for (ptrdiff_t k = from; k < to; k++) {
         struct one o;
-        const int row = run->slots->row[k];
         start_one(t, run, run->slots->walker[k], &o);
         walk_one(t, &o);
-        double a[3], phi;
-        if (!sap_cpu_results(t->frame, o.sum, a, &phi) && !rescue(t, run, &o, a, &phi)) atomic_fetch_add(&w->beyond, 1);
-        sap_cpu_write_row(run, a, phi, row);
+        if (!write_one(t, run, &o, run->slots->row[k])) atomic_fetch_add(&w->beyond, 1);
         particle += o.particle;
         cell += o.cell;
     }

@@ -288,8 +288,11 @@ static int search(struct sap_tree *opaque_tree, int ni, sapporo_column x, sappor
     return sap_cpu_tree_search(t, ni, x, h, first, room, list, sap_threads_now(t->threads));
 }
 
-static const struct sap_tree_ask_ops ask = {
-    .force = sap_cpu_tree_force, .search = search, .nearest = sap_cpu_tree_nearest, .statistics = statistics};
+static const struct sap_tree_ask_ops ask = {.force = sap_cpu_tree_force,
+                                            .tidal = sap_cpu_tree_tidal,
+                                            .search = search,
+                                            .nearest = sap_cpu_tree_nearest,
+                                            .statistics = statistics};
 
 static const struct sap_tree_part_ops part = {.join = sap_cpu_tree_join,
                                               .structure = structure,

@@ -258,6 +258,7 @@ struct sap_cpu_run {
     const double *a; /* sizes of accelerations for the criterion ACCELERATION; NULL: another criterion */
     const int *a_of; /* index into `a` of each walker; NULL: the walker's own index */
     double (*acc)[3], *pot;
+    double (*tidal)[6];       /* the results, instead of forces; NULL: forces */
     int *work;                /* interactions by row; NULL: not wanted */
     long long particle, cell; /* numbers of interactions */
     int beyond;               /* rows whose force double cannot hold: they are NaN */
@@ -292,7 +293,8 @@ struct sap_cpu_pairs {
 /* Returns the operations of the softening of a tree: the place that picks them (cpu_walk.c). */
 const struct sap_cpu_pairs *sap_cpu_pairs_of(const struct sap_tree_settings *settings, int lengths);
 
-/* Computes forces on slots, by groups (cpu_walk.c). Without `a`, ACCELERATION means an opening angle of 1. */
+/* Computes forces or tidal tensors of slots, by groups (cpu_walk.c). Without `a`, ACCELERATION means an opening angle
+ * of 1. */
 int sap_cpu_walk(const struct sap_cpu_nodes *from, const struct sap_cpu_frame *frame, struct sap_cpu_run *run,
                  int threads);
 
@@ -317,10 +319,13 @@ void sap_cpu_tree_rescue_cell(const struct sap_cpu_field *field, int cell, struc
 int sap_cpu_results(const struct sap_cpu_frame *f, const double *sum, double *acc, double *pot);
 int sap_cpu_rescued(const struct sap_cpu_frame *f, const struct sap_cpu_rescue *rescue, double *acc, double *pot);
 
+/* Computes a tidal tensor from the sums of a walk; returns whether it is finite.  It is NaN else. */
+int sap_cpu_tidal_results(const struct sap_cpu_frame *f, const double *sum, double *tidal);
+
 /* Writes a row of the arrays that the caller wants. */
 void sap_cpu_write_row(const struct sap_cpu_run *run, const double *acc, double pot, int row);
 
-/* Computes forces on slots, with a walk for each particle alone (cpu_stackless.c). */
+/* Computes forces or tidal tensors of slots, with a walk for each particle alone (cpu_stackless.c). */
 void sap_cpu_walk_alone(const struct sap_cpu_nodes *from, const struct sap_cpu_frame *frame, struct sap_cpu_run *run,
                         int threads);
 
@@ -337,8 +342,9 @@ struct sap_cpu_targets {
 /* Computes the forces of the tree on targets, as `force` of the table does (cpu_force.c). */
 int sap_cpu_force(struct sap_cpu_tree *tree, const struct sap_cpu_targets *targets, double (*acc)[3], double *pot);
 
-/* Implements `force` of the table (cpu_force.c). */
+/* Implement `force` and `tidal` of the table (cpu_force.c). */
 int sap_cpu_tree_force(struct sap_tree *tree, const sapporo_tree_request *request, double (*acc)[3], double *pot);
+int sap_cpu_tree_tidal(struct sap_tree *tree, const sapporo_tree_request *request, double (*tidal)[6]);
 
 /*
  * Computes forces on the positions of massless particles, as sap_cpu_tree_force does on positions of the caller.

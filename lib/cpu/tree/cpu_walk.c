@@ -1,5 +1,6 @@
 /*
- * cpu_walk.c - forces by groups: each group makes a list of cells and particles, which the kernels sum.
+ * cpu_walk.c - forces and tidal tensors by groups: each group makes a list of cells and particles, which the kernels
+ * sum.
  *
  * One thread computes a whole group. So the sums do not depend on the threads, nor on which other groups or how many
  * particles of the group take part.
@@ -424,6 +425,16 @@ static int needs_double(const struct sap_cpu_field *t, const struct walk_memory 
     return has_clump(t, &of_group, close) || has_clump(t, &w->inner, close);
 }
 
+/* Notes the target particles and rows of n slots of a group whose first particle is `base`. */
+static void take_slots(const struct sap_cpu_run *run, struct walk_memory *w, int base, int first, int n)
+{
+    for (int k = 0; k < n; k++) {
+        w->which[k] = run->slots->walker[first + k];
+        w->number[k] = run->walkers->own ? w->which[k] - base : -1;
+        w->row[k] = run->slots->row[first + k];
+    }
+}
+
 /*
  * Sums slots first ... first + n - 1, at most SAP_TREE_LANES, all of group g, whose list is complete. wide: in double.
  */
@@ -431,7 +442,6 @@ static int sum_slots(const struct sap_cpu_field *t, const struct sap_cpu_run *ru
                      int first, int n, int wide)
 {
     const struct sap_cpu_group *const group = &run->walkers->group[g];
-    const int base = group->first;
     const struct span own = own_span(run, group);
     struct sap_tree_frame frame = {.unit = t->frame->unit,
                                    .eps2 = t->frame->soft.eps2 * t->frame->unit * t->frame->unit,
@@ -439,11 +449,7 @@ static int sum_slots(const struct sap_cpu_field *t, const struct sap_cpu_run *ru
                                    .far = group->wide == SAP_WIDE_FAR,
                                    .law = t->frame->soft.law};
     for (int c = 0; c < 3; c++) frame.middle[c] = group->bound.centre[c];
-    for (int k = 0; k < n; k++) {
-        w->which[k] = run->slots->walker[first + k];
-        w->number[k] = run->walkers->own ? w->which[k] - base : -1;
-        w->row[k] = run->slots->row[first + k];
-    }
+    take_slots(run, w, group->first, first, n);
     /* sums beyond the range of float are computed again in double */
     for (; wide < 2 && n > 0; wide++) {
         const struct sap_tree_kernel *const kernel = wide ? t->frame->wide : t->frame->narrow;
@@ -455,6 +461,53 @@ static int sum_slots(const struct sap_cpu_field *t, const struct sap_cpu_run *ru
             !sum_particles(t, w, kernel, &frame, own))
             return 0;
         n = deliver_good(t, run, w, own, wide, n);
+    }
+    return 1;
+}
+
+/* ---- tidal tensors ------------------------------------------------------------------- */
+
+static int tensors_of_spans(const struct sap_cpu_field *t, struct walk_memory *w, const struct sap_tree_frame *frame,
+                            const struct spans *spans, int own)
+{
+    const struct sap_tree_kernel *const kernel = t->frame->wide;
+    const size_t each = SAP_TREE_SPLINE_WORDS * kernel->word;
+    const int n = count_particles(spans);
+    if (!room_for_words(w, (size_t)n * each)) return 0;
+    char *to = w->words;
+    for (int k = 0; k < spans->n; k++) {
+        const struct span s = spans->at[k];
+        kernel->take_tensor(frame, (const double(*)[4])t->from->x + s.from,
+                            t->from->lengths ? t->from->h + s.from : NULL, s.to - s.from, to);
+        to += (size_t)(s.to - s.from) * each;
+    }
+    kernel->particles_tensor(frame, w->words, n, own, w->lanes);
+    return 1;
+}
+
+/* Computes tensors of slots, as sum_slots does forces; distant cells act one by one. */
+static int tensors_of_slots(const struct sap_cpu_field *t, const struct sap_cpu_run *run, struct walk_memory *w, int g,
+                            int first, int n)
+{
+    const struct sap_tree_kernel *const kernel = t->frame->wide;
+    const struct span own = own_span(run, &run->walkers->group[g]);
+    const struct spans of_group = {.at = (struct span[]){own}, .n = own.to > own.from};
+    const struct sap_tree_frame frame = {.unit = t->frame->unit,
+                                         .eps2 = t->frame->soft.eps2 * t->frame->unit * t->frame->unit,
+                                         .law = t->frame->soft.law};
+    const int order = t->frame->settings->order, soft = t->frame->pairs->adds;
+    take_slots(run, w, run->walkers->group[g].first, first, n);
+    kernel->start_tensor(&frame, run->walkers->x, t->from->lengths ? run->walkers->h : NULL, w->which, w->number, n,
+                         w->lanes);
+    kernel->cells_tensor(&frame, t->from->source, w->near.at, w->near.n, order, soft, w->lanes);
+    kernel->cells_tensor(&frame, t->from->source, w->distant.at, w->distant.n, order, soft, w->lanes);
+    if (!tensors_of_spans(t, w, &frame, &w->outer, 0) || !tensors_of_spans(t, w, &frame, &w->inner, 0) ||
+        !tensors_of_spans(t, w, &frame, &of_group, 1))
+        return 0;
+    for (int k = 0; k < n; k++) {
+        double sum[SAP_MOMENTS2];
+        for (int q = 0; q < SAP_MOMENTS2; q++) sum[q] = w->lanes->sum[q][k] * kernel->acc_scale;
+        w->beyond += !sap_cpu_tidal_results(t->frame, sum, run->tidal[w->row[k]]);
     }
     return 1;
 }
@@ -502,9 +555,11 @@ static int sum_group(const struct sap_cpu_field *t, const struct sap_cpu_run *ru
     if (rows == 0) return 1;
     const struct sap_tree_bound bound = bound_of(t, run, g);
     int ok = make_list(t, w, &bound, own);
-    const int wide = ok && needs_double(t, w, &run->walkers->group[g], own);
-    for (int at = slot[0]; at < slot[1] && ok; at += SAP_TREE_LANES)
-        ok = sum_slots(t, run, w, g, at, slot[1] - at < SAP_TREE_LANES ? slot[1] - at : SAP_TREE_LANES, wide);
+    const int wide = ok && !run->tidal && needs_double(t, w, &run->walkers->group[g], own);
+    for (int at = slot[0]; at < slot[1] && ok; at += SAP_TREE_LANES) {
+        const int some = slot[1] - at < SAP_TREE_LANES ? slot[1] - at : SAP_TREE_LANES;
+        ok = run->tidal ? tensors_of_slots(t, run, w, g, at, some) : sum_slots(t, run, w, g, at, some, wide);
+    }
     const int others = own.to > own.from ? own.to - own.from - 1 : 0;
     const int nears = ok ? count_particles(&w->outer) + count_particles(&w->inner) + others : 0;
     const int cells = w->near.n + w->distant.n;

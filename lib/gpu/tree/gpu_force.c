@@ -24,17 +24,22 @@ static int sizes(const struct sap_gpu_host_tree *t, const struct sap_gpu_buffer 
     return sap_gpu_results_sizes(&t->session, t->f, &t->results, list, a, n);
 }
 
+struct sap_gpu_walking sap_gpu_pass_walking(struct sap_gpu_host_tree *t, const struct sap_gpu_pass *p)
+{
+    return (struct sap_gpu_walking){.tree = sap_gpu_tree_built(t),
+                                    .nodes = p->imported ? &t->part.halo.nodes : &t->nodes,
+                                    .sorted = p->imported ? &t->part.halo.sorted : &t->own.sorted,
+                                    .length = p->imported ? &t->part.halo.lengths.of_particle : &t->own.length,
+                                    .soft = p->imported ? &t->part.halo.lengths.of_node : &t->lengths.of_node,
+                                    .stops = t->settings.walk == SAPPORO_WALK_STACKLESS ? &t->stops : NULL,
+                                    .cells = &sap_gpu_builder_read(&t->builder)->stop_cells,
+                                    .lists = &t->walks.lists,
+                                    .results = &t->results};
+}
+
 static int walk(struct sap_gpu_host_tree *t, const struct sap_gpu_pass *p)
 {
-    const struct sap_gpu_walking all = {.tree = sap_gpu_tree_built(t),
-                                        .nodes = p->imported ? &t->part.halo.nodes : &t->nodes,
-                                        .sorted = p->imported ? &t->part.halo.sorted : &t->own.sorted,
-                                        .length = p->imported ? &t->part.halo.lengths.of_particle : &t->own.length,
-                                        .soft = p->imported ? &t->part.halo.lengths.of_node : &t->lengths.of_node,
-                                        .stops = t->settings.walk == SAPPORO_WALK_STACKLESS ? &t->stops : NULL,
-                                        .cells = &sap_gpu_builder_read(&t->builder)->stop_cells,
-                                        .lists = &t->walks.lists,
-                                        .results = &t->results};
+    const struct sap_gpu_walking all = sap_gpu_pass_walking(t, p);
     return p->is_part || t->walks.shares.helpers == 0 ? sap_gpu_walk_run(&all, &p->to)
                                                       : sap_gpu_shares_walk(&t->walks.shares, &all, &p->to);
 }
@@ -53,8 +58,7 @@ static int make_strict(struct sap_gpu_host_tree *t, struct sap_gpu_pass *p, cons
                                       to->of->address.mem, to->strict->mem, n, t->frame);
 }
 
-/* For ACCELERATION: computes accelerations with an opening angle of 1 if they are unknown. */
-static int start(struct sap_gpu_host_tree *t, struct sap_gpu_pass *p)
+int sap_gpu_pass_learn(struct sap_gpu_host_tree *t, struct sap_gpu_pass *p, const struct sap_gpu_buffer **of)
 {
     const int own = p->to.w.own;
     struct sap_gpu_pass first = {
@@ -67,6 +71,15 @@ static int start(struct sap_gpu_host_tree *t, struct sap_gpu_pass *p)
         TRY(sizes(t, a, NULL, first.to.w.slots));
     }
     p->learned = own;
+    *of = a;
+    return SAP_DRIVER_OK;
+}
+
+/* For ACCELERATION: computes what the criterion needs. */
+static int start(struct sap_gpu_host_tree *t, struct sap_gpu_pass *p)
+{
+    const struct sap_gpu_buffer *a;
+    TRY(sap_gpu_pass_learn(t, p, &a));
     return make_strict(t, p, a);
 }
 
@@ -207,12 +220,12 @@ static int read_position(const struct sap_gpu_host_tree *t, const sapporo_tree_r
     return sap_gpu_positions_read(r, i, &t->cube, t->frame.n > 0 ? t->frame.unit : 0, x);
 }
 
-static void erase_bad(const struct sap_gpu_host_tree *t, const sapporo_tree_request *r, double (*acc)[3], double *pot)
+void sap_gpu_request_erase_bad(const struct sap_gpu_host_tree *t, const sapporo_tree_request *r, double *rows,
+                               int width)
 {
-    for (int i = 0; i < r->ni; i++) {
+    for (int i = 0; i < r->ni && rows; i++) {
         if (read_position(t, r, i)) continue;
-        if (pot) pot[i] = NAN;
-        for (int c = 0; c < 3 && acc; c++) acc[i][c] = NAN;
+        for (int c = 0; c < width; c++) rows[(size_t)i * (size_t)width + (size_t)c] = NAN;
     }
 }
 
@@ -223,14 +236,19 @@ int sap_gpu_request_lists_none(struct sap_gpu_host_tree *t, int k)
     return SAPPORO_ERR_ARGUMENT;
 }
 
-/* Writes zero forces for a tree without particles. Returns the number of positions that are not finite. */
-static int nothing(const struct sap_gpu_host_tree *t, const sapporo_tree_request *r, double (*acc)[3], double *pot)
+int sap_gpu_request_bad(const struct sap_gpu_host_tree *t, const sapporo_tree_request *r)
 {
     int bad = 0;
     for (int i = 0; i < r->ni && r->x.base; i++) bad += !read_position(t, r, i);
+    return bad;
+}
+
+/* Writes zero forces for a tree without particles. Returns the number of positions that are not finite. */
+static int nothing(const struct sap_gpu_host_tree *t, const sapporo_tree_request *r, double (*acc)[3], double *pot)
+{
     if (acc) memset(acc, 0, (size_t)r->ni * sizeof *acc);
     if (pot) memset(pot, 0, (size_t)r->ni * sizeof *pot);
-    return bad;
+    return sap_gpu_request_bad(t, r);
 }
 
 const char *sap_gpu_request_refused(const struct sap_gpu_host_tree *t, const sapporo_tree_request *r)
@@ -255,7 +273,10 @@ int sap_gpu_tree_force(struct sap_gpu_host_tree *t, const sapporo_tree_request *
     else
         p.bad = nothing(t, request, acc, pot);
     if (status) sap_gpu_shares_halt(&t->walks.shares);
-    if (!status && p.bad > 0 && !t->results.too_near) erase_bad(t, request, acc, pot);
+    if (!status && p.bad > 0 && !t->results.too_near) {
+        sap_gpu_request_erase_bad(t, request, acc ? acc[0] : NULL, 3);
+        sap_gpu_request_erase_bad(t, request, pot, 1);
+    }
     status = sap_session_end(&t->session, status);
     if (status) return status;
     if (p.bad_active >= 0) return sap_gpu_request_lists_none(t, p.bad_active);

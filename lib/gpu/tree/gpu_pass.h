@@ -36,6 +36,20 @@ int sap_gpu_subset_positions(struct sap_gpu_host_tree *t, struct sap_gpu_pass *p
 /* Makes massless particles, n positions in device memory, targets: groups, or bunches if there are few. */
 int sap_gpu_subset_massless(struct sap_gpu_host_tree *t, struct sap_gpu_pass *p, int n);
 
+/* Returns what walks for a pass; stops are NULL unless each target particle of all forces walks alone. */
+struct sap_gpu_walking sap_gpu_pass_walking(struct sap_gpu_host_tree *t, const struct sap_gpu_pass *p);
+
+/*
+ * For ACCELERATION: computes accelerations with an opening angle of 1 if they are unknown; *a: their sizes, by address.
+ * The caller sets t->given.has_a once the pass is complete, if p->learned.
+ */
+int sap_gpu_pass_learn(struct sap_gpu_host_tree *t, struct sap_gpu_pass *p, const struct sap_gpu_buffer **a);
+
+/* _bad returns how many positions of a request receive no force; _erase_bad writes NaN to their rows, unless NULL. */
+int sap_gpu_request_bad(const struct sap_gpu_host_tree *t, const sapporo_tree_request *r);
+void sap_gpu_request_erase_bad(const struct sap_gpu_host_tree *t, const sapporo_tree_request *r, double *rows,
+                               int width);
+
 /* Returns why the library has no answer to a request, which is not supported; NULL: it has. */
 const char *sap_gpu_request_refused(const struct sap_gpu_host_tree *t, const sapporo_tree_request *r);
 

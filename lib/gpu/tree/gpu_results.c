@@ -12,7 +12,7 @@ enum { DIRECT = 1 << 20 /* bytes that are copied without waiting for them */ };
 void sap_gpu_results_free(const struct sap_driver *driver, struct sap_gpu_results *r)
 {
     struct sap_gpu_buffer *const all[] = {&r->acc,      &r->pot,      &r->picked_acc, &r->picked_pot,
-                                          &r->kept_acc, &r->kept_pot, &r->kept_work};
+                                          &r->kept_acc, &r->kept_pot, &r->kept_work,  &r->tidal};
     for (int k = 0; k < COUNT(all); k++) sap_gpu_free(driver, all[k]);
 }
 
@@ -93,6 +93,12 @@ int sap_gpu_results_give(struct sap_gpu_session *s, const struct sap_gpu_results
     const size_t rows = (size_t)to->ni;
     TRY(give(s, to->memory, acc, picked ? &r->picked_acc : &r->acc, rows * sizeof *acc));
     return give(s, to->memory, pot, picked ? &r->picked_pot : &r->pot, rows * sizeof *pot);
+}
+
+int sap_gpu_results_give_tidal(struct sap_gpu_session *s, const struct sap_gpu_results *r,
+                               const sapporo_tree_request *to, double (*tidal)[6])
+{
+    return give(s, to->memory, tidal, &r->tidal, (size_t)to->ni * sizeof *tidal);
 }
 
 static int erase(struct sap_gpu_session *s, void *to, size_t bytes)

@@ -16,6 +16,7 @@ struct sap_gpu_results {
     struct sap_gpu_buffer acc, pot;                      /* of the last walk */
     struct sap_gpu_buffer picked_acc, picked_pot;        /* rows of these, in the order of a list */
     struct sap_gpu_buffer kept_acc, kept_pot, kept_work; /* of a walk of a part, until the next one adds them */
+    struct sap_gpu_buffer tidal;                         /* tidal tensors of the last walk for some */
     int picked;   /* results of the last force are in picked_acc and picked_pot */
     int too_near; /* the last force found a pair whose force double cannot hold */
 };
@@ -60,6 +61,10 @@ int sap_gpu_results_counts(struct sap_gpu_session *s, const struct sap_gpu_resul
 /* Copies the rows, or selected ones, to the memory that a request names; the caller waits. */
 int sap_gpu_results_give(struct sap_gpu_session *s, const struct sap_gpu_results *r, const sapporo_tree_request *to,
                          int picked, double (*acc)[3], double *pot);
+
+/* Copies the tidal tensors to the memory that a request names; the caller waits. */
+int sap_gpu_results_give_tidal(struct sap_gpu_session *s, const struct sap_gpu_results *r,
+                               const sapporo_tree_request *to, double (*tidal)[6]);
 
 /* Implements `erase` of the table, in a call of its own. It ignores errors, since a call has failed already. */
 void sap_gpu_results_erase(struct sap_gpu_session *s, void *results, size_t bytes);

@@ -342,6 +342,11 @@ static int force(struct sap_tree *tree, const sapporo_tree_request *request, dou
     return sap_gpu_tree_force(of(tree), request, acc, pot);
 }
 
+static int tidal(struct sap_tree *tree, const sapporo_tree_request *request, double (*to)[6])
+{
+    return sap_gpu_tree_tidal(of(tree), request, to);
+}
+
 static void erase(struct sap_tree *tree, void *results, size_t bytes)
 {
     sap_gpu_results_erase(&of(tree)->session, results, bytes);
@@ -383,7 +388,7 @@ static int able(const struct sap_device_set *opaque_set)
 }
 
 static const struct sap_tree_ask_ops ask = {
-    .force = force, .erase = erase, .search = search, .nearest = nearest, .statistics = statistics};
+    .force = force, .tidal = tidal, .erase = erase, .search = search, .nearest = nearest, .statistics = statistics};
 
 static const struct sap_tree_part_ops part = {.join = join,
                                               .structure = structure,

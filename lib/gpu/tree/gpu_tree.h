@@ -97,6 +97,9 @@ int sap_gpu_tree_build_ahead(struct sap_gpu_host_tree *t, double lead);
 /* Implements `force` of the table; the device's context is current. */
 int sap_gpu_tree_force(struct sap_gpu_host_tree *t, const sapporo_tree_request *request, double (*acc)[3], double *pot);
 
+/* Implements `tidal` of the table (gpu_tidal.c). */
+int sap_gpu_tree_tidal(struct sap_gpu_host_tree *t, const sapporo_tree_request *request, double (*tidal)[6]);
+
 /* Walks particles of a part; a driver status. */
 int sap_gpu_tree_walk_part(struct sap_gpu_host_tree *t, const struct sap_tree_pass *how, double (*acc)[3], double *pot,
                            int *work);

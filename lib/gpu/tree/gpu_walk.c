@@ -4,6 +4,7 @@
 #include "gpu/gpu_launch.h"
 #include "gpu/gpu_primitives.h"
 #include "gpu/tree/gpu_kernels.h"
+#include "physics/tree_cell.h"
 
 /*
  * Groups of launches that mostly find no work left. PoCL compiles a kernel once more for launches of 65,535 threads or
@@ -34,6 +35,7 @@ struct walk_law {
                   int groups, struct sap_gpu_walk how);
     int (*alone)(const struct sap_gpu_walking *walk, const struct sap_gpu_subset *to,
                  const struct sap_gpu_buffer *sizes);
+    int (*tidal)(const struct sap_gpu_walking *walk, const struct sap_gpu_subset *to);
 };
 
 /* ---- one length for all ---- */
@@ -61,6 +63,16 @@ static int alone_plain(const struct sap_gpu_walking *walk, const struct sap_gpu_
         tree->session, tree->f, to->w.slots, of->sorted.mem, walk->stops->stop.mem, tree->nodes->cell.mem, sizes->mem,
         of->address.mem, to->slot->mem, to->row->mem, r->acc.mem, r->pot.mem, walk->lists->left.mem, walk->stops->n,
         to->w, *tree->frame);
+}
+
+static int tidal_plain(const struct sap_gpu_walking *walk, const struct sap_gpu_subset *to)
+{
+    const struct sap_gpu_built *const tree = &walk->tree;
+    const struct sap_gpu_targets *const of = to->of;
+    return (tree->frame->order > 1 ? sap_launch_tree_tidal_moments : sap_launch_tree_tidal_masses)(
+        tree->session, tree->f, to->w.slots, of->sorted.mem, walk->stops->stop.mem, tree->nodes->cell.mem,
+        of->bound.mem, of->group_of.mem, of->strict.mem, to->slot->mem, to->row->mem, walk->results->tidal.mem,
+        walk->lists->left.mem, walk->stops->n, to->w, *tree->frame);
 }
 
 /* ---- the law of splines ---- */
@@ -92,6 +104,17 @@ static int alone_spline(const struct sap_gpu_walking *walk, const struct sap_gpu
                                         tree->lengths->soft.law, to->w, *tree->frame);
 }
 
+static int tidal_spline(const struct sap_gpu_walking *walk, const struct sap_gpu_subset *to)
+{
+    const struct sap_gpu_built *const tree = &walk->tree;
+    const struct sap_gpu_targets *const of = to->of;
+    return sap_launch_tree_tidal_spline(tree->session, tree->lengths->spline, to->w.slots, of->sorted.mem,
+                                        walk->stops->stop.mem, tree->nodes->cell.mem, of->bound.mem, of->group_of.mem,
+                                        of->strict.mem, to->slot->mem, to->row->mem, walk->results->tidal.mem,
+                                        walk->lists->left.mem, walk->stops->n, tree->nodes->word.mem, walk->length->mem,
+                                        of->length.mem, tree->lengths->soft.law, to->w, *tree->frame);
+}
+
 /* ---- the law of Plummer lengths ---- */
 
 static int launch_soft(const struct sap_gpu_walking *walk, const struct sap_gpu_subset *to, union walk_kernel kernel,
@@ -120,6 +143,16 @@ static int alone_soft(const struct sap_gpu_walking *walk, const struct sap_gpu_s
         walk->stops->n, walk->length->mem, of->length.mem, walk->soft->mem, to->w, *tree->frame);
 }
 
+static int tidal_soft(const struct sap_gpu_walking *walk, const struct sap_gpu_subset *to)
+{
+    const struct sap_gpu_built *const tree = &walk->tree;
+    const struct sap_gpu_targets *const of = to->of;
+    return sap_launch_tree_tidal_soft(
+        tree->session, tree->lengths->walks, to->w.slots, of->sorted.mem, walk->stops->stop.mem, tree->nodes->cell.mem,
+        of->bound.mem, of->group_of.mem, of->strict.mem, to->slot->mem, to->row->mem, walk->results->tidal.mem,
+        walk->lists->left.mem, walk->stops->n, walk->length->mem, of->length.mem, walk->soft->mem, to->w, *tree->frame);
+}
+
 /* ---- which law ---- */
 
 static const struct walk_law *law_of(const struct sap_gpu_lengths *lengths)
@@ -134,7 +167,8 @@ static const struct walk_law *law_of(const struct sap_gpu_lengths *lengths)
                                                        .few_wide.plain = sap_launch_tree_few_dp,
                                                        .selects = 1,
                                                        .launch = launch_plain,
-                                                       .alone = alone_plain},
+                                                       .alone = alone_plain,
+                                                       .tidal = tidal_plain},
                                                       {.walk.soft = sap_launch_tree_walk_soft_sp,
                                                        .whole.soft = sap_launch_tree_walk_whole_soft_sp,
                                                        .wide.soft = sap_launch_tree_walk_soft_dp,
@@ -142,7 +176,8 @@ static const struct walk_law *law_of(const struct sap_gpu_lengths *lengths)
                                                        .large.soft = sap_launch_tree_few_soft_sp,
                                                        .few_wide.soft = sap_launch_tree_few_soft_dp,
                                                        .launch = launch_soft,
-                                                       .alone = alone_soft},
+                                                       .alone = alone_soft,
+                                                       .tidal = tidal_soft},
                                                       {.walk.spline = sap_launch_tree_walk_spline_sp,
                                                        .whole.spline = sap_launch_tree_walk_whole_spline_sp,
                                                        .wide.spline = sap_launch_tree_walk_spline_dp,
@@ -150,7 +185,8 @@ static const struct walk_law *law_of(const struct sap_gpu_lengths *lengths)
                                                        .large.spline = sap_launch_tree_few_spline_sp,
                                                        .few_wide.spline = sap_launch_tree_few_spline_dp,
                                                        .launch = launch_spline,
-                                                       .alone = alone_spline}};
+                                                       .alone = alone_spline,
+                                                       .tidal = tidal_spline}};
     return &law[lengths->law->number];
 }
 
@@ -306,6 +342,17 @@ int sap_gpu_walk_run(const struct sap_gpu_walking *walk, const struct sap_gpu_su
     TRY(sap_session_reserve(s, left, words * sizeof(int)));
     TRY(sap_session_fill(s, left->mem, 0, 0, SAP_LEFT_FIRST * sizeof(int)));
     return walk->stops ? launch_alone(walk, to) : launch_walks(walk, to);
+}
+
+int sap_gpu_walk_tidal(const struct sap_gpu_walking *walk, const struct sap_gpu_subset *to)
+{
+    const struct sap_gpu_session *const s = walk->tree.session;
+    struct sap_gpu_buffer *const left = &walk->lists->left;
+    TRY(sap_session_reserve(s, &walk->results->tidal, (size_t)to->w.slots * SAP_MOMENTS2 * sizeof(double)));
+    TRY(sap_session_reserve(s, left, SAP_LEFT_FIRST * sizeof(int)));
+    TRY(sap_session_fill(s, left->mem, 0, 0, SAP_LEFT_FIRST * sizeof(int)));
+    TRY(sap_gpu_stops_make(walk->stops, &walk->tree, walk->cells));
+    return law_of(walk->tree.lengths)->tidal(walk, to);
 }
 
 void sap_gpu_walk_free(const struct sap_driver *driver, struct sap_gpu_walk_lists *lists)

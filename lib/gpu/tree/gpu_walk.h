@@ -44,6 +44,12 @@ int sap_gpu_walk_selects(const struct sap_gpu_lengths *lengths);
 /* Launches the walk of the targets, with room for its results. */
 int sap_gpu_walk_run(const struct sap_gpu_walking *walk, const struct sap_gpu_subset *to);
 
+/*
+ * Launches the walk for the tidal tensors of the targets, which walk one by one, by the bounds of their groups, with
+ * room for its results. walk->stops must be given.
+ */
+int sap_gpu_walk_tidal(const struct sap_gpu_walking *walk, const struct sap_gpu_subset *to);
+
 /* Launches the rest of a walk that ran without_wide: what single precision has left, in double. */
 int sap_gpu_walk_wide(const struct sap_gpu_walking *walk, const struct sap_gpu_subset *to);
 

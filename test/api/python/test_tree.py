@@ -190,6 +190,47 @@ def test_fewer_particles_than_are_asked_for():
             tree.nearest(2, out={"distance2": np.empty((3, 1))})
 
 
+def tensors_of(d, mass, eps2):
+    """The tidal tensors of rows of distances (ni, n, 3), as (ni, 6)."""
+    r2 = (d**2).sum(axis=2) + eps2
+    pair = 3 * d[..., :, None] * d[..., None, :] / r2[..., None, None] - np.eye(3)
+    full = (pair * (mass / r2**1.5)[..., None, None]).sum(axis=1)
+    return full[:, [0, 0, 0, 1, 1, 2], [0, 1, 2, 1, 2, 2]]
+
+
+@pytest.mark.parametrize("kind", ["octree", "kdtree"])
+def test_tidal_tensors(cluster, kind):
+    x, mass, some, _, _ = cluster
+    masses = np.broadcast_to(mass, len(x)) * np.ones((len(some), 1))
+    d = x - x[some][:, None]
+    at_positions = tensors_of(d, masses, 1e-4)
+    masses[np.arange(len(some)), some] = 0
+    right = tensors_of(d, masses, 1e-4)
+    with tree_of(x, mass, kind=kind, mac="opening", accuracy=1e-6) as tree:
+        np.testing.assert_allclose(tree.tidal(some), right, rtol=1e-10, atol=1e-10 * abs(right).max())
+        np.testing.assert_allclose(tree.tidal()[some], right, rtol=1e-10, atol=1e-10 * abs(right).max())
+        positions = tree.tidal(targets=x[some])
+        np.testing.assert_allclose(positions, at_positions, rtol=1e-10, atol=1e-10 * abs(at_positions).max())
+        out = np.empty((len(some), 6))
+        assert tree.tidal(some, out=out) is out
+        assert out.tolist() == tree.tidal(some).tolist()
+
+
+def test_tidal_tensors_that_are_refused():
+    with tree_of(np.eye(3), np.ones(3)) as tree:
+        with pytest.raises(ValueError):
+            tree.tidal([0], targets=np.zeros((1, 3)))
+        with pytest.raises(ValueError):
+            tree.tidal(eps=0.1)
+        with pytest.raises(ValueError):
+            tree.tidal(out=np.empty((3, 3)))
+        with pytest.raises(sapporo.ArgumentError):
+            tree.tidal([3])
+        with pytest.warns(sapporo.PartialWarning):
+            tensors = tree.tidal(targets=[[0, 0, 0], [np.nan, 0, 0]])
+        assert np.isnan(tensors[1]).all() and np.isfinite(tensors[0]).all()
+
+
 def test_statistics(cluster):
     x, mass, some, _, _ = cluster
     with tree_of(x, mass, leaf_size=8, group_size=16) as tree:

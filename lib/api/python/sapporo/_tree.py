@@ -1,4 +1,4 @@
-"""Trees: forces in O(n log n), and neighbours within a radius."""
+"""Trees: forces and tidal tensors in O(n log n), and neighbours."""
 
 from __future__ import annotations
 
@@ -395,13 +395,7 @@ class Tree(Owner):
             PartialWarning: targets are not finite or too far away; their rows are NaN.
             EmptyWarning: the tree has no particles.
         """
-        if targets is not None and active is not None:
-            raise ValueError("either active or targets may be given")
-        if eps is not None and targets is None:
-            raise ValueError("eps without targets: particles of the tree have their own lengths")
-        if self._built > 0 and not self._has_masses:
-            raise ArgumentError("the particles were set without mass; mass=0 is for particles that exert no force")
-        warn_if_empty(self._built == 0 and targets is not None and not self.closed, "the tree")
+        self._check_sources(active, targets, eps)
         names = [name for name in SUMS[2] if name in want]
         if set(want) - set(names) or isinstance(want, str):
             raise ValueError(f"want is {want!r}; it may hold {', '.join(map(repr, SUMS[2]))}")
@@ -422,6 +416,15 @@ class Tree(Owner):
 
     def _force_on_host(self, request: Any, active: Any, targets: Any, eps: Any, names: list[str], out: Any) -> Force:
         keep: list[Any] = []
+        ni = self._rows_on_host(request, active, targets, eps, keep)
+        rows = {k: result_array(out.get(k), k, (ni, 3) if k == "acc" else (ni,), np.float64) for k in names}
+        return self._walk(request, rows, {name: pointer(array) for name, array in rows.items()})
+
+    def _rows_on_host(self, request: Any, active: Any, targets: Any, eps: Any, keep: list[Any]) -> int:
+        """Says which rows a request in host memory has; returns their number.
+
+        keep: what must live as long as the request
+        """
         if targets is not None:
             keep.append(vectors(targets, "targets"))
             set_column(request.x, keep[0])
@@ -431,10 +434,8 @@ class Tree(Owner):
         elif active is not None:
             keep.append(indices(active, "active"))
             request.active = pointer(keep[0], "int *")
-        ni = len(keep[0]) if keep else self._built
-        rows = {k: result_array(out.get(k), k, (ni, 3) if k == "acc" else (ni,), np.float64) for k in names}
-        request.ni = ni
-        return self._walk(request, rows, {name: pointer(array) for name, array in rows.items()})
+        request.ni = len(keep[0]) if keep else self._built
+        return int(request.ni)
 
     def _force_on_device(self, request: Any, arrays: dict[str, DeviceArray], names: list[str], given: Any) -> Force:
         ni = self._rows_on_device(request, arrays)
@@ -459,6 +460,73 @@ class Tree(Owner):
         status = self._check(lib.sapporo_tree_force(self._handle, request, acc, pot))
         warn_if_partial(status == lib.SAPPORO_PARTIAL)
         return Force(rows, status == lib.SAPPORO_PARTIAL)
+
+    def tidal(
+        self,
+        active: Any = None,
+        *,
+        targets: ArrayLike | None = None,
+        eps: ScalarOrArray | None = None,
+        out: Any = None,
+    ) -> Any:
+        """Tidal tensors: derivatives of the acceleration by position, d a_i / d x_j, from the whole tree.
+
+        Args:
+            active: (ni,) of whole numbers: addresses of particles, in any order; absent: all.  A particle does not act
+                on itself.
+            targets: (ni, 3): instead, any positions.
+            eps: (ni,) or one number: lengths of these positions, as of force.
+            out: (ni, 6) of float64 for the results.  If `active` or `out` is in device memory, both are.
+
+        Returns:
+            (ni, 6): xx, xy, xz, yy, yz, zz of each target; `out`, if it was given.
+
+        Raises:
+            ArgumentError: the particles were set without masses, or an argument is out of range.
+            SapporoError: as Context.force does.
+
+        Warns:
+            PartialWarning: targets are not finite or too far away; their rows are NaN.
+            EmptyWarning: the tree has no particles.
+
+        Example:
+            >>> with sapporo.Tree(2) as tree:
+            ...     tree.set([[0.0, 0, 0], [1, 0, 0]], 1.0)
+            ...     tree.build()
+            ...     tree.tidal()[0].tolist()
+            [2.0, 0.0, 0.0, -1.0, 0.0, -1.0]
+        """
+        self._check_sources(active, targets, eps)
+        given = {name: array for name, array in (("out", out), ("active", active)) if array is not None}
+        arrays = all_in_device(given)
+        request = new("sapporo_tree_request")
+        keep: list[Any] = []
+        if arrays is None:
+            ni = self._rows_on_host(request, active, targets, eps, keep)
+            tensors = result_array(out, "tensors", (ni, 6), np.float64)
+            to = pointer(tensors)
+        else:
+            if targets is not None:
+                raise TypeError("targets must be in host memory, and out, too")
+            if "out" not in arrays:
+                raise TypeError("active is in device memory, so out must be an array there")
+            ni = self._rows_on_device(request, arrays)
+            require(arrays["out"], "out", (ni, 6), np.float64, writable=True)
+            complete(arrays, self.backend)
+            tensors, to = out, arrays["out"].address
+        status = self._check(lib.sapporo_tree_tidal(self._handle, request, ffi.cast("double (*)[6]", to)))
+        warn_if_partial(status == lib.SAPPORO_PARTIAL)
+        return tensors
+
+    def _check_sources(self, active: Any, targets: Any, eps: Any) -> None:
+        """Raises if targets are named twice, or if particles have no masses; warns if there are no particles."""
+        if targets is not None and active is not None:
+            raise ValueError("either active or targets may be given")
+        if eps is not None and targets is None:
+            raise ValueError("eps without targets: particles of the tree have their own lengths")
+        if self._built > 0 and not self._has_masses:
+            raise ArgumentError("the particles were set without mass; mass=0 is for particles that exert no force")
+        warn_if_empty(self._built == 0 and targets is not None and not self.closed, "the tree")
 
     def neighbours(self, targets: ArrayLike, radius: ScalarOrArray) -> NeighbourLists:
         """Particles within a radius of any positions: those with |r| < radius.
@@ -521,17 +589,11 @@ class Tree(Owner):
                 raise ValueError(f"out has {name!r}; nearest particles have {', '.join(Nearest._fields)}")
         arrays = all_in_device(dict(out or {}, **({} if active is None else {"active": active})))
         request = new("sapporo_tree_request")
-        keep: Any = None
+        keep: list[Any] = []
         if arrays is not None:
             return self._nearest_on_device(request, k, arrays, targets, out or {})
-        if targets is not None:
-            keep = vectors(targets, "targets")
-            set_column(request.x, keep)
-        elif active is not None:
-            keep = indices(active, "active")
-            request.active = pointer(keep, "int *")
-        request.ni = self._built if keep is None else len(keep)
-        shape, given = (request.ni, min(max(int(k), 0), lib.SAPPORO_NEAREST_MOST)), out or {}
+        ni = self._rows_on_host(request, active, targets, None, keep)
+        shape, given = (ni, min(max(int(k), 0), lib.SAPPORO_NEAREST_MOST)), out or {}
         found = Nearest(
             result_array(given.get("address"), "address", shape, np.int32),
             result_array(given.get("distance2"), "distance2", shape, np.float64),
