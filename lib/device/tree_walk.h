@@ -380,8 +380,13 @@ CROWDS_NAME(const GLOBAL float4 *word, const GLOBAL D *bound, GLOBAL int *heavy,
     LANES_SCAN_ROOM(scan);
     SHARED unsigned stack[STACK];
     SHARED int next_ones[WALK_THREADS + 2];
-    const struct walk_force o = {.word = word};
-    const struct walk_room m = {.force = &o, .stack = stack, .next_ones = next_ones, .scan = scan};
+    struct walk_force o;
+    struct walk_room m; /* of both no other members are read */
+    o.word = word;
+    m.force = &o;
+    m.stack = stack;
+    m.next_ones = next_ones;
+    m.scan = scan;
     for (int g = (int)group_id(0); g < groups; g += (int)num_groups()) {
         const int marks = heavy[g];
         if (!(marks & SAP_GROUP_LOOSE)) continue;

@@ -229,7 +229,7 @@
 #define SAP_KERNELS_TREE_WALK_SP(EACH, GROUPS, F)                                                                      \
     GROUPS(F, tree_walk_sp, SAP_WALK_THREADS) GROUPS(F, tree_walk_whole_sp, SAP_WALK_THREADS)                          \
     GROUPS(F, tree_selected_sp, SAP_WALK_THREADS) EACH(F, tree_bunches_sp, SAP_TREE_THREADS)                           \
-    GROUPS(F, tree_crowds_sp, SAP_WALK_THREADS)                                                                          \
+    GROUPS(F, tree_crowds_sp, SAP_WALK_THREADS)                                                                        \
     GROUPS(F, tree_few_sp, SAP_FEW_THREADS) GROUPS(F, tree_large_sp, SAP_LARGE_THREADS)
 /* clang-format on */
 
@@ -247,7 +247,7 @@
 #define SAP_KERNELS_TREE_WALK_DP(EACH, GROUPS, F)                                                                      \
     GROUPS(F, tree_walk_dp, SAP_WALK_THREADS) GROUPS(F, tree_selected_dp, SAP_WALK_THREADS)                            \
     EACH(F, tree_bunches_dp, SAP_TREE_THREADS) GROUPS(F, tree_few_dp, SAP_FEW_THREADS)                                 \
-    GROUPS(F, tree_crowds_dp, SAP_WALK_THREADS)                                                                          \
+    GROUPS(F, tree_crowds_dp, SAP_WALK_THREADS)                                                                        \
     EACH(F, tree_alone_masses, SAP_ALONE_THREADS) EACH(F, tree_alone_moments, SAP_ALONE_THREADS)                       \
     EACH(F, tree_tidal_masses, SAP_ALONE_THREADS) EACH(F, tree_tidal_moments, SAP_ALONE_THREADS)
 /* clang-format on */
