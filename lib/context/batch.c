@@ -161,9 +161,9 @@ static int wants_more(const struct sap_batch *m, int k)
 struct list_check {
     const sapporo *c;
     const struct sap_batch *m;
-    int left;                                 /* 1: without addresses */
-    atomic_int first;                         /* the first list that is bad; nlists: none */
-    atomic_int more, soft_own, massless, odd; /* odd: a list does not seem to fit as it is */
+    int left;         /* 1: without addresses */
+    atomic_int first; /* the first list that is bad; nlists: none */
+    atomic_int more, soft_own, massless;
     atomic_llong by_address, own, targets;
 };
 
@@ -179,7 +179,7 @@ static void check_lists(void *argument, ptrdiff_t from, ptrdiff_t to)
 {
     struct list_check *const check = argument;
     long long by_address = 0, own = 0, targets = 0;
-    int more = 0, soft_own = 0, massless = 0, odd = check->c->settings.precision == SAPPORO_DP;
+    int more = 0, soft_own = 0, massless = 0;
     for (int k = (int)from; k < to; k++) {
         const sapporo_small_force *const l = sap_batch_force(check->m, k);
         int first = atomic_load_explicit(&check->first, memory_order_relaxed);
@@ -193,7 +193,6 @@ static void check_lists(void *argument, ptrdiff_t from, ptrdiff_t to)
         more |= wants_more(check->m, k);
         massless |= !l->address && l->ni > 0 && l->nj > 0 && !l->mass_j.base && !wants_more(check->m, k);
         soft_own |= !l->address && l->eps2_j.base;
-        odd = odd || !sap_batch_list_is_plain(check->c, l);
     }
     atomic_fetch_add_explicit(&check->by_address, by_address, memory_order_relaxed);
     atomic_fetch_add_explicit(&check->own, own, memory_order_relaxed);
@@ -201,7 +200,6 @@ static void check_lists(void *argument, ptrdiff_t from, ptrdiff_t to)
     atomic_fetch_or_explicit(&check->more, more, memory_order_relaxed);
     atomic_fetch_or_explicit(&check->soft_own, soft_own, memory_order_relaxed);
     atomic_fetch_or_explicit(&check->massless, massless, memory_order_relaxed);
-    atomic_fetch_or_explicit(&check->odd, odd, memory_order_relaxed);
 }
 
 /*
@@ -216,7 +214,6 @@ static int first_bad(sapporo *c, struct sap_batch *m, int left)
     sap_team_for(threads, m->nlists, sap_team_chunk(m->nlists, threads, 1), check_lists, &check);
     m->more = atomic_load(&check.more);
     m->soft_own = atomic_load(&check.soft_own);
-    m->plain = !atomic_load(&check.odd);
     m->by_address = atomic_load(&check.by_address);
     m->own = atomic_load(&check.own);
     m->targets = atomic_load(&check.targets);

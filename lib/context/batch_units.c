@@ -1,10 +1,13 @@
 /* batch_units.c - batches of small forces in units that single precision can hold. */
 #include "context/batch_units.h"
 
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/structs.h"
+#include "base/team.h"
+#include "base/threads.h"
 #include "context/job_rows.h"
 
 /* ---- looking -------------------------------------------------------------------------------- */
@@ -26,7 +29,8 @@ static void add_source(struct sap_spread *s, struct sap_sizes *sizes, const sapp
     sap_spread_add(s, sizes, &p);
 }
 
-int sap_batch_list_is_plain(const sapporo *c, const sapporo_small_force *l)
+/* Whether a few sources of a list, and its softening, fit as they are. */
+static int is_plain(const sapporo *c, const sapporo_small_force *l)
 {
     struct sap_spread s;
     if (l->ni == 0 || l->nj == 0 || sap_small_force_glance(l)) return 1;
@@ -36,6 +40,30 @@ int sap_batch_list_is_plain(const sapporo *c, const sapporo_small_force *l)
     for (int look = 0; look < 3 && !l->address; look++) add_source(&s, NULL, l, places[look]);
     sap_spread_close(&s, NULL, (const int[2]){sap_exponent_of_column(&l->x, l->ni), SAP_UNITS_NONE});
     return sap_spread_is_plain(&s, c->settings.order);
+}
+
+/* One look at all lists. */
+struct plain_look {
+    const sapporo *c;
+    const struct sap_batch *m;
+    atomic_int odd; /* 1: some list does not fit as it is */
+};
+
+static void look_at_lists(void *argument, ptrdiff_t from, ptrdiff_t to)
+{
+    struct plain_look *const look = argument;
+    for (int k = (int)from; k < to && !atomic_load_explicit(&look->odd, memory_order_relaxed); k++)
+        if (!is_plain(look->c, sap_batch_force(look->m, k))) atomic_store_explicit(&look->odd, 1, memory_order_relaxed);
+}
+
+/* Whether all lists seem to fit as they are.  One thread would take longer than a GPU for the forces. */
+static int seem_plain(const sapporo *c, const struct sap_batch *m)
+{
+    enum { LISTS_PER_THREAD = 256 };
+    const int threads = sap_threads_few(m->nlists / LISTS_PER_THREAD);
+    struct plain_look look = {.c = c, .m = m, .odd = 0};
+    sap_team_for(threads, m->nlists, sap_team_chunk(m->nlists, threads, 1), look_at_lists, &look);
+    return !atomic_load(&look.odd);
 }
 
 /* Reads all sources of lists; returns the softening of all, and the largest of a target. */
@@ -127,7 +155,7 @@ int sap_batch_take_units(sapporo *c, struct sap_batch *m, struct sap_batch_copy 
     if (m->by_address > 0)
         sap_context_take_units(c, c->host.upper, (struct sap_targets){0, 0, NULL, NULL, 0}, in_double);
     if (in_double) return SAPPORO_OK;
-    if (m->plain && (m->by_address == 0 || sap_units_are_plain(&c->units))) return SAPPORO_OK;
+    if (seem_plain(c, m) && (m->by_address == 0 || sap_units_are_plain(&c->units))) return SAPPORO_OK;
     struct sap_sizes sizes = {0};
     struct sap_spread s;
     sap_spread_clear(&s);

@@ -12,12 +12,6 @@ struct sap_batch_copy {
 };
 
 /*
- * Whether a few sources of a checked list, and its softening, fit as they are.  Any thread may ask, while the context
- * is locked.
- */
-int sap_batch_list_is_plain(const sapporo *context, const sapporo_small_force *list);
-
-/*
  * Chooses the units of a checked batch, and those of the context if lists name addresses.  If the units are not plain,
  * the lists of *m become copies in these units, which the caller frees.  Context locked.
  */

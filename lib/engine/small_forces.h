@@ -32,7 +32,6 @@ struct sap_batch {
     int more; /* 1: some list asks for more than monopoles, so all lists are computed in double */
     long long by_address, own, targets; /* sources by address, own sources and targets of all lists */
     int soft_own;                       /* 1: some list's own sources have softening */
-    int plain;                          /* 1: all lists seem to fit into single precision as they are; not of dp */
     /*
      * Above 0: the context has not looked at the addresses. Each must be below this, and none is negative; if not, the
      * engine returns SAPPORO_ERR_ARGUMENT.  Only for engines with `looks_at_addresses`.
