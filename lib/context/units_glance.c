@@ -165,5 +165,5 @@ int sap_small_force_glance(const sapporo_small_force *l)
         see_mass(&g, sap_column_double(&l->mass_j, at));
         if (own > soft) soft = own;
     }
-    return (int)targets <= ONE + 8 && (int)soft <= ONE + 16 && is_plain(&g, 1, NULL);
+    return (int)targets <= ONE + 8 && (int)soft <= ONE + 16 && is_plain(&g, 1, &(struct sap_targets){0});
 }
