@@ -35,7 +35,7 @@ static int is_plain(const sapporo *c, const sapporo_small_force *l)
     struct sap_spread s;
     if (l->ni == 0 || l->nj == 0 || sap_small_force_glance(l)) return 1;
     sap_spread_clear(&s);
-    sap_spread_soften(&s, l->eps2 + (l->eps2_i.base ? sap_column_double(&l->eps2_i, 0) : 0));
+    sap_spread_soften(&s, l->eps2 + sap_column_double(&l->eps2_i, 0));
     const int last = l->nj - 1, places[] = {0, last / 2, last};
     for (int look = 0; look < 3 && !l->address; look++) add_source(&s, NULL, l, places[look]);
     sap_spread_close(&s, NULL, (const int[2]){sap_exponent_of_column(&l->x, l->ni), SAP_UNITS_NONE});
