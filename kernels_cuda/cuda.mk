@@ -60,7 +60,7 @@ $(CUDA_PROBE): kernels_cuda/archs.sh kernels_cuda/cuda.mk
 	        $(NVCC) $(NVCC_OPTIONS) $$host $$code -fatbin -o $$t.fatbin $$t.cu >>$$t.log 2>&1 && break; \
 	    done && echo "CUDA_HOST := $$host" >>$$t.mk && mv -f $$t.mk $@ && exit; \
 	fi; \
-	why=$$(head -n 1 $$t.log | tr -d '\\"#$$' | cut -c 1-200); \
+	why=$$(head -n 1 $$t.log | tr -d '\\"#$$'"'" | cut -c 1-200); \
 	$(if $(CUDA_ARCHS),echo "CUDA_ARCHS='$(CUDA_ARCHS)': $$why" >&2; exit 1;) \
 	echo "  NOTE no CUDA: $(NVCC) compiles nothing: $$why" >&2; \
 	echo "CUDA_WHY := built without CUDA: nvcc $(NVCC_RELEASE) compiles nothing: $$why" >$@

@@ -36,7 +36,7 @@ $(HIP_PROBE): kernels_hip/hip.mk
 	if $(or $(HIPCC),false) $(HIP_OPTIONS) $(HIP_CHIPS:%=--offload-arch=%) -o $$t.bundle $$t.cu >$$t.log 2>&1; then \
 	    echo "HIP_ID := $$($(HIPCC) --version | head -n 1 | tr -d '#$$')" >$@; \
 	else \
-	    why=$$(head -n 1 $$t.log | tr -d '\\"#$$' | cut -c 1-200); \
+	    why=$$(head -n 1 $$t.log | tr -d '\\"#$$'"'" | cut -c 1-200); \
 	    echo "HIP_WHY := built without HIP: $(or $(HIPCC),no clang from 17 on) compiles nothing: $$why" >$@; \
 	fi
 include $(HIP_PROBE)
