@@ -286,7 +286,18 @@ static int unscale_block(const sapporo_job *j, int first, int n, const sapporo_r
     return unusual;
 }
 
-/* Writes rows first .. first + n - 1; returns whether any sum is not finite. */
+/* What may be found in rows that are written: bits of write_block. */
+enum { NOT_FINITE = 1, FAINT = 2 };
+
+/* Returns FAINT if some of n potentials lie between 0 and `faint`, in size. */
+static int any_faint(const double *pot, ptrdiff_t row, int n, double faint)
+{
+    int some = 0;
+    for (int i = 0; i < n; i++) some |= (fabs(pot[i * row]) < faint) & (pot[i * row] != 0);
+    return some ? FAINT : 0;
+}
+
+/* Writes rows first .. first + n - 1; returns what it finds. */
 static int write_block(const sapporo_job *j, int first, int n, const sapporo_result *r,
                        const struct sap_force_output *out)
 {
@@ -306,16 +317,17 @@ static int write_block(const sapporo_job *j, int first, int n, const sapporo_res
     if (j->nbad > 0)
         for (int i = first; i < first + n; i++)
             if (j->bad[i]) write_bad_row(r, i);
-    return carried(carry) || unusual;
+    const int faint = j->faint > 0 ? any_faint(from, row, n, j->faint) : 0;
+    return (carried(carry) || unusual ? NOT_FINITE : 0) | faint;
 }
 
 static int write_rows(const sapporo_job *j, int from, int to, const sapporo_result *r,
                       const struct sap_force_output *out)
 {
-    int unusual = 0;
+    int found = 0;
     for (int first = from; first < to; first += BLOCK)
-        unusual |= write_block(j, first, to - first < BLOCK ? to - first : BLOCK, r, out);
-    return unusual;
+        found |= write_block(j, first, to - first < BLOCK ? to - first : BLOCK, r, out);
+    return found;
 }
 
 /* Arguments of write_range, which several threads run on rows from `first` on. */
@@ -324,22 +336,34 @@ struct writing {
     const sapporo_result *result;
     const struct sap_force_output *out;
     int first;
-    atomic_int unusual;
+    atomic_int found;
 };
 
 static void write_range(void *argument, ptrdiff_t from, ptrdiff_t to)
 {
     struct writing *const w = argument;
-    if (write_rows(w->job, w->first + (int)from, w->first + (int)to, w->result, w->out)) atomic_store(&w->unusual, 1);
+    const int found = write_rows(w->job, w->first + (int)from, w->first + (int)to, w->result, w->out);
+    if (found) atomic_fetch_or(&w->found, found);
 }
 
-int sap_rows_write(const sapporo_job *j, int from, int to, const sapporo_result *r, const struct sap_force_output *out)
+/* Returns the first of some rows whose good i-particle has a faint potential, or -1. */
+static int first_faint(const sapporo_job *j, int from, int to, const struct sap_force_output *out)
+{
+    for (int i = from; i < to; i++)
+        if (!j->bad[i] && any_faint(out->sum + i * out->sum_row, 1, 1, j->faint)) return i;
+    return -1;
+}
+
+struct sap_rows_written sap_rows_write(const sapporo_job *j, int from, int to, const sapporo_result *r,
+                                       const struct sap_force_output *out)
 {
     const int threads = sap_threads_for_rows(to - from);
     struct writing w = {j, r, out, from, 0};
     if (threads == 1)
-        w.unusual = write_rows(j, from, to, r, out);
+        w.found = write_rows(j, from, to, r, out);
     else
         sap_team_for(threads, to - from, rows_of_each(to - from, threads), write_range, &w);
-    return w.unusual ? first_not_finite(j, from, to, out) : -1;
+    const int found = w.found;
+    return (struct sap_rows_written){.not_finite = found & NOT_FINITE ? first_not_finite(j, from, to, out) : -1,
+                                     .faint = found & FAINT ? first_faint(j, from, to, out) : -1};
 }

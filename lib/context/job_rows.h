@@ -19,11 +19,18 @@ struct sap_rows_found {
  */
 struct sap_rows_found sap_rows_copy(sapporo_job *j, const sapporo_request *r);
 
+/* What sap_rows_write found: the first row of a good i-particle that is such, or -1. */
+struct sap_rows_written {
+    int not_finite;
+    int faint; /* its potential, in the units of the job, is not 0 and below job->faint in size */
+};
+
 /*
  * Writes the sums of rows from .. to-1 and, where wanted, their nearest neighbours.  Rows of bad i-particles become
- * NaN.  Returns the first row of a good i-particle that is not finite, or -1.
+ * NaN.
  */
-int sap_rows_write(const sapporo_job *j, int from, int to, const sapporo_result *r, const struct sap_force_output *out);
+struct sap_rows_written sap_rows_write(const sapporo_job *j, int from, int to, const sapporo_result *r,
+                                       const struct sap_force_output *out);
 
 /* Writes ni rows of a failed force into every array of a result: NaN and -1.  ni < 0: writes nothing. */
 void sap_rows_write_failed(int ni, const sapporo_result *r);

@@ -361,39 +361,29 @@ int sap_job_supply(sapporo *c, sapporo_job *j, unsigned extra)
     return SAPPORO_OK;
 }
 
-/* Warns once of a force so small that single precision loses digits of it, or all. */
-static void warn_faint(sapporo *c, const sapporo_job *j, int from, const struct sap_force_output *out)
-{
-    if (!(j->faint > 0) || c->notes.warned >> SAP_WARN_FAINT & 1) return;
-    for (int i = from; i < out->rows; i++) {
-        const double pot = fabs(out->sum[i * out->sum_row]);
-        if (!(pot < j->faint) || pot == 0 || j->bad[i]) continue;
-        sap_warn_once(&c->notes, SAP_WARN_FAINT,
-                      "i-particle %d (index %d) is so far from the others that single precision loses digits of its "
-                      "force, or all: use precision dp",
-                      i, j->index[i]);
-        return;
-    }
-}
-
 /* Copies rows to the caller as they become complete. */
 static int write_rows(sapporo *c, const sapporo_job *j, int ni, const sapporo_result *r, struct sap_force_output *out)
 {
-    int strange = -1;
+    struct sap_rows_written found = {-1, -1};
     for (int from = 0; from < j->ni || from == 0; from = out->rows) {
         const int status = c->engine->force->end(j->force, from, out);
         if (status)
             return sap_engine_failed(c, sap_job_store(c, j), status, "force of %d on %d particles", j->nj, j->ni);
-        const int at = sap_rows_write(j, from, out->rows < ni ? out->rows : ni, r, out);
-        if (strange < 0) strange = at;
-        warn_faint(c, j, from, out);
+        const struct sap_rows_written at = sap_rows_write(j, from, out->rows < ni ? out->rows : ni, r, out);
+        if (found.not_finite < 0) found.not_finite = at.not_finite;
+        if (found.faint < 0) found.faint = at.faint;
         if (out->rows >= j->ni) break;
     }
-    if (strange >= 0)
+    if (found.faint >= 0)
+        sap_warn_once(&c->notes, SAP_WARN_FAINT,
+                      "i-particle %d (index %d) is so far from the others that single precision loses digits of its "
+                      "force, or all: use precision dp",
+                      found.faint, j->index[found.faint]);
+    if (found.not_finite >= 0)
         sap_warn_once(&c->notes, SAP_WARN_OVERFLOW,
                       "the force on i-particle %d (index %d) is not finite: a j-particle is not, or numbers are beyond "
                       "the range of the precision",
-                      strange, j->index[strange]);
+                      found.not_finite, j->index[found.not_finite]);
     return SAPPORO_OK;
 }
 
