@@ -38,8 +38,6 @@ enum {
     SAP_GROUP_WORDS = 8,     /* doubles per group: struct sap_bound, squared distance of its nearest particles */
     SAP_GROUP_HEAVY = 1,     /* marks of a group: its pair terms need double */
     SAP_GROUP_CROWDED = 2,   /* its bound holds too many leaves of the present walk: it is split */
-    SAP_GROUP_LOOSE = 4,     /* it may be crowded */
-    SAP_LOOSE_STEPS = 6,     /* the radius of the bound of a loose group, in mean steps from particle to particle */
     SAP_GPU_CELL = 17 * 8    /* bytes of a struct sap_cell */
 };
 

@@ -306,30 +306,23 @@ SAP_INLINE D reach_of(const D *place, const struct sap_gpu_tree *t)
     return size;
 }
 
-/*
- * Returns the marks of a group; *nearest: as sap_group_wide needs it.  A group is loose if its bound is large beside
- * the steps from one particle to the next, as where a curve jumps: then it may hold many others (tree_walk.h).
- */
-SAP_INLINE int marks_of(LOCAL D *room, const GLOBAL wide *x, int first, int end, const D *centre, D radius,
-                        const struct sap_cell *root, const struct sap_gpu_tree *t, D *nearest)
+/* Returns 1 if the pair terms of a group need double; *nearest: as sap_group_wide needs it. */
+SAP_INLINE int is_wide(LOCAL D *room, const GLOBAL wide *x, int first, int end, const D *centre, D radius,
+                       const struct sap_cell *root, const struct sap_gpu_tree *t, D *nearest)
 {
-    D a[3], b[3], mass, way = d_set1(SAP_ZERO);
+    D a[3], b[3], mass;
     *nearest = d_set1(SAP_LARGEST);
     for (int k = first + 1 + (int)local_id(); k < end; k += 32) {
         load_particle(x, k - 1, a, &mass);
         load_particle(x, k, b, &mass);
-        const D step2 = sap_ball_far(a, b), r2 = d_add(step2, t->eps2);
-        way = d_add(way, d_sqrt(step2));
+        const D r2 = d_add(sap_ball_far(a, b), t->eps2);
         if (dm_any(d_gt(r2, d_set1(SAP_ZERO)))) *nearest = d_min(*nearest, r2);
     }
     *nearest = joined(room, *nearest, 1);
     const D far = d_add(reach_of(centre, t), d_mul(radius, t->unit)),
             size = d_max(d_max(reach_of(root->low, t), reach_of(root->high, t)), far);
-    const int needs = t->flat || sap_group_wide(radius, *nearest) || sap_group_small(radius, t->unit) ||
-                      dm_any(d_gt(size, d_set1(SAP_TREE_NEAR)));
-    const D loose = d_mul(joined(room, way, 0), d_of_int(SAP_LOOSE_STEPS));
-    return (needs ? SAP_GROUP_HEAVY : 0) |
-           (dm_any(d_gt(d_mul(radius, d_of_int(end - first)), loose)) ? SAP_GROUP_LOOSE : 0);
+    return t->flat || sap_group_wide(radius, *nearest) || sap_group_small(radius, t->unit) ||
+           dm_any(d_gt(size, d_set1(SAP_TREE_NEAR)));
 }
 
 /* Returns the squared diagonal of the box of sorted particles first ... end - 1, in every thread alike. */
@@ -407,7 +400,7 @@ tree_groups(const GLOBAL wide *x, const GLOBAL struct sap_cell *cell, const GLOB
     box_of(room, x, first, end, low, high);
     sap_bound_box(&b, low, high);
     if (t.ball != SAP_BALL_NONE) ball_of_group(room, x, first, end, low, high, t.ball, &b);
-    const int marks = marks_of(room, x, first, end, b.centre, sap_bound_size(&b), &root, &t, &nearest);
+    const int needs = is_wide(room, x, first, end, b.centre, sap_bound_size(&b), &root, &t, &nearest);
     for (int k = first + (int)local_id(); k < end && has_a; k += 32) least = d_min(least, a[address[k]]);
     least = joined(room, least, 1);
     if (local_id() == 0) {
@@ -415,7 +408,7 @@ tree_groups(const GLOBAL wide *x, const GLOBAL struct sap_cell *cell, const GLOB
         for (int c = 0; c < 3; c++) to[c] = b.centre[c], to[3 + c] = b.extent[c];
         to[6] = b.radius;
         to[7] = nearest;
-        heavy[g] = marks;
+        heavy[g] = needs ? SAP_GROUP_HEAVY : 0;
         if (has_a) strict[g] = strictness_of(&root, &t, sap_group_accuracy(t.ball, t.accuracy), least);
     }
 }

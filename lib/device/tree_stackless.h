@@ -5,7 +5,7 @@
  *
  * For forces the bound is a point, and whether a cell is accepted is decided in float, from the squared distance in
  * double.  For tensors it is the bound of the particle's group, so that particles of a group stay together, and errors
- * are those of walks by groups.
+ * are those of walks by groups; of a crowded group (tree_walk.h), whose particles are apart, it is a point.
  *
  * Where threads can ask their neighbours (lanes_any), 32 threads stand at one stop, which is loaded once for all of
  * them, and a thread that has accepted a cell waits until the others are past its last descendant.  The order of terms
@@ -165,18 +165,22 @@ SAP_INLINE void alone_start(const GLOBAL wide *walker, const struct sap_gpu_walk
     o->nears = o->cells = 0;
 }
 
-/* Sets the bound of the group of a target particle. */
-SAP_INLINE void alone_bound(const struct sap_gpu_tree *t, const GLOBAL D *bound, int group, float strictness,
+/* Sets the bound of walker `own`, which is in a group. */
+SAP_INLINE void alone_bound(const struct sap_gpu_tree *t, const GLOBAL D *bound, const GLOBAL int *heavy,
+                            const GLOBAL wide *walker, int group, int own, int has_strict, const GLOBAL float *strict,
                             struct alone *o)
 {
-    const struct sap_bound b = load_bound(bound, group);
+    struct sap_bound b = load_bound(bound, group);
+    D at[3], mass;
+    load_particle(walker, own, at, &mass);
+    if (heavy[group] & SAP_GROUP_CROWDED) sap_bound_box(&b, at, at);
     for (int c = 0; c < 3; c++) {
         o->middle[c] = d_mul(b.centre[c], t->unit);
         o->extent[c] = d_mul(b.extent[c], t->unit);
     }
     o->radius = d_mul(b.radius, t->unit);
     o->close = sap_bound_close(&b, t->unit);
-    o->strictness = strictness;
+    o->strictness = has_strict ? strict[group] : 0.0F;
 }
 
 /* Returns a sum of masses over a cube of a length, not in units. */
@@ -222,8 +226,9 @@ SAP_INLINE void deliver_tidal(const D *sum, const struct sap_gpu_tree *t, size_t
 #define FORCE_BEGIN     o.strictness = w.strict ? strictness_of(&root, &t, t.accuracy, a[address[own]]) : 0.0F
 #define FORCE_ARGUMENTS GLOBAL D *acc, GLOBAL D *pot,
 #define FORCE_DELIVERY  (void)deliver_row(o.sum, &t, (size_t)row[at], acc, pot, left)
-#define TIDAL_RULE      const GLOBAL D *bound, const GLOBAL int *group_of, const GLOBAL float *strict,
-#define TIDAL_BEGIN     alone_bound(&t, bound, group_of[own], w.strict ? strict[group_of[own]] : 0.0F, &o), (void)root
+#define TIDAL_RULE                                                                                                     \
+    const GLOBAL D *bound, const GLOBAL int *group_of, const GLOBAL int *heavy, const GLOBAL float *strict,
+#define TIDAL_BEGIN     alone_bound(&t, bound, heavy, walker, group_of[own], own, w.strict != 0, strict, &o), (void)root
 #define TIDAL_ARGUMENTS GLOBAL D *tidal,
 #define TIDAL_DELIVERY  deliver_tidal(o.sum, &t, (size_t)row[at], tidal, left)
 

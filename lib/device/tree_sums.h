@@ -45,7 +45,6 @@ struct walk_part {
     int first, rows;  /* slots */
     int own, own_end; /* sorted particles of the group, which are listed by themselves; empty for selected particles */
     int walks;        /* 0: they are left to another kernel */
-    int crowded;      /* 1: they are split, since the bound holds too many leaves */
     struct sap_bound bound;
     V strictness, length; /* length: of spline softening, the greatest */
 };

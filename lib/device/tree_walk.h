@@ -49,15 +49,13 @@ SAP_INLINE struct walk_part part_of_group(const struct walk_force *o, const stru
     q.own = o->group_first[g];
     q.own_end = o->group_first[g + 1];
     q.first = q.own + p % w->group_parts * w->part;
-    q.rows = min(q.own_end - q.first, w->part);
+    q.rows = o->heavy[g] & SAP_GROUP_CROWDED ? 0 : min(q.own_end - q.first, w->part);
     q.bound = load_bound(o->bound, g);
     q.strictness = w->strict ? (V)o->strict[g] : v_set1(0.0);
 #if defined(SAP_KERNEL_DP)
     q.walks = 1;
-    q.crowded = w->every && o->heavy[g] & SAP_GROUP_CROWDED; /* else what float says of its bound */
 #else
     q.walks = !(o->heavy[g] & SAP_GROUP_HEAVY);
-    q.crowded = q.walks && o->heavy[g] & SAP_GROUP_CROWDED;
 #endif
     q.length = SPLINE ? (V)o->longest[g] : v_set1(0.0);
     return q;
@@ -88,7 +86,6 @@ SAP_INLINE struct walk_part part_of_slots(const struct walk_room *m, const struc
     q.rows = min(w->slots - q.first, (int)SAP_WALK_SELECTED);
     const int from = o->slot[q.first], to = o->slot[q.first + q.rows - 1];
     q.walks = to - from < w->span * SAP_WALK_SELECTED;
-    q.crowded = 0;
     q.strictness = q.length = v_set1(0.0);
     for (int k = (int)local_id(); k < q.rows && q.walks; k += WALK_THREADS) {
         D at[3], mass;
@@ -340,10 +337,14 @@ SAP_INLINE int may_hold(const struct walk_node *n, V distance2, const struct wal
     return distance2 <= v_mul(reach, reach) ? 1 : 0;
 }
 
+enum { CROWD_RUN = 4 };
+
 #if defined(SAP_KERNEL_DP)
 #define CROWDS_NAME tree_crowds_dp
+#define WALK_IS_DP  1
 #else
 #define CROWDS_NAME tree_crowds_sp
+#define WALK_IS_DP  0
 #endif
 
 /*
@@ -372,10 +373,39 @@ SAP_INLINE int is_crowd(const struct walk_room *m, const struct walk_bound *b, i
     return most < 0;
 }
 
-/* Marks the loose groups that a walk of these nodes would leave apart after it has summed for them in vain. */
+/* The box of the bounds of groups from .. to. */
+SAP_INLINE struct sap_bound box_of_bounds(const GLOBAL D *bound, int from, int to)
+{
+    struct sap_bound all;
+    D low[3], high[3];
+    for (int g = from; g <= to; g++) {
+        const struct sap_bound b = load_bound(bound, g);
+        for (int c = 0; c < 3; c++) {
+            const D reach = d_add(b.extent[c], b.radius), down = d_sub(b.centre[c], reach),
+                    up = d_add(b.centre[c], reach);
+            low[c] = g == from ? down : d_min(low[c], down);
+            high[c] = g == from ? up : d_max(high[c], up);
+        }
+    }
+    sap_bound_box(&all, low, high);
+    return all;
+}
+
+/* Whether a bound holds more leaves than that of a group may. */
+SAP_INLINE int holds_crowd(const struct walk_room *m, const struct sap_gpu_tree *t, const struct sap_bound *from)
+{
+    const struct walk_bound b = words_of_bound(t, from, v_set1(0.0), v_set1(0.0));
+    return is_crowd(m, &b, crowd_of(t));
+}
+
+/*
+ * Marks the crowded groups of the parts that walk next, and leaves their bunches.  Arguments as of walk_parts.  In
+ * float heavy groups are left to the kernel in double.  Where parts come in their order, CROWD_RUN of them are looked
+ * at together: if all of their bounds hold no more than one may, no group is crowded.  Without room nothing is left.
+ */
 KERNEL(WALK_THREADS)
-CROWDS_NAME(const GLOBAL float4 *word, const GLOBAL D *bound, GLOBAL int *heavy, const int groups,
-            const struct sap_gpu_tree t)
+CROWDS_NAME(const GLOBAL float4 *word, const GLOBAL D *bound, const GLOBAL int *group_first, GLOBAL int *heavy,
+            GLOBAL int *left, const struct sap_gpu_walk w, const struct sap_gpu_tree t)
 {
     LANES_SCAN_ROOM(scan);
     SHARED unsigned stack[STACK];
@@ -387,13 +417,23 @@ CROWDS_NAME(const GLOBAL float4 *word, const GLOBAL D *bound, GLOBAL int *heavy,
     m.stack = stack;
     m.next_ones = next_ones;
     m.scan = scan;
-    for (int g = (int)group_id(0); g < groups; g += (int)num_groups()) {
-        const int marks = heavy[g];
-        if (!(marks & SAP_GROUP_LOOSE)) continue;
-        const struct sap_bound from = load_bound(bound, g);
-        const struct walk_bound b = words_of_bound(&t, &from, v_set1(0.0), v_set1(0.0));
-        const int crowded = is_crowd(&m, &b, crowd_of(&t));
-        if (local_id() == 0) heavy[g] = (marks & ~SAP_GROUP_CROWDED) | (crowded ? SAP_GROUP_CROWDED : 0);
+    const int all = items_of(left, &w, w.parts), run = w.from < 0 ? CROWD_RUN : 1;
+    for (int begin = (int)group_id(0) * run; begin < all; begin += (int)num_groups() * run) {
+        const int end = min(begin + run, all);
+        int some = run == 1;
+        if (!some) {
+            const struct sap_bound together = box_of_bounds(bound, begin / w.group_parts, (end - 1) / w.group_parts);
+            some = holds_crowd(&m, &t, &together);
+        }
+        for (int item = begin; item < end; item++) {
+            const int p = item_of(left, &w, item), g = p / w.group_parts, mark = heavy[g] & SAP_GROUP_HEAVY;
+            const int first = group_first[g] + p % w.group_parts * w.part;
+            const struct sap_bound b = load_bound(bound, g);
+            const int crowded = some && (WALK_IS_DP || !mark) && holds_crowd(&m, &t, &b);
+            if (local_id() == 0) heavy[g] = mark | (crowded ? SAP_GROUP_CROWDED : 0);
+            if (local_id() == 0 && crowded && w.left_room > 0)
+                leave_bunches(left, &w, WALK_APART, first, min(group_first[g + 1] - first, w.part));
+        }
         group_barrier();
     }
 }
@@ -433,7 +473,7 @@ SAP_INLINE void walk_parts(const int selected, const int most, const struct walk
                            const struct sap_gpu_tree *t, int law)
 {
     const struct walk_force *const o = m->force;
-    const int all = items_of(o->left, w, w->parts);
+    const int all = items_of(o->left, w, w->parts), crowd = crowd_of(t);
     for (int item = (int)group_id(0); item < all; item += (int)num_groups()) {
         const int p = item_of(o->left, w, item);
         const struct walk_part q = selected ? part_of_slots(m, o, w, t, p) : part_of_group(o, w, p);
@@ -443,8 +483,7 @@ SAP_INLINE void walk_parts(const int selected, const int most, const struct walk
             else
                 leave_it(o->left, w, SAP_LEFT_PARTS, p);
         }
-        if (q.rows > 0 && q.crowded && local_id() == 0) leave_bunches(o->left, w, WALK_APART, q.first, q.rows);
-        if (q.rows > 0 && q.walks && !q.crowded) walk_part(most, m, w, t, &q, p, crowd_of(t), law);
+        if (q.rows > 0 && q.walks) walk_part(most, m, w, t, &q, p, crowd, law);
     }
 }
 

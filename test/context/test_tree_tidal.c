@@ -253,6 +253,27 @@ static void cells_on(const struct engine *e)
 
 RUNS(cells, on_each(cells_on))
 
+/* Groups of few far particles, whose bounds hold most of the others: on accelerators these walk by points. */
+static void crowds_on(const struct engine *e)
+{
+    enum { FAR = 6 };
+    for (int k = 0; k < NCELLS; k++) {
+        struct model *const m = model_make(k);
+        for (int i = 0; i < FAR; i++)
+            for (int c = 0; c < 3; c++) m->b.x[N - 1 - i * 60][c] = (c == i / 2 ? 50 + i : i) * (i % 2 ? 1.0 : -1.0);
+        sapporo_tree_options o = tree_on(e);
+        o.mac = SAPPORO_MAC_OPENING;
+        o.leaf_size = 8;
+        o.group_size = 2;
+        sapporo_tree *const t = plant(m, o);
+        tree_below(CASES[k].name, worst_of_all(t, m, 1), BOUNDS[1].alone);
+        sapporo_tree_destroy(t);
+        model_drop(m);
+    }
+}
+
+RUNS(crowds, on_each(crowds_on))
+
 /* Cells at such a distance that terms beyond those of the order are below the last digit. */
 static void far_on(const struct engine *e)
 {
@@ -527,6 +548,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {TREE_TEST(pairs),
                                        TREE_TEST(cells),
+                                       TREE_TEST(crowds),
                                        TREE_TEST(far_cells),
                                        TREE_TEST(active_particles),
                                        TREE_TEST(forces),

@@ -12,6 +12,7 @@
  */
 enum { IDLE_GROUPS = 2047, IDLE_BUNCHES = 1024 };
 _Static_assert((int)IDLE_GROUPS *(int)SAP_WALK_THREADS < 65535, "PoCL compiles walks twice");
+enum { CROWD_GROUPS = 8448 };  /* of a launch that looks for crowds */
 enum { LEFT_BUNCHES = 16384 }; /* of a launch that may find all bunches of selected particles */
 enum { PARTS_ORDERED = 1024 }; /* fewer parts are all under way at once */
 
@@ -71,8 +72,8 @@ static int tidal_plain(const struct sap_gpu_walking *walk, const struct sap_gpu_
     const struct sap_gpu_targets *const of = to->of;
     return (tree->frame->order > 1 ? sap_launch_tree_tidal_moments : sap_launch_tree_tidal_masses)(
         tree->session, tree->f, to->w.slots, of->sorted.mem, walk->stops->stop.mem, tree->nodes->cell.mem,
-        of->bound.mem, of->group_of.mem, of->strict.mem, to->slot->mem, to->row->mem, walk->results->tidal.mem,
-        walk->lists->left.mem, walk->stops->n, to->w, *tree->frame);
+        of->bound.mem, of->group_of.mem, of->heavy.mem, of->strict.mem, to->slot->mem, to->row->mem,
+        walk->results->tidal.mem, walk->lists->left.mem, walk->stops->n, to->w, *tree->frame);
 }
 
 /* ---- the law of splines ---- */
@@ -108,11 +109,11 @@ static int tidal_spline(const struct sap_gpu_walking *walk, const struct sap_gpu
 {
     const struct sap_gpu_built *const tree = &walk->tree;
     const struct sap_gpu_targets *const of = to->of;
-    return sap_launch_tree_tidal_spline(tree->session, tree->lengths->spline, to->w.slots, of->sorted.mem,
-                                        walk->stops->stop.mem, tree->nodes->cell.mem, of->bound.mem, of->group_of.mem,
-                                        of->strict.mem, to->slot->mem, to->row->mem, walk->results->tidal.mem,
-                                        walk->lists->left.mem, walk->stops->n, tree->nodes->word.mem, walk->length->mem,
-                                        of->length.mem, tree->lengths->soft.law, to->w, *tree->frame);
+    return sap_launch_tree_tidal_spline(
+        tree->session, tree->lengths->spline, to->w.slots, of->sorted.mem, walk->stops->stop.mem, tree->nodes->cell.mem,
+        of->bound.mem, of->group_of.mem, of->heavy.mem, of->strict.mem, to->slot->mem, to->row->mem,
+        walk->results->tidal.mem, walk->lists->left.mem, walk->stops->n, tree->nodes->word.mem, walk->length->mem,
+        of->length.mem, tree->lengths->soft.law, to->w, *tree->frame);
 }
 
 /* ---- the law of Plummer lengths ---- */
@@ -147,10 +148,11 @@ static int tidal_soft(const struct sap_gpu_walking *walk, const struct sap_gpu_s
 {
     const struct sap_gpu_built *const tree = &walk->tree;
     const struct sap_gpu_targets *const of = to->of;
-    return sap_launch_tree_tidal_soft(
-        tree->session, tree->lengths->walks, to->w.slots, of->sorted.mem, walk->stops->stop.mem, tree->nodes->cell.mem,
-        of->bound.mem, of->group_of.mem, of->strict.mem, to->slot->mem, to->row->mem, walk->results->tidal.mem,
-        walk->lists->left.mem, walk->stops->n, walk->length->mem, of->length.mem, walk->soft->mem, to->w, *tree->frame);
+    return sap_launch_tree_tidal_soft(tree->session, tree->lengths->walks, to->w.slots, of->sorted.mem,
+                                      walk->stops->stop.mem, tree->nodes->cell.mem, of->bound.mem, of->group_of.mem,
+                                      of->heavy.mem, of->strict.mem, to->slot->mem, to->row->mem,
+                                      walk->results->tidal.mem, walk->lists->left.mem, walk->stops->n,
+                                      walk->length->mem, of->length.mem, walk->soft->mem, to->w, *tree->frame);
 }
 
 /* ---- which law ---- */
@@ -288,15 +290,24 @@ static int list_few(const struct sap_gpu_walking *walk, const struct sap_gpu_sub
                             : (int)SAP_DRIVER_OK;
 }
 
-/* Marks the groups that would walk in vain. */
-static int find_crowds(const struct sap_gpu_walking *walk, const struct sap_gpu_subset *to)
+/* Marks the groups that would walk in vain, and leaves their bunches; wide: for walks in dp. */
+static int find_crowds(const struct sap_gpu_walking *walk, const struct sap_gpu_subset *to, int wide,
+                       struct sap_gpu_walk how)
 {
     const struct sap_gpu_built *const tree = &walk->tree;
     const struct sap_gpu_targets *const of = to->of;
-    if (!to->w.all_slots) return SAP_DRIVER_OK;
-    return (to->w.every ? sap_launch_tree_crowds_dp : sap_launch_tree_crowds_sp)(
-        tree->session, tree->f, of->groups < IDLE_GROUPS ? of->groups : (int)IDLE_GROUPS, walk->nodes->word.mem,
-        of->bound.mem, of->heavy.mem, of->groups, *tree->frame);
+    const int most = how.from >= 0 || tree->session->device->properties.in_turn ? (int)IDLE_GROUPS : (int)CROWD_GROUPS;
+    return (wide ? sap_launch_tree_crowds_dp : sap_launch_tree_crowds_sp)(
+        tree->session, tree->f, how.parts < most ? how.parts : most, walk->nodes->word.mem, of->bound.mem,
+        of->group_first.mem, of->heavy.mem, walk->lists->left.mem, how, *tree->frame);
+}
+
+/* The same before launch_groups with these arguments. */
+static int split_crowds(const struct sap_gpu_walking *walk, const struct sap_gpu_subset *to, int wide, int from)
+{
+    struct sap_gpu_walk how = to->w;
+    how.from = from;
+    return to->w.all_slots ? find_crowds(walk, to, wide, how) : (int)SAP_DRIVER_OK;
 }
 
 /* Launches the walks. Each launch computes the rows that earlier launches have left. */
@@ -305,8 +316,8 @@ static int launch_walks(const struct sap_gpu_walking *walk, const struct sap_gpu
     const int parts = to->w.parts > 0, listed = !parts && to->w.span > 0, every = to->w.every;
     const int apart = every ? SAP_LEFT_WIDE : SAP_LEFT_APART;
     int from;
-    if (parts) TRY(find_crowds(walk, to));
     if (parts) TRY(order_parts(walk, to, &from));
+    if (parts) TRY(split_crowds(walk, to, every, to->w.shares > 0 ? from : -1));
     if (parts) TRY(launch_groups(walk, to, every, from));
     if (parts) from = apart;
     if (listed) TRY(list_bunches(walk, to));
@@ -318,6 +329,7 @@ static int launch_walks(const struct sap_gpu_walking *walk, const struct sap_gpu
 
 int sap_gpu_walk_wide(const struct sap_gpu_walking *walk, const struct sap_gpu_subset *to)
 {
+    if (to->w.parts > 0) TRY(split_crowds(walk, to, 1, SAP_LEFT_PARTS));
     if (to->w.parts > 0) TRY(launch_groups(walk, to, 1, SAP_LEFT_PARTS));
     return launch_few(walk, to, 1, SAP_LEFT_WIDE);
 }
@@ -352,6 +364,7 @@ int sap_gpu_walk_tidal(const struct sap_gpu_walking *walk, const struct sap_gpu_
     TRY(sap_session_reserve(s, left, SAP_LEFT_FIRST * sizeof(int)));
     TRY(sap_session_fill(s, left->mem, 0, 0, SAP_LEFT_FIRST * sizeof(int)));
     TRY(sap_gpu_stops_make(walk->stops, &walk->tree, walk->cells));
+    TRY(find_crowds(walk, to, 1, (struct sap_gpu_walk){.parts = to->of->groups, .group_parts = 1, .from = -1}));
     return law_of(walk->tree.lengths)->tidal(walk, to);
 }
 
