@@ -120,13 +120,14 @@ SAP_INLINE struct few_bunch few_gather(const struct few_room *m, const struct wa
                                        const struct sap_gpu_walk *w, const struct sap_gpu_tree *t, int item)
 {
     const int me = (int)local_id(), apart = w->from == SAP_LEFT_BOTH ? o->left[SAP_LEFT_COUNT + WALK_APART] : 0;
-    const int begin = w->from < 0                ? item * w->width
-                      : w->from != SAP_LEFT_BOTH ? left_item(o->left, w, w->from, item)
+    const int of_cut = max(w->cut, 1);
+    const int first = w->from < 0                ? item * w->width
+                      : w->from != SAP_LEFT_BOTH ? left_item(o->left, w, w->from, item / of_cut)
                       : item < apart             ? left_item(o->left, w, WALK_APART, item)
                                                  : left_item(o->left, w, SAP_LEFT_DENSE, item - apart);
-    const int width = item < apart ? w->left_width : w->width;
-    const int group_end = w->all_slots ? o->group_first[o->group_of[begin] + 1] : w->slots;
-    const int rows = min(min(begin + width, group_end), w->slots) - begin;
+    const int width = item < apart ? w->left_width : w->width, begin = first + item % of_cut;
+    const int group_end = w->all_slots ? o->group_first[o->group_of[first] + 1] : w->slots;
+    const int rows = max(0, min(min(begin + width, group_end), w->slots) - begin); /* 0: the bunch has no such slot */
     struct few_bunch q = {begin, width, rows, rows, rows, v_set1(0.0), v_set1(0.0)};
     if (me == 0) m->who->bad = 0, m->who->told[0] = m->who->told[1] = 0;
     if (me < rows) {
@@ -139,7 +140,7 @@ SAP_INLINE struct few_bunch few_gather(const struct few_room *m, const struct wa
     group_barrier();
 #if !defined(SAP_KERNEL_DP)
     struct sap_bound all;
-    bound_of(t, m->who->x, rows, &all);
+    bound_of(t, m->who->x, max(rows, 1), &all);
     const D size = sap_bound_size(&all);
 #endif
     for (int k = 0; k < rows; k++) {
@@ -327,15 +328,19 @@ SAP_INLINE void few_deliver(const struct few_room *m, const struct walk_force *o
 
 /* Leaves a bunch to the kernel in double if float does not suffice, else tells its interactions. */
 SAP_INLINE void few_leave(const struct few_room *m, const struct walk_force *o, const struct sap_gpu_walk *w,
-                          const struct few_bunch *q)
+                          const struct few_bunch *q, int item)
 {
-    if (local_id() != 0) return;
+    if (local_id() != 0 || q->rows == 0) return;
 #if !defined(SAP_KERNEL_DP)
     if (q->end == 0 || m->who->bad) {
-        leave_bunches(o->left, w, SAP_LEFT_WIDE, q->begin, q->rows);
+        if (w->cut > 0)
+            leave_cut(o->left, w, SAP_LEFT_WIDE, item / w->cut);
+        else
+            leave_bunches(o->left, w, SAP_LEFT_WIDE, q->begin, q->rows);
         return;
     }
 #endif
+    (void)item;
     for (int k = 0; k < 2; k++) count_up(o->left + SAP_LEFT_TOLD + 2 * k, m->who->told[k]);
 }
 
@@ -346,7 +351,7 @@ SAP_INLINE void few_walk(const int threads, const struct few_room *m, const stru
 {
     const int all = w->from == SAP_LEFT_BOTH
                         ? o->left[SAP_LEFT_COUNT + WALK_APART] + o->left[SAP_LEFT_COUNT + SAP_LEFT_DENSE]
-                        : items_of(o->left, w, (w->slots + w->width - 1) / w->width);
+                        : items_of(o->left, w, (w->slots + w->width - 1) / w->width) * max(w->cut, 1);
     for (int item = (int)group_id(0); item < all; item += (int)num_groups()) {
         const struct few_bunch q = few_gather(m, o, w, t, item);
         int together = q.together;
@@ -367,7 +372,7 @@ SAP_INLINE void few_walk(const int threads, const struct few_room *m, const stru
             first += p.many;
         }
         group_barrier();
-        few_leave(m, o, w, &q);
+        few_leave(m, o, w, &q, item);
         group_barrier();
     }
 }

@@ -98,6 +98,7 @@ struct sap_gpu_walk {
     int width; /* slots per bunch: a power of two, at most SAP_FEW_MOST; with all_slots a bunch lies within a group */
     int span;  /* selected particles walk together if they span fewer sorted particles per slot; 0: always */
     int left_width; /* slots per bunch of those that do not */
+    int cut;        /* > 0: slots of bunches of a list, which walk one by one */
     int strict;     /* groups have a strictness; without all_slots, slots have one */
     int every;      /* in double: all walk, not only those that need double */
     int from; /* the list whose items walk; -1: all items walk; SAP_LEFT_BOTH: the bunches that tree_bunches lists */

@@ -612,7 +612,19 @@ SAP_INLINE void leave_bunches(GLOBAL int *left, const struct sap_gpu_walk *w, in
 /* Returns item k of a list. */
 SAP_INLINE int left_item(const GLOBAL int *left, const struct sap_gpu_walk *w, int list, int k)
 {
-    return left[SAP_LEFT_FIRST + (size_t)list * (size_t)w->left_room + (size_t)k];
+    return left[SAP_LEFT_FIRST + (size_t)list * (size_t)w->left_room + (size_t)k] & 0x7FFFFFFF;
+}
+
+/*
+ * The same for a slot of bunch k on a list of bunches that are cut: the bunch goes on whole, once, since lists have
+ * room for bunches alone.  The sign of its entry says that it did.
+ */
+SAP_INLINE void leave_cut(GLOBAL int *left, const struct sap_gpu_walk *w, int list, int k)
+{
+    enum { SIGN = -0x7FFFFFFF - 1 };
+    GLOBAL int *const entry = &left[SAP_LEFT_FIRST + (size_t)w->from * (size_t)w->left_room + (size_t)k];
+    const int before = atomic_or(entry, (int)SIGN);
+    if (before >= 0) leave_it(left, w, list, before);
 }
 
 /* items_of returns how many items this launch has, item_of the k-th item. */

@@ -22,6 +22,12 @@
  */
 #include "device/tree_sums.h"
 
+#if defined(SAP_KERNEL_DP)
+#define WALK_IS_DP 1
+#else
+#define WALK_IS_DP 0
+#endif
+
 #ifndef WALK_GROUPS
 #define WALK_GROUPS 0 /* groups that a multiprocessor must be able to hold; 0: the compiler decides */
 #endif
@@ -341,10 +347,8 @@ enum { CROWD_RUN = 4 };
 
 #if defined(SAP_KERNEL_DP)
 #define CROWDS_NAME tree_crowds_dp
-#define WALK_IS_DP  1
 #else
 #define CROWDS_NAME tree_crowds_sp
-#define WALK_IS_DP  0
 #endif
 
 /*
@@ -391,11 +395,12 @@ SAP_INLINE struct sap_bound box_of_bounds(const GLOBAL D *bound, int from, int t
     return all;
 }
 
-/* Whether a bound holds more leaves than that of a group may. */
-SAP_INLINE int holds_crowd(const struct walk_room *m, const struct sap_gpu_tree *t, const struct sap_bound *from)
+/* Whether a bound holds more leaves than so many. */
+SAP_INLINE int holds_crowd(const struct walk_room *m, const struct sap_gpu_tree *t, const struct sap_bound *from,
+                           int most)
 {
     const struct walk_bound b = words_of_bound(t, from, v_set1(0.0), v_set1(0.0));
-    return is_crowd(m, &b, crowd_of(t));
+    return is_crowd(m, &b, most);
 }
 
 /*
@@ -417,19 +422,19 @@ CROWDS_NAME(const GLOBAL float4 *word, const GLOBAL D *bound, const GLOBAL int *
     m.stack = stack;
     m.next_ones = next_ones;
     m.scan = scan;
-    const int all = items_of(left, &w, w.parts), run = w.from < 0 ? CROWD_RUN : 1;
+    const int all = items_of(left, &w, w.parts), run = w.from < 0 ? CROWD_RUN : 1, most = crowd_of(&t);
     for (int begin = (int)group_id(0) * run; begin < all; begin += (int)num_groups() * run) {
         const int end = min(begin + run, all);
         int some = run == 1;
         if (!some) {
             const struct sap_bound together = box_of_bounds(bound, begin / w.group_parts, (end - 1) / w.group_parts);
-            some = holds_crowd(&m, &t, &together);
+            some = holds_crowd(&m, &t, &together, most);
         }
         for (int item = begin; item < end; item++) {
             const int p = item_of(left, &w, item), g = p / w.group_parts, mark = heavy[g] & SAP_GROUP_HEAVY;
             const int first = group_first[g] + p % w.group_parts * w.part;
             const struct sap_bound b = load_bound(bound, g);
-            const int crowded = some && (WALK_IS_DP || !mark) && holds_crowd(&m, &t, &b);
+            const int crowded = some && (WALK_IS_DP || !mark) && holds_crowd(&m, &t, &b, most);
             if (local_id() == 0) heavy[g] = mark | (crowded ? SAP_GROUP_CROWDED : 0);
             if (local_id() == 0 && crowded && w.left_room > 0)
                 leave_bunches(left, &w, WALK_APART, first, min(group_first[g + 1] - first, w.part));

@@ -444,7 +444,7 @@ static struct rows_out {
 } out;
 
 /* Writes rows from .. to-1 of n; returns what sap_rows_write does. */
-static int write_rows(const sapporo_job *job, int n, int from, int to, int in_columns)
+static struct sap_rows_written write_rows(const sapporo_job *job, int n, int from, int to, int in_columns)
 {
     const struct sap_force_output o = {.rows = n,
                                        .sum = sums,
@@ -491,6 +491,36 @@ static void expect_written(int n, int from, int to, const struct sap_units *u)
     }
 }
 
+static void expect_told(struct sap_rows_written found, int not_finite, int faint)
+{
+    assert_int_equal(found.not_finite, not_finite);
+    assert_int_equal(found.faint, faint);
+}
+
+/* Of potentials that are faint, but not 0, the first of a good row is told. */
+static void faint_rows(void **state)
+{
+    enum { FAR = 131 };
+    (void)state;
+    for (int in_columns = 0; in_columns < 2; in_columns++)
+        for (int k = 0; k < PLACES && places[k] < FAR; k++) {
+            sapporo_job job = job_of(FAR);
+            memset(room.bad, 0, sizeof room.bad);
+            fill_sums(FAR, in_columns);
+            double *const pot = &sums[in_columns ? places[k] : places[k] * SUMS];
+            *pot = -0x1p-50;
+            expect_told(write_rows(&job, FAR, 0, FAR, in_columns), -1, -1);
+            job.faint = 0x1p-49;
+            expect_told(write_rows(&job, FAR, 0, FAR, in_columns), -1, places[k]);
+            if (places[k] > 0) expect_told(write_rows(&job, FAR, 0, places[k], in_columns), -1, -1);
+            job.bad[places[k]] = 1;
+            expect_told(write_rows(&job, FAR, 0, FAR, in_columns), -1, -1);
+            job.bad[places[k]] = 0;
+            *pot = 0;
+            expect_told(write_rows(&job, FAR, 0, FAR, in_columns), -1, -1);
+        }
+}
+
 /* Sums in rows and in columns, with and without units, are copied; of those not finite the first row is told. */
 static void written_rows(void **state)
 {
@@ -505,17 +535,17 @@ static void written_rows(void **state)
             memset(room.bad, 0, sizeof room.bad);
             fill_sums(n, in_columns);
             for (int from = 0; from < 4 && from < n; from++) {
-                assert_int_equal(write_rows(&job, n, from, n, in_columns), -1);
+                expect_told(write_rows(&job, n, from, n, in_columns), -1, -1);
                 expect_written(n, from, n, &job.units);
             }
             for (int k = 0; k < PLACES; k++)
                 for (int q = 0; q < SUMS && places[k] < n; q++) {
                     double *const number = &sums[in_columns ? q * n + places[k] : places[k] * SUMS + q], kept = *number;
                     *number = q % 2 ? (double)NAN : (double)INFINITY;
-                    assert_int_equal(write_rows(&job, n, 0, n, in_columns), places[k]);
+                    expect_told(write_rows(&job, n, 0, n, in_columns), places[k], -1);
                     job.bad[places[k]] = 1; /* told already */
                     job.nbad = 1;
-                    assert_int_equal(write_rows(&job, n, 0, n, in_columns), -1);
+                    expect_told(write_rows(&job, n, 0, n, in_columns), -1, -1);
                     assert_true(isnan(out.pot[places[k]]) && out.nearest[places[k]] == -1);
                     job.bad[places[k]] = 0;
                     job.nbad = 0;
@@ -533,6 +563,7 @@ int main(void)
                                        cmocka_unit_test_setup(names_of_rows, listen),
                                        cmocka_unit_test_setup(names_of_pairs, listen),
                                        cmocka_unit_test(copied_rows),
-                                       cmocka_unit_test(written_rows)};
+                                       cmocka_unit_test(written_rows),
+                                       cmocka_unit_test(faint_rows)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

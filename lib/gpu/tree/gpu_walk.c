@@ -227,13 +227,15 @@ static int groups_of_few(const struct sap_gpu_subset *to, int width, int from)
     return from < 0 || from == SAP_LEFT_ORDER || bunches < most ? bunches : most;
 }
 
-static int launch_few(const struct sap_gpu_walking *walk, const struct sap_gpu_subset *to, int wide, int from)
+/* Computes bunches; cuts: of a list, whose bunches are too wide to walk together. */
+static int launch_few(const struct sap_gpu_walking *walk, const struct sap_gpu_subset *to, int wide, int from, int cuts)
 {
     const struct walk_law *const law = law_of(walk->tree.lengths);
     const int least = from < 0 || from == SAP_LEFT_ORDER ? to->w.width : to->w.left_width;
     struct sap_gpu_walk how = to->w;
     how.from = from;
-    if (from != SAP_LEFT_BOTH) how.width = least;
+    how.cut = cuts ? least : 0;
+    if (from != SAP_LEFT_BOTH) how.width = cuts ? 1 : least;
     /* many bunches of one row keep a device busy with one warp each; otherwise four warps per bunch are faster */
     const int large = !wide && (least > 1 || to->w.slots <= SAP_GPU_FEW_ROWS);
     return law->launch(walk, to,
@@ -323,7 +325,7 @@ static int launch_walks(const struct sap_gpu_walking *walk, const struct sap_gpu
     if (listed) TRY(list_bunches(walk, to));
     if (listed) from = SAP_LEFT_BOTH;
     if (!parts && !listed) TRY(list_few(walk, to, &from));
-    TRY(launch_few(walk, to, every, from));
+    TRY(launch_few(walk, to, every, from, parts && to->w.all_slots));
     return every || walk->without_wide ? (int)SAP_DRIVER_OK : sap_gpu_walk_wide(walk, to);
 }
 
@@ -331,7 +333,7 @@ int sap_gpu_walk_wide(const struct sap_gpu_walking *walk, const struct sap_gpu_s
 {
     if (to->w.parts > 0) TRY(split_crowds(walk, to, 1, SAP_LEFT_PARTS));
     if (to->w.parts > 0) TRY(launch_groups(walk, to, 1, SAP_LEFT_PARTS));
-    return launch_few(walk, to, 1, SAP_LEFT_WIDE);
+    return launch_few(walk, to, 1, SAP_LEFT_WIDE, 0);
 }
 
 static int launch_alone(const struct sap_gpu_walking *walk, const struct sap_gpu_subset *to)
