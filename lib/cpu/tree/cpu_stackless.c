@@ -111,14 +111,15 @@ static void walk_one(const struct sap_cpu_field *t, struct one *o)
 
 static void start_one(const struct sap_cpu_field *t, const struct sap_cpu_run *run, int walker, struct one *o)
 {
-    const double *const x = run->walkers->x[walker];
-    double b[3];
+    double x[3], b[3];
+    for (int c = 0; c < 3; c++) x[c] = run->walkers->x[walker][c];
+    for (int c = 0; c < 3 && run->is_image; c++) x[c] += run->shift[c];
     const double size = sap_tree_in_units(x, &t->frame->cube.gaps, t->frame->middle, t->frame->unit, b);
     *o = (struct one){.eps2 = t->frame->soft.eps2 * t->frame->unit * t->frame->unit,
                       .at = walker,
                       .h = t->from->lengths ? run->walkers->h[walker] : 0,
                       .tidal = run->tidal != NULL,
-                      .self = run->walkers->own ? walker : -1};
+                      .self = run->walkers->own && !run->is_image ? walker : -1};
     for (int c = 0; c < 3; c++) {
         o->x[c] = x[c];
         b[c] = sap_tree_cut(b[c]);
@@ -135,7 +136,7 @@ static void start_one(const struct sap_cpu_field *t, const struct sap_cpu_run *r
 static int rescue(const struct sap_cpu_field *t, const struct sap_cpu_run *run, const struct one *o, double *acc,
                   double *pot)
 {
-    struct sap_cpu_rescue r = sap_cpu_rescue_of(t, run->walkers, o->at);
+    struct sap_cpu_rescue r = sap_cpu_rescue_of(t, run, o->at);
     sap_cpu_tree_rescue_particles(t, 0, t->from->n, o->self, &r);
     return sap_cpu_rescued(t->frame, &r, acc, pot);
 }
@@ -144,7 +145,7 @@ static int rescue(const struct sap_cpu_field *t, const struct sap_cpu_run *run, 
 static int write_one(const struct sap_cpu_field *t, const struct sap_cpu_run *run, const struct one *o, int row)
 {
     double a[3], phi;
-    if (run->tidal) return sap_cpu_tidal_results(t->frame, o->sum, run->tidal[row]);
+    if (run->tidal) return sap_cpu_write_tensor(t->frame, run, o->sum, row);
     const int held = sap_cpu_results(t->frame, o->sum, a, &phi) || rescue(t, run, o, a, &phi);
     sap_cpu_write_row(run, a, phi, row);
     return held;

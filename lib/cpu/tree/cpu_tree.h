@@ -18,6 +18,7 @@
 #include "engine/tree_nodes.h"
 #include "engine/tree_part.h"
 #include "physics/scalars.h"
+#include "physics/tree_periodic.h"
 #include "tree_kernels.h"
 
 enum { SAP_WIDE_FAR = 2 };
@@ -59,6 +60,7 @@ struct sap_cpu_frame {
     int is_point;                      /* the units have no extent (engine/cube.h) */
     double pull;                       /* unit of MULTIPOLE's tolerance (engine/pull.h); of other criteria 1 */
     int far;                           /* some particles are beyond the range of float */
+    double least;                      /* ACCELERATION takes smaller accelerations for as large; 0 of open trees */
 };
 
 /* Nodes, and the particles in them: of a tree, or of its halo. */
@@ -90,6 +92,13 @@ struct sap_cpu_given {
     int past[2];            /* so many */
 };
 
+/* The field of the far images of a periodic cube; memory is NULL of open trees. */
+struct sap_cpu_far {
+    int known;                     /* the field is that of the present particles */
+    double *field;                 /* [SAP_FAR_TERMS] */
+    double (*part)[SAP_FAR_TERMS]; /* moments of parts of the particles */
+};
+
 /* Memory of builds. */
 struct sap_cpu_builder {
     struct sap_tree_node *spare_node; /* the nodes of the next build */
@@ -106,6 +115,7 @@ struct sap_cpu_tree {
     char words[160];
     struct sap_cpu_given given;
     struct sap_cpu_builder builder;
+    struct sap_cpu_far far;
 
     /* the tree; valid if `built` is set */
     int built;
@@ -260,6 +270,8 @@ struct sap_cpu_run {
     double (*acc)[3], *pot;
     double (*tidal)[6];       /* the results, instead of forces; NULL: forces */
     int *work;                /* interactions by row; NULL: not wanted */
+    int is_image;             /* targets are images, shifted by `shift`, on which all particles act; rows are added */
+    double shift[3];
     long long particle, cell; /* numbers of interactions */
     int beyond;               /* rows whose force double cannot hold: they are NaN */
 };
@@ -298,14 +310,30 @@ const struct sap_cpu_pairs *sap_cpu_pairs_of(const struct sap_tree_settings *set
 int sap_cpu_walk(const struct sap_cpu_nodes *from, const struct sap_cpu_frame *frame, struct sap_cpu_run *run,
                  int threads);
 
+/* Periodic cubes (cpu_periodic.c); of open trees these functions do nothing. */
+
+/* _reserve allocates memory, of which the caller frees also what a failure leaves; 0 or SAPPORO_ERR_MEMORY. */
+int sap_cpu_far_reserve(struct sap_cpu_far *far);
+void sap_cpu_far_free(struct sap_cpu_far *far);
+size_t sap_cpu_far_bytes(const struct sap_tree_settings *settings);
+
+/* Replace the given particles by images: inside the cube, or nearest to the particles of the tree. */
+void sap_cpu_periodic_inside(struct sap_cpu_tree *tree, int threads);
+void sap_cpu_periodic_follow(struct sap_cpu_tree *tree, int threads);
+
+/* A walk for the target particles of a run. */
+typedef int sap_cpu_walker(const struct sap_cpu_tree *tree, struct sap_cpu_run *run, int threads);
+
+/* Adds what images contribute to the results of a run whose walk is done; walk: for images of its targets. */
+int sap_cpu_periodic_walk(struct sap_cpu_tree *tree, struct sap_cpu_run *run, int threads, sap_cpu_walker *walk);
+
 /* A force whose sums in double left its range, computed anew: acc and pot, without the unit of masses. */
 struct sap_cpu_rescue {
     double x[3], eps, acc[3], pot;
 };
 
-/* Returns the empty sums at the position of a target particle (cpu_rescue.c). */
-struct sap_cpu_rescue sap_cpu_rescue_of(const struct sap_cpu_field *field, const struct sap_cpu_walkers *of,
-                                        int walker);
+/* Returns the empty sums at the position of a target particle of a run (cpu_rescue.c). */
+struct sap_cpu_rescue sap_cpu_rescue_of(const struct sap_cpu_field *field, const struct sap_cpu_run *run, int walker);
 
 /* Add sorted particles from ... to - 1, but `self`, or a cell. */
 void sap_cpu_tree_rescue_particles(const struct sap_cpu_field *field, int from, int to, int self,
@@ -319,10 +347,10 @@ void sap_cpu_tree_rescue_cell(const struct sap_cpu_field *field, int cell, struc
 int sap_cpu_results(const struct sap_cpu_frame *f, const double *sum, double *acc, double *pot);
 int sap_cpu_rescued(const struct sap_cpu_frame *f, const struct sap_cpu_rescue *rescue, double *acc, double *pot);
 
-/* Computes a tidal tensor from the sums of a walk; returns whether it is finite.  It is NaN else. */
-int sap_cpu_tidal_results(const struct sap_cpu_frame *f, const double *sum, double *tidal);
+/* Writes a tidal tensor from the sums of a walk to a row; returns whether it is finite.  It is NaN else. */
+int sap_cpu_write_tensor(const struct sap_cpu_frame *f, const struct sap_cpu_run *run, const double *sum, int row);
 
-/* Writes a row of the arrays that the caller wants. */
+/* Writes a row of the arrays that the caller wants; of images it is added. */
 void sap_cpu_write_row(const struct sap_cpu_run *run, const double *acc, double pot, int row);
 
 /* Computes forces or tidal tensors of slots, with a walk for each particle alone (cpu_stackless.c). */

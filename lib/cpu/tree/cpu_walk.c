@@ -362,7 +362,7 @@ static void rescue(const struct sap_cpu_field *t, const struct sap_cpu_run *run,
                    int k)
 {
     const int walker = w->which[k], row = w->row[k];
-    struct sap_cpu_rescue r = sap_cpu_rescue_of(t, run->walkers, walker);
+    struct sap_cpu_rescue r = sap_cpu_rescue_of(t, run, walker);
     for (int c = 0; c < w->near.n; c++) sap_cpu_tree_rescue_cell(t, w->near.at[c], &r);
     for (int c = 0; c < w->distant.n; c++) sap_cpu_tree_rescue_cell(t, w->distant.at[c], &r);
     rescue_spans(t, &w->outer, &r);
@@ -399,10 +399,13 @@ static int deliver_good(const struct sap_cpu_field *t, const struct sap_cpu_run 
     return left;
 }
 
-/* Returns the particles of a group among those of the tree; positions from the caller are none. */
+/* Whether target particles do not act on themselves: not so of positions from the caller, and of images. */
+static int is_own(const struct sap_cpu_run *run) { return run->walkers->own && !run->is_image; }
+
+/* Returns the particles of a group among those of the tree; positions from the caller and images are none. */
 static struct span own_span(const struct sap_cpu_run *run, const struct sap_cpu_group *group)
 {
-    return run->walkers->own ? (struct span){group->first, group->first + group->count} : (struct span){0, 0};
+    return is_own(run) ? (struct span){group->first, group->first + group->count} : (struct span){0, 0};
 }
 
 /* Returns whether sources of some spans lie in a clump (SAP_CLUMP). */
@@ -430,9 +433,15 @@ static void take_slots(const struct sap_cpu_run *run, struct walk_memory *w, int
 {
     for (int k = 0; k < n; k++) {
         w->which[k] = run->slots->walker[first + k];
-        w->number[k] = run->walkers->own ? w->which[k] - base : -1;
+        w->number[k] = is_own(run) ? w->which[k] - base : -1;
         w->row[k] = run->slots->row[first + k];
     }
+}
+
+/* Moves a vector with the images of a run. */
+static void shift(const struct sap_cpu_run *run, double *x)
+{
+    for (int c = 0; c < 3 && run->is_image; c++) x[c] += run->shift[c];
 }
 
 /*
@@ -449,6 +458,7 @@ static int sum_slots(const struct sap_cpu_field *t, const struct sap_cpu_run *ru
                                    .far = group->wide == SAP_WIDE_FAR,
                                    .law = t->frame->soft.law};
     for (int c = 0; c < 3; c++) frame.middle[c] = group->bound.centre[c];
+    shift(run, frame.middle);
     take_slots(run, w, group->first, first, n);
     /* sums beyond the range of float are computed again in double */
     for (; wide < 2 && n > 0; wide++) {
@@ -457,6 +467,7 @@ static int sum_slots(const struct sap_cpu_field *t, const struct sap_cpu_run *ru
         for (int c = 0; c < 3; c++) frame.centre[c] = wide ? 0 : group->bound.centre[c];
         kernel->start(&frame, run->walkers->x, w->which, w->number, n, w->lanes);
         t->frame->pairs->start(kernel, run, w->which, w->lanes);
+        shift(run, frame.centre); /* of the sources alone: targets are the images */
         if (!sum_cells(t, w, kernel, &frame) || !sum_distant(t, w, kernel, &frame) ||
             !sum_particles(t, w, kernel, &frame, own))
             return 0;
@@ -492,13 +503,14 @@ static int tensors_of_slots(const struct sap_cpu_field *t, const struct sap_cpu_
     const struct sap_tree_kernel *const kernel = t->frame->wide;
     const struct span own = own_span(run, &run->walkers->group[g]);
     const struct spans of_group = {.at = (struct span[]){own}, .n = own.to > own.from};
-    const struct sap_tree_frame frame = {.unit = t->frame->unit,
-                                         .eps2 = t->frame->soft.eps2 * t->frame->unit * t->frame->unit,
-                                         .law = t->frame->soft.law};
+    struct sap_tree_frame frame = {.unit = t->frame->unit,
+                                   .eps2 = t->frame->soft.eps2 * t->frame->unit * t->frame->unit,
+                                   .law = t->frame->soft.law};
     const int order = t->frame->settings->order, soft = t->frame->pairs->adds;
     take_slots(run, w, run->walkers->group[g].first, first, n);
     kernel->start_tensor(&frame, run->walkers->x, t->from->lengths ? run->walkers->h : NULL, w->which, w->number, n,
                          w->lanes);
+    shift(run, frame.centre);
     kernel->cells_tensor(&frame, t->from->source, w->near.at, w->near.n, order, soft, w->lanes);
     kernel->cells_tensor(&frame, t->from->source, w->distant.at, w->distant.n, order, soft, w->lanes);
     if (!tensors_of_spans(t, w, &frame, &w->outer, 0) || !tensors_of_spans(t, w, &frame, &w->inner, 0) ||
@@ -507,7 +519,7 @@ static int tensors_of_slots(const struct sap_cpu_field *t, const struct sap_cpu_
     for (int k = 0; k < n; k++) {
         double sum[SAP_MOMENTS2];
         for (int q = 0; q < SAP_MOMENTS2; q++) sum[q] = w->lanes->sum[q][k] * kernel->acc_scale;
-        w->beyond += !sap_cpu_tidal_results(t->frame, sum, run->tidal[w->row[k]]);
+        w->beyond += !sap_cpu_write_tensor(t->frame, run, sum, w->row[k]);
     }
     return 1;
 }
@@ -522,6 +534,7 @@ double sap_cpu_tree_strictness(const struct sap_cpu_field *t, const struct sap_c
         const double a = run->a[run->a_of ? run->a_of[k] : k];
         if (!(a >= least)) least = a;
     }
+    if (t->frame->least > 0 && !(least >= t->frame->least)) least = t->frame->least;
     const double accuracy = sap_group_accuracy((int)t->frame->settings->ball, t->frame->settings->accuracy);
     const double word = sap_accept_strictness(accuracy * least) * (t->frame->unit / t->from->turn_unit);
     return word < SAP_TREE_NEVER ? word : SAP_TREE_NEVER;
@@ -532,8 +545,9 @@ static struct sap_tree_bound bound_of(const struct sap_cpu_field *t, const struc
 {
     const struct sap_cpu_group *const group = &run->walkers->group[g];
     const struct sap_bound *const b = &group->bound;
-    double x[3];
-    const double size = sap_tree_in_units(b->centre, &t->frame->cube.gaps, t->frame->middle, t->frame->unit, x);
+    double x[3], centre[3] = {b->centre[0], b->centre[1], b->centre[2]};
+    shift(run, centre);
+    const double size = sap_tree_in_units(centre, &t->frame->cube.gaps, t->frame->middle, t->frame->unit, x);
     struct sap_tree_bound words = {.x = (float)sap_tree_cut(x[0]),
                                    .y = (float)sap_tree_cut(x[1]),
                                    .z = (float)sap_tree_cut(x[2]),

@@ -1,0 +1,362 @@
+/*
+ * test_tree_periodic.c - trees in a periodic cube on every engine, against Ewald's sum in long double: forces and tidal
+ * tensors of each softening and criterion, active particles, positions, refreshes, moved cubes, other units, and errors.
+ */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "ewald.h"
+#include "rng.h"
+#include "runs.h"
+#include "sapporo_experiments.h"
+#include "tree_cases.h"
+#include "worst.h"
+
+typedef long double real;
+
+enum { N = 216, ROWS = 18, STEP = N / ROWS, SIX = 6 };
+enum { LARGER = SAPPORO_SOFTENING_SPLINE_LARGER, MEAN = SAPPORO_SOFTENING_SPLINE_MEAN };
+
+/* ---- the reference ---- */
+
+struct model {
+    int n, softening;
+    double x[N][3], mass[N], h[N], eps2, period;
+};
+
+/* What a row is, and the scales of its errors: M / L^p without signs. */
+struct row {
+    double acc[3], pot, tidal[SIX];
+};
+
+/* Potential, acceleration over distance and its slope, of a spline of length h: Springel et al. 2001, appendix. */
+static void spline(real r, real h, real *pot, real *f, real *slope)
+{
+    const real u = h > 0 ? r / h : 2, h3 = h * h * h;
+    if (u >= 1) {
+        *pot = 1 / r;
+        *f = 1 / (r * r * r);
+        *slope = -3 / (r * r * r * r * r);
+    } else if (u < 0.5L) {
+        *pot = -(-14 / 5.0L + u * u * (16 / 3.0L + u * u * (-48 / 5.0L + 32 * u / 5))) / h;
+        *f = (32 / 3.0L + u * u * (32 * u - 192 / 5.0L)) / h3;
+        *slope = (96 * u - 384 / 5.0L) / (h3 * h * h);
+    } else {
+        *pot = -(1 / (15 * u) - 16 / 5.0L + u * u * (32 / 3.0L + u * (-16 + u * (48 / 5.0L - 32 * u / 15)))) / h;
+        *f = (64 / 3.0L + u * (-48 + u * (192 / 5.0L - 32 * u / 3)) - 1 / (15 * u * u * u)) / h3;
+        *slope = (-48 / u + 384 / 5.0L - 32 * u + 1 / (5 * u * u * u * u * u)) / (h3 * h * h);
+    }
+}
+
+/* Adds what softening changes of an image at x: r > 0. */
+static void soften(const struct model *m, const real *x, double hi, double hj, struct ewald *to)
+{
+    const real r2 = x[0] * x[0] + x[1] * x[1] + x[2] * x[2], r = sqrtl(r2), l = m->period;
+    real pot, f, slope, pot2, f2, slope2;
+    if (m->softening == 0) {
+        const real u = 1 / sqrtl(r2 + (m->eps2 + (real)hi * hi + (real)hj * hj) / (l * l));
+        pot = u, f = u * u * u, slope = -3 * f * u * u;
+    } else {
+        spline(r, (m->softening == MEAN || hi > hj ? hi : hj) / l, &pot, &f, &slope);
+        if (m->softening == MEAN) {
+            spline(r, hj / l, &pot2, &f2, &slope2);
+            pot = (pot + pot2) / 2, f = (f + f2) / 2, slope = (slope + slope2) / 2;
+        }
+    }
+    ewald_add(to, x, pot - 1 / r, f - 1 / (r2 * r), slope + 3 / (r2 * r2 * r));
+}
+
+static int reaches(const struct model *m, int j, double hi)
+{
+    return m->eps2 > 0 || hi > 0 || m->h[j] > 0;
+}
+
+/* Returns the row of a position x in the cube with length hi; own: the particle that is there, or -1. */
+static struct row solve(const struct model *m, const double *x, double hi, int own)
+{
+    real acc[3] = {0}, pot = 0, tidal[SIX] = {0};
+    const real l = m->period;
+    for (int j = 0; j < m->n; j++) {
+        real d[3];
+        for (int c = 0; c < 3; c++) d[c] = ((real)m->x[j][c] - x[c]) / l;
+        struct ewald e = ewald_sum(d, 2.2L);
+        for (int k = 0; k < 27 && reaches(m, j, hi); k++) {
+            const real at[3] = {d[0] + k / 9 - 1, d[1] + k / 3 % 3 - 1, d[2] + k % 3 - 1};
+            if (at[0] != 0 || at[1] != 0 || at[2] != 0) soften(m, at, hi, m->h[j], &e);
+        }
+        (void)own;
+        pot -= m->mass[j] * e.pot / l;
+        for (int c = 0; c < 3; c++) acc[c] += m->mass[j] * e.acc[c] / l / l;
+        for (int q = 0; q < SIX; q++) tidal[q] += m->mass[j] * e.tidal[q] / l / l / l;
+    }
+    struct row r = {.pot = (double)pot};
+    for (int c = 0; c < 3; c++) r.acc[c] = (double)acc[c];
+    for (int q = 0; q < SIX; q++) r.tidal[q] = (double)tidal[q];
+    return r;
+}
+
+/* ---- Ewald's sum itself ---- */
+
+static void known_sums(void **state)
+{
+    (void)state;
+    const real zero[3] = {0, 0, 0}, at[3] = {0.3L, -0.45L, 0.12L};
+    real rock_salt = 0;
+    const struct ewald self = ewald_sum(zero, 2), a = ewald_sum(at, 1.7L), b = ewald_sum(at, 2.6L);
+    assert_true(fabsl(self.pot + 2.837297479480619L) < 1e-14L); /* Nijboer & Ruijgrok 1988, J. Stat. Phys. 53, 361 */
+    assert_true(fabsl(a.pot - b.pot) < 1e-14L && fabsl(a.acc[1] - b.acc[1]) < 1e-14L);
+    for (int q = 0; q < SIX; q++) assert_true(fabsl(a.tidal[q] - b.tidal[q]) < 1e-13L);
+    for (int k = 0; k < 8; k++) { /* charges at distances 1/2 */
+        const real d[3] = {k / 4 * 0.5L, k / 2 % 2 * 0.5L, k % 2 * 0.5L};
+        rock_salt += ((k / 4 + k / 2 + k) % 2 ? -1 : 1) * ewald_sum(d, 2).pot;
+    }
+    assert_true(fabsl(rock_salt / 2 + 1.747564594633182L) < 1e-14L); /* Madelung's constant of rock salt */
+    assert_true(fabsl(a.tidal[0] + a.tidal[3] + a.tidal[5] - 4 * 3.14159265358979323846L) < 1e-13L);
+}
+
+/* ---- cases ---- */
+
+enum input { UNIFORM, CORNER, LATTICE, FEW, ONE, SIGNS, OUTSIDE, POINT };
+enum lengths { NONE, EQUAL, MIXED };
+
+static const struct {
+    const char *name;
+    enum input input;
+    int softening;
+    enum lengths lengths;
+    double eps, period; /* eps in periods */
+} CASES[] = {{"uniform", UNIFORM, 0, NONE, 0, 1},
+             {"uniform, softened", UNIFORM, 0, NONE, 0.01, 1},
+             {"clump at a corner", CORNER, 0, NONE, 0, 100},
+             {"clump at a corner, splines", CORNER, LARGER, MIXED, 0, 1},
+             {"uniform, mean of splines", UNIFORM, MEAN, EQUAL, 0, 0.25},
+             {"uniform, Plummer lengths", UNIFORM, 0, MIXED, 0.001, 3},
+             {"signs", SIGNS, 0, NONE, 0, 1},
+             {"two particles", FEW, 0, NONE, 0, 1},
+             {"one particle", ONE, 0, NONE, 0, 2},
+             {"many periods away", OUTSIDE, 0, NONE, 0, 0.7},
+             {"one point", POINT, 0, EQUAL, 0, 1},
+             {"lattice", LATTICE, 0, NONE, 0, 1}};
+enum { NCASES = sizeof CASES / sizeof CASES[0], NCELLS = 7 };
+
+static double image_of(double x, double period)
+{
+    double in = fmod(x, period);
+    if (in < 0) in += period;
+    return in < period ? in : 0;
+}
+
+static void place(struct model *m, int i, enum input what, rng *source)
+{
+    for (int c = 0; c < 3; c++) {
+        const double u = rng_uniform(source), v = rng_uniform(source);
+        m->x[i][c] = what == LATTICE  ? ((c == 0 ? i / 36 : c == 1 ? i / 6 % 6 : i % 6) + 0.25) / 6
+                     : what == POINT  ? 0.75
+                     : what == CORNER ? 0.08 * (u + v - 1) * (i % 3 + 0.1)
+                                      : u;
+        m->x[i][c] *= m->period;
+        if (what == OUTSIDE) m->x[i][c] += (i % 5 - 2) * (c + 1) * 1000 * m->period;
+    }
+}
+
+/* Makes a model as the caller gives it: some of its positions are not in the cube. */
+static struct model *model_make(int k)
+{
+    static const double mixed[] = {0, 0.02, 0.3, 0.005, 0.1, 0};
+    struct model *const m = zeroed(1, sizeof *m);
+    const enum input what = CASES[k].input;
+    rng source;
+    rng_seed(&source, (uint64_t)k + 3, 0);
+    m->n = what == FEW ? 2 : what == ONE ? 1 : N;
+    m->period = CASES[k].period;
+    m->softening = CASES[k].softening;
+    m->eps2 = CASES[k].eps * CASES[k].eps * m->period * m->period;
+    for (int i = 0; i < m->n; i++) {
+        place(m, i, what, &source);
+        m->mass[i] = what == LATTICE ? 1 : pow(100, rng_uniform(&source)) * (what == SIGNS && i % 3 == 0 ? -1 : 1);
+        m->h[i] = m->period * (CASES[k].lengths == EQUAL ? 0.1 : CASES[k].lengths == MIXED ? mixed[i % 6] : 0);
+    }
+    return m;
+}
+
+static void put_inside(struct model *m)
+{
+    for (int i = 0; i < m->n; i++)
+        for (int c = 0; c < 3; c++) m->x[i][c] = image_of(m->x[i][c], m->period);
+}
+
+/* Returns the rows of every STEP-th particle of a case, which are the same for all engines. */
+static const struct row *rows_of(int k)
+{
+    static struct row rows[NCASES][ROWS];
+    static int known[NCASES];
+    struct model *const m = model_make(k);
+    put_inside(m);
+    for (int i = 0; i < ROWS && i * STEP < m->n && !known[k]; i++)
+        rows[k][i] = solve(m, m->x[i * STEP], m->h[i * STEP], i * STEP);
+    known[k] = 1;
+    free(m);
+    return rows[k];
+}
+
+static void set(sapporo_tree *t, const struct model *m)
+{
+    int has_lengths = 0;
+    for (int i = 0; i < m->n; i++) has_lengths |= m->h[i] > 0;
+    const sapporo_tree_particles all = {
+        .size = sizeof all, .n = m->n, .x = {m->x, 0}, .mass = {m->mass, 0}, .h = {has_lengths ? m->h : NULL, 0}};
+    if (sapporo_tree_set(t, &all)) fail_msg("%s", sapporo_tree_last_error(t));
+}
+
+static sapporo_tree *plant(const struct model *m, sapporo_tree_options options)
+{
+    sapporo_tree *t;
+    options.softening = (sapporo_softening)m->softening;
+    options.eps2 = m->eps2;
+    options.period = m->period;
+    if (sapporo_tree_create(&options, N, &t)) fail_msg("%s", sapporo_last_error(NULL));
+    set(t, m);
+    if (sapporo_tree_build(t)) fail_msg("%s", sapporo_tree_last_error(t));
+    return t;
+}
+
+/* Forces and tensors that a tree returned. */
+struct found {
+    double acc[N][3], pot[N], tidal[N][SIX];
+};
+
+static void ask(sapporo_tree *t, const sapporo_tree_request *r, struct found *to)
+{
+    if (sapporo_tree_force(t, r, to->acc, to->pot)) fail_msg("%s", sapporo_tree_last_error(t));
+    if (sapporo_tree_tidal(t, r, to->tidal)) fail_msg("%s", sapporo_tree_last_error(t));
+}
+
+/* The greatest errors of rows: accelerations, potentials, tensors. */
+struct errors {
+    double acc, pot, tidal;
+};
+
+/* The sum of masses without signs, and the scales of a model: of accelerations G M / L^2 or those of the rows. */
+static double mass_of(const struct model *m)
+{
+    double sum = 0;
+    for (int i = 0; i < m->n; i++) sum += fabs(m->mass[i]);
+    return sum;
+}
+
+static double size3(const double *a) { return sqrt(a[0] * a[0] + a[1] * a[1] + a[2] * a[2]); }
+
+static void compare(const struct model *m, const struct row *right, const struct found *f, int row, struct errors *e)
+{
+    const double l = m->period, mass = mass_of(m);
+    double off[3], tidal = 0, off2 = 0;
+    for (int c = 0; c < 3; c++) off[c] = f->acc[row][c] - right->acc[c];
+    for (int q = 0; q < SIX; q++) tidal += right->tidal[q] * right->tidal[q];
+    for (int q = 0; q < SIX; q++) off2 += (f->tidal[row][q] - right->tidal[q]) * (f->tidal[row][q] - right->tidal[q]);
+    e->acc = worst_of(e->acc, size3(off) / (size3(right->acc) + mass / l / l));
+    e->pot = worst_of(e->pot, fabs(f->pot[row] - right->pot) / (fabs(right->pot) + mass / l));
+    e->tidal = worst_of(e->tidal, sqrt(off2) / (sqrt(tidal) + mass / l / l / l));
+}
+
+static struct errors errors_of(sapporo_tree *t, const struct model *m, const struct row *right)
+{
+    static struct found f;
+    struct errors e = {0, 0, 0};
+    const sapporo_tree_request all = {.size = sizeof all, .ni = m->n};
+    ask(t, &all, &f);
+    for (int i = 0; i < ROWS && i * STEP < m->n; i++) compare(m, &right[i], &f, i * STEP, &e);
+    return e;
+}
+
+static void below(const char *what, struct errors e, double acc, double pot, double tidal)
+{
+    if (getenv("SHOW")) print_message("%s: %.2e %.2e %.2e\n", what, e.acc, e.pot, e.tidal);
+    tree_below(what, e.acc, acc);
+    tree_below(what, e.pot, pot);
+    tree_below(what, e.tidal, tidal);
+}
+
+static void on_each(void (*test)(const struct engine *e))
+{
+    int done = 0;
+    for (int k = 0; k < ENGINES; k++) {
+        if (engines[k].precision == SAPPORO_DS || !tree_has_engine(&engines[k])) continue;
+        test(&engines[k]);
+        done++;
+    }
+    if (done == 0) skip();
+}
+
+/* ---- pairs: no cell is accepted, so that what is left are the far images ---- */
+
+static void pairs_on(const struct engine *e)
+{
+    const int in_double = e->precision == SAPPORO_DP;
+    for (int k = 0; k < NCASES; k++)
+        for (int walk = SAPPORO_WALK_GROUPS; walk <= SAPPORO_WALK_STACKLESS; walk++) {
+            struct model *const m = model_make(k);
+            sapporo_tree_options o = tree_on(e);
+            o.accuracy = 1e-9;
+            o.experiments = SAPPORO_EXPERIMENTS(0, (unsigned)walk, 0);
+            sapporo_tree *const t = plant(m, o);
+            put_inside(m);
+            below(CASES[k].name, errors_of(t, m, rows_of(k)), in_double ? 1e-7 : 1e-6, in_double ? 1e-7 : 1e-6, 1e-6);
+            sapporo_tree_destroy(t);
+            free(m);
+        }
+}
+
+RUNS(pairs, on_each(pairs_on))
+
+/* ---- cells ---- */
+
+static const struct {
+    sapporo_tree_mac mac;
+    double accuracy;
+    int order;
+    double acc, pot, tidal;
+} BOUNDS[] = {{SAPPORO_MAC_OPENING, 0.7, 1, 1, 1, 1},      {SAPPORO_MAC_OPENING, 0.7, 2, 1, 1, 1},
+              {SAPPORO_MAC_OPENING, 0.3, 2, 1, 1, 1},      {SAPPORO_MAC_MULTIPOLE, 1e-3, 2, 1, 1, 1},
+              {SAPPORO_MAC_ACCELERATION, 1e-2, 1, 1, 1, 1}, {SAPPORO_MAC_ACCELERATION, 1e-3, 2, 1, 1, 1}};
+enum { NBOUNDS = sizeof BOUNDS / sizeof BOUNDS[0] };
+
+static void check_cells(const struct engine *e, int k, int b, int walk)
+{
+    struct model *const m = model_make(k);
+    sapporo_tree_options o = tree_on(e);
+    o.mac = BOUNDS[b].mac;
+    o.accuracy = BOUNDS[b].accuracy;
+    o.order = BOUNDS[b].order;
+    o.leaf_size = o.group_size = 8;
+    o.experiments = SAPPORO_EXPERIMENTS(0, (unsigned)walk, 0);
+    sapporo_tree *const t = plant(m, o);
+    put_inside(m);
+    below(CASES[k].name, errors_of(t, m, rows_of(k)), BOUNDS[b].acc, BOUNDS[b].pot, BOUNDS[b].tidal);
+    sapporo_tree_destroy(t);
+    free(m);
+}
+
+static void cells_on(const struct engine *e)
+{
+    for (int k = 0; k < NCELLS; k++)
+        for (int b = 0; b < NBOUNDS; b++) {
+            if (getenv("SHOW")) print_message("bound %d ", b);
+            check_cells(e, k, b, SAPPORO_WALK_GROUPS);
+            if (b % 2) check_cells(e, k, b, SAPPORO_WALK_STACKLESS);
+        }
+}
+
+RUNS(cells, on_each(cells_on))
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(known_sums), TREE_TEST(pairs), TREE_TEST(cells)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
