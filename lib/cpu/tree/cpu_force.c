@@ -142,7 +142,8 @@ int sap_cpu_tree_threads_for_rows(const struct sap_cpu_tree *t, int rows)
     return sap_threads_now(most < t->threads ? most : t->threads);
 }
 
-static int walk_once(const struct sap_cpu_tree *t, struct sap_cpu_run *run, int threads)
+/* Walks for the target particles, of a periodic cube also for their near images. */
+static int walk_near(const struct sap_cpu_tree *t, struct sap_cpu_run *run, int threads)
 {
     if (t->settings.walk != SAPPORO_WALK_STACKLESS) return sap_cpu_walk(&t->own, &t->frame, run, threads);
     sap_cpu_walk_alone(&t->own, &t->frame, run, threads);
@@ -151,8 +152,11 @@ static int walk_once(const struct sap_cpu_tree *t, struct sap_cpu_run *run, int 
 
 static int walk(struct sap_cpu_tree *t, struct sap_cpu_run *run, int threads)
 {
-    const int status = walk_once(t, run, threads);
-    return status || !(t->settings.period > 0) ? status : sap_cpu_periodic_walk(t, run, threads, walk_once);
+    run->period = t->settings.period;
+    int status = run->period > 0 ? sap_cpu_periodic_field(t, threads) : (int)SAPPORO_OK;
+    if (!status) status = walk_near(t, run, threads);
+    if (!status && run->period > 0) sap_cpu_periodic_add(t, run, threads);
+    return status;
 }
 
 static double size_of(const double *a) { return sqrt(a[0] * a[0] + a[1] * a[1] + a[2] * a[2]); }

@@ -79,8 +79,7 @@ static void add_some_moments(void *argument, ptrdiff_t from, ptrdiff_t to)
     }
 }
 
-/* Computes the field of the present particles unless it is known. */
-static int make_field(struct sap_cpu_tree *t, int threads)
+int sap_cpu_periodic_field(struct sap_cpu_tree *t, int threads)
 {
     double sum[SAP_FAR_TERMS] = {0};
     if (t->far.known) return SAPPORO_OK;
@@ -156,22 +155,20 @@ static void add_some_rows(void *argument, ptrdiff_t from, ptrdiff_t to)
 
 /* ---- images --------------------------------------------------------------------------- */
 
-int sap_cpu_periodic_walk(struct sap_cpu_tree *t, struct sap_cpu_run *run, int threads, sap_cpu_walker *walk)
+struct sap_cpu_images sap_cpu_images_of(const struct sap_cpu_run *run)
 {
-    struct sap_cpu_run image = *run;
+    if (run->period > 0) return (struct sap_cpu_images){0, SAP_NEAR_IMAGES - 1};
+    return (struct sap_cpu_images){SAP_NO_SHIFT, SAP_NO_SHIFT};
+}
+
+void sap_cpu_shift(const struct sap_cpu_run *run, int image, double *x)
+{
+    for (int c = 0; c < 3 && image != SAP_NO_SHIFT; c++) x[c] += SAP_SHIFT_OF(image, c) * run->period;
+}
+
+void sap_cpu_periodic_add(const struct sap_cpu_tree *t, struct sap_cpu_run *run, int threads)
+{
     struct far_rows far = {.tree = t, .run = run};
-    int status = make_field(t, threads);
-    image.is_image = 1;
-    for (int k = 0; k < SAP_NEAR_IMAGES && !status; k++) {
-        if (k == SAP_NO_SHIFT) continue;
-        for (int c = 0; c < 3; c++) image.shift[c] = SAP_SHIFT_OF(k, c) * t->settings.period;
-        status = walk(t, &image, threads);
-        run->particle += image.particle;
-        run->cell += image.cell;
-        run->beyond += image.beyond;
-    }
-    if (status) return status;
     sap_team_for(threads, run->slots->n, ROWS, add_some_rows, &far);
     run->beyond += atomic_load(&far.beyond);
-    return SAPPORO_OK;
 }

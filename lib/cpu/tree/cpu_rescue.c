@@ -26,14 +26,11 @@ static double softened(const struct sap_cpu_field *t, double eps, const double *
     return t->frame->pairs->adds ? hypot(eps, length[k] / t->frame->unit) : eps;
 }
 
-struct sap_cpu_rescue sap_cpu_rescue_of(const struct sap_cpu_field *t, const struct sap_cpu_run *run, int walker)
+struct sap_cpu_rescue sap_cpu_rescue_of(const struct sap_cpu_field *t, const struct sap_cpu_walkers *of, int walker)
 {
-    const double *const x = run->walkers->x[walker], eps = sqrt(t->frame->soft.eps2);
-    struct sap_cpu_rescue r = {.x = {x[0], x[1], x[2]},
-                               .eps = softened(t, eps, run->walkers->h, walker),
-                               .pot = t->frame->pairs->lost};
-    for (int c = 0; c < 3 && run->is_image; c++) r.x[c] += run->shift[c];
-    return r;
+    const double *const x = of->x[walker], eps = sqrt(t->frame->soft.eps2);
+    return (struct sap_cpu_rescue){
+        .x = {x[0], x[1], x[2]}, .eps = softened(t, eps, of->h, walker), .pot = t->frame->pairs->lost};
 }
 
 static void add_pair(struct sap_cpu_rescue *r, const double *x, double mass, double eps)
@@ -97,13 +94,11 @@ int sap_cpu_results(const struct sap_cpu_frame *f, const double *sum, double *ac
     return is_finite_row(acc, *pot);
 }
 
-int sap_cpu_write_tensor(const struct sap_cpu_frame *f, const struct sap_cpu_run *run, const double *sum, int row)
+int sap_cpu_tidal_results(const struct sap_cpu_frame *f, const double *sum, double *tidal)
 {
-    double *const tidal = run->tidal[row];
     int held = 1;
     for (int q = 0; q < SAP_MOMENTS2; q++) {
-        const double x = from_units(f, sum[q], 2) * f->unit;
-        tidal[q] = run->is_image ? tidal[q] + x : x;
+        tidal[q] = from_units(f, sum[q], 2) * f->unit;
         held &= isfinite(tidal[q]) != 0;
     }
     for (int q = 0; q < SAP_MOMENTS2 && !held; q++) tidal[q] = NAN;
@@ -121,6 +116,6 @@ int sap_cpu_rescued(const struct sap_cpu_frame *f, const struct sap_cpu_rescue *
 
 void sap_cpu_write_row(const struct sap_cpu_run *run, const double *acc, double pot, int row)
 {
-    if (run->pot) run->pot[row] = run->is_image ? run->pot[row] + pot : pot;
-    for (int c = 0; c < 3 && run->acc; c++) run->acc[row][c] = run->is_image ? run->acc[row][c] + acc[c] : acc[c];
+    if (run->pot) run->pot[row] = pot;
+    for (int c = 0; c < 3 && run->acc; c++) run->acc[row][c] = acc[c];
 }

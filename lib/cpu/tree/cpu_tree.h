@@ -270,8 +270,7 @@ struct sap_cpu_run {
     double (*acc)[3], *pot;
     double (*tidal)[6];       /* the results, instead of forces; NULL: forces */
     int *work;                /* interactions by row; NULL: not wanted */
-    int is_image;             /* targets are images, shifted by `shift`, on which all particles act; rows are added */
-    double shift[3];
+    double period;            /* > 0: images of the target particles walk, too (sap_cpu_images_of) */
     long long particle, cell; /* numbers of interactions */
     int beyond;               /* rows whose force double cannot hold: they are NaN */
 };
@@ -295,10 +294,11 @@ struct sap_cpu_pairs {
                  const struct sap_tree_frame *frame, int first, int n, void *words);
     void (*sum)(const struct sap_tree_kernel *kernel, const struct sap_tree_frame *frame, const void *words, int n,
                 int sources, struct sap_tree_lanes *lanes);
-    /* Takes the words of near cells, SAP_TREE_CELL_WORDS each at most, and adds them. */
+    /* Take the words of near cells, SAP_TREE_CELL_WORDS each at most, and add them. */
+    void (*take_cells)(const struct sap_cpu_field *field, const struct sap_tree_kernel *kernel,
+                       const struct sap_tree_frame *frame, const int *cells, int n, void *words);
     void (*cells)(const struct sap_cpu_field *field, const struct sap_tree_kernel *kernel,
-                  const struct sap_tree_frame *frame, const int *cells, int n, void *words,
-                  struct sap_tree_lanes *lanes);
+                  const struct sap_tree_frame *frame, const void *words, int n, struct sap_tree_lanes *lanes);
     double (*length)(const struct sap_cpu_run *run, int first, int n); /* of bounds: the greatest of targets; or 0 */
 };
 
@@ -321,19 +321,27 @@ size_t sap_cpu_far_bytes(const struct sap_tree_settings *settings);
 void sap_cpu_periodic_inside(struct sap_cpu_tree *tree, int threads);
 void sap_cpu_periodic_follow(struct sap_cpu_tree *tree, int threads);
 
-/* A walk for the target particles of a run. */
-typedef int sap_cpu_walker(const struct sap_cpu_tree *tree, struct sap_cpu_run *run, int threads);
+/* The images of a target particle that walk: numbers from `from` to `to`, SAP_NO_SHIFT is the particle itself. */
+struct sap_cpu_images {
+    int from, to;
+};
+struct sap_cpu_images sap_cpu_images_of(const struct sap_cpu_run *run);
 
-/* Adds what images contribute to the results of a run whose walk is done; walk: for images of its targets. */
-int sap_cpu_periodic_walk(struct sap_cpu_tree *tree, struct sap_cpu_run *run, int threads, sap_cpu_walker *walk);
+/* Moves a position to an image. */
+void sap_cpu_shift(const struct sap_cpu_run *run, int image, double *x);
+
+/* Computes the field of the far images, and adds it to the results of a run whose walk is done. */
+int sap_cpu_periodic_field(struct sap_cpu_tree *tree, int threads);
+void sap_cpu_periodic_add(const struct sap_cpu_tree *tree, struct sap_cpu_run *run, int threads);
 
 /* A force whose sums in double left its range, computed anew: acc and pot, without the unit of masses. */
 struct sap_cpu_rescue {
     double x[3], eps, acc[3], pot;
 };
 
-/* Returns the empty sums at the position of a target particle of a run (cpu_rescue.c). */
-struct sap_cpu_rescue sap_cpu_rescue_of(const struct sap_cpu_field *field, const struct sap_cpu_run *run, int walker);
+/* Returns the empty sums at the position of a target particle (cpu_rescue.c). */
+struct sap_cpu_rescue sap_cpu_rescue_of(const struct sap_cpu_field *field, const struct sap_cpu_walkers *of,
+                                        int walker);
 
 /* Add sorted particles from ... to - 1, but `self`, or a cell. */
 void sap_cpu_tree_rescue_particles(const struct sap_cpu_field *field, int from, int to, int self,
@@ -347,10 +355,10 @@ void sap_cpu_tree_rescue_cell(const struct sap_cpu_field *field, int cell, struc
 int sap_cpu_results(const struct sap_cpu_frame *f, const double *sum, double *acc, double *pot);
 int sap_cpu_rescued(const struct sap_cpu_frame *f, const struct sap_cpu_rescue *rescue, double *acc, double *pot);
 
-/* Writes a tidal tensor from the sums of a walk to a row; returns whether it is finite.  It is NaN else. */
-int sap_cpu_write_tensor(const struct sap_cpu_frame *f, const struct sap_cpu_run *run, const double *sum, int row);
+/* Computes a tidal tensor from the sums of a walk; returns whether it is finite.  It is NaN else. */
+int sap_cpu_tidal_results(const struct sap_cpu_frame *f, const double *sum, double *tidal);
 
-/* Writes a row of the arrays that the caller wants; of images it is added. */
+/* Writes a row of the arrays that the caller wants. */
 void sap_cpu_write_row(const struct sap_cpu_run *run, const double *acc, double pot, int row);
 
 /* Computes forces or tidal tensors of slots, with a walk for each particle alone (cpu_stackless.c). */
