@@ -37,8 +37,8 @@ SAP_INLINE int sap_image_is_near(D x, D period)
 /* Returns the image of a coordinate for a refresh; present: the coordinate of the tree. */
 SAP_INLINE D sap_image_followed(D x, D present, D period)
 {
-    const D way = d_sub(x, present), half = d_mul(d_set1(SAP_HALF), period);
-    const int stays = dm_any(d_ge(half, way)) && dm_any(d_ge(half, d_sub(present, x)));
+    const D way = d_sub(x, present), half_period = d_mul(d_set1(SAP_HALF), period);
+    const int stays = dm_any(d_ge(half_period, way)) && dm_any(d_ge(half_period, d_sub(present, x)));
     const D beside = stays ? x : sap_image_beside(x, present, period);
     return sap_image_is_near(beside, period) ? beside : sap_image_inside(x, period);
 }
