@@ -122,13 +122,13 @@ tree_far_moments(const GLOBAL D *sorted, GLOBAL D *part, const D inverse, const 
 
 /* Adds the moments of all parts in their order. */
 KERNEL(SAP_TREE_THREADS)
-tree_far_join(const GLOBAL D *part, GLOBAL D *moments, const int parts, const int n)
+tree_far_join(const GLOBAL D *part, GLOBAL D *far_sums, const int parts, const int n)
 {
     const int k = (int)global_id();
     D sum = d_set1(SAP_ZERO);
     if (k >= n) return;
     for (int p = 0; p < parts; p++) sum = d_add(sum, part[(size_t)p * SAP_FAR_TERMS + (size_t)k]);
-    moments[k] = sum;
+    far_sums[k] = sum;
 }
 
 /* ---- results ---- */

@@ -181,7 +181,7 @@
 #define SAP_K_tree_image_tell(M, V)  M(left), M(told), V(int, has_told)
 #define SAP_K_tree_least(M, V)       M(a), V(double, least), V(int, n)
 #define SAP_K_tree_far_moments(M, V) M(sorted), M(part), V(double, inverse), V(int, parts), V(int, n)
-#define SAP_K_tree_far_join(M, V)    M(part), M(moments), V(int, parts), V(int, n)
+#define SAP_K_tree_far_join(M, V)    M(part), M(far_sums), V(int, parts), V(int, n)
 #define SAP_K_tree_far_force(M, V)                                                                                     \
     M(walker), M(slot), V(int, all_slots), M(row), M(field), M(sum_acc), M(sum_pot), M(acc), M(pot), M(told),          \
         V(double, inverse), V(double, mass_unit), V(int, n)

@@ -50,11 +50,11 @@ static int make_field(struct sap_gpu_periodic *p, const struct sap_gpu_built *tr
     double moments[SAP_FAR_TERMS], field[SAP_FAR_TERMS];
     if (p->known) return SAP_DRIVER_OK;
     TRY(sap_session_reserve(s, &p->part, (size_t)PARTS * FIELD));
-    TRY(sap_session_reserve(s, &p->moments, FIELD));
+    TRY(sap_session_reserve(s, &p->far_sums, FIELD));
     TRY(sap_session_reserve(s, &p->field, FIELD));
     TRY(sap_launch_tree_far_moments(s, tree->f, PARTS, tree->own->sorted.mem, p->part.mem, 1 / p->period, PARTS, n));
-    TRY(sap_launch_tree_far_join(s, tree->f, SAP_FAR_TERMS, p->part.mem, p->moments.mem, PARTS, SAP_FAR_TERMS));
-    TRY(sap_session_download(s, moments, &p->moments, 0, sizeof moments));
+    TRY(sap_launch_tree_far_join(s, tree->f, SAP_FAR_TERMS, p->part.mem, p->far_sums.mem, PARTS, SAP_FAR_TERMS));
+    TRY(sap_session_download(s, moments, &p->far_sums, 0, sizeof moments));
     if (sap_ewald_field(moments, field)) return SAP_DRIVER_MEMORY;
     TRY(sap_session_copy_in(s, p->field.mem, 0, field, sizeof field));
     TRY(sap_session_wait(s));
@@ -145,6 +145,6 @@ size_t sap_gpu_periodic_bytes(const struct sap_tree_settings *settings, int n)
 void sap_gpu_periodic_free(const struct sap_driver *driver, struct sap_gpu_periodic *p)
 {
     struct sap_gpu_buffer *const all[] = {&p->sorted, &p->bound, &p->acc,    &p->pot,
-                                          &p->told,   &p->part,  &p->moments, &p->field};
+                                          &p->told,   &p->part,  &p->far_sums, &p->field};
     for (int k = 0; k < COUNT(all); k++) sap_gpu_free(driver, all[k]);
 }

@@ -17,7 +17,7 @@ struct sap_gpu_periodic {
     int known;                           /* the field is that of the present particles */
     struct sap_gpu_buffer sorted, bound; /* of the image that walks */
     struct sap_gpu_buffer acc, pot, told; /* sums over images; acc: of tensors, too */
-    struct sap_gpu_buffer part, moments, field;
+    struct sap_gpu_buffer part, far_sums, field;
 };
 
 /* Replace given particles by images: inside the cube, or, for a refresh, nearest to those of the tree. */
