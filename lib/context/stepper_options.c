@@ -161,7 +161,8 @@ static int check_period(sapporo_stepper *s, const sapporo_stepper_options *o)
 {
     const double period = s->tree_settings.period;
     if (!(period > 0)) return SAPPORO_OK;
-    if (s->is_part) return fail(s, SAPPORO_ERR_UNSUPPORTED, "period is %g; it must be 0 for steppers over ranks", period);
+    if (s->is_part)
+        return fail(s, SAPPORO_ERR_UNSUPPORTED, "period is %g; it must be 0 for steppers over ranks", period);
     if (o->method == SAPPORO_STEP_DIRECT)
         return fail(s, SAPPORO_ERR_UNSUPPORTED, "period is %g; it must be 0 for direct sums", period);
     return SAPPORO_OK;

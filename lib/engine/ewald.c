@@ -21,11 +21,7 @@
 #include "physics/tree_periodic.h"
 #include "sapporo_types.h"
 
-enum {
-    DEGREES = SAP_FAR_DEGREES,
-    DISTANCES = DEGREES * DEGREES / 4 + 1,
-    COUPLES = DEGREES / 2 * (DEGREES / 2 + 1)
-};
+enum { DEGREES = SAP_FAR_DEGREES, DISTANCES = DEGREES * DEGREES / 4 + 1, COUPLES = DEGREES / 2 * (DEGREES / 2 + 1) };
 _Static_assert(DEGREES % 2 == 0, "nodes lie in pairs about the middle");
 
 #define PI 3.14159265358979323846
@@ -100,7 +96,7 @@ static double node(int i) { return cos(PI * (i + 0.5) / DEGREES); }
 struct transform {
     double distance[DISTANCES]; /* of nodes, in edges of the cube */
     double row[COUPLES][DISTANCES];
-    double sample[DISTANCES][DISTANCES][DISTANCES]; /* K at triples of distances */
+    double sample[DISTANCES][DISTANCES][DISTANCES];      /* K at triples of distances */
     double plane[DISTANCES][DISTANCES], line[DISTANCES]; /* of it, with coefficients of one axis and of two */
 };
 

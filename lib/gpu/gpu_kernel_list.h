@@ -175,13 +175,12 @@
 #define SAP_K_tree_stop_particles(M, V) M(sorted), M(begin), M(stop), V(struct sap_gpu_tree, t)
 #define SAP_K_tree_inside(M, V)         M(particle), V(double, period), V(int, n)
 #define SAP_K_tree_follow(M, V)         M(particle), M(sorted), M(address), V(double, period), V(int, n)
-#define SAP_K_tree_shift(M, V)                                                                                         \
-    M(from), M(to), V(int, words), V(double, x), V(double, y), V(double, z), V(int, n)
-#define SAP_K_tree_image_add(M, V)   M(from), M(sum), V(int, has_sum), V(int, n)
-#define SAP_K_tree_image_tell(M, V)  M(left), M(told), V(int, has_told)
-#define SAP_K_tree_least(M, V)       M(a), V(double, least), V(int, n)
-#define SAP_K_tree_far_moments(M, V) M(sorted), M(part), V(double, inverse), V(int, parts), V(int, n)
-#define SAP_K_tree_far_join(M, V)    M(part), M(far_sums), V(int, parts), V(int, n)
+#define SAP_K_tree_shift(M, V)          M(from), M(to), V(int, words), V(double, x), V(double, y), V(double, z), V(int, n)
+#define SAP_K_tree_image_add(M, V)      M(from), M(sum), V(int, has_sum), V(int, n)
+#define SAP_K_tree_image_tell(M, V)     M(left), M(told), V(int, has_told)
+#define SAP_K_tree_least(M, V)          M(a), V(double, least), V(int, n)
+#define SAP_K_tree_far_moments(M, V)    M(sorted), M(part), V(double, inverse), V(int, parts), V(int, n)
+#define SAP_K_tree_far_join(M, V)       M(part), M(far_sums), V(int, parts), V(int, n)
 #define SAP_K_tree_far_force(M, V)                                                                                     \
     M(walker), M(slot), V(int, all_slots), M(row), M(field), M(sum_acc), M(sum_pot), M(acc), M(pot), M(told),          \
         V(double, inverse), V(double, mass_unit), V(int, n)

@@ -22,10 +22,7 @@ SAP_INLINE D sap_image_inside(D x, D period)
 }
 
 /* Returns the image of a coordinate nearest to another one. */
-SAP_INLINE D sap_image_beside(D x, D other, D period)
-{
-    return d_add(other, d_rest(d_sub(x, other), period));
-}
+SAP_INLINE D sap_image_beside(D x, D other, D period) { return d_add(other, d_rest(d_sub(x, other), period)); }
 
 /* Returns whether a coordinate lies in the cube or in its margin. */
 SAP_INLINE int sap_image_is_near(D x, D period)

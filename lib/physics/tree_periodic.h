@@ -3,15 +3,13 @@
  *
  * Let E(d) be the potential of unit masses at all d + n, with n in Z^3, and of a uniform background that makes their
  * sum 0: Ewald's sum (Ewald 1921, Annalen der Physik 369, 253; Hernquist, Bouchet & Suto 1991, ApJS 75, 231, equation
- * 2.8, with the sign of a mass).  Walks add 1/|d + n| of the 27 images whose components of n are -1, 0 and 1.  The rest,
- *     K(d) = E(d) - sum over those n of 1/|d + n|,
- * has no singularity nearer than 2 along an axis, so K(x - y) is smooth for all x and y in the cube.  It is
- *     K(x - y) = sum over k and l of K_kl T_k(x) T_l(y),
- * with products T_k of Chebyshev polynomials of three coordinates: Chebyshev interpolation, without the terms whose
- * degrees have squares above SAP_FAR_SQUARE together.  Moments of all particles are sum m T_l(y), the field has the
- * coefficients sum over l of K_kl times the moments (engine/ewald.h), and its value and derivatives at x are those of
- * the far images.  For a pair they are off by 5e-9 (median) and 1.4e-6 (pairs at opposite corners) of the pull of a
- * mass at the distance 1.
+ * 2.8, with the sign of a mass).  Walks add 1/|d + n| of the 27 images whose components of n are -1, 0 and 1.  The
+ * rest, K(d) = E(d) - sum over those n of 1/|d + n|, has no singularity nearer than 2 along an axis, so K(x - y) is
+ * smooth for all x and y in the cube.  It is K(x - y) = sum over k and l of K_kl T_k(x) T_l(y), with products T_k of
+ * Chebyshev polynomials of three coordinates: Chebyshev interpolation, without the terms whose degrees have squares
+ * above SAP_FAR_SQUARE together.  Moments of all particles are sum m T_l(y), the field has the coefficients sum over l
+ * of K_kl times the moments (engine/ewald.h), and its value and derivatives at x are those of the far images.  For a
+ * pair they are off by 5e-9 (median) and 1.4e-6 (pairs at opposite corners) of the pull of a mass at the distance 1.
  *
  * Polynomials take coordinates from -1 to 1: from SAP_FAR_MARGIN below the cube to as much above.
  *
@@ -23,19 +21,20 @@
 #include "physics/numbers.h"
 
 enum {
-    SAP_FAR_DEGREES = 14,  /* of a polynomial of one coordinate: 0 to 13 */
-    SAP_FAR_SQUARE = 182,  /* the largest sum of the squares of three degrees */
-    SAP_FAR_TERMS = 1526,  /* so many triples of degrees, in the order of the first, second, third */
-    SAP_FAR_PAIRS = 158,   /* so many pairs of the first two */
-    SAP_FAR_FORCE = 4,     /* potential and acceleration */
-    SAP_FAR_TIDAL = 6,     /* second derivatives: xx, xy, xz, yy, yz, zz */
-    SAP_NEAR_IMAGES = 27,  /* of which walks add the pulls; number SAP_NO_SHIFT is the cube itself */
+    SAP_FAR_DEGREES = 14, /* of a polynomial of one coordinate: 0 to 13 */
+    SAP_FAR_SQUARE = 182, /* the largest sum of the squares of three degrees */
+    SAP_FAR_TERMS = 1526, /* so many triples of degrees, in the order of the first, second, third */
+    SAP_FAR_PAIRS = 158,  /* so many pairs of the first two */
+    SAP_FAR_FORCE = 4,    /* potential and acceleration */
+    SAP_FAR_TIDAL = 6,    /* second derivatives: xx, xy, xz, yy, yz, zz */
+    SAP_NEAR_IMAGES = 27, /* of which walks add the pulls; number SAP_NO_SHIFT is the cube itself */
     SAP_NO_SHIFT = 13
 };
 
 /* Particles may leave the cube by this part of its edge until the next build. */
 #define SAP_FAR_MARGIN SAP_NUMBER(0.03125, 0x3FA0000000000000UL)
-/* 1 / (1/2 + margin), and half of that: a coordinate of the polynomials is x / edge times the first, less the second. */
+/* 1 / (1/2 + margin), and half of that: a coordinate of the polynomials is x / edge times the first, less the second.
+ */
 #define SAP_FAR_SCALE  SAP_NUMBER(0x1.E1E1E1E1E1E1Ep0, 0x3FFE1E1E1E1E1E1EUL)
 #define SAP_FAR_MIDDLE SAP_NUMBER(0x1.E1E1E1E1E1E1Ep-1, 0x3FEE1E1E1E1E1E1EUL)
 

@@ -30,8 +30,8 @@ static void look_ahead(void *argument, ptrdiff_t from, ptrdiff_t to)
         const double *const x = t->given.x[i];
         double past[3], older[3];
         for (int c = 0; c < 3; c++) {
-            past[c] = sap_tree_past_beside(t->settings.period, t->given.past_x[0][i][c], x[c]);
-            older[c] = bends ? sap_tree_past_beside(t->settings.period, t->given.past_x[1][i][c], x[c]) : past[c];
+            past[c] = sap_periodic_beside(t->settings.period, t->given.past_x[0][i][c], x[c]);
+            older[c] = bends ? sap_periodic_beside(t->settings.period, t->given.past_x[1][i][c], x[c]) : past[c];
         }
         sap_tree_ahead(x, past, older, bends, l->lead, SAP_TREE_LIMIT, t->given.past_x[1][i]);
     }

@@ -76,9 +76,9 @@ static void take_units(struct sap_cpu_tree *t, const struct sap_cpu_box *box)
 /* What a build or a refresh must know of the given particles. */
 struct given_look {
     struct sap_cpu_box box;
-    double mass_unit, pull, least; /* least: acceleration (sap_tree_least_acceleration) */
-    int members; /* of the sample */
-    int signs;   /* masses have both signs */
+    double mass_unit, pull, least; /* least: acceleration (sap_periodic_least) */
+    int members;                   /* of the sample */
+    int signs;                     /* masses have both signs */
 };
 
 /* Computes moments; this completes the tree. */
@@ -118,7 +118,7 @@ static int look_at_given(struct sap_cpu_tree *t, struct given_look *look, int is
     const int by_pull = sap_mac_row(t->settings.mac).by_pull && !t->is_part;
     const double sum = sum_masses(t, &look->signs);
     look->mass_unit = sap_cube_mass_unit(t->is_part ? t->whole.weight : sum);
-    look->least = sap_tree_least_acceleration(t->settings.period, sum, t->given.n);
+    look->least = sap_periodic_least(t->settings.period, sum, t->given.n);
     look->box = sap_cpu_tree_box_of(x, t->given.n, threads);
     if (!sap_cube_in_range(look->box.low, look->box.high, sum))
         return sap_cpu_tree_failed(t, SAPPORO_ERR_NOT_FINITE, SAP_TREE_OUT_OF_RANGE);

@@ -71,7 +71,7 @@ static int take_places(const struct sap_cpu_tree *t, const struct sap_cpu_target
     if (!p->given || !p->x || !p->bad || !p->group || sap_cpu_tree_new_order(n, &p->order)) return SAPPORO_ERR_MEMORY;
     for (int i = 0; i < n; i++) {
         memcpy(p->given[i], sap_column_at(&targets->x, i, sizeof *p->given), sizeof *p->given);
-        sap_tree_place_inside(t->settings.period, p->given[i]);
+        sap_periodic_inside(t->settings.period, p->given[i]);
         if (is_good(t, targets, i, p->given[i])) continue;
         p->bad[i] = 1;
         p->nbad++;

@@ -125,8 +125,7 @@ static int add_tensor(const struct far_rows *f, const double *of, int row)
 {
     double *const tidal = f->run->tidal[row];
     int finite = 1;
-    for (int q = 0; q < SAP_FAR_TIDAL; q++)
-        finite &= add(f->tree, of[q] * SAP_FAR_SCALE * SAP_FAR_SCALE, 3, tidal + q);
+    for (int q = 0; q < SAP_FAR_TIDAL; q++) finite &= add(f->tree, of[q] * SAP_FAR_SCALE * SAP_FAR_SCALE, 3, tidal + q);
     for (int q = 0; q < SAP_FAR_TIDAL && !finite; q++) tidal[q] = NAN;
     return finite;
 }

@@ -329,9 +329,9 @@ static struct sap_tree_frame frame_of(const struct sap_cpu_run *run, const struc
 static int sum_cells(const struct sap_cpu_field *t, const struct sap_cpu_run *run, struct walk_memory *w,
                      const struct sap_tree_kernel *kernel, const struct sap_tree_frame *frame)
 {
-    const size_t each = kernel->word * (t->frame->settings->order > 1   ? SAP_TREE_CELL_WORDS
-                                        : t->frame->pairs->adds ? SAP_TREE_SPLINE_WORDS
-                                                                : SAP_TREE_PARTICLE_WORDS);
+    const size_t each = kernel->word * (t->frame->settings->order > 1 ? SAP_TREE_CELL_WORDS
+                                        : t->frame->pairs->adds       ? SAP_TREE_SPLINE_WORDS
+                                                                      : SAP_TREE_PARTICLE_WORDS);
     const struct sap_cpu_images images = sap_cpu_images_of(run);
     const struct cells *const c = &w->near;
     if (!room_for_cells(w, kernel, c)) return 0;

@@ -30,7 +30,7 @@ int sap_gpu_periodic_follow(const struct sap_gpu_periodic *p, const struct sap_g
 void sap_gpu_periodic_changed(struct sap_gpu_periodic *p, double weight, int n)
 {
     p->known = 0;
-    p->least = sap_tree_least_acceleration(p->period, weight, n);
+    p->least = sap_periodic_least(p->period, weight, n);
 }
 
 int sap_gpu_periodic_raise(const struct sap_gpu_periodic *p, const struct sap_gpu_built *tree,
@@ -118,12 +118,12 @@ static int finish(struct sap_gpu_periodic *p, const struct sap_gpu_walking *walk
     const struct sap_gpu_results *const r = walk->results;
     const int n = to->w.slots;
     const double inverse = 1 / p->period, mass_unit = tree->frame->mass_unit;
-    TRY(tidal ? sap_launch_tree_far_tidal(s, tree->f, n, to->of->sorted.mem, to->slot->mem, to->w.all_slots,
-                                          to->row->mem, p->field.mem, p->acc.mem, r->tidal.mem, p->told.mem, inverse,
-                                          mass_unit, n)
-              : sap_launch_tree_far_force(s, tree->f, n, to->of->sorted.mem, to->slot->mem, to->w.all_slots,
-                                          to->row->mem, p->field.mem, p->acc.mem, p->pot.mem, r->acc.mem, r->pot.mem,
-                                          p->told.mem, inverse, mass_unit, n));
+    TRY(tidal
+            ? sap_launch_tree_far_tidal(s, tree->f, n, to->of->sorted.mem, to->slot->mem, to->w.all_slots, to->row->mem,
+                                        p->field.mem, p->acc.mem, r->tidal.mem, p->told.mem, inverse, mass_unit, n)
+            : sap_launch_tree_far_force(s, tree->f, n, to->of->sorted.mem, to->slot->mem, to->w.all_slots, to->row->mem,
+                                        p->field.mem, p->acc.mem, p->pot.mem, r->acc.mem, r->pot.mem, p->told.mem,
+                                        inverse, mass_unit, n));
     return sap_session_copy(s, walk->lists->left.mem, 0, p->told.mem, 0, SAP_LEFT_COUNT * sizeof(int));
 }
 
@@ -144,7 +144,7 @@ size_t sap_gpu_periodic_bytes(const struct sap_tree_settings *settings, int n)
 
 void sap_gpu_periodic_free(const struct sap_driver *driver, struct sap_gpu_periodic *p)
 {
-    struct sap_gpu_buffer *const all[] = {&p->sorted, &p->bound, &p->acc,    &p->pot,
+    struct sap_gpu_buffer *const all[] = {&p->sorted, &p->bound, &p->acc,      &p->pot,
                                           &p->told,   &p->part,  &p->far_sums, &p->field};
     for (int k = 0; k < COUNT(all); k++) sap_gpu_free(driver, all[k]);
 }

@@ -12,10 +12,10 @@
 #include "gpu/tree/gpu_walk.h"
 
 struct sap_gpu_periodic {
-    double period;                       /* 0: the tree is open */
-    double least;                        /* acceleration (sap_tree_least_acceleration) */
-    int known;                           /* the field is that of the present particles */
-    struct sap_gpu_buffer sorted, bound; /* of the image that walks */
+    double period;                        /* 0: the tree is open */
+    double least;                         /* acceleration (sap_periodic_least) */
+    int known;                            /* the field is that of the present particles */
+    struct sap_gpu_buffer sorted, bound;  /* of the image that walks */
     struct sap_gpu_buffer acc, pot, told; /* sums over images; acc: of tensors, too */
     struct sap_gpu_buffer part, far_sums, field;
 };

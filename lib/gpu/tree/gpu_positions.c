@@ -13,9 +13,10 @@ int sap_gpu_positions_read(const sapporo_tree_request *r, int i, const struct sa
                            double period, double *x)
 {
     memcpy(x, sap_column_at(&r->x, i, 3 * sizeof *x), 3 * sizeof *x);
-    sap_tree_place_inside(period, x);
+    sap_periodic_inside(period, x);
     const int is_long = period > 0 && !(2 * sap_column_double(&r->h, i) < period);
-    if (!is_long && sap_cube_is_position(cube, unit, x) && sap_cube_is_length(sap_column_double(&r->h, i), unit)) return 1;
+    if (!is_long && sap_cube_is_position(cube, unit, x) && sap_cube_is_length(sap_column_double(&r->h, i), unit))
+        return 1;
     memcpy(x, cube->low, sizeof cube->low);
     return 0;
 }
