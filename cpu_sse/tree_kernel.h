@@ -378,6 +378,8 @@ static void tree_cells(const struct sap_tree_frame *f, const void *words, int n,
 
 #include "tree_tensor.h"
 
+#include "tree_far.h"
+
 #define SAP_DEFINE_TREE_KERNEL(name)                                                                                   \
     extern const struct sap_tree_kernel name;                                                                          \
     const struct sap_tree_kernel name = {.word = sizeof(W),                                                            \
@@ -400,6 +402,9 @@ static void tree_cells(const struct sap_tree_frame *f, const void *words, int n,
                                          .take_tensor = tree_take_tensor,                                              \
                                          .start_tensor = tree_start_tensor,                                            \
                                          .particles_tensor = tree_particles_tensor,                                    \
-                                         .cells_tensor = tree_cells_tensor}
+                                         .cells_tensor = tree_cells_tensor,                                            \
+                                         .far_moments = tree_far_moments,                                              \
+                                         .far_forces = tree_far_forces,                                                \
+                                         .far_tensors = tree_far_tensors}
 
 #endif

@@ -140,6 +140,16 @@ struct sap_tree_kernel {
                              struct sap_tree_lanes *lanes);
     void (*cells_tensor)(const struct sap_tree_frame *frame, const struct sap_tree_source *source, const int *cells,
                          int n, int order, int soft, struct sap_tree_lanes *lanes);
+
+    /*
+     * The far images of a periodic cube (physics/tree_periodic.h); inverse: 1 / its edge.  far_moments adds those of n
+     * particles to sum[SAP_FAR_TERMS].  The others compute SAP_FAR_FORCE or SAP_FAR_TIDAL results of a field at each of
+     * n particles x[which[k]].  NULL in sp.
+     */
+    void (*far_moments)(const double (*x)[4], int n, double inverse, double *sum);
+    void (*far_forces)(const double *field, const double (*x)[4], const int *which, int n, double inverse, double *out);
+    void (*far_tensors)(const double *field, const double (*x)[4], const int *which, int n, double inverse,
+                        double *out);
 };
 
 #endif

@@ -171,7 +171,7 @@ module sapporo
         integer(c_int) :: threads = 0, experiments = 0, unused = 0
         real(c_double) :: group_extent = 0
         integer(c_int) :: softening = SAPPORO_SOFTENING_PLUMMER
-        real(c_double) :: gravitational_constant = 0, error = 0
+        real(c_double) :: gravitational_constant = 0, error = 0, period = 0
     end type sapporo_tree_options
 
     type, bind(c) :: sapporo_tree_particles

@@ -6,6 +6,7 @@
 #include "device/tree_given.h"
 #include "device/tree_halo.h"
 #include "device/tree_moments.h"
+#include "device/tree_periodic.h"
 #include "device/tree_rows.h"
 #include "device/tree_search.h"
 #include "device/tree_stops.h"

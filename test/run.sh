@@ -39,7 +39,7 @@ unset JOBS # for this runner, not for those that tests run
 long="test_accuracy test_tree_gpu test_site.sh test_tree_lengths test_stepper test_mpi.sh test_alloc_faults.sh
       test_opencl_nofp64.sh test_opencl_groups.sh test_driver_faults.sh test_bits test_hip_emulated.sh test_faults
       test_batch_faults test_galaxy_run.sh test_stepper_faults test_tree test_tree_near test_opencl_loader.sh
-      test_native_jobs test_opencl test_tree_pace test_tree_criteria
+      test_native_jobs test_opencl test_tree_pace test_tree_criteria test_tree_periodic
       test_extremes test_galaxy test_stepper_massless test_tree_no_retry test_team_limits test_python.sh test_fuzz.sh
       test_g6 test_outside test_neighbour_faults test_spline test_tree_faults test_tree_alloc test_first_run.sh
       test_report.sh test_environment test_batch test_tool.sh"

@@ -12,6 +12,7 @@
  *   OMP_NUM_THREADS as read     base/threads.c
  *   count                       base/saving.c                    number of the last file, for names that are unique
  *   sap_segments                engine/jstore.h                  memory of freed j-stores, kept for reuse
+ *   far                         engine/ewald.c               coefficients of the far images of periodic boxes
  *   sap_machine                 cpu_sse/isa.h                    instruction paths of the processor
  *   loaded kernels              gpu/gpu_kernels.c                kernels that are kept with their device
  *   sap_cuda, sap_hip, sap_opencl      driver/cuda, hip, opencl  the vendors' libraries
@@ -44,6 +45,7 @@ enum sap_lock_order {
     SAP_LOCK_HANDLES,
     SAP_LOCK_SEGMENTS,
     SAP_LOCK_MACHINE,
+    SAP_LOCK_FAR,
     SAP_LOCK_NOTES,
     SAP_LOCK_LOG,
     SAP_LOCKS

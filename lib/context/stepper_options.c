@@ -156,6 +156,18 @@ static int take_rule(sapporo_stepper *s, const sapporo_stepper_options *o)
     return SAPPORO_OK;
 }
 
+/* Only trees of one process have a period. */
+static int check_period(sapporo_stepper *s, const sapporo_stepper_options *o)
+{
+    const double period = s->tree_settings.period;
+    if (!(period > 0)) return SAPPORO_OK;
+    if (s->is_part)
+        return fail(s, SAPPORO_ERR_UNSUPPORTED, "period is %g; it must be 0 for steppers over ranks", period);
+    if (o->method == SAPPORO_STEP_DIRECT)
+        return fail(s, SAPPORO_ERR_UNSUPPORTED, "period is %g; it must be 0 for direct sums", period);
+    return SAPPORO_OK;
+}
+
 static void sign(sapporo_stepper *s, const sapporo_stepper_options *o)
 {
     const struct sap_tree_settings *const t = &s->tree_settings;
@@ -180,6 +192,7 @@ static void sign(sapporo_stepper *s, const sapporo_stepper_options *o)
                                        .gravity = t->gravity,
                                        .accuracy = tree ? t->accuracy : s->settings.hermite.eta_start,
                                        .group_extent = tree ? t->group_extent : 0,
+                                       .period = t->period,
                                        .fields = s->settings.fields};
     s->settings.by_acceleration = tree && sap_mac_row(t->mac).by_a;
     s->settings.keeps_built = tree && o->rebuild != 1;
@@ -356,6 +369,7 @@ int sap_stepper_open(sapporo_stepper *s, const sapporo_stepper_options *given, i
     if (!status) status = check_numbers(s, &o);
     if (!status) status = check_scheme(s, &o);
     if (!status) status = sap_tree_options_read(o.tree, &settings, &s->tree_settings, &s->object.notes);
+    if (!status) status = check_period(s, &o);
     if (!status) status = take_fields(s, &o);
     if (!status) status = take_rule(s, &o);
     if (status) return status;

@@ -33,7 +33,7 @@ enum { SAP_SIGNATURE_LAW = 256 };
 struct sap_stepper_signature {
     int method, scheme, criterion, levels, rebuild, kind, mac, order;
     int leaf_size, group_size /* of a Hermite scheme: further iterations */, precision, landing;
-    double dt, eta, eps2, gravity, accuracy /* of a Hermite scheme: eta_start */, group_extent;
+    double dt, eta, eps2, gravity, accuracy /* of a Hermite scheme: eta_start */, group_extent, period;
     struct sap_field_list fields;
 };
 

@@ -193,6 +193,18 @@ static int check_numbers(sapporo_tree *t, const sapporo_tree_particles *p)
                                  : "");
 }
 
+/* Softening lengths of a periodic cube must be below half its period; the engine checks those in device memory. */
+static int check_lengths(sapporo_tree *t, const sapporo_tree_particles *p)
+{
+    for (int i = 0; i < p->n && p->h.base && t->settings.period > 0; i++) {
+        const double h = sap_column_double(&p->h, i);
+        if (2 * h >= t->settings.period)
+            return fail(t, SAPPORO_ERR_ARGUMENT, "h of particle %d is %g; it must be below half the period %g", i, h,
+                        t->settings.period);
+    }
+    return SAPPORO_OK;
+}
+
 static int check_particles(sapporo_tree *t, const sapporo_tree_particles *given, sapporo_tree_particles *p)
 {
     const int known = given ? sap_struct_copy(p, sizeof *p, given, sizeof given->size) : (int)SAPPORO_ERR_ARGUMENT;
@@ -206,7 +218,9 @@ static int check_particles(sapporo_tree *t, const sapporo_tree_particles *given,
         return fail(t, SAPPORO_ERR_ARGUMENT, "memory is %d; it may be 0 or 1", (int)p->memory);
     if (!p->h.base && t->has_lengths && p->n != t->given)
         return fail(t, SAPPORO_ERR_ARGUMENT, "%d particles without h, and the last were %d", p->n, t->given);
-    return p->memory == SAPPORO_MEMORY_HOST ? check_numbers(t, p) : SAPPORO_OK;
+    if (p->memory != SAPPORO_MEMORY_HOST) return SAPPORO_OK;
+    const int status = check_numbers(t, p);
+    return status ? status : check_lengths(t, p);
 }
 
 int sapporo_tree_set(sapporo_tree *tree, const sapporo_tree_particles *particles)

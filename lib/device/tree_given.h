@@ -2,6 +2,7 @@
  * tree_given.h - kernels that check and take particles and lists of active particles that the caller has in device
  * memory: columns without gaps.
  */
+#include "device/tree_image_rest.h"
 #include "device/tree_units.h"
 
 SAP_INLINE int is_place(D x) { return dm_any(d_ge(d_set1(SAP_NUMBER(1e100, 0x54B249AD2594C37DUL)), d_abs(x))) ? 1 : 0; }
@@ -45,11 +46,12 @@ tree_take(const GLOBAL D *x, const GLOBAL D *mass, const GLOBAL D *a, const D gr
 
 /*
  * Replaces the older of two earlier positions by those `lead` calls later (tree_ahead.h); masses are the present ones.
- * bends: `older` has positions of two calls before.
+ * bends: `older` has positions of two calls before.  period: of a cube, in which earlier positions are the images
+ * nearest to the present ones; 0: space is open.
  */
 KERNEL(SAP_TREE_THREADS)
 tree_ahead(const GLOBAL wide *particle, const GLOBAL wide *past, GLOBAL wide *older, const int bends, const D lead,
-           const D limit, const int n)
+           const D limit, const D period, const int n)
 {
     const size_t i = global_id();
     if (i >= (size_t)n) return;
@@ -57,6 +59,10 @@ tree_ahead(const GLOBAL wide *particle, const GLOBAL wide *past, GLOBAL wide *ol
     load_particle(particle, (int)i, x, &mass);
     load_particle(past, (int)i, before, &unused);
     load_particle(bends ? older : past, (int)i, first, &unused);
+    for (int c = 0; c < 3 && dm_any(d_gt(period, d_set1(SAP_ZERO))); c++) {
+        before[c] = sap_image_beside(before[c], x[c], period);
+        first[c] = sap_image_beside(first[c], x[c], period);
+    }
     sap_tree_ahead(x, before, first, bends, lead, limit, to);
     wide a, b;
     a.x = to[0], a.y = to[1], b.x = to[2], b.y = mass;

@@ -15,6 +15,10 @@
 /* The limit of squared softening lengths in units of the cube: the inverse cube of a smaller length overflows. */
 #define SAP_TREE_LEAST_SCALED_EPS2 0x1p-660
 
+/* The limits of a period. */
+#define SAP_PERIOD_LEAST 1e-60
+#define SAP_PERIOD_MOST  1e60
+
 enum { SAP_LEAF_MOST = 1024, SAP_GROUP_MOST = 256 };
 
 #endif

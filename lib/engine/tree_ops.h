@@ -38,6 +38,7 @@ struct sap_tree_settings {
     sapporo_tree_curve curve;
     sapporo_softening
         softening; /* a spline: eps2 is the square of the length of particles that have none of their own */
+    double period; /* edge of the periodic cube; 0: the tree is open */
 };
 
 /*

@@ -60,6 +60,18 @@ static int check_error(const sapporo_tree_options *o, struct sap_notes *notes)
     return SAPPORO_OK;
 }
 
+static int check_period(const sapporo_tree_options *o, struct sap_notes *notes)
+{
+    if (o->period == 0) return SAPPORO_OK;
+    if (!(o->period >= SAP_PERIOD_LEAST && o->period <= SAP_PERIOD_MOST))
+        return sap_error(notes, SAPPORO_ERR_ARGUMENT, "period of a tree is %g; it may be %g to %g, or 0", o->period,
+                         SAP_PERIOD_LEAST, SAP_PERIOD_MOST);
+    if (4 * o->eps2 < o->period * o->period) return SAPPORO_OK;
+    return sap_error(notes, SAPPORO_ERR_ARGUMENT,
+                     "eps2 of a tree of period %g is %g; the softening length must be below half the period", o->period,
+                     o->eps2);
+}
+
 static int check(const sapporo_tree_options *o, struct sap_notes *notes)
 {
     const struct {
@@ -80,7 +92,8 @@ static int check(const sapporo_tree_options *o, struct sap_notes *notes)
             return bad(notes, field[k].name, field[k].value, 0, field[k].high);
     if (!(o->accuracy >= 0 && o->accuracy <= 1e30))
         return sap_error(notes, SAPPORO_ERR_ARGUMENT, "accuracy of a tree is %g; it is a number > 0", o->accuracy);
-    const int status = check_error(o, notes);
+    int status = check_error(o, notes);
+    if (!status) status = check_period(o, notes);
     if (status) return status;
     if (!(o->group_extent >= 0))
         return sap_error(notes, SAPPORO_ERR_ARGUMENT, "group_extent of a tree is %g; it is a length > 0, or 0",
@@ -115,6 +128,7 @@ static void fill(const sapporo_tree_options *o, struct sap_tree_settings *t)
     t->leaf_size = o->leaf_size ? o->leaf_size : default_leaf(t->kind);
     t->group_size = o->group_size ? o->group_size : GROUP;
     t->softening = o->softening;
+    t->period = o->period;
     t->splits = o->group_extent > 0 && isfinite(o->group_extent);
     t->group_extent = t->splits ? o->group_extent : 0;
     t->walk = (o->experiments >> 4 & 15) == SAPPORO_WALK_STACKLESS ? SAPPORO_WALK_STACKLESS : SAPPORO_WALK_GROUPS;

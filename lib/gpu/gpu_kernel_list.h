@@ -90,7 +90,7 @@
     M(x), M(mass), M(a), V(double, gravity), V(int, has_mass), V(int, keeps), V(int, has_a), M(particle), M(sizes),    \
         V(int, n)
 #define SAP_K_tree_ahead(M, V)                                                                                         \
-    M(particle), M(past), M(older), V(int, bends), V(double, lead), V(double, limit), V(int, n)
+    M(particle), M(past), M(older), V(int, bends), V(double, lead), V(double, limit), V(double, period), V(int, n)
 #define SAP_K_tree_look_active(M, V) M(active), M(bad), V(int, ni), V(int, n)
 #define SAP_K_tree_halo_bins(M, V)   M(node), M(cell), M(bins), V(int, nodes)
 #define SAP_K_tree_halo_flag(M, V)   M(node), M(cell), M(flag), V(int, last), V(int, nodes)
@@ -173,6 +173,20 @@
 #define SAP_K_tree_stop_cells(M, V)                                                                                    \
     M(node), M(node_level), M(begin), M(top), M(word), M(source), M(stop), V(struct sap_gpu_tree, t)
 #define SAP_K_tree_stop_particles(M, V) M(sorted), M(begin), M(stop), V(struct sap_gpu_tree, t)
+#define SAP_K_tree_inside(M, V)         M(particle), V(double, period), V(int, n)
+#define SAP_K_tree_follow(M, V)         M(particle), M(sorted), M(address), V(double, period), V(int, n)
+#define SAP_K_tree_shift(M, V)          M(from), M(to), V(int, words), V(double, x), V(double, y), V(double, z), V(int, n)
+#define SAP_K_tree_image_add(M, V)      M(from), M(sum), V(int, has_sum), V(int, n)
+#define SAP_K_tree_image_tell(M, V)     M(left), M(told), V(int, has_told)
+#define SAP_K_tree_least(M, V)          M(a), V(double, least), V(int, n)
+#define SAP_K_tree_far_moments(M, V)    M(sorted), M(part), V(double, inverse), V(int, parts), V(int, n)
+#define SAP_K_tree_far_join(M, V)       M(part), M(far_sums), V(int, parts), V(int, n)
+#define SAP_K_tree_far_force(M, V)                                                                                     \
+    M(walker), M(slot), V(int, all_slots), M(row), M(field), M(sum_acc), M(sum_pot), M(acc), M(pot), M(told),          \
+        V(double, inverse), V(double, mass_unit), V(int, n)
+#define SAP_K_tree_far_tidal(M, V)                                                                                     \
+    M(walker), M(slot), V(int, all_slots), M(row), M(field), M(sum), M(tidal), M(told), V(double, inverse),            \
+        V(double, mass_unit), V(int, n)
 
 /* clang-format off */
 #define SAP_KERNELS_TREE(EACH, GROUPS, F)                                                                              \
@@ -203,7 +217,12 @@
     EACH(F, tree_body_blocks, SAP_TREE_THREADS) EACH(F, tree_body_below, SAP_TREE_THREADS)                             \
     EACH(F, tree_body_pack, SAP_TREE_THREADS) EACH(F, tree_body_unpack, SAP_TREE_THREADS)                              \
     EACH(F, tree_body_learn, SAP_TREE_THREADS) EACH(F, tree_body_answer, SAP_TREE_THREADS)                             \
-    EACH(F, tree_body_deliver, SAP_TREE_THREADS)
+    EACH(F, tree_body_deliver, SAP_TREE_THREADS) EACH(F, tree_inside, SAP_TREE_THREADS)                                \
+    EACH(F, tree_follow, SAP_TREE_THREADS) EACH(F, tree_shift, SAP_TREE_THREADS)                                       \
+    EACH(F, tree_image_add, SAP_TREE_THREADS) EACH(F, tree_image_tell, SAP_TREE_THREADS)                               \
+    EACH(F, tree_least, SAP_TREE_THREADS) GROUPS(F, tree_far_moments, SAP_TREE_THREADS)                                \
+    EACH(F, tree_far_join, SAP_TREE_THREADS) EACH(F, tree_far_force, SAP_ALONE_THREADS)                                \
+    EACH(F, tree_far_tidal, SAP_ALONE_THREADS)
 /* clang-format on */
 
 /* ---- tree_walk_sp, tree_walk_dp: tree_walk.h, tree_few.h, tree_stackless.h ---- */

@@ -65,6 +65,7 @@ static int read_options(sapporo_mpi_tree *h, const sapporo_mpi_tree_options *giv
     if (unread) return unread;
     if (h->options.experiments)
         return bad_option(h, SAPPORO_ERR_UNSUPPORTED, "experiments must be 0 for trees over ranks");
+    if (h->options.period != 0) return bad_option(h, SAPPORO_ERR_UNSUPPORTED, "period must be 0 for trees over ranks");
     if (!sap_gravity(h->options.gravitational_constant, &h->gravity))
         return bad_option(h, SAPPORO_ERR_ARGUMENT, "gravitational_constant: " SAP_GRAVITY_RANGE);
     if (!sap_mpi_tree_is_alone(h)) h->options.gravitational_constant = 1; /* it gets masses that have been multiplied */

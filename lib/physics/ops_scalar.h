@@ -76,6 +76,7 @@ SAP_INLINE D d_select(DM m, D a, D b) { return m ? a : b; }
 SAP_INLINE D d_min_where(DM m, D a, D b) { return m && b < a ? b : a; }
 SAP_INLINE D d_div(D a, D b) { return a / b; }
 SAP_INLINE D d_sqrt(D a) { return sqrt(a); }
+SAP_INLINE D d_rest(D a, D b) { return remainder(a, b); } /* a less the nearest multiple of b: exact */
 SAP_INLINE DM dm_and(DM a, DM b) { return a & b; }
 SAP_INLINE int dm_any(DM m) { return m; }
 SAP_INLINE unsigned dm_bits(DM m) { return (unsigned)m; }

@@ -14,6 +14,7 @@ SAP_INLINE int int_of_d(D x) { return (int)x; }
 #include "physics/tree_accept.h"
 #include "physics/tree_ahead.h"
 #include "physics/tree_cell.h"
+#include "physics/tree_image.h"
 #include "physics/tree_key.h"
 #include "physics/tree_parts.h"
 #include "physics/tree_soft.h"

@@ -6,6 +6,7 @@
 #include "base/team.h"
 #include "base/threads.h"
 #include "cpu/tree/cpu_tree.h"
+#include "engine/periodic.h"
 
 enum { AT_ONCE = 4096, A_THREAD = 65536 };
 
@@ -25,9 +26,15 @@ static void look_ahead(void *argument, ptrdiff_t from, ptrdiff_t to)
     const struct looking_ahead *const l = argument;
     const struct sap_cpu_tree *const t = l->tree;
     const int bends = t->given.past[1] == t->given.n;
-    for (ptrdiff_t i = from; i < to; i++)
-        sap_tree_ahead(t->given.x[i], t->given.past_x[0][i], bends ? t->given.past_x[1][i] : t->given.past_x[0][i],
-                       bends, l->lead, SAP_TREE_LIMIT, t->given.past_x[1][i]);
+    for (ptrdiff_t i = from; i < to; i++) {
+        const double *const x = t->given.x[i];
+        double past[3], older[3];
+        for (int c = 0; c < 3; c++) {
+            past[c] = sap_periodic_beside(t->settings.period, t->given.past_x[0][i][c], x[c]);
+            older[c] = bends ? sap_periodic_beside(t->settings.period, t->given.past_x[1][i][c], x[c]) : past[c];
+        }
+        sap_tree_ahead(x, past, older, bends, l->lead, SAP_TREE_LIMIT, t->given.past_x[1][i]);
+    }
 }
 
 static void keep_some(void *argument, ptrdiff_t from, ptrdiff_t to)

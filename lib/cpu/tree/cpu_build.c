@@ -7,6 +7,7 @@
 #include "base/team.h"
 #include "base/threads.h"
 #include "cpu/tree/cpu_tree.h"
+#include "engine/periodic.h"
 #include "engine/pull.h"
 #include "engine/tree_macs.h"
 
@@ -63,7 +64,9 @@ static void take_units(struct sap_cpu_tree *t, const struct sap_cpu_box *box)
     t->self.h = t->own.h;
     t->frame.soft = sap_softening_of(&t->settings, t->own.lengths ? t->given.h : NULL, t->own.n);
     if (t->is_part && t->own.lengths) t->frame.soft.longest_2 = sap_softening_longest_2(&t->settings, t->whole.longest);
-    const struct sap_tree_units units = sap_cube_units(&t->frame.cube, low, high, t->frame.soft.longest_2);
+    const double period = t->settings.period; /* images are as far: units are not smaller */
+    const struct sap_tree_units units =
+        sap_cube_units(&t->frame.cube, low, high, fmax(t->frame.soft.longest_2, period * period));
     memcpy(t->frame.middle, units.middle, sizeof t->frame.middle);
     t->frame.unit = units.unit;
     t->frame.soft.eps2 = sap_softening_eps2(&t->frame.soft, &units);
@@ -73,9 +76,9 @@ static void take_units(struct sap_cpu_tree *t, const struct sap_cpu_box *box)
 /* What a build or a refresh must know of the given particles. */
 struct given_look {
     struct sap_cpu_box box;
-    double mass_unit, pull;
-    int members; /* of the sample */
-    int signs;   /* masses have both signs */
+    double mass_unit, pull, least; /* least: acceleration (sap_periodic_least) */
+    int members;                   /* of the sample */
+    int signs;                     /* masses have both signs */
 };
 
 /* Computes moments; this completes the tree. */
@@ -84,6 +87,8 @@ static void finish(struct sap_cpu_tree *t, const struct given_look *look, int is
     const double start = sap_clock_seconds();
     sap_cpu_free_nodes(&t->halo); /* its words are in the units of the tree before */
     t->frame.pull = look->pull;
+    t->frame.least = look->least;
+    t->far.known = 0;
     take_units(t, &look->box);
     gather(t, look->mass_unit, is_new, threads);
     sap_cpu_tree_gather_lengths(t);
@@ -113,6 +118,7 @@ static int look_at_given(struct sap_cpu_tree *t, struct given_look *look, int is
     const int by_pull = sap_mac_row(t->settings.mac).by_pull && !t->is_part;
     const double sum = sum_masses(t, &look->signs);
     look->mass_unit = sap_cube_mass_unit(t->is_part ? t->whole.weight : sum);
+    look->least = sap_periodic_least(t->settings.period, sum, t->given.n);
     look->box = sap_cpu_tree_box_of(x, t->given.n, threads);
     if (!sap_cube_in_range(look->box.low, look->box.high, sum))
         return sap_cpu_tree_failed(t, SAPPORO_ERR_NOT_FINITE, SAP_TREE_OUT_OF_RANGE);
@@ -199,6 +205,7 @@ int sap_cpu_tree_build(struct sap_tree *opaque_tree)
     struct sap_tree_nodes made;
     struct given_look look;
     t->words[0] = '\0';
+    sap_cpu_periodic_inside(t, threads);
     int status = look_at_given(t, &look, 1, threads);
     if (status) return status;
     const struct sap_cube cube =
@@ -224,6 +231,7 @@ int sap_cpu_tree_refresh(struct sap_tree *opaque_tree)
     t->words[0] = '\0';
     if (!t->built || t->given.n != t->own.n)
         return sap_cpu_tree_failed(t, SAPPORO_ERR_ARGUMENT, "there is no tree of so many particles");
+    sap_cpu_periodic_follow(t, threads);
     const int status = look_at_given(t, &look, 0, threads);
     if (status) return status;
     t->done.seconds[SAPPORO_PHASE_SORT] = t->done.seconds[SAPPORO_PHASE_LINK] = 0;

@@ -11,6 +11,7 @@
 #include "base/structs.h"
 #include "base/threads.h"
 #include "cpu/tree/cpu_tree.h"
+#include "engine/periodic.h"
 #include "engine/tree_macs.h"
 
 /* Positions from the caller, sorted like the tree's particles. */
@@ -54,6 +55,7 @@ static void free_pass(struct force_data *p)
 static int is_good(const struct sap_cpu_tree *t, const struct sap_cpu_targets *targets, int i, const double *x)
 {
     const double unit = t->own.n > 0 ? t->frame.unit : 0, h = sap_column_double(&targets->h, i);
+    if (t->settings.period > 0 && !(2 * h < t->settings.period)) return 0;
     return sap_cube_is_position(&t->frame.cube, unit, x) && sap_cube_is_length(h, unit);
 }
 
@@ -69,6 +71,7 @@ static int take_places(const struct sap_cpu_tree *t, const struct sap_cpu_target
     if (!p->given || !p->x || !p->bad || !p->group || sap_cpu_tree_new_order(n, &p->order)) return SAPPORO_ERR_MEMORY;
     for (int i = 0; i < n; i++) {
         memcpy(p->given[i], sap_column_at(&targets->x, i, sizeof *p->given), sizeof *p->given);
+        sap_periodic_inside(t->settings.period, p->given[i]);
         if (is_good(t, targets, i, p->given[i])) continue;
         p->bad[i] = 1;
         p->nbad++;
@@ -139,11 +142,21 @@ int sap_cpu_tree_threads_for_rows(const struct sap_cpu_tree *t, int rows)
     return sap_threads_now(most < t->threads ? most : t->threads);
 }
 
-static int walk(const struct sap_cpu_tree *t, struct sap_cpu_run *run, int threads)
+/* Walks for the target particles, of a periodic cube also for their near images. */
+static int walk_near(const struct sap_cpu_tree *t, struct sap_cpu_run *run, int threads)
 {
     if (t->settings.walk != SAPPORO_WALK_STACKLESS) return sap_cpu_walk(&t->own, &t->frame, run, threads);
     sap_cpu_walk_alone(&t->own, &t->frame, run, threads);
     return SAPPORO_OK;
+}
+
+static int walk(struct sap_cpu_tree *t, struct sap_cpu_run *run, int threads)
+{
+    run->period = t->settings.period;
+    int status = run->period > 0 ? sap_cpu_periodic_field(t, threads) : (int)SAPPORO_OK;
+    if (!status) status = walk_near(t, run, threads);
+    if (!status && run->period > 0) sap_cpu_periodic_add(t, run, threads);
+    return status;
 }
 
 static double size_of(const double *a) { return sqrt(a[0] * a[0] + a[1] * a[1] + a[2] * a[2]); }
@@ -168,7 +181,7 @@ static int start_particles(struct sap_cpu_tree *t, int threads)
     return status;
 }
 
-static int start_places(const struct sap_cpu_tree *t, struct force_data *p, struct sap_cpu_run *run, int threads)
+static int start_places(struct sap_cpu_tree *t, struct force_data *p, struct sap_cpu_run *run, int threads)
 {
     p->a = malloc(((size_t)run->slots->n + 1) * sizeof *p->a);
     const int status = p->a ? walk(t, run, threads) : SAPPORO_ERR_MEMORY;

@@ -27,7 +27,7 @@ SAP_INLINE V sap_inverse_length(V h2) { return h2 > 0 ? v_root_wide(h2) : 0; }
 struct one {
     double x[3], eps2;
     int at;   /* number of the target particle */
-    int self; /* index of the sorted particle, -1: a position */
+    int self; /* index of the sorted particle, -1: a position, or an image */
     double h; /* its length, or 0 */
     struct sap_tree_bound bound;
     int tidal; /* the sums are those of the tidal tensor, not those of the force */
@@ -109,16 +109,15 @@ static void walk_one(const struct sap_cpu_field *t, struct one *o)
     }
 }
 
-static void start_one(const struct sap_cpu_field *t, const struct sap_cpu_run *run, int walker, struct one *o)
+/* Makes an image of a target particle the one that walks; its sums stay. */
+static void start_image(const struct sap_cpu_field *t, const struct sap_cpu_run *run, int walker, int image,
+                        struct one *o)
 {
-    const double *const x = run->walkers->x[walker];
-    double b[3];
+    const double *const at = run->walkers->x[walker];
+    double b[3], x[3] = {at[0], at[1], at[2]};
+    sap_cpu_shift(run, image, x);
+    o->self = run->walkers->own && image == SAP_NO_SHIFT ? walker : -1;
     const double size = sap_tree_in_units(x, &t->frame->cube.gaps, t->frame->middle, t->frame->unit, b);
-    *o = (struct one){.eps2 = t->frame->soft.eps2 * t->frame->unit * t->frame->unit,
-                      .at = walker,
-                      .h = t->from->lengths ? run->walkers->h[walker] : 0,
-                      .tidal = run->tidal != NULL,
-                      .self = run->walkers->own ? walker : -1};
     for (int c = 0; c < 3; c++) {
         o->x[c] = x[c];
         b[c] = sap_tree_cut(b[c]);
@@ -131,12 +130,25 @@ static void start_one(const struct sap_cpu_field *t, const struct sap_cpu_run *r
     o->bound.length = (float)t->frame->pairs->length(run, walker, 1);
 }
 
+static struct one one_of(const struct sap_cpu_field *t, const struct sap_cpu_run *run, int walker)
+{
+    return (struct one){.eps2 = t->frame->soft.eps2 * t->frame->unit * t->frame->unit,
+                        .at = walker,
+                        .h = t->from->lengths ? run->walkers->h[walker] : 0,
+                        .tidal = run->tidal != NULL};
+}
+
 /* Computes a force whose sums left the range of double from all particles, by quotients; returns 0 if that fails. */
 static int rescue(const struct sap_cpu_field *t, const struct sap_cpu_run *run, const struct one *o, double *acc,
                   double *pot)
 {
     struct sap_cpu_rescue r = sap_cpu_rescue_of(t, run->walkers, o->at);
-    sap_cpu_tree_rescue_particles(t, 0, t->from->n, o->self, &r);
+    const struct sap_cpu_images images = sap_cpu_images_of(run);
+    for (int k = images.from; k <= images.to; k++) {
+        for (int c = 0; c < 3; c++) r.x[c] = run->walkers->x[o->at][c];
+        sap_cpu_shift(run, k, r.x);
+        sap_cpu_tree_rescue_particles(t, 0, t->from->n, run->walkers->own && k == SAP_NO_SHIFT ? o->at : -1, &r);
+    }
     return sap_cpu_rescued(t->frame, &r, acc, pot);
 }
 
@@ -164,10 +176,14 @@ static void walk_some(void *argument, ptrdiff_t from, ptrdiff_t to)
     const struct sap_cpu_field *const t = w->field;
     const struct sap_cpu_run *const run = w->run;
     long long particle = 0, cell = 0;
+    const struct sap_cpu_images images = sap_cpu_images_of(run);
     for (ptrdiff_t k = from; k < to; k++) {
-        struct one o;
-        start_one(t, run, run->slots->walker[k], &o);
-        walk_one(t, &o);
+        const int walker = run->slots->walker[k];
+        struct one o = one_of(t, run, walker);
+        for (int image = images.from; image <= images.to; image++) {
+            start_image(t, run, walker, image, &o);
+            walk_one(t, &o);
+        }
         if (!write_one(t, run, &o, run->slots->row[k])) atomic_fetch_add(&w->beyond, 1);
         particle += o.particle;
         cell += o.cell;

@@ -44,7 +44,8 @@ static size_t memory(const struct sap_device_set *opaque_set, const struct sap_t
     if (device_bytes) *device_bytes = 0;
     return sizeof(struct sap_cpu_tree) + bytes_of_particles((size_t)n) +
            sap_cpu_bytes_of_nodes((size_t)usual_nodes(n)) + bytes_of_groups(settings, n) +
-           bytes_of_builder(settings, n) + sap_cpu_bytes_of_lengths(settings, n, usual_nodes(n));
+           bytes_of_builder(settings, n) + sap_cpu_bytes_of_lengths(settings, n, usual_nodes(n)) +
+           sap_cpu_far_bytes(settings);
 }
 
 static void destroy(struct sap_tree *opaque_tree)
@@ -56,6 +57,7 @@ static void destroy(struct sap_tree *opaque_tree)
     free(t->given.h);
     free(t->given.past_x[0]);
     free(t->given.past_x[1]);
+    sap_cpu_far_free(&t->far);
     sap_cpu_tree_free_order(&t->order);
     sap_kd_free(&t->builder.kd);
     free(t->place);
@@ -84,6 +86,7 @@ static int reserve_particles(struct sap_cpu_tree *t)
         !t->own.node || !t->builder.spare_node)
         return SAPPORO_ERR_MEMORY;
     if (sap_cpu_want_lengths(t, 0)) return SAPPORO_ERR_MEMORY;
+    if (t->settings.period > 0 && sap_cpu_far_reserve(&t->far)) return SAPPORO_ERR_MEMORY;
     if (t->settings.kind == SAPPORO_TREE_KDTREE && sap_kd_reserve(&t->builder.kd, t->room)) return SAPPORO_ERR_MEMORY;
     return sap_cpu_tree_new_order(t->room, &t->order) || sap_cpu_reserve_cells(&t->own, t->own.room)
                ? SAPPORO_ERR_MEMORY
@@ -190,7 +193,8 @@ static int statistics(struct sap_tree *opaque_tree, sapporo_tree_statistics *s)
     for (int g = 0; g < s->groups; g++) s->wide_groups += t->group[g].wide != 0;
     s->depth = s->cells > 0 ? t->own.levels - 1 : 0;
     s->host_bytes = sizeof *t + bytes_of_particles((size_t)t->room) + sap_cpu_bytes_of_nodes((size_t)t->own.room) +
-                    bytes_of_groups(&t->settings, t->room) + bytes_of_builder(&t->settings, t->room);
+                    bytes_of_groups(&t->settings, t->room) + bytes_of_builder(&t->settings, t->room) +
+                    sap_cpu_far_bytes(&t->settings);
     return SAPPORO_OK;
 }
 

@@ -18,6 +18,7 @@
 #include "engine/tree_nodes.h"
 #include "engine/tree_part.h"
 #include "physics/scalars.h"
+#include "physics/tree_periodic.h"
 #include "tree_kernels.h"
 
 enum { SAP_WIDE_FAR = 2 };
@@ -59,6 +60,7 @@ struct sap_cpu_frame {
     int is_point;                      /* the units have no extent (engine/cube.h) */
     double pull;                       /* unit of MULTIPOLE's tolerance (engine/pull.h); of other criteria 1 */
     int far;                           /* some particles are beyond the range of float */
+    double least;                      /* ACCELERATION takes smaller accelerations for as large; 0 of open trees */
 };
 
 /* Nodes, and the particles in them: of a tree, or of its halo. */
@@ -90,6 +92,13 @@ struct sap_cpu_given {
     int past[2];            /* so many */
 };
 
+/* The field of the far images of a periodic cube; memory is NULL of open trees. */
+struct sap_cpu_far {
+    int known;                     /* the field is that of the present particles */
+    double *field;                 /* [SAP_FAR_TERMS] */
+    double (*part)[SAP_FAR_TERMS]; /* moments of parts of the particles */
+};
+
 /* Memory of builds. */
 struct sap_cpu_builder {
     struct sap_tree_node *spare_node; /* the nodes of the next build */
@@ -106,6 +115,7 @@ struct sap_cpu_tree {
     char words[160];
     struct sap_cpu_given given;
     struct sap_cpu_builder builder;
+    struct sap_cpu_far far;
 
     /* the tree; valid if `built` is set */
     int built;
@@ -260,6 +270,7 @@ struct sap_cpu_run {
     double (*acc)[3], *pot;
     double (*tidal)[6];       /* the results, instead of forces; NULL: forces */
     int *work;                /* interactions by row; NULL: not wanted */
+    double period;            /* > 0: images of the target particles walk, too (sap_cpu_images_of) */
     long long particle, cell; /* numbers of interactions */
     int beyond;               /* rows whose force double cannot hold: they are NaN */
 };
@@ -283,10 +294,11 @@ struct sap_cpu_pairs {
                  const struct sap_tree_frame *frame, int first, int n, void *words);
     void (*sum)(const struct sap_tree_kernel *kernel, const struct sap_tree_frame *frame, const void *words, int n,
                 int sources, struct sap_tree_lanes *lanes);
-    /* Takes the words of near cells, SAP_TREE_CELL_WORDS each at most, and adds them. */
+    /* Take the words of near cells, SAP_TREE_CELL_WORDS each at most, and add them. */
+    void (*take_cells)(const struct sap_cpu_field *field, const struct sap_tree_kernel *kernel,
+                       const struct sap_tree_frame *frame, const int *cells, int n, void *words);
     void (*cells)(const struct sap_cpu_field *field, const struct sap_tree_kernel *kernel,
-                  const struct sap_tree_frame *frame, const int *cells, int n, void *words,
-                  struct sap_tree_lanes *lanes);
+                  const struct sap_tree_frame *frame, const void *words, int n, struct sap_tree_lanes *lanes);
     double (*length)(const struct sap_cpu_run *run, int first, int n); /* of bounds: the greatest of targets; or 0 */
 };
 
@@ -297,6 +309,30 @@ const struct sap_cpu_pairs *sap_cpu_pairs_of(const struct sap_tree_settings *set
  * of 1. */
 int sap_cpu_walk(const struct sap_cpu_nodes *from, const struct sap_cpu_frame *frame, struct sap_cpu_run *run,
                  int threads);
+
+/* Periodic cubes (cpu_periodic.c); of open trees these functions do nothing. */
+
+/* _reserve allocates memory, of which the caller frees also what a failure leaves; 0 or SAPPORO_ERR_MEMORY. */
+int sap_cpu_far_reserve(struct sap_cpu_far *far);
+void sap_cpu_far_free(struct sap_cpu_far *far);
+size_t sap_cpu_far_bytes(const struct sap_tree_settings *settings);
+
+/* Replace the given particles by images: inside the cube, or nearest to the particles of the tree. */
+void sap_cpu_periodic_inside(struct sap_cpu_tree *tree, int threads);
+void sap_cpu_periodic_follow(struct sap_cpu_tree *tree, int threads);
+
+/* The images of a target particle that walk: numbers from `from` to `to`, SAP_NO_SHIFT is the particle itself. */
+struct sap_cpu_images {
+    int from, to;
+};
+struct sap_cpu_images sap_cpu_images_of(const struct sap_cpu_run *run);
+
+/* Moves a position to an image. */
+void sap_cpu_shift(const struct sap_cpu_run *run, int image, double *x);
+
+/* Computes the field of the far images, and adds it to the results of a run whose walk is done. */
+int sap_cpu_periodic_field(struct sap_cpu_tree *tree, int threads);
+void sap_cpu_periodic_add(const struct sap_cpu_tree *tree, struct sap_cpu_run *run, int threads);
 
 /* A force whose sums in double left its range, computed anew: acc and pot, without the unit of masses. */
 struct sap_cpu_rescue {

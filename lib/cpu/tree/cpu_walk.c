@@ -20,12 +20,14 @@ struct span {
 struct spans {
     struct span *at;
     int n, room;
+    int end[SAP_NEAR_IMAGES + 1]; /* those of image k are numbers end[k] to end[k + 1] - 1 */
 };
 
 /* Numbers of nodes. */
 struct cells {
     int *at;
     int n, room;
+    int end[SAP_NEAR_IMAGES + 1]; /* as of spans */
 };
 
 /* Work memory of a thread, reused from group to group. */
@@ -126,25 +128,31 @@ static void sum_soft(const struct sap_tree_kernel *kernel, const struct sap_tree
     kernel->particles_soft(frame, words, n, sources, lanes);
 }
 
-static void cells_plain(const struct sap_cpu_field *f, const struct sap_tree_kernel *kernel,
-                        const struct sap_tree_frame *frame, const int *cells, int n, void *words,
-                        struct sap_tree_lanes *lanes)
+static void take_cells_plain(const struct sap_cpu_field *f, const struct sap_tree_kernel *kernel,
+                             const struct sap_tree_frame *frame, const int *cells, int n, void *words)
 {
-    const int order = f->frame->settings->order;
-    kernel->take_cells(frame, f->from->source, cells, n, order, words);
-    if (order > 1)
+    kernel->take_cells(frame, f->from->source, cells, n, f->frame->settings->order, words);
+}
+
+static void cells_plain(const struct sap_cpu_field *f, const struct sap_tree_kernel *kernel,
+                        const struct sap_tree_frame *frame, const void *words, int n, struct sap_tree_lanes *lanes)
+{
+    if (f->frame->settings->order > 1)
         kernel->cells(frame, words, n, lanes);
     else
         kernel->particles(frame, words, n, SAP_SOURCES_OUTER, lanes);
 }
 
-static void cells_soft(const struct sap_cpu_field *f, const struct sap_tree_kernel *kernel,
-                       const struct sap_tree_frame *frame, const int *cells, int n, void *words,
-                       struct sap_tree_lanes *lanes)
+static void take_cells_soft(const struct sap_cpu_field *f, const struct sap_tree_kernel *kernel,
+                            const struct sap_tree_frame *frame, const int *cells, int n, void *words)
 {
-    const int order = f->frame->settings->order;
-    kernel->take_cells_soft(frame, f->from->source, cells, n, order, words);
-    if (order > 1)
+    kernel->take_cells_soft(frame, f->from->source, cells, n, f->frame->settings->order, words);
+}
+
+static void cells_soft(const struct sap_cpu_field *f, const struct sap_tree_kernel *kernel,
+                       const struct sap_tree_frame *frame, const void *words, int n, struct sap_tree_lanes *lanes)
+{
+    if (f->frame->settings->order > 1)
         kernel->cells_soft(frame, words, n, lanes);
     else
         kernel->particles_soft(frame, words, n, SAP_SOURCES_OUTER, lanes);
@@ -170,6 +178,7 @@ const struct sap_cpu_pairs *sap_cpu_pairs_of(const struct sap_tree_settings *set
                                                .start = start_plain,
                                                .take = take_plain,
                                                .sum = sum_plain,
+                                               .take_cells = take_cells_plain,
                                                .cells = cells_plain,
                                                .length = length_plain};
     static const struct sap_cpu_pairs soft = {.adds = 1,
@@ -178,6 +187,7 @@ const struct sap_cpu_pairs *sap_cpu_pairs_of(const struct sap_tree_settings *set
                                               .start = start_spline,
                                               .take = take_spline,
                                               .sum = sum_soft,
+                                              .take_cells = take_cells_soft,
                                               .cells = cells_soft,
                                               .length = length_plain};
     static const struct sap_cpu_pairs spline = {.lost = NAN,
@@ -186,6 +196,7 @@ const struct sap_cpu_pairs *sap_cpu_pairs_of(const struct sap_tree_settings *set
                                                 .start = start_spline,
                                                 .take = take_spline,
                                                 .sum = sum_spline,
+                                                .take_cells = take_cells_plain,
                                                 .cells = cells_plain,
                                                 .length = length_spline};
     return sap_softening_lengths(settings) ? &spline : lengths ? &soft : &plain;
@@ -225,12 +236,12 @@ static int add_cell(struct cells *c, int node)
     return 1;
 }
 
-/* Adds the particles of a leaf, without those of the group itself. */
-static int add_leaf(struct spans *to_list, const struct sap_tree_node *leaf, struct span own)
+/* Adds the particles of a leaf for an image, without those of the group itself. */
+static int add_leaf(struct spans *to_list, const struct sap_tree_node *leaf, struct span own, int image)
 {
-    const int from = leaf->first, to = leaf->first + leaf->count;
+    const int from = leaf->first, to = leaf->first + leaf->count, first = to_list->end[image];
     const int before = to < own.from ? to : own.from, after = from > own.to ? from : own.to;
-    return add_span(to_list, 0, from, before) && add_span(to_list, 0, after, to);
+    return add_span(to_list, first, from, before) && add_span(to_list, first, after, to);
 }
 
 static int room_to_open(struct walk_memory *w, int n)
@@ -244,9 +255,9 @@ static int room_to_open(struct walk_memory *w, int n)
     return w->open_room > 0;
 }
 
-/* Examines a run of nodes; the children of opened nodes are queued behind `done` runs. */
+/* Examines a run of nodes for an image; the children of opened nodes are queued behind `done` runs. */
 static int open_run(const struct sap_cpu_field *t, struct walk_memory *w, struct span run,
-                    const struct sap_tree_bound *bound, struct span own, int done)
+                    const struct sap_tree_bound *bound, struct span own, int done, int image)
 {
     int accepted = 0, opened = 0, ok = room_to_open(w, run.to - run.from);
     if (!ok) return 0;
@@ -259,18 +270,28 @@ static int open_run(const struct sap_cpu_field *t, struct walk_memory *w, struct
         const int is_outer = w->opened[k] < 0, at = is_outer ? ~w->opened[k] : w->opened[k];
         const struct sap_tree_node *const node = &t->from->node[at];
         ok = node->children ? add_span(&w->runs, done, node->child, node->child + node->children)
-             : node->count  ? add_leaf(is_outer ? &w->outer : &w->inner, node, own)
+             : node->count  ? add_leaf(is_outer ? &w->outer : &w->inner, node, own, image)
                             : add_cell(&w->near, at); /* of a halo: all target particles accept it */
     }
     return ok;
 }
 
-static int make_list(const struct sap_cpu_field *t, struct walk_memory *w, const struct sap_tree_bound *bound,
-                     struct span own)
+/* Adds to the lists what acts on an image of a group. */
+static int add_to_list(const struct sap_cpu_field *t, struct walk_memory *w, const struct sap_tree_bound *bound,
+                       struct span own, int image)
 {
-    w->runs.n = w->outer.n = w->inner.n = w->near.n = w->distant.n = 0;
+    w->runs.n = 0;
+    w->outer.end[image] = w->outer.n;
+    w->inner.end[image] = w->inner.n;
+    w->near.end[image] = w->near.n;
+    w->distant.end[image] = w->distant.n;
     int ok = add_span(&w->runs, 0, 0, t->from->nodes > 0);
-    for (int done = 0; done < w->runs.n && ok; done++) ok = open_run(t, w, w->runs.at[done], bound, own, done + 1);
+    for (int done = 0; done < w->runs.n && ok; done++)
+        ok = open_run(t, w, w->runs.at[done], bound, own, done + 1, image);
+    w->outer.end[image + 1] = w->outer.n;
+    w->inner.end[image + 1] = w->inner.n;
+    w->near.end[image + 1] = w->near.n;
+    w->distant.end[image + 1] = w->distant.n;
     return ok;
 }
 
@@ -297,50 +318,88 @@ static int room_for_cells(struct walk_memory *w, const struct sap_tree_kernel *k
     return room_for_words(w, (size_t)cells->n * SAP_TREE_CELL_WORDS * kernel->word);
 }
 
-static int sum_cells(const struct sap_cpu_field *t, struct walk_memory *w, const struct sap_tree_kernel *kernel,
-                     const struct sap_tree_frame *frame)
+/* Returns the frame in which sources act on an image of the targets as on the targets. */
+static struct sap_tree_frame frame_of(const struct sap_cpu_run *run, const struct sap_tree_frame *frame, int image)
 {
-    if (!room_for_cells(w, kernel, &w->near)) return 0;
-    t->frame->pairs->cells(t, kernel, frame, w->near.at, w->near.n, w->words, w->lanes);
+    struct sap_tree_frame of = *frame;
+    sap_cpu_shift(run, image, of.centre);
+    return of;
+}
+
+static int sum_cells(const struct sap_cpu_field *t, const struct sap_cpu_run *run, struct walk_memory *w,
+                     const struct sap_tree_kernel *kernel, const struct sap_tree_frame *frame)
+{
+    const size_t each = kernel->word * (t->frame->settings->order > 1 ? SAP_TREE_CELL_WORDS
+                                        : t->frame->pairs->adds       ? SAP_TREE_SPLINE_WORDS
+                                                                      : SAP_TREE_PARTICLE_WORDS);
+    const struct sap_cpu_images images = sap_cpu_images_of(run);
+    const struct cells *const c = &w->near;
+    if (!room_for_cells(w, kernel, c)) return 0;
+    for (int k = images.from; k <= images.to; k++) {
+        const struct sap_tree_frame of = frame_of(run, frame, k);
+        t->frame->pairs->take_cells(t, kernel, &of, c->at + c->end[k], c->end[k + 1] - c->end[k],
+                                    w->words + (size_t)c->end[k] * each);
+    }
+    t->frame->pairs->cells(t, kernel, frame, w->words, c->n, w->lanes);
     return 1;
 }
 
-static int sum_distant(const struct sap_cpu_field *t, struct walk_memory *w, const struct sap_tree_kernel *kernel,
-                       const struct sap_tree_frame *frame)
+static int sum_distant(const struct sap_cpu_field *t, const struct sap_cpu_run *run, struct walk_memory *w,
+                       const struct sap_tree_kernel *kernel, const struct sap_tree_frame *frame)
 {
     const int order = t->frame->settings->order;
-    if (w->distant.n == 0) return 1;
-    if (!room_for_cells(w, kernel, &w->distant)) return 0;
-    kernel->take_cells(frame, t->from->source, w->distant.at, w->distant.n, order, w->words);
-    kernel->distant(frame, w->words, order, w->distant.n, w->lanes);
+    const size_t each = kernel->word * (order > 1 ? SAP_TREE_CELL_WORDS : SAP_TREE_PARTICLE_WORDS);
+    const struct sap_cpu_images images = sap_cpu_images_of(run);
+    const struct cells *const c = &w->distant;
+    if (c->n == 0) return 1;
+    if (!room_for_cells(w, kernel, c)) return 0;
+    for (int k = images.from; k <= images.to; k++) {
+        const struct sap_tree_frame of = frame_of(run, frame, k);
+        kernel->take_cells(&of, t->from->source, c->at + c->end[k], c->end[k + 1] - c->end[k], order,
+                           w->words + (size_t)c->end[k] * each);
+    }
+    kernel->distant(frame, w->words, order, c->n, w->lanes);
     return 1;
 }
 
-/* Adds the particles of n spans. */
-static int sum_spans(const struct sap_cpu_field *t, struct walk_memory *w, const struct sap_tree_kernel *kernel,
-                     const struct sap_tree_frame *frame, const struct spans *spans, int sources)
+/* Adds the particles of spans. */
+static int sum_spans(const struct sap_cpu_field *t, const struct sap_cpu_run *run, struct walk_memory *w,
+                     const struct sap_tree_kernel *kernel, const struct sap_tree_frame *frame,
+                     const struct spans *spans, int sources)
 {
     const size_t each = t->frame->pairs->words * kernel->word;
+    const struct sap_cpu_images images = sap_cpu_images_of(run);
     const int n = count_particles(spans);
     if (n == 0) return 1;
     if (!room_for_words(w, (size_t)n * each)) return 0;
     char *to = w->words;
-    for (int k = 0; k < spans->n; k++) {
-        const struct span s = spans->at[k];
-        t->frame->pairs->take(t->from, kernel, frame, s.from, s.to - s.from, to);
-        to += (size_t)(s.to - s.from) * each;
+    for (int image = images.from; image <= images.to; image++) {
+        const struct sap_tree_frame of = frame_of(run, frame, image);
+        for (int k = spans->end[image]; k < spans->end[image + 1]; k++) {
+            const struct span s = spans->at[k];
+            t->frame->pairs->take(t->from, kernel, &of, s.from, s.to - s.from, to);
+            to += (size_t)(s.to - s.from) * each;
+        }
     }
     t->frame->pairs->sum(kernel, frame, w->words, n, sources, w->lanes);
     return 1;
 }
 
-static int sum_particles(const struct sap_cpu_field *t, struct walk_memory *w, const struct sap_tree_kernel *kernel,
-                         const struct sap_tree_frame *frame, struct span own)
+/* Returns the spans of the own particles of a group, which act on no image. */
+static struct spans spans_of(struct span *own)
 {
-    const struct spans of_group = {.at = &own, .n = own.to > own.from};
-    return sum_spans(t, w, kernel, frame, &w->outer, SAP_SOURCES_OUTER) &&
-           sum_spans(t, w, kernel, frame, &w->inner, SAP_SOURCES_INNER) &&
-           sum_spans(t, w, kernel, frame, &of_group, SAP_SOURCES_OWN);
+    struct spans of = {.at = own, .n = own->to > own->from};
+    for (int k = SAP_NO_SHIFT + 1; k <= SAP_NEAR_IMAGES; k++) of.end[k] = of.n;
+    return of;
+}
+
+static int sum_particles(const struct sap_cpu_field *t, const struct sap_cpu_run *run, struct walk_memory *w,
+                         const struct sap_tree_kernel *kernel, const struct sap_tree_frame *frame, struct span own)
+{
+    const struct spans of_group = spans_of(&own);
+    return sum_spans(t, run, w, kernel, frame, &w->outer, SAP_SOURCES_OUTER) &&
+           sum_spans(t, run, w, kernel, frame, &w->inner, SAP_SOURCES_INNER) &&
+           sum_spans(t, run, w, kernel, frame, &of_group, SAP_SOURCES_OWN);
 }
 
 /* Computes the potential and the acceleration of lane k in the caller's units; returns whether they are finite. */
@@ -352,9 +411,15 @@ static int results_of(const struct sap_cpu_frame *f, const struct sap_tree_kerne
     return sap_cpu_results(f, sum, acc, pot);
 }
 
-static void rescue_spans(const struct sap_cpu_field *t, const struct spans *s, struct sap_cpu_rescue *r)
+static void rescue_spans(const struct sap_cpu_field *t, const struct spans *s, int image, struct sap_cpu_rescue *r)
 {
-    for (int k = 0; k < s->n; k++) sap_cpu_tree_rescue_particles(t, s->at[k].from, s->at[k].to, -1, r);
+    for (int k = s->end[image]; k < s->end[image + 1]; k++)
+        sap_cpu_tree_rescue_particles(t, s->at[k].from, s->at[k].to, -1, r);
+}
+
+static void rescue_cells(const struct sap_cpu_field *t, const struct cells *c, int image, struct sap_cpu_rescue *r)
+{
+    for (int k = c->end[image]; k < c->end[image + 1]; k++) sap_cpu_tree_rescue_cell(t, c->at[k], r);
 }
 
 /* Computes the force of the list of a group on its target particle k by quotients, and writes its row. */
@@ -363,10 +428,16 @@ static void rescue(const struct sap_cpu_field *t, const struct sap_cpu_run *run,
 {
     const int walker = w->which[k], row = w->row[k];
     struct sap_cpu_rescue r = sap_cpu_rescue_of(t, run->walkers, walker);
-    for (int c = 0; c < w->near.n; c++) sap_cpu_tree_rescue_cell(t, w->near.at[c], &r);
-    for (int c = 0; c < w->distant.n; c++) sap_cpu_tree_rescue_cell(t, w->distant.at[c], &r);
-    rescue_spans(t, &w->outer, &r);
-    rescue_spans(t, &w->inner, &r);
+    const struct sap_cpu_images images = sap_cpu_images_of(run);
+    for (int image = images.from; image <= images.to; image++) {
+        for (int c = 0; c < 3; c++) r.x[c] = run->walkers->x[walker][c];
+        sap_cpu_shift(run, image, r.x);
+        rescue_cells(t, &w->near, image, &r);
+        rescue_cells(t, &w->distant, image, &r);
+        rescue_spans(t, &w->outer, image, &r);
+        rescue_spans(t, &w->inner, image, &r);
+    }
+    for (int c = 0; c < 3; c++) r.x[c] = run->walkers->x[walker][c];
     sap_cpu_tree_rescue_particles(t, own.from, own.to, walker, &r);
     double acc[3], pot;
     w->beyond += !sap_cpu_rescued(t->frame, &r, acc, &pot);
@@ -457,8 +528,8 @@ static int sum_slots(const struct sap_cpu_field *t, const struct sap_cpu_run *ru
         for (int c = 0; c < 3; c++) frame.centre[c] = wide ? 0 : group->bound.centre[c];
         kernel->start(&frame, run->walkers->x, w->which, w->number, n, w->lanes);
         t->frame->pairs->start(kernel, run, w->which, w->lanes);
-        if (!sum_cells(t, w, kernel, &frame) || !sum_distant(t, w, kernel, &frame) ||
-            !sum_particles(t, w, kernel, &frame, own))
+        if (!sum_cells(t, run, w, kernel, &frame) || !sum_distant(t, run, w, kernel, &frame) ||
+            !sum_particles(t, run, w, kernel, &frame, own))
             return 0;
         n = deliver_good(t, run, w, own, wide, n);
     }
@@ -467,22 +538,37 @@ static int sum_slots(const struct sap_cpu_field *t, const struct sap_cpu_run *ru
 
 /* ---- tidal tensors ------------------------------------------------------------------- */
 
-static int tensors_of_spans(const struct sap_cpu_field *t, struct walk_memory *w, const struct sap_tree_frame *frame,
-                            const struct spans *spans, int own)
+static int tensors_of_spans(const struct sap_cpu_field *t, const struct sap_cpu_run *run, struct walk_memory *w,
+                            const struct sap_tree_frame *frame, const struct spans *spans, int own)
 {
     const struct sap_tree_kernel *const kernel = t->frame->wide;
     const size_t each = SAP_TREE_SPLINE_WORDS * kernel->word;
+    const struct sap_cpu_images images = sap_cpu_images_of(run);
     const int n = count_particles(spans);
     if (!room_for_words(w, (size_t)n * each)) return 0;
     char *to = w->words;
-    for (int k = 0; k < spans->n; k++) {
-        const struct span s = spans->at[k];
-        kernel->take_tensor(frame, (const double(*)[4])t->from->x + s.from,
-                            t->from->lengths ? t->from->h + s.from : NULL, s.to - s.from, to);
-        to += (size_t)(s.to - s.from) * each;
+    for (int image = images.from; image <= images.to; image++) {
+        const struct sap_tree_frame of = frame_of(run, frame, image);
+        for (int k = spans->end[image]; k < spans->end[image + 1]; k++) {
+            const struct span s = spans->at[k];
+            kernel->take_tensor(&of, (const double(*)[4])t->from->x + s.from,
+                                t->from->lengths ? t->from->h + s.from : NULL, s.to - s.from, to);
+            to += (size_t)(s.to - s.from) * each;
+        }
     }
     kernel->particles_tensor(frame, w->words, n, own, w->lanes);
     return 1;
+}
+
+static void tensors_of_cells(const struct sap_cpu_field *t, const struct sap_cpu_run *run, struct walk_memory *w,
+                             const struct sap_tree_frame *frame, const struct cells *c)
+{
+    const struct sap_cpu_images images = sap_cpu_images_of(run);
+    for (int k = images.from; k <= images.to; k++) {
+        const struct sap_tree_frame of = frame_of(run, frame, k);
+        t->frame->wide->cells_tensor(&of, t->from->source, c->at + c->end[k], c->end[k + 1] - c->end[k],
+                                     t->frame->settings->order, t->frame->pairs->adds, w->lanes);
+    }
 }
 
 /* Computes tensors of slots, as sum_slots does forces; distant cells act one by one. */
@@ -490,19 +576,18 @@ static int tensors_of_slots(const struct sap_cpu_field *t, const struct sap_cpu_
                             int first, int n)
 {
     const struct sap_tree_kernel *const kernel = t->frame->wide;
-    const struct span own = own_span(run, &run->walkers->group[g]);
-    const struct spans of_group = {.at = (struct span[]){own}, .n = own.to > own.from};
+    struct span own = own_span(run, &run->walkers->group[g]);
+    const struct spans of_group = spans_of(&own);
     const struct sap_tree_frame frame = {.unit = t->frame->unit,
                                          .eps2 = t->frame->soft.eps2 * t->frame->unit * t->frame->unit,
                                          .law = t->frame->soft.law};
-    const int order = t->frame->settings->order, soft = t->frame->pairs->adds;
     take_slots(run, w, run->walkers->group[g].first, first, n);
     kernel->start_tensor(&frame, run->walkers->x, t->from->lengths ? run->walkers->h : NULL, w->which, w->number, n,
                          w->lanes);
-    kernel->cells_tensor(&frame, t->from->source, w->near.at, w->near.n, order, soft, w->lanes);
-    kernel->cells_tensor(&frame, t->from->source, w->distant.at, w->distant.n, order, soft, w->lanes);
-    if (!tensors_of_spans(t, w, &frame, &w->outer, 0) || !tensors_of_spans(t, w, &frame, &w->inner, 0) ||
-        !tensors_of_spans(t, w, &frame, &of_group, 1))
+    tensors_of_cells(t, run, w, &frame, &w->near);
+    tensors_of_cells(t, run, w, &frame, &w->distant);
+    if (!tensors_of_spans(t, run, w, &frame, &w->outer, 0) || !tensors_of_spans(t, run, w, &frame, &w->inner, 0) ||
+        !tensors_of_spans(t, run, w, &frame, &of_group, 1))
         return 0;
     for (int k = 0; k < n; k++) {
         double sum[SAP_MOMENTS2];
@@ -522,23 +607,32 @@ double sap_cpu_tree_strictness(const struct sap_cpu_field *t, const struct sap_c
         const double a = run->a[run->a_of ? run->a_of[k] : k];
         if (!(a >= least)) least = a;
     }
+    if (t->frame->least > 0 && !(least >= t->frame->least)) least = t->frame->least;
     const double accuracy = sap_group_accuracy((int)t->frame->settings->ball, t->frame->settings->accuracy);
     const double word = sap_accept_strictness(accuracy * least) * (t->frame->unit / t->from->turn_unit);
     return word < SAP_TREE_NEVER ? word : SAP_TREE_NEVER;
 }
 
-/* Returns the bound as the walk uses it, enlarged by the rounding errors of float. */
+/* Moves the bound of a group to an image. */
+static void bound_image(const struct sap_cpu_field *t, const struct sap_cpu_run *run, int g, int image,
+                        struct sap_tree_bound *words)
+{
+    const struct sap_bound *const b = &run->walkers->group[g].bound;
+    double x[3], centre[3] = {b->centre[0], b->centre[1], b->centre[2]};
+    sap_cpu_shift(run, image, centre);
+    const double size = sap_tree_in_units(centre, &t->frame->cube.gaps, t->frame->middle, t->frame->unit, x);
+    words->x = (float)sap_tree_cut(x[0]);
+    words->y = (float)sap_tree_cut(x[1]);
+    words->z = (float)sap_tree_cut(x[2]);
+    words->radius = (float)sap_tree_padded(b->radius * t->frame->unit, size);
+}
+
+/* Returns the bound as the walk uses it, enlarged by the rounding errors of float; bound_image completes it. */
 static struct sap_tree_bound bound_of(const struct sap_cpu_field *t, const struct sap_cpu_run *run, int g)
 {
     const struct sap_cpu_group *const group = &run->walkers->group[g];
     const struct sap_bound *const b = &group->bound;
-    double x[3];
-    const double size = sap_tree_in_units(b->centre, &t->frame->cube.gaps, t->frame->middle, t->frame->unit, x);
-    struct sap_tree_bound words = {.x = (float)sap_tree_cut(x[0]),
-                                   .y = (float)sap_tree_cut(x[1]),
-                                   .z = (float)sap_tree_cut(x[2]),
-                                   .radius = (float)sap_tree_padded(b->radius * t->frame->unit, size),
-                                   .size = (float)sap_tree_padded(sap_bound_size(b) * t->frame->unit, 0),
+    struct sap_tree_bound words = {.size = (float)sap_tree_padded(sap_bound_size(b) * t->frame->unit, 0),
                                    .close = (float)sap_tree_padded(sap_bound_close(b, t->frame->unit), 0),
                                    .strictness = (float)sap_cpu_tree_strictness(t, run, group->first, group->count)};
     for (int c = 0; c < 3; c++) words.extent[c] = (float)sap_tree_padded(b->extent[c] * t->frame->unit, 0);
@@ -547,14 +641,28 @@ static struct sap_tree_bound bound_of(const struct sap_cpu_field *t, const struc
     return words;
 }
 
+static int make_list(const struct sap_cpu_field *t, const struct sap_cpu_run *run, struct walk_memory *w, int g,
+                     struct span own)
+{
+    const struct sap_cpu_images images = sap_cpu_images_of(run);
+    const struct span none = {0, 0};
+    struct sap_tree_bound bound = bound_of(t, run, g);
+    int ok = 1;
+    w->outer.n = w->inner.n = w->near.n = w->distant.n = 0;
+    for (int k = images.from; k <= images.to && ok; k++) {
+        bound_image(t, run, g, k, &bound);
+        ok = add_to_list(t, w, &bound, k == SAP_NO_SHIFT ? own : none, k);
+    }
+    return ok;
+}
+
 static int sum_group(const struct sap_cpu_field *t, const struct sap_cpu_run *run, struct walk_memory *w, int g,
                      long long *particle, long long *cell)
 {
     const int *const slot = run->slots->first + g, rows = slot[1] - slot[0];
     const struct span own = own_span(run, &run->walkers->group[g]);
     if (rows == 0) return 1;
-    const struct sap_tree_bound bound = bound_of(t, run, g);
-    int ok = make_list(t, w, &bound, own);
+    int ok = make_list(t, run, w, g, own);
     const int wide = ok && !run->tidal && needs_double(t, w, &run->walkers->group[g], own);
     for (int at = slot[0]; at < slot[1] && ok; at += SAP_TREE_LANES) {
         const int some = slot[1] - at < SAP_TREE_LANES ? slot[1] - at : SAP_TREE_LANES;

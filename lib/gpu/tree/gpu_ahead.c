@@ -20,12 +20,12 @@ int sap_gpu_ahead_keep(struct sap_gpu_ahead *past, const struct sap_gpu_session 
 }
 
 int sap_gpu_ahead_extrapolate(struct sap_gpu_ahead *past, const struct sap_gpu_session *s,
-                              const struct sap_gpu_given *given, double lead)
+                              const struct sap_gpu_given *given, double lead, double period)
 {
     const int n = given->n, bends = past->n[1] == n;
     past->n[1] = -1;
     return sap_launch_tree_ahead(s, given->f, n, given->particle.mem, past->x[0].mem, past->x[1].mem, bends, lead,
-                                 SAP_TREE_LIMIT, n);
+                                 SAP_TREE_LIMIT, period, n);
 }
 
 void sap_gpu_ahead_exchange(struct sap_gpu_ahead *past, struct sap_gpu_given *given)

@@ -19,9 +19,9 @@ static inline int sap_gpu_ahead_knows(const struct sap_gpu_ahead *past, const st
     return given->n > 0 && past->n[0] == given->n;
 }
 
-/* Writes the particles `lead` calls later in place of the older ones; a driver status. */
+/* Writes the particles `lead` calls later in place of the older ones; period: as of kernels.  A driver status. */
 int sap_gpu_ahead_extrapolate(struct sap_gpu_ahead *past, const struct sap_gpu_session *s,
-                              const struct sap_gpu_given *given, double lead);
+                              const struct sap_gpu_given *given, double lead, double period);
 
 /* Changes the given particles against the extrapolated ones, and back. */
 void sap_gpu_ahead_exchange(struct sap_gpu_ahead *past, struct sap_gpu_given *given);

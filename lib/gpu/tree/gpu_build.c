@@ -164,6 +164,7 @@ static int prepare(struct sap_gpu_host_tree *t, struct draft *d)
     d->frame.tiles = n / SAP_LINK_TILE + (n % SAP_LINK_TILE > 0);
     if (!is_kdtree) TRY(sap_gpu_octree_reserve(&t->session, &t->builder, &d->frame));
     TRY(sap_session_mark(&t->session, SAPPORO_PHASE_SORT));
+    TRY(sap_gpu_periodic_inside(&t->periodic, &t->session, t->f, &t->given.particle, n));
     TRY(sap_gpu_frame_look(&t->session, &t->builder, &t->given, sap_cube_sample(n), &d->bounds));
     sap_gpu_frame_choose(&d->frame, &d->cube, &rules, &d->bounds);
     sap_gpu_frame_units(&d->frame, &d->cube, &rules, &d->bounds);
@@ -184,6 +185,7 @@ static void take_draft(struct sap_gpu_host_tree *t, const struct draft *d)
 {
     forget(t);
     t->lengths.law = t->lengths.next;
+    sap_gpu_periodic_changed(&t->periodic, d->bounds.weight, d->frame.n);
     t->frame = d->frame;
     t->cube = d->cube;
     t->nodes.n = d->frame.nodes;
@@ -247,8 +249,10 @@ int sap_gpu_tree_refresh(struct sap_gpu_host_tree *t)
 {
     const struct sap_gpu_rules rules = rules_of(t);
     struct sap_gpu_bounds bounds;
+    const struct sap_gpu_built tree = sap_gpu_tree_built(t);
     if (t->frame.n == 0) return SAP_DRIVER_OK;
     TRY(sap_gpu_shares_settle(&t->walks.shares));
+    TRY(sap_gpu_periodic_follow(&t->periodic, &tree, &t->given.particle, t->frame.n));
     TRY(sap_gpu_frame_look(&t->session, &t->builder, &t->given,
                            sap_gpu_frame_finds_pull(&rules) ? sap_cube_sample(t->frame.n) : 1, &bounds));
     for (int phase = SAPPORO_PHASE_SORT; phase <= SAPPORO_PHASE_MOMENTS; phase++)
@@ -257,6 +261,7 @@ int sap_gpu_tree_refresh(struct sap_gpu_host_tree *t)
     t->built = t->stops.n = t->part.regions.room = 0; /* particles and moments match only after the last step */
     sap_gpu_shares_changed(&t->walks.shares, SAP_COPY_MOVED);
     t->lengths.law = t->lengths.next;
+    sap_gpu_periodic_changed(&t->periodic, bounds.weight, t->frame.n);
     sap_gpu_frame_units(&t->frame, &t->cube, &rules, &bounds);
     TRY(sap_gpu_targets_gather(&t->session, t->f, &t->own, &t->given.particle, 0,
                                t->frame.mass_unit)); /* order stays */
@@ -273,7 +278,7 @@ int sap_gpu_tree_build_ahead(struct sap_gpu_host_tree *t, double lead)
     struct sap_gpu_bounds bounds;
     if (!sap_gpu_ahead_knows(&t->past, &t->given)) return sap_gpu_tree_build(t);
     TRY(sap_gpu_frame_look(&t->session, &t->builder, &t->given, 1, &bounds)); /* whether moments fit into double */
-    TRY(sap_gpu_ahead_extrapolate(&t->past, &t->session, &t->given, lead));
+    TRY(sap_gpu_ahead_extrapolate(&t->past, &t->session, &t->given, lead, t->settings.period));
     sap_gpu_ahead_exchange(&t->past, &t->given);
     const int status = sap_gpu_tree_build(t);
     sap_gpu_ahead_exchange(&t->past, &t->given);

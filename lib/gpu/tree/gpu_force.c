@@ -40,6 +40,7 @@ struct sap_gpu_walking sap_gpu_pass_walking(struct sap_gpu_host_tree *t, const s
 static int walk(struct sap_gpu_host_tree *t, const struct sap_gpu_pass *p)
 {
     const struct sap_gpu_walking all = sap_gpu_pass_walking(t, p);
+    if (t->settings.period > 0) return sap_gpu_periodic_walk(&t->periodic, &all, &p->to, 0);
     return p->is_part || t->walks.shares.helpers == 0 ? sap_gpu_walk_run(&all, &p->to)
                                                       : sap_gpu_shares_walk(&t->walks.shares, &all, &p->to);
 }
@@ -48,9 +49,11 @@ static int walk(struct sap_gpu_host_tree *t, const struct sap_gpu_pass *p)
 static int make_strict(struct sap_gpu_host_tree *t, struct sap_gpu_pass *p, const struct sap_gpu_buffer *a)
 {
     struct sap_gpu_subset *const to = &p->to;
+    const struct sap_gpu_built tree = sap_gpu_tree_built(t);
     const int n = to->w.slots;
     to->w.strict = 1;
     to->a = a;
+    TRY(sap_gpu_periodic_raise(&t->periodic, &tree, a, to->of->n));
     if (t->settings.walk == SAPPORO_WALK_STACKLESS) return SAP_DRIVER_OK; /* each particle has its own */
     if (to->w.all_slots)
         return sap_gpu_targets_bound(&t->session, t->f, to->of, &t->nodes.cell, &t->lengths, a, &t->frame);
@@ -217,7 +220,7 @@ int sap_gpu_tree_walk_part(struct sap_gpu_host_tree *t, const struct sap_tree_pa
 static int read_position(const struct sap_gpu_host_tree *t, const sapporo_tree_request *r, int i)
 {
     double x[3];
-    return sap_gpu_positions_read(r, i, &t->cube, t->frame.n > 0 ? t->frame.unit : 0, x);
+    return sap_gpu_positions_read(r, i, &t->cube, t->frame.n > 0 ? t->frame.unit : 0, t->settings.period, x);
 }
 
 void sap_gpu_request_erase_bad(const struct sap_gpu_host_tree *t, const sapporo_tree_request *r, double *rows,

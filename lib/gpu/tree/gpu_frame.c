@@ -98,10 +98,11 @@ void sap_gpu_frame_units(struct sap_gpu_tree *frame, const struct sap_cube *cube
 {
     const struct sap_tree_whole *const whole = rules->whole;
     const struct sap_gpu_lengths *const lengths = rules->lengths;
-    const struct sap_tree_units units =
-        sap_cube_units(cube, whole ? whole->low : bounds->low, whole ? whole->high : bounds->high,
-                       whole && lengths->next->lengths ? sap_softening_longest_2(rules->settings, whole->longest)
-                                                       : lengths->soft.longest_2);
+    const double period = rules->settings->period; /* images are as far: units are not smaller */
+    const double longest_2 = whole && lengths->next->lengths ? sap_softening_longest_2(rules->settings, whole->longest)
+                                                             : lengths->soft.longest_2;
+    const struct sap_tree_units units = sap_cube_units(
+        cube, whole ? whole->low : bounds->low, whole ? whole->high : bounds->high, fmax(longest_2, period * period));
     for (int k = 0; k < 3; k++) frame->middle[k] = units.middle[k];
     frame->unit = units.unit;
     frame->eps2 = sap_softening_eps2(&lengths->soft, &units);

@@ -27,7 +27,7 @@ static int choose_positions(struct nearest_search *n)
     struct sap_gpu_positions *const at = &t->positions;
     const sapporo_tree_request *const r = n->request;
     int bad; /* none: without a unit every finite position counts */
-    TRY(sap_gpu_positions_upload(at, &t->session, r, &t->cube, 0, &bad));
+    TRY(sap_gpu_positions_upload(at, &t->session, r, &t->cube, 0, 0, &bad));
     TRY(sap_gpu_targets_positions(&t->session, t->f, &at->targets, &at->given, &t->frame, r->ni,
                                   t->settings.group_size));
     n->walker = &at->targets.sorted;

@@ -86,7 +86,7 @@ int sap_gpu_subset_positions(struct sap_gpu_host_tree *t, struct sap_gpu_pass *p
     const sapporo_tree_request *const r = p->request;
     struct sap_gpu_positions *const at = &t->positions;
     const double unit = t->frame.unit;
-    TRY(sap_gpu_positions_upload(at, &t->session, r, &t->cube, unit, &p->bad));
+    TRY(sap_gpu_positions_upload(at, &t->session, r, &t->cube, unit, t->settings.period, &p->bad));
     TRY(sap_gpu_targets_positions(&t->session, t->f, &at->targets, &at->given, &t->frame, r->ni,
                                   t->settings.group_size));
     TRY(t->lengths.law->positions(&t->session, &t->lengths, &at->targets, r->h.base ? &r->h : NULL, unit));
@@ -100,6 +100,7 @@ int sap_gpu_subset_massless(struct sap_gpu_host_tree *t, struct sap_gpu_pass *p,
     struct sap_gpu_positions *const at = &t->positions;
     struct sap_gpu_walk *const w = &p->to.w;
     const int dense = n >= t->frame.n / 4, run = dense ? t->settings.group_size : width_of(n, t->frame.n);
+    TRY(sap_gpu_periodic_inside(&t->periodic, &t->session, t->f, &at->given, n));
     TRY(sap_gpu_targets_positions(&t->session, t->f, &at->targets, &at->given, &t->frame, n, run));
     TRY(t->lengths.law->sort(&t->session, &t->lengths, &at->targets, t->frame.unit));
     TRY(bound_positions(t));

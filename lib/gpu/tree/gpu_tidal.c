@@ -36,8 +36,10 @@ static int choose(struct sap_gpu_host_tree *t, struct sap_gpu_pass *p)
 /* For ACCELERATION: computes how strict the acceptance criterion of each group is. */
 static int make_strict(struct sap_gpu_host_tree *t, struct sap_gpu_pass *p)
 {
+    const struct sap_gpu_built tree = sap_gpu_tree_built(t);
     const struct sap_gpu_buffer *a;
     TRY(sap_gpu_pass_learn(t, p, &a));
+    TRY(sap_gpu_periodic_raise(&t->periodic, &tree, a, p->to.of->n));
     p->to.w.strict = 1;
     return sap_gpu_targets_bound(&t->session, t->f, p->to.of, &t->nodes.cell, &t->lengths, a, &t->frame);
 }
@@ -52,7 +54,8 @@ static int run(struct sap_gpu_host_tree *t, struct sap_gpu_pass *p, double (*tid
     if (sap_mac_row(t->settings.mac).by_a) TRY(make_strict(t, p));
     struct sap_gpu_walking walk = sap_gpu_pass_walking(t, p);
     walk.stops = &t->stops;
-    TRY(sap_gpu_walk_tidal(&walk, &p->to));
+    TRY(t->settings.period > 0 ? sap_gpu_periodic_walk(&t->periodic, &walk, &p->to, 1)
+                               : sap_gpu_walk_tidal(&walk, &p->to));
     TRY(sap_gpu_results_give_tidal(&t->session, &t->results, p->request, tidal));
     TRY(sap_session_copy_out(&t->session, walked, t->walks.lists.left.mem, 0, SAP_LEFT_COUNT * sizeof *walked));
     TRY(sap_session_wait(&t->session));

@@ -37,7 +37,8 @@ static size_t memory(const struct sap_device_set *opaque_set, const struct sap_t
     (void)opaque_set;
     if (device_bytes)
         *device_bytes = size * particles + nodes * each + groups * (6 * sizeof(double) + sizeof(int)) +
-                        sap_primitives_scratch(n) + sap_gpu_kd_bytes(settings, n) + stops;
+                        sap_primitives_scratch(n) + sap_gpu_kd_bytes(settings, n) + stops +
+                        sap_gpu_periodic_bytes(settings, n);
     const size_t lengths = sap_gpu_lengths_bytes(settings, n, device_bytes);
     return lengths + sizeof(struct sap_gpu_host_tree) + size * sizeof(double) + sizeof(struct sap_gpu_readback) +
            SAP_SESSION_CHUNK * 4 * sizeof(double);
@@ -63,6 +64,7 @@ static void destroy(struct sap_tree *tree)
     sap_gpu_active_free(driver, &t->active);
     sap_gpu_positions_free(driver, &t->positions);
     sap_gpu_walk_free(driver, &t->walks.lists);
+    sap_gpu_periodic_free(driver, &t->periodic);
     sap_gpu_results_free(driver, &t->results);
     sap_gpu_search_free(driver, &t->search);
     sap_gpu_near_free(driver, &t->near);
@@ -90,6 +92,7 @@ static int open_device(struct sap_gpu_host_tree *t)
 static void take_settings(struct sap_gpu_host_tree *t, const struct sap_tree_settings *settings)
 {
     t->settings = *settings;
+    t->periodic.period = t->settings.period;
     t->frame.eps2 = t->settings.eps2;
     t->frame.accuracy = t->settings.accuracy;
     t->frame.leaf_size = t->settings.leaf_size;

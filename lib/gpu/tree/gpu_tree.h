@@ -19,6 +19,7 @@
 #include "gpu/tree/gpu_built.h"
 #include "gpu/tree/gpu_halo.h"
 #include "gpu/tree/gpu_nearest.h"
+#include "gpu/tree/gpu_periodic.h"
 #include "gpu/tree/gpu_port.h"
 #include "gpu/tree/gpu_positions.h"
 #include "gpu/tree/gpu_regions.h"
@@ -66,6 +67,7 @@ struct sap_gpu_host_tree {
     struct sap_gpu_active active;
     struct sap_gpu_positions positions;
     struct sap_gpu_walks walks;
+    struct sap_gpu_periodic periodic;
     struct sap_gpu_results results;
     struct sap_gpu_search search;
     struct sap_gpu_near near;

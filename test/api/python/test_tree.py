@@ -305,3 +305,32 @@ def test_softening_lengths_of_particles(softening):
         tree.build()
         with pytest.raises(sapporo.ArgumentError, match="particles of the tree have none"):
             tree.force(targets=at, eps=0.75)
+
+
+# A lattice of charges of both signs, twice its distance as period: Madelung's constant of rock salt.
+def test_period():
+    x = np.array([[i, j, k] for i in (0, 1) for j in (0, 1) for k in (0, 1)]) / 2 + 100.25
+    mass = np.where((x * 2).sum(axis=1) % 2 < 1, 1.0, -1.0)
+    with sapporo.Tree(8, period=1.0, accuracy=0.1, precision="dp") as tree:
+        tree.set(x, mass)
+        tree.build()
+        force = tree.force()
+        tensors = tree.tidal()
+    np.testing.assert_allclose(force.pot * mass, 2 * 1.747564594633182, rtol=1e-7)
+    assert np.abs(force.acc).max() < 1e-6
+    assert np.abs(tensors[:, [0, 3, 5]].sum(axis=1)).max() < 1e-4
+    with pytest.raises(sapporo.SapporoError, match="period of a tree is -1"):
+        sapporo.Tree(8, period=-1.0)
+
+
+def test_period_of_a_stepper():
+    x = np.array([[0.1, 0.5, 0.5], [0.9, 0.5, 0.5]])
+    with sapporo.Stepper(2, 2**-8, period=1.0, eps=0.01) as stepper:
+        stepper.set(x, np.zeros_like(x), [1.0, 1.0])
+        stepper.advance(2**-4)
+        out = stepper.get().x
+    # across the face the particles are 0.2 apart, and fall toward it
+    assert out[0, 0] < 0.1 and out[1, 0] > 0.9
+    np.testing.assert_allclose(out[0, 0] + out[1, 0], 1.0, atol=1e-6)
+    with pytest.raises(sapporo.SapporoError, match="it must be 0 for direct sums"):
+        sapporo.Stepper(2, 2**-8, period=1.0, method="direct")

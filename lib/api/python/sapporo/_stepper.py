@@ -252,6 +252,7 @@ class Stepper(Owner):
         eps, softening, kind, mac, accuracy, multipoles, leaf_size, group_size, group_extent, precision: as of Tree;
             with rebuild -1 a group_extent of 0 is measured, too.
         error: as of Tree, but the accuracy is that of usual models, and nothing is measured.
+        period: as of Tree; direct sums have none.
         backend, devices, preferred_device, cpu_isa, threads, G: as of Context.
 
     Raises:
@@ -310,6 +311,7 @@ class Stepper(Owner):
         close: float = 0.0,
         iterations: int = 1,
         error: float | None = None,
+        period: float = 0.0,
     ) -> None:
         """Makes room for n particles."""
         keep: list[Any] = []
@@ -324,6 +326,7 @@ class Stepper(Owner):
             leaf_size=leaf_size,
             group_size=group_size,
             group_extent=group_extent,
+            period=period,
             softening=choose("softening", softening, SOFTENINGS),
             device={
                 "precision": precision,

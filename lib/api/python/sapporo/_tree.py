@@ -188,6 +188,7 @@ class Tree(Owner):
             forces with each.
         leaf_size, group_size: most particles of a leaf, of a group; 0: the default.
         group_extent: groups whose box has a longer diagonal at the build are halved; 0: no limit.
+        period: edge of a periodic cube with a uniform background (Ewald's sum); 0: space is open.
         precision: "sp" (pair terms in float, sums in double) or "dp"; None: sp.
         backend, devices, preferred_device, cpu_isa, threads, G: as of Context.
 
@@ -234,6 +235,7 @@ class Tree(Owner):
         threads: int = 0,
         G: float = 1.0,
         error: float | None = None,
+        period: float = 0.0,
     ) -> None:
         """Makes room for n particles."""
         keep: list[Any] = []
@@ -248,6 +250,7 @@ class Tree(Owner):
             leaf_size=leaf_size,
             group_size=group_size,
             group_extent=group_extent,
+            period=period,
             softening=choose("softening", softening, SOFTENINGS),
             device={
                 "precision": precision,
