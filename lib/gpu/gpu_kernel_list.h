@@ -234,7 +234,7 @@
 #define SAP_K_OF_ALONE(M, V)                                                                                           \
     M(walker), M(stop), M(cell), M(a), M(address), M(slot), M(row), M(acc), M(pot), M(left), V(int, stops)
 #define SAP_K_OF_TIDAL(M, V)                                                                                           \
-    M(walker), M(stop), M(cell), M(bound), M(group_of), M(heavy), M(strict), M(slot), M(row), M(tidal), M(left),           \
+    M(walker), M(stop), M(cell), M(bound), M(group_of), M(heavy), M(strict), M(slot), M(row), M(tidal), M(left),       \
         V(int, stops)
 
 #define SAP_K_tree_walk_sp(M, V)    SAP_K_OF_WALKS(M), V(struct sap_gpu_walk, w), V(struct sap_gpu_tree, t)
@@ -244,7 +244,7 @@
 #define SAP_K_tree_few_sp           SAP_K_tree_walk_sp
 #define SAP_K_tree_crowds_sp(M, V)                                                                                     \
     M(word), M(bound), M(group_first), M(heavy), M(left), V(struct sap_gpu_walk, w), V(struct sap_gpu_tree, t)
-#define SAP_K_tree_large_sp         SAP_K_tree_walk_sp
+#define SAP_K_tree_large_sp SAP_K_tree_walk_sp
 
 /* clang-format off */
 #define SAP_KERNELS_TREE_WALK_SP(EACH, GROUPS, F)                                                                      \
