@@ -5,12 +5,14 @@
 
 #include <math.h>
 
+#include "engine/tree_limits.h"
 #include "physics/scalars.h"
 
-/* Replaces a position by its image inside the cube. */
+/* Replaces a position by its image inside the cube; beyond SAP_TREE_LIMIT it counts as infinite. */
 static inline void sap_periodic_inside(double period, double *x)
 {
-    for (int c = 0; c < 3 && period > 0; c++) x[c] = sap_image_inside(x[c], period);
+    for (int c = 0; c < 3 && period > 0; c++)
+        x[c] = fabs(x[c]) <= SAP_TREE_LIMIT ? sap_image_inside(x[c], period) : NAN;
 }
 
 /* Returns a coordinate of an earlier call: the image that is nearest to x. */

@@ -448,7 +448,7 @@ static inline int share_force(int by_g6, int h, int nj, int ni, int b, int given
 extern sapporo_tree *tree[CALL_HANDLES];
 
 static inline int tree_create(int h, int n, int kind, int mac, int order, int leaf, int group, int precision, int walk,
-                              int softening, double accuracy, double eps2, double error)
+                              int softening, double accuracy, double eps2, double error, double period)
 {
     const sapporo_tree_options options = {.size = sizeof options,
                                           .kind = (sapporo_tree_kind)kind,
@@ -461,7 +461,8 @@ static inline int tree_create(int h, int n, int kind, int mac, int order, int le
                                           .precision = (sapporo_precision)precision,
                                           .experiments = SAPPORO_EXPERIMENTS(0, walk, 0),
                                           .softening = (sapporo_softening)softening,
-                                          .error = error};
+                                          .error = error,
+                                          .period = period};
     return sapporo_tree_create(&options, n, &tree[h]);
 }
 

@@ -87,7 +87,8 @@
     CALL(G5C_FORCE, rc = g5c_force(I(0), I(1), I(2), I(4)))
 
 #define KINDS_TREE(CALL)                                                                                               \
-    CALL(TREE_CREATE, rc = tree_create(I(0), I(1), I(8), I(2), I(3), I(4), I(5), I(6), I(7), I(9), D(0), D(1), D(2)))  \
+    CALL(TREE_CREATE,                                                                                                  \
+         rc = tree_create(I(0), I(1), I(8), I(2), I(3), I(4), I(5), I(6), I(7), I(9), D(0), D(1), D(2), D(3)))         \
     CALL(TREE_DESTROY, rc = tree_destroy(I(0)))                                                                        \
     CALL(TREE_SET, rc = tree_set(I(0), I(1), V(0), R(1), R(2), R(3)))                                                  \
     CALL(TREE_BUILD, rc = sapporo_tree_build(tree[I(0)]))                                                              \

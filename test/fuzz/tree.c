@@ -25,7 +25,7 @@ struct set {
 struct model_tree {
     int is_open, room, mac, walk, softening;
     int has_lengths; /* the last set had some */
-    double accuracy, eps2;
+    double accuracy, eps2, period;
     sapporo_precision precision;
     struct set given, built;
     int has_last; /* the bits of a force on all particles, since it was built */
@@ -43,6 +43,12 @@ static void run_destroy(const struct op *op)
 
 static int in(int value, int low, int high) { return value >= low && value <= high; }
 
+/* Whether a period is valid beside the squared softening length. */
+static int is_period(double period, double eps2)
+{
+    return period == 0 || (period >= 1e-60 && period <= 1e60 && 4 * eps2 < period * period);
+}
+
 /* Whether an error that is asked for is valid beside the criterion and the accuracy. */
 static int is_error(double error, int mac, double accuracy)
 {
@@ -57,7 +63,7 @@ static void run_create(const struct op *op)
     const int good = op->i[1] >= 0 && in(op->i[2], 0, 3) && in(op->i[3], 0, 2) && in(op->i[4], 0, 1024) &&
                      in(op->i[5], 0, 256) && in(op->i[6], 0, 3) && in(op->i[7], 0, 2) && in(op->i[8], 0, 2) &&
                      in(op->i[9], 0, 2) && accuracy >= 0 && accuracy <= 1e30 && eps2 >= 0 && eps2 <= 1e200 &&
-                     is_error(error, op->i[2], accuracy);
+                     is_error(error, op->i[2], accuracy) && is_period(op->d[3], eps2);
     make_call(op, 0, 0);
     check_int("rc", rc, good ? SAPPORO_OK : SAPPORO_ERR_ARGUMENT);
     if (!good || rc) return;
@@ -69,6 +75,7 @@ static void run_create(const struct op *op)
     t->has_lengths = 0;
     t->accuracy = accuracy;
     t->eps2 = eps2;
+    t->period = op->d[3];
     t->precision = op->i[6] ? (sapporo_precision)op->i[6] : precision_of(2);
     if (!op->i[6] && error > 0 && error < 1e-5) t->precision = SAPPORO_DP;
     if (t->precision != SAPPORO_DP) t->precision = SAPPORO_SP;
@@ -91,6 +98,8 @@ static int expected_of_set(const struct model_tree *t, const struct op *op)
     for (int k = 0; k < n; k++)
         if ((mass && !isfinite(mass[k])) || (a && !isfinite(a[k])) || (h && !(h[k] >= 0 && h[k] <= 1e100)))
             return SAPPORO_ERR_NOT_FINITE;
+    for (int k = 0; k < n && h && t->period > 0; k++)
+        if (2 * h[k] >= t->period) return SAPPORO_ERR_ARGUMENT;
     return SAPPORO_OK;
 }
 
@@ -194,10 +203,10 @@ static void check_row(const struct model_tree *t, int i, const double *x, int ow
     }
 }
 
-/* No cell is accepted. */
+/* No cell is accepted, and there are no images. */
 static int is_exact(const struct model_tree *t)
 {
-    return t->mac == SAPPORO_MAC_OPENING && t->accuracy > 0 && t->accuracy <= 1e-12;
+    return !(t->period > 0) && t->mac == SAPPORO_MAC_OPENING && t->accuracy > 0 && t->accuracy <= 1e-12;
 }
 
 static void check_written_row(int i, unsigned wanted, int is_nan)
@@ -276,7 +285,7 @@ static void run_force(const struct op *op)
         for (int c = 0; c < 3; c++) extent = larger_of(extent, fabs(batch[op->i[3]].x[i][c] - batch[op->i[3]].x[0][c]));
     make_call(op, rows, 0);
     const int lost_by_range = strcmp(setting.backend, "cpu") == 0 ? SAPPORO_PARTIAL : SAPPORO_ERR_NOT_FINITE;
-    if (expected == SAPPORO_OK && rc == lost_by_range && may_overflow(t, 2)) return;
+    if (expected == SAPPORO_OK && rc == lost_by_range && (t->period > 0 || may_overflow(t, 2))) return;
     if (!(expected == SAPPORO_PARTIAL && rc == SAPPORO_OK && !wanted)) check_int("rc", rc, expected);
     if (expected == SAPPORO_ERR_CLOSED) return;
     for (int i = 0; i < rows && !check_failed(); i++) {
@@ -347,7 +356,7 @@ static void run_tidal(const struct op *op)
     const int expected = expected_of_force(t, op), rows = ni > 0 ? ni : 0;
     if (2 * rows > CALL_ROWS - CALL_GUARD) return; /* a reduced sequence */
     make_call(op, 2 * rows, 0);
-    if (expected >= 0 && rc == SAPPORO_PARTIAL && may_overflow(t, 3)) return;
+    if (expected >= 0 && rc == SAPPORO_PARTIAL && (t->period > 0 || may_overflow(t, 3))) return;
     check_int("rc", rc, expected);
     if (expected == SAPPORO_ERR_CLOSED) return;
     for (int i = 0; i < rows && !check_failed(); i++) {
@@ -380,6 +389,7 @@ static void run_neighbours(const struct op *op)
     static int member[PARTICLES_MOST];
     int expected = t->is_open ? SAPPORO_OK : SAPPORO_ERR_CLOSED;
     if (t->is_open && (t->built.n < 0 || ni < 0 || room < 0)) expected = SAPPORO_ERR_ARGUMENT;
+    if (!expected && t->period > 0) expected = SAPPORO_ERR_UNSUPPORTED;
     for (int i = 0; i < ni && !expected; i++)
         if (!isfinite(b->x[i][0] + b->x[i][1] + b->x[i][2]) || !(b->h2[i] >= 0) || !is_finite_place(b->x[i]))
             expected = SAPPORO_ERR_ARGUMENT;
@@ -428,7 +438,9 @@ static int expected_of_nearest(const struct model_tree *t, const struct op *op)
 {
     const int expected = expected_of_force(t, op), k = op->i[4];
     if (expected == SAPPORO_ERR_CLOSED) return expected;
-    return expected || k < 1 || k > SAPPORO_NEAREST_MOST ? SAPPORO_ERR_ARGUMENT : SAPPORO_OK;
+    if (expected < 0 || k < 1 || k > SAPPORO_NEAREST_MOST) return SAPPORO_ERR_ARGUMENT;
+    if (t->period > 0) return SAPPORO_ERR_UNSUPPORTED;
+    return expected ? SAPPORO_ERR_ARGUMENT : SAPPORO_OK;
 }
 
 static void run_nearest(const struct op *op)
@@ -515,6 +527,7 @@ static void add_create(struct plan *p, int room)
     if (one_in(r, 80)) op->i[2 + draw(r, 8)] = one_in(r, 2) ? -1 : 5000;
     op->d[0] = one_in(r, 3) ? 0.7 * rng_uniform(r) : one_in(r, 60) ? odd_number(r) : 1e-14;
     op->d[1] = scene_eps2(&p->scene);
+    op->d[3] = one_in(r, 6) ? one_in(r, 20) ? odd_number(r) : 4 * rng_uniform(r) : 0;
     if (!one_in(r, 12)) return;
     op->d[2] = one_in(r, 10) ? odd_number(r) : pow(10, -1 - 8 * rng_uniform(r));
     if (!one_in(r, 10)) op->d[0] = op->i[2] = 0;
