@@ -20,8 +20,8 @@
  * division of a run into calls of advance, save and restore gives the same bytes on one kind of engine, if it lands at
  * the same times, where the option `landing` is set.
  *
- * A tree with a `period` moves particles in a periodic cube.  Positions of particles with mass that a stepper returns
- * are images in the cube or up to 1/32 of its edge beyond it; those of massless particles are not wrapped.
+ * A tree with a `period` moves particles in a periodic cube.  Positions that a stepper returns go on beyond its faces:
+ * they are not wrapped.
  *
  * The gravitational constant is that of the options of the tree.  Masses that a stepper returns are those that it was
  * given, to one unit in the last place; totals are in their units.
