@@ -52,6 +52,7 @@ if [ "${CI:-}" = true ]; then
     want binutils "nm and readelf for test_symbols" command -v readelf
     want clang "the second compiler" command -v clang
     want clang-19 "kernels for AMD GPUs" command -v clang++-19
+    want clang-tools-19 "kernels for AMD GPUs" command -v clang-offload-bundler-19
     want lld-19 "kernels for AMD GPUs" command -v ld.lld-19
     want libomp-dev "OpenMP of clang" links_openmp
     want libclang-rt-dev "libFuzzer and sanitizers of clang for fuzz-parsers" links_fuzzer
