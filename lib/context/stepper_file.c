@@ -4,7 +4,7 @@
  * The file: struct head, the columns x, v, acceleration, potential, mass, positions of the last build of the tree (if
  * trees are refreshed), levels, jerks and higher derivatives (of Hermite schemes), labels, and a checksum of all of
  * these (FNV-1a, 64 bits).  Numbers have the byte order of the machine that wrote them, which the head tells.  If
- * particles have softening lengths, the version is 5, and each label is followed by a length.
+ * particles have softening lengths, the version is 7, and each label is followed by a length.
  */
 #define _POSIX_C_SOURCE 200809L /* strerror_r */
 #include <stdint.h>
@@ -16,7 +16,7 @@
 #include "context/call.h"
 #include "context/stepper_private.h"
 
-enum { VERSION = 4, VERSION_LENGTHS = 5, ORDER = 0x01020304 };
+enum { VERSION = 6, VERSION_LENGTHS = 7, ORDER = 0x01020304 };
 static const char MAGIC[8] = "SAPSTEP";
 
 struct head {

@@ -261,7 +261,7 @@ static const char *spoil_head(struct head *h, int k)
     case 7:
         return h->bytes += 8, "incomplete";
     case 8:
-        return h->version += 2, "version"; /* 5 has lengths */
+        return h->version += 2, "version"; /* the next one has lengths */
     case 9:
         return h->order = 0x04030201, "byte order";
     case 10:
