@@ -193,7 +193,7 @@ static int check_numbers(sapporo_tree *t, const sapporo_tree_particles *p)
                                  : "");
 }
 
-/* Softening lengths of a periodic cube must be below half its period; those in device memory are not checked. */
+/* Softening lengths of a periodic cube must be below half its period; the engine looks at those in device memory. */
 static int check_lengths(sapporo_tree *t, const sapporo_tree_particles *p)
 {
     for (int i = 0; i < p->n && p->h.base && t->settings.period > 0; i++) {

@@ -1,4 +1,7 @@
-/* test_tidal_caller.c - tidal tensors with lists and results in device memory of the caller: those of the host. */
+/*
+ * test_tidal_caller.c - tidal tensors with lists and results in device memory of the caller: those of the host; and
+ * softening lengths there, which a periodic cube limits.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -99,6 +102,30 @@ static void errors(void **state)
     bodies_free(&b);
 }
 
+/* A length of half the period is refused in device memory as on the host, and the particles stay as they were. */
+static void long_lengths(void **state)
+{
+    (void)state;
+    caller_memory_need();
+    bodies b = tree_model(CLUSTER_PLUMMER, N);
+    double h[N];
+    for (int i = 0; i < N; i++) h[i] = 0.01 * (i % 7);
+    const sapporo_tree_options o = {.size = sizeof o, .backend = caller_memory_backend(), .period = 10};
+    sapporo_tree *const t = tree_of(&b, &o);
+    sapporo_tree_particles p = {.size = sizeof p, .n = N, .memory = SAPPORO_MEMORY_DEVICE};
+    p.x.base = caller_memory_put(b.x, N * sizeof *b.x);
+    p.mass.base = caller_memory_put(b.mass, N * sizeof *b.mass);
+    p.h.base = caller_memory_put(h, sizeof h);
+    assert_int_equal(sapporo_tree_set(t, &p), SAPPORO_OK);
+    h[17] = 5;
+    p.h.base = caller_memory_put(h, sizeof h);
+    assert_int_equal(sapporo_tree_set(t, &p), SAPPORO_ERR_NOT_FINITE);
+    assert_non_null(strstr(sapporo_tree_last_error(t), "h of particle 17 is not finite, negative, or half the period"));
+    assert_int_equal(sapporo_tree_build(t), SAPPORO_OK);
+    sapporo_tree_destroy(t);
+    bodies_free(&b);
+}
+
 #define ON(test, driver)                                                                                               \
     {                                                                                                                  \
 #test ", " #driver, test, caller_memory_on_##driver, caller_memory_end, NULL                                   \
@@ -106,6 +133,7 @@ static void errors(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {ON(bits, opencl), ON(bits, cuda), ON(errors, opencl), ON(errors, cuda)};
+    const struct CMUnitTest tests[] = {ON(bits, opencl), ON(bits, cuda),           ON(errors, opencl),
+                                       ON(errors, cuda), ON(long_lengths, opencl), ON(long_lengths, cuda)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

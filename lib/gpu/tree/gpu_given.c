@@ -189,7 +189,7 @@ static int take_from_device(struct sap_gpu_session *s, struct sap_gpu_given *g, 
     double *h = NULL;
     int worst = -1, status = adopt_all(s, p, &c);
     if (!status) status = look(s, g, &c, p->n, bad);
-    if (!status && p->h.base) status = sap_gpu_lengths_fetch(s, &p->h, p->n, &h, &worst);
+    if (!status && p->h.base) status = sap_gpu_lengths_fetch(s, &p->h, p->n, g->lengths->settings->period, &h, &worst);
     if (worst >= 0) bad[LOOKS] = worst;
     if (!status && !is_any_bad(bad)) status = take_looked_at(s, g, p, &c, h);
     drop(s, &c);
@@ -213,15 +213,16 @@ static const char *why_refused(const struct sap_gpu_session *s, const struct sap
     return NULL;
 }
 
-static int bad_particle(struct sap_gpu_session *s, const int *bad)
+static int bad_particle(struct sap_gpu_session *s, const int *bad, int periodic)
 {
     static const char *const what[KINDS] = {"position", "mass", "acceleration", "h"};
     for (int k = 0; k < KINDS; k++)
         if (bad[k] != SAP_NONE_BAD) {
             (void)snprintf(s->message, sizeof s->message, "%s of particle %d is not finite%s", what[k], bad[k],
-                           k == 0       ? ", or beyond 1e100"
-                           : k == LOOKS ? ", negative, or beyond 1e100"
-                                        : "");
+                           k == 0 ? ", or beyond 1e100"
+                           : k == LOOKS
+                               ? (periodic ? ", negative, or half the period or more" : ", negative, or beyond 1e100")
+                               : "");
             return SAPPORO_ERR_NOT_FINITE;
         }
     return SAPPORO_OK;
@@ -236,7 +237,7 @@ int sap_gpu_given_set(struct sap_gpu_session *s, struct sap_gpu_given *g, const 
     if (p->n > 0)
         status = p->memory == SAPPORO_MEMORY_DEVICE ? take_from_device(s, g, p, bad) : take_from_host(s, g, p);
     status = sap_session_end(s, status);
-    if (!status) status = bad_particle(s, bad);
+    if (!status) status = bad_particle(s, bad, g->lengths && g->lengths->settings->period > 0);
     if (status) return status;
     if (p->a.base)
         g->has_a = p->n;

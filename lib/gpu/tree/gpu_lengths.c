@@ -63,8 +63,10 @@ size_t sap_gpu_lengths_bytes(const struct sap_tree_settings *settings, int n, si
 
 /* ---- lengths of particles and of positions ---------------------------------------------------- */
 
-int sap_gpu_lengths_fetch(struct sap_gpu_session *s, const sapporo_column *of, int n, double **h, int *bad)
+int sap_gpu_lengths_fetch(struct sap_gpu_session *s, const sapporo_column *of, int n, double period, double **h,
+                          int *bad)
 {
+    const double too_long = period > 0 ? period / 2 : INFINITY;
     const size_t bytes = (size_t)n * sizeof **h;
     struct sap_mem *theirs = NULL;
     *bad = -1;
@@ -75,7 +77,7 @@ int sap_gpu_lengths_fetch(struct sap_gpu_session *s, const sapporo_column *of, i
     if (!status) status = sap_session_wait(s);
     s->driver->release(theirs);
     for (int i = 0; i < n && !status && *bad < 0; i++)
-        if (!((*h)[i] >= 0 && (*h)[i] <= SAP_TREE_LIMIT)) *bad = i;
+        if (!((*h)[i] >= 0 && (*h)[i] <= SAP_TREE_LIMIT && (*h)[i] < too_long)) *bad = i;
     return status;
 }
 

@@ -127,10 +127,11 @@ void sap_gpu_lengths_free(const struct sap_driver *driver, struct sap_gpu_length
 size_t sap_gpu_lengths_bytes(const struct sap_tree_settings *settings, int n, size_t *device_bytes);
 
 /*
- * Reads n lengths in device memory to host memory, for sap_gpu_lengths_take, and looks for the first that is no length;
- * *bad: its number, or -1.  The caller frees *h.  A driver status.
+ * Reads n lengths in device memory to host memory, for sap_gpu_lengths_take, and looks for the first that is no length,
+ * or half a period > 0 or more; *bad: its number, or -1.  The caller frees *h.  A driver status.
  */
-int sap_gpu_lengths_fetch(struct sap_gpu_session *s, const sapporo_column *of, int n, double **h, int *bad);
+int sap_gpu_lengths_fetch(struct sap_gpu_session *s, const sapporo_column *of, int n, double period, double **h,
+                          int *bad);
 
 /*
  * Takes and uploads the lengths of a set of n particles; NULL: as before, or, unless `keeps`, the usual one of splines,
