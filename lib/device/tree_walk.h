@@ -13,9 +13,10 @@
  * Sums over the threads decide the position of each entry on a list, so the order of terms is always the same.
  *
  * If the bound of a group holds far more leaves than the group has (for instance because the curve jumps within the
- * group), 32 threads would have to open all of them.  Such a group is left to the few-target walk (tree_few.h), eight
- * target particles at a time.  A group that needs double from the start, that has many lists with clumps (SAP_CLUMP),
- * or whose sums are not finite in float, is left to the kernel in double.
+ * group), 32 threads would have to open all of them.  Such a group is left to the few-target walk (tree_few.h), in
+ * bunches whose target particles walk one by one; where float did not suffice, together.  A group that needs double
+ * from the start, that has many lists with clumps (SAP_CLUMP), or whose sums are not finite in float, is left to the
+ * kernel in double.
  *
  * If particles have lengths (SAP_TREE_SPLINE, SAP_TREE_SOFT) there are no kernels for selected particles: these walk in
  * bunches alone.  With SAP_TREE_SOFT no cell is distant, since target particles differ in softening.
