@@ -39,10 +39,10 @@ export POCL_CACHE_DIR="${POCL_CACHE_DIR:-$top/build/pocl-cache}"
 
 # ---- the copy ---------------------------------------------------------------------------------
 
-# Kernels of CUDA play no part, and defects may leave what a warning tells.
+# Kernels of CUDA and HIP play no part, and defects may leave what a warning tells.
 build() { "${MAKE:-make}" --no-print-directory -C "$tree" CUDA=0 WERROR=0 CC="$CC" "$@"; }
 
-# The sources as they are, with objects of the last build of the tree, which are the same without kernels of CUDA.
+# The sources as they are, with objects of the last build of the tree, which are the same without kernels.
 copy() {
     if [ "${KEEP:-0}" = 1 ] && [ -f "$tree/build/current" ]; then
         git ls-files --cached --others --exclude-standard | while read -r file; do
@@ -56,7 +56,7 @@ copy() {
     build build/current >/dev/null || return
     made=$tree/$(cat "$tree/build/current") last=$(cat build/current 2>/dev/null)
     [ -n "$last" ] && [ -d "$last/lib" ] || return 0
-    rm -rf "$made" && cp -a "$last" "$made" && rm -rf "$made/test/logs" "$made"/lib/embedded_cuda.* &&
+    rm -rf "$made" && cp -a "$last" "$made" && rm -rf "$made/test/logs" "$made"/lib/embedded_cuda.* "$made"/lib/embedded_hip.* &&
         find "$made" -name '*.d' -exec sed -i "s|$last/|${made#"$tree"/}/|g" {} +
 }
 
