@@ -14,13 +14,12 @@
 #include <cmocka.h>
 
 #include "ewald.h"
+#include "reference_spline.h"
 #include "rng.h"
 #include "runs.h"
 #include "sapporo_experiments.h"
 #include "tree_cases.h"
 #include "worst.h"
-
-typedef long double real;
 
 enum { N = 216, ROWS = 18, STEP = N / ROWS, SIX = 6 };
 enum { LARGER = SAPPORO_SOFTENING_SPLINE_LARGER, MEAN = SAPPORO_SOFTENING_SPLINE_MEAN };
@@ -37,40 +36,19 @@ struct row {
     double acc[3], pot, tidal[SIX];
 };
 
-/* Potential, acceleration over distance and its slope, of a spline of length h: Springel et al. 2001, appendix. */
-static void spline(real r, real h, real *pot, real *f, real *slope)
-{
-    const real u = h > 0 ? r / h : 2, h3 = h * h * h;
-    if (u >= 1) {
-        *pot = r > 0 ? 1 / r : 0;
-        *f = *pot * *pot * *pot;
-        *slope = -3 * *f * *pot * *pot;
-    } else if (u < 0.5L) {
-        *pot = -(-14 / 5.0L + u * u * (16 / 3.0L + u * u * (-48 / 5.0L + 32 * u / 5))) / h;
-        *f = (32 / 3.0L + u * u * (32 * u - 192 / 5.0L)) / h3;
-        *slope = (96 * u - 384 / 5.0L) / (h3 * h * h);
-    } else {
-        *pot = -(1 / (15 * u) - 16 / 5.0L + u * u * (32 / 3.0L + u * (-16 + u * (48 / 5.0L - 32 * u / 15)))) / h;
-        *f = (64 / 3.0L + u * (-48 + u * (192 / 5.0L - 32 * u / 3)) - 1 / (15 * u * u * u)) / h3;
-        *slope = (-48 / u + 384 / 5.0L - 32 * u + 1 / (5 * u * u * u * u * u)) / (h3 * h * h);
-    }
-}
-
 /* Adds what softening changes of an image at x. */
 static void soften(const struct model *m, const real *x, double hi, double hj, struct ewald *to)
 {
     const real r2 = x[0] * x[0] + x[1] * x[1] + x[2] * x[2], r = sqrtl(r2), l = m->period;
-    real pot, f, slope, pot2, f2, slope2;
+    real pot, f, slope;
     if (m->softening == 0) {
         const real soft2 = r2 + (m->eps2 + (real)hi * hi + (real)hj * hj) / (l * l),
                    u = soft2 > 0 ? 1 / sqrtl(soft2) : 0;
         pot = u, f = u * u * u, slope = -3 * f * u * u;
     } else {
-        spline(r, (m->softening == MEAN || hi > hj ? hi : hj) / l, &pot, &f, &slope);
-        if (m->softening == MEAN) {
-            spline(r, hj / l, &pot2, &f2, &slope2);
-            pot = (pot + pot2) / 2, f = (f + f2) / 2, slope = (slope + slope2) / 2;
-        }
+        reference_spline_pair(m->softening == MEAN, r, hi / l, hj / l, &pot, &f);
+        slope = reference_spline_pair_slope(m->softening == MEAN, r, hi / l, hj / l);
+        pot = -pot;
     }
     const real v = r > 0 ? 1 / r : 0;
     ewald_add(to, x, pot - v, f - v * v * v, slope + 3 * v * v * v * v * v);
@@ -283,17 +261,6 @@ static void below(const char *what, struct errors e, double acc, double pot, dou
     tree_below(what, e.tidal, tidal);
 }
 
-static void on_each(void (*test)(const struct engine *e))
-{
-    int done = 0;
-    for (int k = 0; k < ENGINES; k++) {
-        if (engines[k].precision == SAPPORO_DS || !tree_has_engine(&engines[k])) continue;
-        test(&engines[k]);
-        done++;
-    }
-    if (done == 0) skip();
-}
-
 /* ---- pairs: no cell is accepted, so that what is left are the far images ---- */
 
 static void pairs_on(const struct engine *e)
@@ -313,7 +280,7 @@ static void pairs_on(const struct engine *e)
         }
 }
 
-RUNS(pairs, on_each(pairs_on))
+RUNS(pairs, tree_on_each(pairs_on))
 
 /* ---- cells ---- */
 
@@ -359,7 +326,7 @@ static void cells_on(const struct engine *e)
         }
 }
 
-RUNS(cells, on_each(cells_on))
+RUNS(cells, tree_on_each(cells_on))
 
 /* ---- targets ---- */
 
@@ -394,7 +361,7 @@ static void active_on(const struct engine *e)
         }
 }
 
-RUNS(active_particles, on_each(active_on))
+RUNS(active_particles, tree_on_each(active_on))
 
 /* Positions, some at particles, some in other periods, some of which receive no force. */
 static void positions_on(const struct engine *e)
@@ -434,7 +401,7 @@ static void positions_on(const struct engine *e)
     }
 }
 
-RUNS(positions, on_each(positions_on))
+RUNS(positions, tree_on_each(positions_on))
 
 /* ---- particles that move ---- */
 
@@ -488,7 +455,7 @@ static void refreshed_on(const struct engine *e)
     }
 }
 
-RUNS(refreshed, on_each(refreshed_on))
+RUNS(refreshed, tree_on_each(refreshed_on))
 
 /* All particles moved alike have the same forces; momentum is conserved but for errors of cells. */
 static void moved_on(const struct engine *e)
@@ -517,7 +484,7 @@ static void moved_on(const struct engine *e)
     }
 }
 
-RUNS(moved, on_each(moved_on))
+RUNS(moved, tree_on_each(moved_on))
 
 /* ---- special models ---- */
 
@@ -547,7 +514,7 @@ static void special_on(const struct engine *e)
     }
 }
 
-RUNS(special, on_each(special_on))
+RUNS(special, tree_on_each(special_on))
 
 /* The same model in units of powers of two: the same bits, times a power of two. */
 static void units_on(const struct engine *e)
@@ -576,7 +543,7 @@ static void units_on(const struct engine *e)
     }
 }
 
-RUNS(units, on_each(units_on))
+RUNS(units, tree_on_each(units_on))
 
 /* An error that is asked for. */
 static void asked_on(const struct engine *e)
@@ -592,7 +559,7 @@ static void asked_on(const struct engine *e)
     free(m);
 }
 
-RUNS(asked, on_each(asked_on))
+RUNS(asked, tree_on_each(asked_on))
 
 /* ---- errors ---- */
 
@@ -640,7 +607,7 @@ static void errors_on(const struct engine *e)
     free(m);
 }
 
-RUNS(errors, on_each(errors_on))
+RUNS(errors, tree_on_each(errors_on))
 
 int main(void)
 {

@@ -12,12 +12,11 @@
 
 #include <cmocka.h>
 
+#include "reference_spline.h"
 #include "runs.h"
 #include "sapporo_experiments.h"
 #include "tree_cases.h"
 #include "worst.h"
-
-typedef long double real;
 
 enum { N = 400, ROWS = 90, SIX = 6 };
 enum { LARGER = SAPPORO_SOFTENING_SPLINE_LARGER, MEAN = SAPPORO_SOFTENING_SPLINE_MEAN };
@@ -35,23 +34,7 @@ struct want {
     real t[SIX], size; /* size: the sum of the sizes of the terms */
 };
 
-/* Acceleration over distance of a unit mass at r within a spline of length h, and the derivative of that over r. */
-static void spline(real r, real h, real *f, real *slope)
-{
-    const real u = h > 0 ? r / h : 2, h3 = h * h * h;
-    if (u >= 1) {
-        *f = r > 0 ? 1 / (r * r * r) : 0;
-        *slope = r > 0 ? -3 / (r * r * r * r * r) : 0;
-    } else if (u < 0.5L) {
-        *f = (32 / 3.0L + u * u * (32 * u - 192 / 5.0L)) / h3;
-        *slope = (96 * u - 384 / 5.0L) / (h3 * h * h);
-    } else {
-        *f = (64 / 3.0L + u * (-48 + u * (192 / 5.0L - 32 * u / 3)) - 1 / (15 * u * u * u)) / h3;
-        *slope = (-48 / u + 384 / 5.0L - 32 * u + 1 / (5 * u * u * u * u * u)) / (h3 * h * h);
-    }
-}
-
-/* The same of a pair by its law. */
+/* Acceleration over distance of a unit mass at r by the law of a pair, and the derivative of that over r. */
 static void pair(const struct model *m, real r, double hi, double hj, real *f, real *slope)
 {
     if (m->softening == SAPPORO_SOFTENING_PLUMMER) {
@@ -60,12 +43,9 @@ static void pair(const struct model *m, real r, double hi, double hj, real *f, r
         *slope = -3 * *f * u * u;
         return;
     }
-    spline(r, m->softening == MEAN || hi > hj ? hi : hj, f, slope);
-    if (m->softening != MEAN) return;
-    real f2, slope2;
-    spline(r, hj, &f2, &slope2);
-    *f = (*f + f2) / 2;
-    *slope = (*slope + slope2) / 2;
+    real pot;
+    reference_spline_pair(m->softening == MEAN, r, hi, hj, &pot, f);
+    *slope = reference_spline_pair_slope(m->softening == MEAN, r, hi, hj);
 }
 
 /* The tensor at a position with length hi; own: the particle that does not act, or -1. */
@@ -180,17 +160,6 @@ static double worst_of_all(sapporo_tree *t, const struct model *m, int step)
     return worst;
 }
 
-static void on_each(void (*test)(const struct engine *e))
-{
-    int done = 0;
-    for (int k = 0; k < ENGINES; k++) {
-        if (engines[k].precision == SAPPORO_DS || !tree_has_engine(&engines[k])) continue;
-        test(&engines[k]);
-        done++;
-    }
-    if (done == 0) skip();
-}
-
 /* ---- pairs: no cell is accepted ---- */
 
 static void check_pairs(const struct engine *e, int k, sapporo_tree_walk walk)
@@ -214,7 +183,7 @@ static void pairs_on(const struct engine *e)
     }
 }
 
-RUNS(pairs, on_each(pairs_on))
+RUNS(pairs, tree_on_each(pairs_on))
 
 /* ---- cells ---- */
 
@@ -251,7 +220,7 @@ static void cells_on(const struct engine *e)
         }
 }
 
-RUNS(cells, on_each(cells_on))
+RUNS(cells, tree_on_each(cells_on))
 
 /* Groups of few far particles, whose bounds hold most of the others: on accelerators these walk by points. */
 static void crowds_on(const struct engine *e)
@@ -272,7 +241,7 @@ static void crowds_on(const struct engine *e)
     }
 }
 
-RUNS(crowds, on_each(crowds_on))
+RUNS(crowds, tree_on_each(crowds_on))
 
 /* Cells at such a distance that terms beyond those of the order are below the last digit. */
 static void far_on(const struct engine *e)
@@ -303,7 +272,7 @@ static void far_on(const struct engine *e)
     }
 }
 
-RUNS(far_cells, on_each(far_on))
+RUNS(far_cells, tree_on_each(far_on))
 
 /* ---- targets and criteria ---- */
 
@@ -333,7 +302,7 @@ static void active_on(const struct engine *e)
         }
 }
 
-RUNS(active_particles, on_each(active_on))
+RUNS(active_particles, tree_on_each(active_on))
 
 /* A tensor changes neither the forces that follow nor the statistics of the last one. */
 static void forces_on(const struct engine *e)
@@ -363,7 +332,7 @@ static void forces_on(const struct engine *e)
     model_drop(m);
 }
 
-RUNS(forces, on_each(forces_on))
+RUNS(forces, tree_on_each(forces_on))
 
 /* Positions, some at particles, with lengths of their own; some of them have no tensor. */
 static void positions_on(const struct engine *e)
@@ -398,7 +367,7 @@ static void positions_on(const struct engine *e)
     }
 }
 
-RUNS(positions, on_each(positions_on))
+RUNS(positions, tree_on_each(positions_on))
 
 /* Particles that have moved, and have other masses, in a tree that is refreshed. */
 static void refreshed_on(const struct engine *e)
@@ -421,7 +390,7 @@ static void refreshed_on(const struct engine *e)
     }
 }
 
-RUNS(refreshed, on_each(refreshed_on))
+RUNS(refreshed, tree_on_each(refreshed_on))
 
 /* ---- few particles, and other units ---- */
 
@@ -448,7 +417,7 @@ static void few_on(const struct engine *e)
     }
 }
 
-RUNS(few, on_each(few_on))
+RUNS(few, tree_on_each(few_on))
 
 /* The same model in units of powers of two: the same bits, times a power of two. */
 static void units_on(const struct engine *e)
@@ -475,7 +444,7 @@ static void units_on(const struct engine *e)
     }
 }
 
-RUNS(units, on_each(units_on))
+RUNS(units, tree_on_each(units_on))
 
 /* Two particles so near that their tensors are beyond the range of double: their rows alone are NaN. */
 static void beyond_on(const struct engine *e)
@@ -497,7 +466,7 @@ static void beyond_on(const struct engine *e)
     model_drop(m);
 }
 
-RUNS(beyond, on_each(beyond_on))
+RUNS(beyond, tree_on_each(beyond_on))
 
 /* ---- errors ---- */
 
@@ -542,7 +511,7 @@ static void errors_on(const struct engine *e)
     model_drop(m);
 }
 
-RUNS(errors, on_each(errors_on))
+RUNS(errors, tree_on_each(errors_on))
 
 int main(void)
 {

@@ -33,4 +33,19 @@ static inline void reference_spline_pair(int is_mean, real r, real hi, real hj, 
     *pot = (*pot + other_pot) / 2, *acc = (*acc + other_acc) / 2;
 }
 
+/* The derivative of the acceleration over distance by the distance, over the distance; arguments as above. */
+static inline real reference_spline_slope(real r, real h)
+{
+    const real u = h > 0 ? r / h : 2, h5 = h * h * h * h * h;
+    if (u >= 1) return r > 0 ? -3 / (r * r * r * r * r) : 0;
+    if (u < 0.5L) return (96 * u - 384 / 5.0L) / h5;
+    return (-48 / u + 384 / 5.0L - 32 * u + 1 / (5 * u * u * u * u * u)) / h5;
+}
+
+static inline real reference_spline_pair_slope(int is_mean, real r, real hi, real hj)
+{
+    const real slope = reference_spline_slope(r, !is_mean && hj > hi ? hj : hi);
+    return is_mean ? (slope + reference_spline_slope(r, hj)) / 2 : slope;
+}
+
 #endif

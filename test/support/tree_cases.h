@@ -44,6 +44,9 @@ void tree_set(sapporo_tree *t, const bodies *b);
 /* Returns 1 if an engine of the list of model.h is usable and has trees. */
 int tree_has_engine(const struct engine *e);
 
+/* Runs a test on each such engine; skips it if there is none. */
+void tree_on_each(void (*test)(const struct engine *e));
+
 /* Returns the options for such an engine, with the opening angle. */
 sapporo_tree_options tree_on(const struct engine *e);
 

@@ -216,13 +216,13 @@ static const char *why_refused(const struct sap_gpu_session *s, const struct sap
 static int bad_particle(struct sap_gpu_session *s, const int *bad, int periodic)
 {
     static const char *const what[KINDS] = {"position", "mass", "acceleration", "h"};
+    const char *const more[KINDS] = {", or beyond 1e100", "", "",
+                                     periodic ? ", negative, or half the period or more"
+                                              : ", negative, or beyond 1e100"};
     for (int k = 0; k < KINDS; k++)
         if (bad[k] != SAP_NONE_BAD) {
             (void)snprintf(s->message, sizeof s->message, "%s of particle %d is not finite%s", what[k], bad[k],
-                           k == 0 ? ", or beyond 1e100"
-                           : k == LOOKS
-                               ? (periodic ? ", negative, or half the period or more" : ", negative, or beyond 1e100")
-                               : "");
+                           more[k]);
             return SAPPORO_ERR_NOT_FINITE;
         }
     return SAPPORO_OK;
