@@ -145,4 +145,27 @@ SAP_INLINE void lanes_down(const D *a, D *b, int n, int step, D *room, int items
     for (int k = 0; k < n; k++) b[k] = __shfl_down_sync(~0U, a[k], step);
 }
 
+/* ---- groups that wait for each other ---- */
+/*
+ * A barrier, as group_barrier_all, of all groups of a launch, which are a cluster, if the source says SAP_TOGETHER
+ * (PTX ISA, barrier.cluster); else the group is alone.
+ */
+#if defined(SAP_TOGETHER)
+SAP_INLINE void together_barrier(void)
+{
+    asm volatile("barrier.cluster.arrive.aligned;\nbarrier.cluster.wait.aligned;" ::: "memory");
+}
+
+/* Returns where another of these groups has what this one has at p, in its memory. */
+template <typename T> SAP_INLINE T *of_group(T *p, int group)
+{
+    T *there;
+    asm("mapa.u64 %0, %1, %2;" : "=l"(there) : "l"(p), "r"(group));
+    return there;
+}
+#else
+#define together_barrier() group_barrier_all()
+#define of_group(p, group) (p)
+#endif
+
 #endif

@@ -42,7 +42,8 @@ $(HIP_PROBE): kernels_hip/hip.mk
 include $(HIP_PROBE)
 endif
 
-HIP_SOURCES := $(if $(HIP_WHY),,$(sort $(wildcard kernels_cuda/*.cu)))
+# Block steps by one kernel need clusters of groups, which these chips do not have.
+HIP_SOURCES := $(if $(HIP_WHY),,$(filter-out kernels_cuda/blocks%,$(sort $(wildcard kernels_cuda/*.cu))))
 HIP_DIR     := build/hip-$(call hash,$(HIP_ID) $(HIP_CHIPS) $(HIP_OPTIONS) $(HIP_WHY))
 HIP_IMAGES  := $(HIP_SOURCES:kernels_cuda/%.cu=$(HIP_DIR)/%.fatbin)
 

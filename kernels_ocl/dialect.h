@@ -81,6 +81,8 @@ enum { STAGE_ITEMS = 256, NEAR_ITEMS = 128, SCAN_ITEMS = 256 };
 #define group_barrier()     barrier(CLK_LOCAL_MEM_FENCE)
 #define global_fence()      mem_fence(CLK_GLOBAL_MEM_FENCE)
 #define group_barrier_all() barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE)
+#define together_barrier()  group_barrier_all() /* the group is alone */
+#define of_group(p, group)  (p)
 #if SAP_VECTORS
 #define lanes_barrier()
 #else

@@ -1,5 +1,8 @@
 /* stepper_run.c - the steps of a stepper: which particles are active, trees, times. */
+#include "physics/ops_scalar.h"
+
 #include <float.h>
+#include <limits.h>
 #include <math.h>
 #include <string.h>
 
@@ -329,10 +332,7 @@ static struct sap_step next_step(const sapporo_stepper *s, struct sap_step_activ
     struct sap_step step = {.dt = s->signature.dt};
     int finest = SAP_STEP_LEVELS - 1;
     while (finest > 0 && s->all.level[finest] == 0) finest--;
-    const int length = SAP_STEP_TICKS >> finest; /* particles with shorter steps may have been removed */
-    step.tick = (s->clock.tick & ~(length - 1)) + length;
-    step.coarsest = finest;
-    while (step.coarsest > 0 && step.tick % (SAP_STEP_TICKS >> (step.coarsest - 1)) == 0) step.coarsest--;
+    step.tick = sap_step_next(s->clock.tick, finest, &step.coarsest);
     *active = (struct sap_step_active){.n = 0};
     for (int level = step.coarsest; level < SAP_STEP_LEVELS; level++) {
         active->n += s->level[level];
@@ -543,20 +543,80 @@ static int land(sapporo_stepper *s, double time)
     return !status && s->all.close > 0 ? (int)SAPPORO_STOPPED : status;
 }
 
+/*
+ * The last tick of this long step at which a step may end that is made without a look at each: before `time`, or a
+ * landing there; 0: each is looked at, because times are not finer than steps.
+ */
+static int last_tick(const sapporo_stepper *s, double time, int lands)
+{
+    const double limit = lands ? time - slack_of(s) : time + slack_of(s);
+    const double begin = sap_stepper_time(s, s->clock.long_step, 0), end = begin + s->signature.dt;
+    const double shortest = ldexp(s->signature.dt, 1 - s->signature.levels), least = shortest / 4;
+    int tick = SAP_STEP_TICKS;
+    if (!(fmax(fabs(begin), fabs(end)) + least > fmax(fabs(begin), fabs(end)))) return 0;
+    if (limit < end) tick = (int)fmax((limit - begin) / s->signature.dt * SAP_STEP_TICKS, 0);
+    for (int k = 0; k < 4 && tick > 0 && sap_stepper_time(s, s->clock.long_step, tick) > limit; k++) tick--;
+    return sap_stepper_time(s, s->clock.long_step, tick) > limit ? 0 : tick;
+}
+
+/* Takes the levels of all particles, and the clock, after steps that the engine has made. */
+static void take_blocks(sapporo_stepper *s, const struct sap_step_blocks *b, const struct sap_step_told *told)
+{
+    struct sap_stepper_counts next = {.massive = 0};
+    const struct sap_step step = {.dt = s->signature.dt, .tick = b->tick};
+    struct sap_stepper_clock clock = next_clock(s, &step, &(struct sap_step_active){b->active, b->massive});
+    for (int level = 0; level < SAP_STEP_LEVELS; level++) {
+        next.level[level] = told->levels[level];
+        next.massless[level] = told->massless[level];
+    }
+    clock.steps = s->clock.steps + b->done;
+    clock.particle_steps = s->clock.particle_steps + b->all;
+    take_levels(s, 0, told, &next);
+    s->all.moved = b->massive;
+    s->all.close = 0;
+    s->clock = clock;
+}
+
+/*
+ * Makes at most `most` steps, the first of which is *step, by the engine alone, if it can and if nobody has to look at
+ * each; *done: how many.
+ */
+static int run_blocks(sapporo_stepper *s, const struct sap_step *step, double time, int lands, long long most,
+                      long long *done)
+{
+    struct sap_step_blocks b = {.last = last_tick(s, time, lands), .most = (int)most, .tick = s->clock.tick};
+    struct sap_step_told told;
+    double since = sap_clock_seconds();
+    *done = 0;
+    if (!s->ops->blocks || s->tree || s->is_part || step->tick > b.last) return SAPPORO_OK;
+    const int status = s->ops->blocks(s->particles, step, &b, &told);
+    if (status) return sap_stepper_failed(s, status, "steps");
+    if (b.done > 0) take_blocks(s, &b, &told);
+    if (told.bad >= 0) return not_finite(s, "force or velocity", told.bad);
+    end_phase(s, SAPPORO_STEP_PHASE_FORCE, &since);
+    if (b.done > 0) s->seconds[SAPPORO_STEP_PHASE_FORCE] /= b.done;
+    *done = b.done;
+    return SAPPORO_OK;
+}
+
 static int run(sapporo_stepper *s, double time, long long steps)
 {
     const int lands = s->signature.landing && isfinite(time);
     const double slack = slack_of(s);
     struct sap_step_active active;
     int status = SAPPORO_OK;
-    for (long long done = 0; !status && (steps == 0 || done < steps); done++) {
+    for (long long done = 0, made = 0; !status && (steps == 0 || done < steps); done += made) {
+        const long long most = steps == 0 || steps - done > INT_MAX ? INT_MAX : steps - done;
         const struct sap_step step = next_step(s, &active);
         const double now = sap_stepper_time(s, s->clock.long_step, s->clock.tick);
         const double end = sap_stepper_time(s, s->clock.long_step, step.tick);
         if (lands && is_last(s, end, time)) return land(s, time);
         if (!(end <= time + slack)) break;
         status = sap_stepper_check_step(s, now, end, step.dt * ((step.tick - s->clock.tick) * (1.0 / SAP_STEP_TICKS)));
-        if (!status) status = one_step(s, &step, &active);
+        if (!status) status = run_blocks(s, &step, time, lands, most, &made);
+        if (status || made > 0) continue;
+        made = 1;
+        status = one_step(s, &step, &active);
         if (!status && s->all.close > 0) status = SAPPORO_STOPPED;
     }
     return status;

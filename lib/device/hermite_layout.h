@@ -3,6 +3,7 @@
 #define SAP_DEVICE_HERMITE_LAYOUT_H
 
 #include "device/stepper_layout.h"
+#include "physics/step.h" /* SAP_STEP_LEVELS */
 
 /*
  * Powers of two: factors of what the force kernels are given (engine/units.h), derivatives of x, masses and times; and
@@ -46,6 +47,37 @@ struct sap_hermite_force {
     /* of neighbours: the limit and the factor of squared distances, and the distance where there is none: infinity */
     SAP_GPU_REAL close2, r2_unit, none;
     SAP_GPU_REAL eps2;
+};
+
+/*
+ * Several block steps by one kernel (device/blocks.h), of at most a superpacket of particles: groups of threads that
+ * run at the same time.
+ */
+enum {
+    SAP_BLOCKS_THREADS = 256,
+    SAP_BLOCKS_GROUPS = 16, /* at most */
+    /* ints that the kernel tells: the particle that is wrong, as of SAP_HERMITE_NOBODY; complete steps; the tick at
+       which the last one ended; its active particles, and those with mass; those of all steps; particles per level,
+       massless ones of them */
+    SAP_BLOCKS_BAD = 0,
+    SAP_BLOCKS_DONE,
+    SAP_BLOCKS_TICK,
+    SAP_BLOCKS_ACTIVE,
+    SAP_BLOCKS_MASSIVE,
+    SAP_BLOCKS_ALL,
+    SAP_BLOCKS_LEVELS,
+    SAP_BLOCKS_MASSLESS = SAP_BLOCKS_LEVELS + SAP_STEP_LEVELS,
+    SAP_BLOCKS_TOLD = SAP_BLOCKS_MASSLESS + SAP_STEP_LEVELS
+};
+
+struct sap_hermite_blocks {
+    SAP_GPU_REAL dt; /* of level 0 */
+    int tick;        /* at which the particles are */
+    int last;        /* no step ends after this tick */
+    int most;        /* steps at most */
+    int n;           /* particles */
+    int zero;        /* 1: pairs at zero distance are skipped */
+    int unused;
 };
 
 /*

@@ -232,29 +232,31 @@ SAP_INLINE D telling_mass(D mass, const D *x)
     return mass;
 }
 
-/*
- * Predicts the particle at local address a of superpacket sp, in its working form; an empty slot where no particle
- * takes part.
- */
+/* Predicts the particle at local address a of superpacket sp. */
+SAP_INLINE void predict_there(const GLOBAL D *store, const struct sap_gpu_force *f, int sp, int a, D *x, D *v, D *mass,
+                              D *eps2, int *index)
+{
+    const GLOBAL D *at = store_at(store, f->columns, sp, a);
+#if SAP_KERNEL_ORDER == 2
+    stored_position(at, x);
+#elif SAP_KERNEL_ORDER == 4
+    predict_position(store, f, sp, a, x, v);
+#else
+    predict_derivatives(SAP_KERNEL_ORDER - 1, HIGHER + 1, at, d_sub(f->time, at[SAP_GPU_TIME * SAP_GPU_SUPERPACKET]), x,
+                        v);
+#endif
+    *mass = telling_mass(at[SAP_GPU_MASS * SAP_GPU_SUPERPACKET], x);
+    if (AT_EPS2 > 0) *eps2 = at[SAP_GPU_EPS2_OF(SAP_KERNEL_ORDER) * SAP_GPU_SUPERPACKET];
+    *index = tag_at(store, f->columns, sp, 0, a);
+}
+
+/* The same, in its working form; an empty slot where no particle takes part. */
 SAP_INLINE void predict_one(const GLOBAL D *store, const struct sap_gpu_force *f, int sp, int a, part *p)
 {
     D x[3], v[DERIVED], mass, eps2 = d_set1(SAP_ZERO);
     int index = 0;
     empty_slot(x, v, &mass);
-    if (takes_part(store, f, sp, a)) {
-        const GLOBAL D *at = store_at(store, f->columns, sp, a);
-#if SAP_KERNEL_ORDER == 2
-        stored_position(at, x);
-#elif SAP_KERNEL_ORDER == 4
-        predict_position(store, f, sp, a, x, v);
-#else
-        predict_derivatives(SAP_KERNEL_ORDER - 1, HIGHER + 1, at,
-                            d_sub(f->time, at[SAP_GPU_TIME * SAP_GPU_SUPERPACKET]), x, v);
-#endif
-        mass = telling_mass(at[SAP_GPU_MASS * SAP_GPU_SUPERPACKET], x);
-        if (AT_EPS2 > 0) eps2 = at[SAP_GPU_EPS2_OF(SAP_KERNEL_ORDER) * SAP_GPU_SUPERPACKET];
-        index = tag_at(store, f->columns, sp, 0, a);
-    }
+    if (takes_part(store, f, sp, a)) predict_there(store, f, sp, a, x, v, &mass, &eps2, &index);
     pack(x, v, mass, index, eps2, p);
 }
 

@@ -66,6 +66,8 @@ struct sap_launch {
     size_t shared;               /* bytes of dynamic shared memory */
     const struct sap_argument *argument;
     int arguments;
+    int together; /* 1: the groups, at most as many as `together_most` says, run at the same time and can wait for each
+                     other */
 };
 
 struct sap_driver {
@@ -157,6 +159,11 @@ struct sap_driver {
      * time.
      */
     int (*occupancy)(struct sap_function *f, unsigned threads, size_t shared, int *groups);
+    /*
+     * *groups: the most groups of so many threads and bytes that can be launched `together`; 1: only one. NULL: it is
+     * always 1.
+     */
+    int (*together_most)(struct sap_function *f, unsigned threads, size_t shared, int *groups);
     int (*launch)(struct sap_stream *s, struct sap_function *f, const struct sap_launch *launch);
 
     /* Returns the calling thread's last error: one line, with the driver's own words. */

@@ -184,6 +184,15 @@ struct sap_step_told {
     int close; /* active particles whose nearest neighbour is closer than the limit */
 };
 
+/* Block steps that an engine makes by itself. */
+struct sap_step_blocks {
+    int last, most; /* no step ends after this tick, and so many are made at most */
+    int tick;       /* of the particles: before, then after the steps */
+    /* complete steps; active particles of the last one, those with mass, and those of all steps.  told->levels are then
+     * of all particles, told->bad is of a step that was not made. */
+    int done, active, massive, all;
+};
+
 /*
  * Massless particles are neither in the tree nor among the sources of direct sums (engine/step_order.h).  A tree
  * without particles is neither built nor refreshed, and forces are then those of the fields.
@@ -223,6 +232,12 @@ struct sap_stepper_ops {
                  struct sap_step_told *told);
     /* Moves the active particles to the end of the step; `judge` may have done so if none was wrong. */
     int (*commit)(struct sap_stepper *stepper, const struct sap_step *step, const struct sap_step_active *active);
+    /*
+     * Makes steps like those by the functions above, with the same bits, the first of which is *step; blocks->done 0:
+     * it makes none of these.  NULL: it never does.
+     */
+    int (*blocks)(struct sap_stepper *stepper, const struct sap_step *step, struct sap_step_blocks *blocks,
+                  struct sap_step_told *told);
     /* Copies positions and velocities, predicted from `tick` by step->ahead, to memory of the caller; NULL: not
      * wanted. */
     int (*at)(struct sap_stepper *stepper, const struct sap_step *step, sapporo_memory memory, double (*x)[3],

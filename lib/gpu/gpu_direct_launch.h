@@ -3,9 +3,11 @@
 #define SAP_GPU_DIRECT_LAUNCH_H
 
 #include "device/gpu_layout.h"
+#include "device/hermite_layout.h"
 #include "gpu/gpu_kernel_list.h"
 #include "gpu/gpu_kernels.h"
 #include "gpu/gpu_launch.h"
+#include "physics/hermite.h" /* struct sap_hermite_rule */
 
 /* Where a kernel runs, and by how many groups of so many threads. */
 struct sap_gpu_grid {
@@ -13,6 +15,7 @@ struct sap_gpu_grid {
     const struct sap_driver *driver;
     unsigned groups[2], threads;
     size_t shared; /* bytes of dynamic shared memory */
+    int together;  /* 1: the groups wait for each other */
 };
 
 /*
@@ -24,8 +27,13 @@ struct sap_gpu_grid {
                                           SAP_K_##kernel(SAP_PARAMETER_M, SAP_PARAMETER_V))                            \
     {                                                                                                                  \
         const struct sap_argument arguments[] = {SAP_K_##kernel(SAP_ARGUMENT_M, SAP_ARGUMENT_V)};                      \
-        return sap_gpu_launch(grid->stream, grid->driver, loaded.handle, grid->groups, grid->threads, grid->shared,    \
-                              arguments, COUNT(arguments));                                                            \
+        const struct sap_launch launch = {.groups = {grid->groups[0], grid->groups[1], 1},                             \
+                                          .threads = grid->threads,                                                    \
+                                          .shared = grid->shared,                                                      \
+                                          .argument = arguments,                                                       \
+                                          .arguments = COUNT(arguments),                                               \
+                                          .together = grid->together};                                                 \
+        return grid->driver->launch(grid->stream, loaded.handle, &launch);                                             \
     }
 SAP_KERNELS_DIRECT(SAP_DIRECT_LAUNCH)
 

@@ -35,7 +35,7 @@
     GROUPS(F, sort_scatter_short, SAP_PRIMITIVE_THREADS) GROUPS(F, sort_scatter_long, SAP_PRIMITIVE_THREADS)
 /* clang-format on */
 
-/* ---- direct sums: arrivals.h, store.h, force.h, finish.h, lists.h, batch.h and its kin, neighbour.h ---- */
+/* ---- direct sums: arrivals.h, store.h, force.h, finish.h, lists.h, batch.h and its kin, neighbour.h, blocks.h ---- */
 
 #define SAP_K_store_clear(M, V) M(store), V(int, columns), V(int, from), V(int, to)
 #define SAP_K_store_address(M, V)                                                                                      \
@@ -73,12 +73,17 @@
 #define SAP_K_batch(M, V)         M(predicted), M(input), M(kept), M(record), M(out), V(struct sap_gpu_batch, lists)
 #define SAP_K_neighbour(M, V)     M(rows), M(there), M(input), M(all_out), V(struct sap_gpu_neighbour_slabs, f)
 #define SAP_K_neighbour_put(M, V) M(rows), M(input), V(int, n), V(int, words), V(int, first)
+#define SAP_K_blocks(M, V)                                                                                             \
+    M(x), M(v), M(a), M(higher), M(pot), M(level), M(address), M(store), M(predicted), M(own_target), M(own_sum),      \
+        M(own_after), M(told), M(out), V(struct sap_gpu_force, force), V(struct sap_hermite_force, f),                 \
+        V(struct sap_hermite_blocks, run), V(struct sap_stepper_order, order), V(struct sap_hermite_rule, rule),       \
+        V(struct sap_hermite_units, u), V(struct sap_field_list, fields)
 
 /* clang-format off */
 #define SAP_KERNELS_DIRECT(ROW)                                                                                        \
     ROW(store_clear) ROW(store_address) ROW(store_look) ROW(store_column) ROW(store_tags) ROW(store_stage) ROW(predict) ROW(pack) ROW(soften) ROW(force) ROW(finish_sums) \
     ROW(finish_sums_outside) ROW(finish_merge) ROW(finish_nearest) ROW(finish_long) ROW(list_offsets) ROW(list_fill)   \
-    ROW(list_fill_outside) ROW(list_sort) ROW(list_more) ROW(batch) ROW(neighbour) ROW(neighbour_put)
+    ROW(list_fill_outside) ROW(list_sort) ROW(list_more) ROW(batch) ROW(neighbour) ROW(neighbour_put) ROW(blocks)
 /* clang-format on */
 
 /* ---- tree: tree_given.h, tree_build.h, tree_moments.h, tree_rows.h, tree_search.h, tree_stops.h, tree_halo.h,

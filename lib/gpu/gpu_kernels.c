@@ -15,16 +15,19 @@
 #include "base/lock.h"
 #include "base/process.h"
 #include "device/gpu_layout.h"
+#include "device/hermite_layout.h"
 #include "driver/driver.h"
 #include "engine/options.h"
 #include "gpu/gpu_devices.h"
+#include "gpu/gpu_launch.h"
 #include "gpu/gpu_memory.h"
 #include "gpu/gpu_modes.h"
 
 enum {
-    KEPT = 2,   /* pinned buffers per device and precision */
-    OBJECTS = 7 /* of sap_gpu_keep, the same: kernels of trees, kd-trees, lengths, walks with splines and with Plummer
-                   lengths, steppers, Hermite schemes */
+    MODULES = 5, /* force, store, finish, lists, blocks */
+    KEPT = 2,    /* pinned buffers per device and precision */
+    OBJECTS = 7  /* of sap_gpu_keep, the same: kernels of trees, kd-trees, lengths, walks with splines and with Plummer
+                    lengths, steppers, Hermite schemes */
 };
 
 struct sap_gpu_loaded {
@@ -32,7 +35,7 @@ struct sap_gpu_loaded {
     const struct sap_driver *driver;
     int number, precision, order, soft, users, lost, checked;
     struct sap_dev *dev;
-    struct sap_module *module[4];
+    struct sap_module *module[MODULES];
     struct sap_gpu_kernels kernels;
     struct sap_gpu_buffer pinned[KEPT]; /* not lent to a context; allocated on dev, which outlives them */
     struct {
@@ -70,9 +73,10 @@ static void unload(struct sap_gpu_loaded *l)
         if (l->kept[k].object) l->kept[k].drop(l->driver, l->kept[k].object);
         l->kept[k].object = NULL;
     }
-    for (int k = 0; k < 4; k++)
+    for (int k = 0; k < MODULES; k++)
         if (l->module[k]) l->driver->module_unload(l->module[k]);
     if (l->dev) l->driver->close(l->dev);
+    l->kernels.blocks.handle = NULL;
     memset(l->module, 0, sizeof l->module);
     l->dev = NULL;
 }
@@ -189,6 +193,30 @@ static int load(struct sap_gpu_loaded *l, const struct sap_embedded *e, const st
     return status;
 }
 
+/*
+ * How many groups make block steps together: all for which the kernel has memory; or one thread of a CPU, on which few
+ * particles take less time than launches.
+ */
+static int load_blocks(struct sap_gpu_loaded *l, const struct sap_gpu_set *set, const struct sap_device_properties *p)
+{
+    struct sap_gpu_kernels *const k = &l->kernels;
+    const struct sap_embedded *const e = sap_gpu_embedded(l->driver);
+    char name[24], order[12] = "", of_order[16] = "";
+    if (set->order != 4) (void)snprintf(order, sizeof order, "%d", set->order);
+    if (set->order != 4) (void)snprintf(of_order, sizeof of_order, "order%d_", set->order);
+    (void)snprintf(name, sizeof name, "blocks%s_%s", order, sap_precision_names[set->precision]);
+    k->blocks_groups = 0;
+    if (!find_image(e, name) || (!p->vectors && !l->driver->together_most)) return SAP_DRIVER_OK;
+    TRY(sap_gpu_load_module(l->driver, l->dev, e, name, NULL, 0, &l->module[4]));
+    TRY(get_function(l, 4, &k->blocks.handle, "blocks_%s%s", of_order, sap_precision_names[set->precision]));
+    k->blocks_groups = 1;
+    if (p->vectors) return SAP_DRIVER_OK;
+    TRY(l->driver->together_most(k->blocks.handle, SAP_BLOCKS_THREADS, sap_gpu_few_shared(set, &k->geometry, 0),
+                                 &k->blocks_groups));
+    k->blocks_groups = k->blocks_groups < SAP_BLOCKS_GROUPS ? 0 : SAP_BLOCKS_GROUPS;
+    return SAP_DRIVER_OK;
+}
+
 /* Opens a device and loads its kernels for particles with softening lengths; `plain` has those that need no others. */
 static int load_soft(struct sap_gpu_loaded *l, const struct sap_gpu_loaded *plain, const struct sap_gpu_set *set)
 {
@@ -264,6 +292,15 @@ int sap_gpu_take_kernels(const struct sap_gpu_set *set, const struct sap_embedde
     sap_unlock(&registry_lock);
     d->kernels = status ? NULL : &l->kernels;
     d->checked = status ? NULL : &l->checked;
+    return status;
+}
+
+int sap_gpu_load_blocks(const struct sap_gpu_set *set, const struct sap_gpu_device *d)
+{
+    sap_lock(&registry_lock);
+    struct sap_gpu_loaded *const l = entry(set, d->number); /* exists: the device is open */
+    const int status = l->kernels.blocks.handle ? SAP_DRIVER_OK : load_blocks(l, set, &d->properties);
+    sap_unlock(&registry_lock);
     return status;
 }
 

@@ -64,6 +64,8 @@ struct sap_gpu_kernels {
     struct sap_kernel_list_more more_float; /* the same in sp and ds, of order 2 (device/batch_float.h) */
     struct sap_kernel_soften soften;        /* of order 2: lengths of these records */
     struct sap_kernel_pack pack;            /* of order 2: predicted records from particles in device memory */
+    struct sap_kernel_blocks blocks;        /* of Hermite schemes, after sap_gpu_load_blocks */
+    int blocks_groups;                      /* of that kernel, together; 0: it is slower than kernels for one step */
     int many_groups[SAP_GPU_SHAPES];
     /* blocks of a few-target kernel that a unit holds; 0: it cannot run on this device */
     int few_groups[SAP_GPU_SHAPES];
@@ -83,6 +85,9 @@ void sap_gpu_give_kernels(const struct sap_gpu_set *set, const struct sap_gpu_de
 int sap_gpu_take_soft_kernels(const struct sap_gpu_set *set, const struct sap_gpu_device *d,
                               const struct sap_gpu_kernels **kernels);
 void sap_gpu_give_soft_kernels(const struct sap_gpu_set *set, const struct sap_gpu_device *d);
+
+/* Loads the kernel for several block steps of a Hermite scheme, if there is one that pays on this device. */
+int sap_gpu_load_blocks(const struct sap_gpu_set *set, const struct sap_gpu_device *d);
 
 /* Unloads the kernels of a device that was lost, so that it can be opened anew; SAP_DRIVER_LOST: a context uses one. */
 int sap_gpu_renew(const struct sap_driver *driver, int number);

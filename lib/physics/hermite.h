@@ -264,6 +264,18 @@ SAP_INLINE void sap_hermite_add(int given, const D *d, const D *to, struct sap_h
     }
 }
 
+/* Adds what was added up of other coordinates, to none or to those before them. */
+SAP_INLINE void sap_hermite_join(struct sap_hermite_sizes *z, const struct sap_hermite_sizes *other)
+{
+    for (int k = 0; k < 2 * SAP_HERMITE_GIVEN; k++) z->f[k] += other->f[k];
+    for (int k = 0; k < SAP_HERMITE_GIVEN; k++) {
+        z->old[k] += other->old[k];
+        z->begin[k] += other->begin[k];
+        z->apart[k] += other->apart[k];
+    }
+    z->x += other->x;
+}
+
 /* ---- choice of steps ---- */
 
 /*

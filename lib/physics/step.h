@@ -59,6 +59,20 @@ SAP_INLINE int sap_step_behind(int tick, int level, int done)
     return done ? tick & (step - 1) : ((tick - 1) & (step - 1)) + 1;
 }
 
+/*
+ * Returns the tick at which the step after `tick` ends, where steps of level `finest` are the shortest that particles
+ * have: at a multiple of their length, since particles with shorter steps may have been removed.  *coarsest: the level
+ * of the longest steps that end then.
+ */
+SAP_INLINE int sap_step_next(int tick, int finest, int *coarsest)
+{
+    const int length = SAP_STEP_TICKS >> finest, next = (tick & ~(length - 1)) + length;
+    int level = finest;
+    while (level > 0 && (next & ((SAP_STEP_TICKS >> (level - 1)) - 1)) == 0) level--;
+    *coarsest = level;
+    return next;
+}
+
 /* Returns the time that a particle is predicted by. */
 SAP_INLINE D sap_step_span(const struct sap_step *s, int level, int done)
 {

@@ -102,6 +102,88 @@ static void divides(const struct place *p, int order, sapporo_step_scheme scheme
 
 RUNS(division, stepper_hermite_everywhere(divides))
 
+/* ---- steps that a device makes alone --------------------------------------------------------------- */
+
+/* A stepper that keeps nearest neighbours makes each step from the host. */
+static sapporo_stepper *looked_at(const sapporo_stepper_options *o, int n, int massless)
+{
+    sapporo_stepper_options each = *o;
+    each.nearest = 1;
+    return cluster(&each, n, massless);
+}
+
+static void same_figures(const struct place *p, int order, sapporo_stepper *a, sapporo_stepper *b)
+{
+    const sapporo_stepper_statistics x = stepper_figures(a), y = stepper_figures(b);
+    const double now = sapporo_stepper_get_time(a), other = sapporo_stepper_get_time(b);
+    if (x.steps != y.steps || x.particle_steps != y.particle_steps || x.active != y.active || now != other ||
+        memcmp(x.level, y.level, sizeof x.level) != 0)
+        fail_msg("%s, order %d: %lld and %lld steps of %lld and %lld, %d and %d active, at %g and %g", p->name, order,
+                 x.steps, y.steps, x.particle_steps, y.particle_steps, x.active, y.active, now, other);
+}
+
+/* Few particles make several steps by one kernel: they have the bits of those of which the host makes each. */
+static void steps_alone(const struct place *p, int order, sapporo_step_scheme scheme)
+{
+    static const struct {
+        int n, massless;
+        double eps;
+    } kind[] = {{2, 0, 0.02}, {33, 0, 0}, {300, 5, 0.02}};
+    for (int k = 0; k < 3; k++) {
+        const int n = kind[k].n;
+        const sapporo_tree_options tree = stepper_tree_at(p, kind[k].eps);
+        const sapporo_stepper_options o = stepper_hermite_options(&tree, scheme);
+        sapporo_stepper *const one = cluster(&o, n, kind[k].massless), *const two = looked_at(&o, n, kind[k].massless);
+        stepper_advance(one, INFINITY, 5);
+        stepper_advance(two, INFINITY, 5);
+        same_figures(p, order, one, two);
+        stepper_advance(one, 0.7, 0);
+        stepper_advance(two, 0.7, 0);
+        same_figures(p, order, one, two);
+        stepper_get(one, SAPPORO_STEP_OWN, n, &whole);
+        stepper_get(two, SAPPORO_STEP_OWN, n, &parts);
+        same_states(p, order, "steps by one kernel and by several");
+        sapporo_stepper_destroy(one);
+        sapporo_stepper_destroy(two);
+    }
+}
+
+RUNS(alone, stepper_hermite_everywhere(steps_alone))
+
+/* Runs until a star becomes too fast for a double; writes the words that tell of it, and the particles. */
+static void overflow(const sapporo_stepper_options *o, char *words, size_t room, struct stepper_state *state)
+{
+    double x[3][3] = {{0, 0, 0}, {1, 0, 0}, {0, 1, 0}}, v[3][3] = {{0, 0, 0}, {0, 1e153, 0}, {1, 0, 0}};
+    double mass[3] = {1, 1e-8, 0};
+    sapporo_stepper *const s = stepper_make(o, 3);
+    stepper_put(s, 3, x, v, mass, 0);
+    const int status = sapporo_stepper_advance(s, INFINITY, 400);
+    (void)snprintf(words, room, "%s", sapporo_stepper_last_error(s));
+    if (status != SAPPORO_ERR_NOT_FINITE) fail_msg("status %d: %s", status, words);
+    stepper_get(s, SAPPORO_STEP_OWN, 3, state);
+    sapporo_stepper_destroy(s);
+}
+
+/*
+ * A step that goes wrong is told of in the same words, with the particles of the step before.  In orders 6 and 8 the
+ * first force is already beyond a double.
+ */
+static void ends_alone(const struct place *p, int order, sapporo_step_scheme scheme)
+{
+    if (order > 4) return;
+    const sapporo_tree_options tree = stepper_tree_at(p, 0.02);
+    const sapporo_stepper_options o = stepper_hermite_options(&tree, scheme);
+    sapporo_stepper_options each = o;
+    char here[400], there[400];
+    each.nearest = 1;
+    overflow(&o, here, sizeof here, &whole);
+    overflow(&each, there, sizeof there, &parts);
+    if (strcmp(here, there) != 0) fail_msg("%s, order %d: '%s' and '%s'", p->name, order, here, there);
+    same_states(p, order, "particles before a step that goes wrong");
+}
+
+RUNS(ends, stepper_hermite_everywhere(ends_alone))
+
 /* ---- massless particles ---------------------------------------------------------------------------- */
 
 /* Massless particles change no bit of the orbits of others, and move as these do. */
@@ -506,6 +588,7 @@ int main(void)
         cmocka_unit_test(energy),        cmocka_unit_test(landings),       cmocka_unit_test(units),
         cmocka_unit_test(fields),        cmocka_unit_test(massless_alone), cmocka_unit_test(nothing),
         cmocka_unit_test(test_refusals), cmocka_unit_test(extremes),       cmocka_unit_test(iterations),
+        cmocka_unit_test(alone),         cmocka_unit_test(ends),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

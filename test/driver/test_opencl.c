@@ -48,10 +48,11 @@ static void need_device(void)
 
 static void table(void **state)
 {
-    /* memory belongs to one device at a time, and has no address */
-    static const size_t absent[] = {offsetof(struct sap_driver, pinned_for_all),
-                                    offsetof(struct sap_driver, allocate_shared), offsetof(struct sap_driver, adopt),
-                                    offsetof(struct sap_driver, address), offsetof(struct sap_driver, native_stream)};
+    /* memory belongs to one device at a time, and has no address; groups do not wait for each other */
+    static const size_t absent[] = {
+        offsetof(struct sap_driver, pinned_for_all), offsetof(struct sap_driver, allocate_shared),
+        offsetof(struct sap_driver, adopt),          offsetof(struct sap_driver, address),
+        offsetof(struct sap_driver, native_stream),  offsetof(struct sap_driver, together_most)};
     void *entry[sizeof(struct sap_driver) / sizeof(void *)];
     struct sap_device_properties p;
     struct sap_dev *dev = NULL;
@@ -116,14 +117,14 @@ static void kernels(void **state)
     int *const number = host;
     for (int k = 0; k < N; k++) number[k] = k;
     const struct sap_argument argument[] = {{mem, 0}, {NULL, 0}, {&n, sizeof n}, {&more, sizeof more}};
-    struct sap_launch l = {{8, 1, 1}, 128, 0, argument, 4};
+    struct sap_launch l = {{8, 1, 1}, 128, 0, argument, 4, 0};
     assert_int_equal(cl->pinned_to_device(s, mem, 0, N * sizeof(int)), SAP_DRIVER_OK);
     assert_int_equal(cl->launch(s, f, &l), SAP_DRIVER_OK);
     more = 0; /* values were taken at the launch */
     assert_int_equal(cl->pinned_to_host(s, mem, 0, N * sizeof(int)), SAP_DRIVER_OK);
     assert_int_equal(cl->stream_finish(s), SAP_DRIVER_OK);
     for (int k = 0; k < N; k++) assert_int_equal(number[k], k + 5);
-    l = (struct sap_launch){{7, 1, 1}, 128, 1024, argument, 1};
+    l = (struct sap_launch){{7, 1, 1}, 128, 1024, argument, 1, 0};
     assert_int_equal(cl->launch(s, g, &l), SAP_DRIVER_OK);
     l.threads = 1 << 20;
     assert_int_equal(cl->launch(s, g, &l), SAP_DRIVER_LAUNCH);

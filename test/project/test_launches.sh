@@ -73,13 +73,13 @@ expand "$work/rows.c" lib | written >"$work/rows"
 
 # of_row: the kernels of standard input by the names of their rows
 of_row() {
-    sed -E 's/^(many|few)[0-9]+_[a-z0-9_]*:/force:/; s/^(predict|pack|soften|neighbour_put|neighbour)_[a-z0-9_]*:/\1:/
+    sed -E 's/^(many|few)[0-9]+_[a-z0-9_]*:/force:/; s/^(predict|pack|soften|neighbour_put|neighbour|blocks)_[a-z0-9_]*:/\1:/
         s/^batch_(plain|zero|soft)_[a-z0-9_]*:/batch:/; s/^list_float_[a-z0-9_]*:/list_more:/; s/^(store_stage)_order[468](_soft)?:/\1:/' | sort -u
 }
 
 for language in ocl:cl cuda:cu; do
     folder=kernels_${language%:*}
-    for program in "$folder"/force*."${language#*:}" "$folder"/store.* "$folder"/finish.* "$folder"/lists.*; do
+    for program in "$folder"/force*."${language#*:}" "$folder"/blocks*."${language#*:}" "$folder"/store.* "$folder"/finish.* "$folder"/lists.*; do
         kernels "$program" "$folder" >"$work/kernels"
         [ -s "$work/kernels" ] || echo "$program has no kernels"
         of_row <"$work/kernels" >>"$work/all"

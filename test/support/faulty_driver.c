@@ -409,6 +409,13 @@ static int occupancy(struct sap_function *f, unsigned threads, size_t shared, in
     return status ? status : given(driver_of(f), driver_of(f)->occupancy(f, threads, shared, groups));
 }
 
+static int together_most(struct sap_function *f, unsigned threads, size_t shared, int *groups)
+{
+    *groups = 1;
+    const int status = judge(f, "together_most");
+    return status ? status : given(driver_of(f), driver_of(f)->together_most(f, threads, shared, groups));
+}
+
 static int launch(struct sap_stream *s, struct sap_function *f, const struct sap_launch *l)
 {
     const int status = judge(s, "launch");
@@ -465,6 +472,7 @@ const struct sap_driver *faulty_wrap_as(int number, const struct sap_driver *dri
         .module_unload = module_unload,
         .function = function,
         .occupancy = occupancy,
+        .together_most = driver->together_most ? together_most : NULL,
         .launch = launch,
         .error_text = error_text,
     };

@@ -16,8 +16,9 @@
 
 enum { LEVELS = 24 };
 
-/* Steps between two looks at the clock and at signals. */
-enum { STEPS_A_LOOK = 16 };
+/* Steps between two looks at the clock and at signals: more of those that are short. */
+enum { LOOK_LEAST = 16, LOOK_MOST = 1024 };
+static const double look_seconds = 0.01;
 
 static double seconds_now(void)
 {
@@ -300,12 +301,13 @@ static int advance(stepping *s)
     const double next = next_output(s);
     sapporo_stepper_statistics before = {.size = sizeof before};
     if (sapporo_stepper_get_statistics(s->stepper, &before)) return failed(s, "statistics");
-    while (is_before(s, next) && !run_must_stop(job)) {
-        const long long left =
-            job->stop_after ? job->stop_after - (job->plan.blocks - job->blocks_before) : STEPS_A_LOOK;
+    for (long long look = LOOK_LEAST; is_before(s, next) && !run_must_stop(job);) {
+        const long long left = job->stop_after ? job->stop_after - (job->plan.blocks - job->blocks_before) : look;
         const double begun = seconds_now();
-        const int bad = sapporo_stepper_advance(s->stepper, next, left < STEPS_A_LOOK ? left : STEPS_A_LOOK);
-        s->seconds += seconds_now() - begun;
+        const int bad = sapporo_stepper_advance(s->stepper, next, left < look ? left : look);
+        const double took = seconds_now() - begun;
+        s->seconds += took;
+        if (took < look_seconds && look < LOOK_MOST) look *= 2;
         if (bad) return failed(s, "no step");
         if (count_steps(s, &before) || watch(s, &before)) return -1;
     }

@@ -43,6 +43,21 @@ struct sap_cu_allocation {
     unsigned char flags[8];
 };
 
+/* CUlaunchAttribute: groups of a cluster along the axes. */
+struct sap_cu_attribute {
+    int id; /* 4: the dimension of clusters */
+    char gap[4];
+    unsigned cluster[3], rest[13];
+};
+
+/* CUlaunchConfig. */
+struct sap_cu_launch {
+    unsigned groups[3], threads[3], shared;
+    sap_cu_stream stream;
+    struct sap_cu_attribute *attribute;
+    unsigned attributes;
+};
+
 /*
  * one(name here, name in libcuda, older name or NULL, needed, arguments). All calls return a result, 0 for success. If
  * `needed` lacks the bit 1, the call may be NULL.
@@ -122,7 +137,11 @@ struct sap_cu_allocation {
         (int *groups, sap_cu_function function, int threads, size_t shared))                                           \
     one(launch, "cuLaunchKernel", NULL, 1,                                                                             \
         (sap_cu_function function, unsigned x, unsigned y, unsigned z, unsigned threads_x, unsigned threads_y,         \
-         unsigned threads_z, unsigned shared, sap_cu_stream stream, void **arguments, void **extra))
+         unsigned threads_z, unsigned shared, sap_cu_stream stream, void **arguments, void **extra))                   \
+    one(launch_more, "cuLaunchKernelEx", NULL, 0,                                                                      \
+        (const struct sap_cu_launch *launch, sap_cu_function function, void **arguments, void **extra))                \
+    one(clusters, "cuOccupancyMaxActiveClusters", NULL, 0,                                                             \
+        (int *clusters, sap_cu_function function, const struct sap_cu_launch *launch))
 /* clang-format on */
 
 #define SAP_CUDA_MEMBER(name, symbol, older, needed, arguments) int(*name) arguments;

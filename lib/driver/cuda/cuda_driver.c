@@ -354,6 +354,44 @@ static int occupancy(struct sap_function *opaque_function, unsigned threads, siz
     return sap_cuda_end(dev, of_launch(status));
 }
 
+/* A launch whose groups are one cluster (CUDA Driver API, CUlaunchConfig); *a: its attribute. */
+static struct sap_cu_launch cluster_of(const unsigned groups[3], unsigned threads, size_t shared, sap_cu_stream stream,
+                                       struct sap_cu_attribute *a)
+{
+    *a = (struct sap_cu_attribute){.id = 4, .cluster = {groups[0], groups[1], groups[2]}};
+    return (struct sap_cu_launch){.groups = {groups[0], groups[1], groups[2]},
+                                  .threads = {threads, 1, 1},
+                                  .shared = (unsigned)shared,
+                                  .stream = stream,
+                                  .attribute = a,
+                                  .attributes = 1};
+}
+
+/* The largest cluster that the device holds; one group, where it has none: the call then fails. */
+static void find_most(const struct sap_cuda *cuda, sap_cu_function f, unsigned threads, size_t shared, int *groups)
+{
+    enum { NON_PORTABLE_CLUSTER_SIZE_ALLOWED = 14, MOST = 16 };
+    if (!cuda->api.launch_more || !cuda->api.clusters || !cuda->api.function_set) return;
+    (void)cuda->api.function_set(f, NON_PORTABLE_CLUSTER_SIZE_ALLOWED, 1); /* beyond 8 */
+    for (unsigned n = MOST; n > 1 && *groups == 1; n /= 2) {
+        struct sap_cu_attribute attribute;
+        const struct sap_cu_launch l = cluster_of((const unsigned[3]){n, 1, 1}, threads, shared, NULL, &attribute);
+        int held = 0;
+        if (cuda->api.clusters(&held, f, &l) == 0 && held > 0) *groups = (int)n;
+    }
+}
+
+static int together_most(struct sap_function *opaque_function, unsigned threads, size_t shared, int *groups)
+{
+    const struct sap_cuda_function *const f = sap_cuda_function_of(opaque_function);
+    struct sap_cuda_device *const dev = f->module->dev;
+    int status = sap_cuda_begin(dev);
+    *groups = 1;
+    if (status == SAP_DRIVER_OK) status = allow_shared(dev->cuda, f->function, shared);
+    if (status == SAP_DRIVER_OK) find_most(dev->cuda, f->function, threads, shared, groups);
+    return sap_cuda_end(dev, of_launch(status));
+}
+
 /* Returns the address where libcuda reads the value of an argument; missing memory is a null pointer. */
 static const void *argument_value(const struct sap_argument *argument)
 {
@@ -373,9 +411,14 @@ static int launch(struct sap_stream *opaque_stream, struct sap_function *opaque_
                                l->arguments, l->shared);
     for (int k = 0; k < l->arguments; k++) argument[k] = (void *)argument_value(&l->argument[k]);
     int status = sap_cuda_begin(s->dev);
-    if (status == SAP_DRIVER_OK)
+    if (status == SAP_DRIVER_OK && l->together) {
+        struct sap_cu_attribute attribute;
+        const struct sap_cu_launch all = cluster_of(l->groups, l->threads, l->shared, s->stream, &attribute);
+        status = SAP_CUDA_CALL(s->dev->cuda, launch_more, &all, f->function, argument, NULL);
+    } else if (status == SAP_DRIVER_OK) {
         status = SAP_CUDA_CALL(s->dev->cuda, launch, f->function, l->groups[0], l->groups[1], l->groups[2], l->threads,
                                1, 1, (unsigned)l->shared, s->stream, argument, NULL);
+    }
     return sap_cuda_end(s->dev, of_launch(status));
 }
 
@@ -406,7 +449,7 @@ static const char *error_text(void) { return sap_cuda_error; }
     .event_destroy = event_destroy, .event_record = event_record, .event_query = event_query,                          \
     .event_wait = event_wait, .stream_wait = stream_wait, .event_milliseconds = event_milliseconds,                    \
     .module_load = module_load, .module_unload = module_unload, .function = function, .occupancy = occupancy,          \
-    .launch = launch, .error_text = error_text
+    .together_most = together_most, .launch = launch, .error_text = error_text
 
 static int cuda_count(void) { return sap_cuda_count_of(&sap_cuda); }
 static const char *cuda_describe(void) { return sap_cuda_describe_of(&sap_cuda); }

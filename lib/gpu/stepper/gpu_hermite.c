@@ -99,6 +99,8 @@ void sap_hermite_gpu_free(struct sap_gpu_stepper *s)
     sap_gpu_free(s->session->driver, &h->near);
     sap_gpu_free(s->session->driver, &h->nearest);
     sap_gpu_free(s->session->driver, &h->nearest_r2);
+    sap_gpu_free(s->session->driver, &h->blocks);
+    sap_gpu_free(s->session->driver, &h->blocks_told);
     free(h);
     s->hermite = NULL;
 }
@@ -157,8 +159,7 @@ static int write_targets(struct sap_gpu_stepper *s, struct sap_step step)
     return soften_targets(s);
 }
 
-/* The arguments of the force kernels. */
-static struct sap_gpu_slab slab_of(struct sap_gpu_stepper *s, const struct sap_step *step)
+struct sap_gpu_slab sap_hermite_slab(struct sap_gpu_stepper *s, const struct sap_step *step)
 {
     const struct sap_gpu_set *const set = s->session->set;
     const struct sap_gpu_hermite *const h = s->hermite;
@@ -222,7 +223,7 @@ static int sum_forces(struct sap_gpu_stepper *s, const struct sap_step *step)
         if (s->hermite->force.near) TRY(sap_session_fill(s->session, s->hermite->near.mem, 0, 0, near_bytes(rows)));
         return sap_session_fill(s->session, s->direct->out.mem, 0, 0, bytes);
     }
-    struct sap_gpu_slab slab = slab_of(s, step);
+    struct sap_gpu_slab slab = sap_hermite_slab(s, step);
     return sum_slabs(s, &slab);
 }
 
@@ -274,7 +275,7 @@ int sap_hermite_give_jerks(struct sap_gpu_stepper *s, const struct sap_step *ste
                                     *step, units, s->settings.fields);
 }
 
-int sap_hermite_sum(struct sap_gpu_stepper *s, const struct sap_step *step)
+void sap_hermite_set_units(struct sap_gpu_stepper *s)
 {
     struct sap_hermite_force *const f = &s->hermite->force;
     const int square = sap_units_square(&s->direct->units);
@@ -282,6 +283,11 @@ int sap_hermite_sum(struct sap_gpu_stepper *s, const struct sap_step *step)
     f->close2 = sap_scaled(s->settings.close2, square);
     f->r2_unit = sap_scaled(1, -square);
     f->none = INFINITY;
+}
+
+int sap_hermite_sum(struct sap_gpu_stepper *s, const struct sap_step *step)
+{
+    sap_hermite_set_units(s);
     return sum_forces(s, step);
 }
 
@@ -328,7 +334,7 @@ int sap_hermite_go_again(struct sap_gpu_stepper *s, const struct sap_step *step)
 
 int sap_hermite_sum_again(struct sap_gpu_stepper *s, const struct sap_step *step)
 {
-    struct sap_gpu_slab slab = slab_of(s, step);
+    struct sap_gpu_slab slab = sap_hermite_slab(s, step);
     return sap_gpu_sources(s) > 0 && s->hermite->force.rows > 0 ? sum_slabs(s, &slab) : (int)SAP_DRIVER_OK;
 }
 

@@ -40,6 +40,10 @@ int sap_hermite_gpu_at(struct sap_gpu_stepper *s, const struct sap_step *step);
 int sap_hermite_gpu_sums(struct sap_gpu_stepper *s, const struct sap_step *step, int forced);
 int sap_hermite_gpu_pots(struct sap_gpu_stepper *s);
 
+/* Within a call: several steps of few particles by one kernel (gpu_hermite_blocks.c). */
+int sap_hermite_gpu_blocks(struct sap_gpu_stepper *s, const struct sap_step *step, struct sap_step_blocks *blocks,
+                           struct sap_step_told *told);
+
 /*
  * Collective, in no call, of parts of a whole (gpu_hermite_shared.c): a force and a judgement, whose status may be of
  * this part alone, and the commit, in which no part moves a particle unless the records of all have arrived.

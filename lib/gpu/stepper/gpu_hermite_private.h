@@ -6,6 +6,7 @@
 #include "gpu/gpu_kernel_list.h"
 #include "gpu/gpu_launch.h"
 #include "gpu/gpu_memory.h"
+#include "gpu/gpu_sums.h"
 #include "gpu/stepper/gpu_stepper.h"
 
 /* The kernels of lib/device/hermite.h on a device. */
@@ -26,8 +27,9 @@ struct sap_gpu_hermite {
     struct sap_hermite_force force; /* the last one */
     struct sap_event *told;         /* the host has what kernels tell */
     int done;
-    int told_at; /* where the ints of the next step begin */
-    int ready;   /* 1: they are as before a step */
+    int told_at;                               /* where the ints of the next step begin */
+    int ready;                                 /* 1: they are as before a step */
+    struct sap_gpu_buffer blocks, blocks_told; /* what the kernel for several steps tells, and pinned memory for it */
 };
 
 /* Bytes per particle of the derivatives beyond the acceleration that an order keeps. */
@@ -66,6 +68,12 @@ int sap_hermite_join_rows(struct sap_gpu_stepper *s);
 
 /* Describes a force on the active particles, and makes memory for its rows. */
 int sap_hermite_describe(struct sap_gpu_stepper *s, const struct sap_step *step, const struct sap_step_active *active);
+
+/* Sets the numbers of a force that depend on units. */
+void sap_hermite_set_units(struct sap_gpu_stepper *s);
+
+/* The arguments of the force kernels for a step. */
+struct sap_gpu_slab sap_hermite_slab(struct sap_gpu_stepper *s, const struct sap_step *step);
 
 /* Computes the sums of a force from the sources that are stored. */
 int sap_hermite_sum(struct sap_gpu_stepper *s, const struct sap_step *step);

@@ -255,6 +255,17 @@ static int commit(struct sap_stepper *stepper, const struct sap_step *step, cons
     return status ? status : sap_session_end(s->session, launch_commit(s, *step, active->n));
 }
 
+static int blocks(struct sap_stepper *stepper, const struct sap_step *step, struct sap_step_blocks *b,
+                  struct sap_step_told *told)
+{
+    struct sap_gpu_stepper *const s = of(stepper);
+    b->done = 0;
+    told->bad = -1;
+    if (!s->hermite || s->shared) return SAPPORO_OK;
+    const int status = sap_session_begin(s->session);
+    return status ? status : sap_session_end(s->session, sap_hermite_gpu_blocks(s, step, b, told));
+}
+
 /* ---- sums -------------------------------------------------------------------------------------- */
 
 static int sum_leapfrog(struct sap_gpu_stepper *s, struct sap_step step, int forced, int runs)
@@ -306,6 +317,7 @@ const struct sap_stepper_ops sap_stepper_gpu = {
     .force = force,
     .judge = judge,
     .commit = commit,
+    .blocks = blocks,
     .at = sap_stepper_at_gpu,
     .read_device = sap_stepper_read_device_gpu,
     .sums = sums,

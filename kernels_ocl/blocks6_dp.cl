@@ -1,0 +1,6 @@
+/* blocks6_dp.cl - several block steps of order 6 in the precision dp by one kernel, with double precision. */
+#if !defined(SAP_NO_FP64) || !SAP_NO_FP64
+#define SAP_KERNEL_ORDER 6
+#define SAP_KERNEL_DP
+#include "device/blocks.h"
+#endif
