@@ -180,66 +180,25 @@ SAP_INLINE void sum_targets(struct pair_mode mode, const struct force_memory *m,
     }
 }
 
-/* Notes the next level of row k, of particle i, and whether it is wrong. */
-SAP_INLINE void note_row(LOCAL struct blocks_group *g, int k, size_t i, int next, D wrong)
-{
-    g->next[k] = next;
-    (void)atomic_max(&g->finest, next);
-    if (!(wrong == 0.0)) (void)atomic_min(&g->bad, (int)i);
-}
-
 /* Makes the active particles of this group after the step. */
-#if !SAP_SHUFFLE
 SAP_INLINE void judge_targets(const struct blocks_memory *m, const struct blocks_rules *r, const struct sap_step *s,
                               LOCAL struct blocks_group *g)
 {
-    for (int k = local_id(); k < g->rows; k += local_size()) {
-        const int slot = g->slot[k];
-        const size_t i = (size_t)address_of(r->order, m->address, slot);
+    for (int thread = local_id(); first_of_judge(thread) < g->rows; thread += local_size()) {
+        const int k = min(row_of_judge(thread), g->rows - 1);
+        const size_t i = (size_t)address_of(r->order, m->address, g->slot[k]);
         const D pot = m->sum[k] * r->u->pot;
         OWN D *const row = m->after + k * WORDS_KEPT;
         D wrong, now[3][MOST];
         force_of(GIVEN, m->x, m->v, m->a, m->higher, m->level, i, m->sum, r->f, r->u, s, r->fields, k, row, now);
-        const int next =
-            judge_row(GIVEN, m->x, m->v, m->a, m->higher, m->level[i], i, now, s, r->rule, pot, row, &wrong);
-        note_row(g, k, i, next, wrong + not_finite(pot));
+        const int next = judge_row(GIVEN, m->x, m->v, m->a, m->higher, m->level[i], i, axis_of_judge(thread), now, s,
+                                   r->rule, pot, row, &wrong);
+        if (next < 0 || row_of_judge(thread) >= g->rows) continue;
+        g->next[k] = next;
+        (void)atomic_max(&g->finest, next);
+        if (!(wrong + not_finite(pot) == 0.0)) (void)atomic_min(&g->bad, (int)i);
     }
 }
-#else
-/* Three neighbours have an axis each of one of ten rows; the first of them joins what they have found. */
-SAP_INLINE void judge_targets(const struct blocks_memory *m, const struct blocks_rules *r, const struct sap_step *s,
-                              LOCAL struct blocks_group *g)
-{
-    enum { ROWS = 10, SIZES = sizeof(struct sap_hermite_sizes) / sizeof(D) };
-    const int lane = local_id() % 32, c = lane % 3, turn = local_size() / 32 * ROWS;
-    for (int first = local_id() / 32 * ROWS; first < g->rows; first += turn) {
-        const int k = min(first + min(lane / 3, ROWS - 1), g->rows - 1), slot = g->slot[k];
-        const size_t i = (size_t)address_of(r->order, m->address, slot);
-        const D pot = m->sum[k] * r->u->pot, dt = sap_hermite_end(s) - sap_hermite_own(s, m->level[i], 0);
-        OWN D *const row = m->after + k * WORDS_KEPT;
-        D now[3][MOST], mine[MOST];
-        struct {
-            struct sap_hermite_sizes sizes;
-            D wrong;
-        } own, next, last;
-        force_of(GIVEN, m->x, m->v, m->a, m->higher, m->level, i, m->sum, r->f, r->u, s, r->fields, k, row, now);
-        const D acc[3] = {now[0][0], now[1][0], now[2][0]};
-#pragma unroll
-        for (int q = 0; q < GIVEN; q++) mine[q] = c == 0 ? now[0][q] : c == 1 ? now[1][q] : now[2][q];
-        sap_hermite_open(r->rule, m->level[i], dt, acc, &own.sizes);
-        own.wrong = 0.0;
-        correct_axis(GIVEN, m->x, m->v, m->a, m->higher, i, c, mine, dt, row, &own.sizes, &own.wrong);
-        lanes_down((const D *)&own, (D *)&next, SIZES + 1, 1, 0, 0);
-        lanes_down((const D *)&own, (D *)&last, SIZES + 1, 2, 0, 0);
-        if (c > 0 || lane / 3 >= ROWS || first + lane / 3 >= g->rows) continue;
-        sap_hermite_join(&own.sizes, &next.sizes);
-        sap_hermite_join(&own.sizes, &last.sizes);
-        const struct sap_hermite_choice choice = sap_hermite_choose(GIVEN, r->rule, &own.sizes, pot);
-        const int level = sap_hermite_level(r->rule, s, m->level[i], &choice, own.sizes.unit);
-        note_row(g, k, i, level, own.wrong + next.wrong + last.wrong + not_finite(pot));
-    }
-}
-#endif
 
 /* Moves them. */
 SAP_INLINE void move_targets(const struct blocks_memory *m, const struct blocks_rules *r, const struct sap_step *s,

@@ -114,22 +114,25 @@ SAP_INLINE void tell(int quiet, const LOCAL int *count, GLOBAL int *told, GLOBAL
           const struct sap_hermite_rule rule, const struct sap_hermite_units u, const struct sap_field_list fields)    \
     {                                                                                                                  \
         SHARED int count[SAP_STEPPER_TOLD], is_last;                                                                   \
-        const int me = (int)local_id(), k = (int)global_id();                                                          \
+        const int me = (int)local_id(), thread = (int)global_id(), k = min(row_of_judge(thread), f.rows - 1);          \
         if (me < SAP_STEPPER_TOLD) count[me] = 0;                                                                      \
         group_barrier();                                                                                               \
-        if (k < f.rows) {                                                                                              \
+        if (first_of_judge(thread) < f.rows) {                                                                         \
             const size_t i = (size_t)address_of(&order, address, slot_of_row(&f, active, k));                          \
             const D pot = sum[k] * u.pot;                                                                              \
             GLOBAL D *const row = row_d + (size_t)k * (3 * SAP_HERMITE_KEPT_OF(2 * GIVEN));                            \
             D wrong, now[3][MOST];                                                                                     \
             force_of(GIVEN, x, v, a, higher, level, i, sum, &f, &u, &s, &fields, k, row, now);                         \
-            const int next = judge_row(GIVEN, x, v, a, higher, level[i], i, now, &s, &rule, pot, row, &wrong);         \
-            row_pot[k] = pot;                                                                                          \
-            row_level[k] = next;                                                                                       \
-            (void)atomic_add(&count[next], 1);                                                                         \
-            if (is_close(&f, near, k)) (void)atomic_add(&count[SAP_HERMITE_CLOSE - 1], 1);                             \
-            if (k >= f.massive) (void)atomic_add(&count[SAP_STEP_LEVELS + next], 1);                                   \
-            if (!(wrong + not_finite(pot) == 0.0)) (void)atomic_min(&told[f.told], (int)i);                            \
+            const int next = judge_row(GIVEN, x, v, a, higher, level[i], i, axis_of_judge(thread), now, &s, &rule,     \
+                                       pot, row, &wrong);                                                              \
+            if (next >= 0 && row_of_judge(thread) < f.rows) {                                                          \
+                row_pot[k] = pot;                                                                                      \
+                row_level[k] = next;                                                                                   \
+                (void)atomic_add(&count[next], 1);                                                                     \
+                if (is_close(&f, near, k)) (void)atomic_add(&count[SAP_HERMITE_CLOSE - 1], 1);                         \
+                if (k >= f.massive) (void)atomic_add(&count[SAP_STEP_LEVELS + next], 1);                               \
+                if (!(wrong + not_finite(pot) == 0.0)) (void)atomic_min(&told[f.told], (int)i);                        \
+            }                                                                                                          \
         }                                                                                                              \
         group_barrier();                                                                                               \
         tell(f.quiet, count, told + f.told, out, &is_last);                                                            \

@@ -26,6 +26,12 @@ enum {
     SAP_HERMITE_NOBODY = 0x7F7F7F7F /* in the first: no particle is wrong; all others are 0 before a step */
 };
 
+/*
+ * Where neighbouring threads read each other's registers, three of them make a row after the step: so many threads so
+ * many rows.
+ */
+enum { SAP_JUDGE_THREADS = 32, SAP_JUDGE_ROWS = 10 };
+
 /* A force of Hermite kernels. */
 struct sap_hermite_force {
     int rows;       /* active particles; row k is of slot active[k], or, with has_active 0, of slot k */

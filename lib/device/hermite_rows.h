@@ -166,17 +166,6 @@ SAP_INLINE void correct_axis(int given, const GLOBAL D *x, const GLOBAL D *v, co
     }
 }
 
-/* Corrects one particle; returns 0 or NaN. */
-SAP_INLINE D correct_particle(int given, const GLOBAL D *x, const GLOBAL D *v, const GLOBAL D *a,
-                              const GLOBAL D *higher, size_t i, D (*now)[MOST], D dt, GLOBAL D *after,
-                              struct sap_hermite_sizes *sizes)
-{
-    D wrong = 0.0;
-#pragma unroll
-    for (int c = 0; c < 3; c++) correct_axis(given, x, v, a, higher, i, c, now[c], dt, after, sizes, &wrong);
-    return wrong;
-}
-
 /* Makes one particle after its first force, at the place where it is.  Returns 0 or NaN. */
 SAP_INLINE D begin_particle(int given, const GLOBAL D *x, const GLOBAL D *v, size_t i, D (*now)[MOST], GLOBAL D *after)
 {
@@ -194,23 +183,81 @@ SAP_INLINE D begin_particle(int given, const GLOBAL D *x, const GLOBAL D *v, siz
     return wrong;
 }
 
-/* Makes the particle of row k after the step; returns its level; *wrong: 0, or NaN if it is not finite. */
+/*
+ * The row that a thread makes, the first one that its neighbours make, and its axis; 3: it has all axes.  Beyond the
+ * last row a thread makes that one, too, for the sake of its neighbours.
+ */
+#if SAP_SHUFFLE
+SAP_INLINE int first_of_judge(int thread) { return thread / SAP_JUDGE_THREADS * SAP_JUDGE_ROWS; }
+SAP_INLINE int row_of_judge(int thread)
+{
+    return first_of_judge(thread) + min(thread % SAP_JUDGE_THREADS / 3, SAP_JUDGE_ROWS - 1);
+}
+SAP_INLINE int axis_of_judge(int thread)
+{
+    const int lane = thread % SAP_JUDGE_THREADS;
+    return lane < 3 * SAP_JUDGE_ROWS ? lane % 3 : 1;
+}
+#else
+SAP_INLINE int first_of_judge(int thread) { return thread; }
+SAP_INLINE int row_of_judge(int thread) { return thread; }
+SAP_INLINE int axis_of_judge(int thread) { return 3; }
+#endif
+
+/* What a thread knows of its axes. */
+struct judged_axes {
+    struct sap_hermite_sizes sizes;
+    D wrong; /* 0, or NaN if a number is not finite */
+};
+
+/* Adds what the next two threads know of the other axes, if c is not all axes. */
+SAP_INLINE void join_axes(int c, struct judged_axes *own)
+{
+#if SAP_SHUFFLE
+    enum { WORDS = sizeof *own / sizeof(D) };
+    struct judged_axes next, last;
+    lanes_down((const D *)own, (D *)&next, WORDS, 1, 0, 0);
+    lanes_down((const D *)own, (D *)&last, WORDS, 2, 0, 0);
+    sap_hermite_join(&own->sizes, &next.sizes);
+    sap_hermite_join(&own->sizes, &last.sizes);
+    own->wrong += next.wrong + last.wrong;
+#endif
+}
+
+/*
+ * Makes the particle of a row after the step, by the threads that have its axes; c: the axis of this one.  Returns its
+ * level, -1 in threads that have another axis than the first; *wrong: 0, or NaN if it is not finite.
+ */
 SAP_INLINE int judge_row(int given, const GLOBAL D *x, const GLOBAL D *v, const GLOBAL D *a, const GLOBAL D *higher,
-                         int level, size_t i, D (*now)[MOST], const struct sap_step *s,
+                         int level, size_t i, int c, D (*now)[MOST], const struct sap_step *s,
                          const struct sap_hermite_rule *rule, D pot, GLOBAL D *after, D *wrong)
 {
     if (s->start) {
+        if (c % 3 > 0) return -1;
         *wrong = begin_particle(given, x, v, i, now, after);
         return sap_hermite_first(rule, s, sap_hermite_size(now[0][0], now[1][0], now[2][0]),
                                  sap_hermite_size(now[0][1], now[1][1], now[2][1]), pot);
     }
+#if SAP_SHUFFLE
+    lanes_barrier(); /* in iterations all have read the row that is written now */
+#endif
     const D dt = sap_hermite_end(s) - sap_hermite_own(s, level, 0);
     const D acc[3] = {now[0][0], now[1][0], now[2][0]};
-    struct sap_hermite_sizes sizes;
-    sap_hermite_open(rule, level, dt, acc, &sizes);
-    *wrong = correct_particle(given, x, v, a, higher, i, now, dt, after, &sizes);
-    const struct sap_hermite_choice choice = sap_hermite_choose(given, rule, &sizes, pot);
-    return sap_hermite_level(rule, s, level, &choice, sizes.unit);
+    struct judged_axes own;
+    own.wrong = 0.0;
+    sap_hermite_open(rule, level, dt, acc, &own.sizes);
+#pragma unroll
+    for (int axis = 0; axis < 3; axis++) {
+        D mine[MOST];
+        if (c < 3 && axis > 0) continue;
+        for (int m = 0; m < given; m++) mine[m] = c == 1 ? now[1][m] : c == 2 ? now[2][m] : now[axis][m];
+        correct_axis(given, x, v, a, higher, i, c < 3 ? c : axis, mine, dt, after, &own.sizes, &own.wrong);
+    }
+    join_axes(c, &own);
+    if (c % 3 > 0) return -1;
+    *wrong = own.wrong;
+    const struct sap_hermite_choice choice = sap_hermite_choose(given, rule, &own.sizes, pot);
+    return sap_hermite_level(rule, s, level, &choice, own.sizes.unit);
 }
 
 /* Moves word w of a particle after the step, d, to particle i; stored: and to the sources. */

@@ -148,10 +148,10 @@ static int get_force_functions(struct sap_gpu_loaded *l, const struct sap_gpu_se
 static struct sap_gpu_geometry geometry_of(const struct sap_embedded *e, const struct sap_gpu_set *set,
                                            const struct sap_device_properties *p)
 {
-    const struct sap_gpu_geometry cuda = {SAP_GPU_SHAPES, 128, 1, 256, 8, set->sums, 0, 1, 304, 512, 1024},
-                                  text = {SAP_GPU_SHAPES, 128, 1, 256, 8, set->sums + 1, 1, 0, 256, 128, 256};
-    static const struct sap_gpu_geometry floats = {1, 1, 16, 1, 1, 0, 0, 0, 256, 128, 256},
-                                         doubles = {1, 1, 8, 1, 1, 0, 0, 0, 256, 128, 256};
+    const struct sap_gpu_geometry cuda = {SAP_GPU_SHAPES, 128, 1, 256, 8, set->sums, 0, 1, 1, 304, 512, 1024},
+                                  text = {SAP_GPU_SHAPES, 128, 1, 256, 8, set->sums + 1, 1, 0, 0, 256, 128, 256};
+    static const struct sap_gpu_geometry floats = {1, 1, 16, 1, 1, 0, 0, 0, 0, 256, 128, 256},
+                                         doubles = {1, 1, 8, 1, 1, 0, 0, 0, 0, 256, 128, 256};
     if (strcmp(e->archs, "text") != 0) return cuda;
     return !p->vectors ? text : set->word == sizeof(float) ? floats : doubles;
 }

@@ -26,6 +26,7 @@ struct sap_gpu_geometry {
     int few_threads, few_warps;    /* threads per group; threads that hold i-particles of their own, or warps */
     int few_columns;               /* columns of packet sums that an i-particle needs in shared memory; 0: none */
     int few_at_once;               /* i-particles of a warp that need these columns at a time; 0: all that it holds */
+    int shuffles;                  /* neighbouring threads read each other's registers (SAP_SHUFFLE) */
     int staged;                    /* few-target kernels hold a superpacket in shared memory, so they can predict it */
     unsigned stage, nearest, scan; /* threads per group of store_stage, finish_nearest, list_offsets */
 };

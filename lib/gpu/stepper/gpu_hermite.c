@@ -308,6 +308,13 @@ int sap_hermite_gpu_force(struct sap_gpu_stepper *s, const struct sap_step *step
 
 /* ---- correction ------------------------------------------------------------------------------ */
 
+/* The threads that make so many rows after the step. */
+static int threads_of_judge(const struct sap_gpu_stepper *s, int rows)
+{
+    if (!s->session->device->kernels->geometry.shuffles) return rows;
+    return (rows + SAP_JUDGE_ROWS - 1) / SAP_JUDGE_ROWS * SAP_JUDGE_THREADS;
+}
+
 int sap_hermite_judge(struct sap_gpu_stepper *s, struct sap_step step, int quiet)
 {
     struct sap_gpu_hermite *const h = s->hermite;
@@ -315,10 +322,10 @@ int sap_hermite_judge(struct sap_gpu_stepper *s, struct sap_step step, int quiet
     const struct sap_hermite_force f = h->force;
     const struct sap_hermite_units units = h->units;
     const struct sap_hermite_rule rule = s->settings.hermite;
-    return BY_ORDER(f.order, judge)(s->session, h->f, f.rows, s->x.mem, s->v.mem, s->a.mem, h->higher.mem, s->level.mem,
-                                    s->active.mem, sap_stepper_addresses(s)->mem, s->direct->out.mem, h->near.mem,
-                                    h->row_d.mem, s->row_pot.mem, s->row_level.mem, s->bad.mem, s->told.mem, f,
-                                    sap_stepper_order_of(s), step, rule, units, s->settings.fields);
+    return BY_ORDER(f.order, judge)(
+        s->session, h->f, threads_of_judge(s, f.rows), s->x.mem, s->v.mem, s->a.mem, h->higher.mem, s->level.mem,
+        s->active.mem, sap_stepper_addresses(s)->mem, s->direct->out.mem, h->near.mem, h->row_d.mem, s->row_pot.mem,
+        s->row_level.mem, s->bad.mem, s->told.mem, f, sap_stepper_order_of(s), step, rule, units, s->settings.fields);
 }
 
 int sap_hermite_go_again(struct sap_gpu_stepper *s, const struct sap_step *step)
