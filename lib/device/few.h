@@ -160,7 +160,7 @@ SAP_INLINE void put_packets(int near, int n, const struct packet_state *s, sums_
     for (int k = 0; k < n; k++, to += FEW_COLUMNS * FEW_PITCH) {
 #pragma unroll
         for (int q = 0; q < SUMS; q++) v_put(s[k].sum[q], to + q * FEW_PITCH);
-        if ((near & 1) && SAP_SHUFFLE == 0) v_put(s[k].low, to + SUMS * FEW_PITCH);
+        if (SAP_SHUFFLE == 0 && (near & 1)) v_put(s[k].low, to + SUMS * FEW_PITCH);
     }
 }
 
@@ -169,7 +169,7 @@ SAP_INLINE void add_columns(int near, int n, const struct force_memory *m, const
                             int row, int mine, sums_pointer room)
 {
     if (FEW_LANES > 1 && mine < n * FEW_COLUMNS) add_column(near, m, f, sp, row, mine, room);
-    for (int k = 0; k < n * FEW_COLUMNS && FEW_LANES == 1; k++) add_column(near, m, f, sp, row, k, room);
+    for (int k = 0; FEW_LANES == 1 && k < n * FEW_COLUMNS; k++) add_column(near, m, f, sp, row, k, room);
 }
 
 SAP_INLINE void load_rows(int near, int ipt, const struct force_memory *m, const struct sap_gpu_force *f, int row,

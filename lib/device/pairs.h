@@ -14,7 +14,7 @@
 enum {
     SUMS = SAP_KERNEL_ORDER == 2 ? SAP_SUMS2 : 1 + 3 * SAP_KERNEL_ORDER / 2,
     TELLS_ZERO = SAP_KERNEL_ORDER != 2,
-    SOFT_DISTANCE = SAP_KERNEL_ORDER == 4 && !SAP_KERNEL_SOFT
+    SOFT_DISTANCE = SAP_KERNEL_SOFT ? 0 : SAP_KERNEL_ORDER == 4
 };
 
 /* What a kernel does with pairs; the members are constants where they are inlined. */
@@ -32,7 +32,7 @@ SAP_INLINE int units_for(int near) { return near & 4 ? (int)SAP_GPU_UNITS_OUTSID
 /* Returns how many parts of a predicted j-particle a kernel needs, from the first part on. */
 SAP_INLINE int parts_for(struct pair_mode mode)
 {
-    return mode.soft && AT_EPS2 > 0 ? PARTS
+    return AT_EPS2 > 0 && mode.soft ? PARTS
            : mode.own               ? PARTS_INDEX > PARTS_PLAIN ? PARTS_INDEX : PARTS_PLAIN
                                     : PARTS_PLAIN;
 }
