@@ -211,9 +211,12 @@ static int load_blocks(struct sap_gpu_loaded *l, const struct sap_gpu_set *set, 
     TRY(get_function(l, 4, &k->blocks.handle, "blocks_%s%s", of_order, sap_precision_names[set->precision]));
     k->blocks_groups = 1;
     if (p->vectors) return SAP_DRIVER_OK;
-    TRY(l->driver->together_most(k->blocks.handle, SAP_BLOCKS_THREADS, sap_gpu_few_shared(set, &k->geometry, 0),
-                                 &k->blocks_groups));
-    k->blocks_groups = k->blocks_groups < SAP_BLOCKS_GROUPS ? 0 : SAP_BLOCKS_GROUPS;
+    if (l->driver->together_most(k->blocks.handle, SAP_BLOCKS_THREADS, sap_gpu_few_shared(set, &k->geometry, 0),
+                                 &k->blocks_groups) ||
+        k->blocks_groups < SAP_BLOCKS_GROUPS)
+        k->blocks_groups = 0; /* as of few-target kernels: there is too little memory */
+    else
+        k->blocks_groups = SAP_BLOCKS_GROUPS;
     return SAP_DRIVER_OK;
 }
 

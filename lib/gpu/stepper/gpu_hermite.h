@@ -40,7 +40,11 @@ int sap_hermite_gpu_at(struct sap_gpu_stepper *s, const struct sap_step *step);
 int sap_hermite_gpu_sums(struct sap_gpu_stepper *s, const struct sap_step *step, int forced);
 int sap_hermite_gpu_pots(struct sap_gpu_stepper *s);
 
-/* Within a call: several steps of few particles by one kernel (gpu_hermite_blocks.c). */
+/*
+ * Several steps of few particles by one kernel (gpu_hermite_blocks.c).  _has_blocks, in no call: it may make them,
+ * which are those of forces alone, once per step, from at most a superpacket of particles.
+ */
+int sap_hermite_gpu_has_blocks(const struct sap_gpu_stepper *s);
 int sap_hermite_gpu_blocks(struct sap_gpu_stepper *s, const struct sap_step *step, struct sap_step_blocks *blocks,
                            struct sap_step_told *told);
 

@@ -16,11 +16,10 @@
 /* Steps of one kernel at most: some milliseconds, within which no other work of the device is held up for long. */
 enum { MOST = 256, SUPER = SAP_GPU_SUPERPACKET };
 
-/* Whether the kernel makes such steps: forces alone, once per step, from at most a superpacket of particles. */
-static int serves(const struct sap_gpu_stepper *s)
+int sap_hermite_gpu_has_blocks(const struct sap_gpu_stepper *s)
 {
-    return s->n <= SUPER && s->order.massive > 0 && s->settings.iterations == 1 && !s->settings.nearest &&
-           !s->session->set->soft;
+    return !s->hermite->lacks_blocks && s->n <= SUPER && s->order.massive > 0 && s->settings.iterations == 1 &&
+           !s->settings.nearest && !s->session->set->soft;
 }
 
 /* Describes forces whose sums have columns of so many rows. */
@@ -92,10 +91,10 @@ int sap_hermite_gpu_blocks(struct sap_gpu_stepper *s, const struct sap_step *ste
 {
     struct sap_gpu_hermite *const h = s->hermite;
     struct sap_gpu_direct *const d = s->direct;
-    if (!serves(s)) return SAP_DRIVER_OK;
     TRY(sap_gpu_load_blocks(s->session->set, s->session->device));
     const struct sap_gpu_kernels *const k = s->session->device->kernels;
-    if (k->blocks_groups == 0) return SAP_DRIVER_OK;
+    h->lacks_blocks = k->blocks_groups == 0;
+    if (h->lacks_blocks) return SAP_DRIVER_OK;
     const int most = b->most < MOST ? b->most : MOST, left = SAP_HERMITE_FORCES - d->forces;
     describe(s, k->blocks_groups > 1 ? SUPER / SAP_BLOCKS_GROUPS : s->n);
     TRY(sap_hermite_send_all(s, *step));

@@ -29,6 +29,7 @@ struct sap_gpu_hermite {
     int done;
     int told_at;                               /* where the ints of the next step begin */
     int ready;                                 /* 1: they are as before a step */
+    int lacks_blocks;                          /* 1: no kernel for several steps pays on this device */
     struct sap_gpu_buffer blocks, blocks_told; /* what the kernel for several steps tells, and pinned memory for it */
 };
 

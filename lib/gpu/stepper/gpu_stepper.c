@@ -261,7 +261,7 @@ static int blocks(struct sap_stepper *stepper, const struct sap_step *step, stru
     struct sap_gpu_stepper *const s = of(stepper);
     b->done = 0;
     told->bad = -1;
-    if (!s->hermite || s->shared) return SAPPORO_OK;
+    if (!s->hermite || s->shared || !sap_hermite_gpu_has_blocks(s)) return SAPPORO_OK;
     const int status = sap_session_begin(s->session);
     return status ? status : sap_session_end(s->session, sap_hermite_gpu_blocks(s, step, b, told));
 }
