@@ -348,7 +348,8 @@ typedef struct sapporo_stepper_statistics {
     int level[SAPPORO_STEP_LEVELS_MOST]; /* particles per level */
     int massive; /* particles whose mass is not 0: those of the tree, or the sources of direct sums */
     size_t host_bytes, device_bytes;     /* of particles and tree */
-    double seconds[SAPPORO_STEP_PHASES]; /* of the last step; an accelerator may still correct particles afterwards */
+    double seconds[SAPPORO_STEP_PHASES]; /* of the last step; an accelerator may still correct particles afterwards.  Of
+                                            steps that it makes alone: their mean, as the phase of forces */
     double group_extent;                 /* the limit of the extent of groups of the tree; 0: none */
     int group_searches;                  /* of SAPPORO_REBUILD_TIMED: searches for that limit which have ended */
     int rebuild_steps;                   /* steps between the last two builds of the tree; 0: there have not been two */

@@ -586,17 +586,18 @@ static int run_blocks(sapporo_stepper *s, const struct sap_step *step, double ti
 {
     struct sap_step_blocks b = {.last = last_tick(s, time, lands), .most = (int)most, .tick = s->clock.tick};
     struct sap_step_told told;
-    double since = sap_clock_seconds();
+    const double since = sap_clock_seconds();
     *done = 0;
     if (!s->ops->blocks || s->tree || s->is_part || step->tick > b.last) return SAPPORO_OK;
     const int status = s->ops->blocks(s->particles, step, &b, &told);
     if (status) return sap_stepper_failed(s, status, "steps");
-    if (b.done > 0) take_blocks(s, &b, &told);
-    if (told.bad >= 0) return not_finite(s, "force or velocity", told.bad);
-    end_phase(s, SAPPORO_STEP_PHASE_FORCE, &since);
-    if (b.done > 0) s->seconds[SAPPORO_STEP_PHASE_FORCE] /= b.done;
+    if (b.done > 0) {
+        take_blocks(s, &b, &told);
+        memset(s->seconds, 0, sizeof s->seconds);
+        s->seconds[SAPPORO_STEP_PHASE_FORCE] = (sap_clock_seconds() - since) / b.done;
+    }
     *done = b.done;
-    return SAPPORO_OK;
+    return told.bad >= 0 ? not_finite(s, "force or velocity", told.bad) : (int)SAPPORO_OK;
 }
 
 static int run(sapporo_stepper *s, double time, long long steps)

@@ -116,6 +116,7 @@ static void same_figures(const struct place *p, int order, sapporo_stepper *a, s
 {
     const sapporo_stepper_statistics x = stepper_figures(a), y = stepper_figures(b);
     const double now = sapporo_stepper_get_time(a), other = sapporo_stepper_get_time(b);
+    assert_true(x.seconds[SAPPORO_STEP_PHASE_FORCE] > 0 && y.seconds[SAPPORO_STEP_PHASE_FORCE] > 0);
     if (x.steps != y.steps || x.particle_steps != y.particle_steps || x.active != y.active || now != other ||
         memcmp(x.level, y.level, sizeof x.level) != 0)
         fail_msg("%s, order %d: %lld and %lld steps of %lld and %lld, %d and %d active, at %g and %g", p->name, order,
