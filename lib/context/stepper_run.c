@@ -544,8 +544,8 @@ static int land(sapporo_stepper *s, double time)
 }
 
 /*
- * The last tick of this long step at which a step may end that is made without a look at each: before `time`, or a
- * landing there; 0: each is looked at, because times are not finer than steps.
+ * The last tick of this long step at which a step may end that the engine makes by itself: before `time`, or before a
+ * landing there; 0: it makes none, because times are not finer than steps.
  */
 static int last_tick(const sapporo_stepper *s, double time, int lands)
 {
@@ -577,18 +577,16 @@ static void take_blocks(sapporo_stepper *s, const struct sap_step_blocks *b, con
     s->clock = clock;
 }
 
-/*
- * Makes at most `most` steps, the first of which is *step, by the engine alone, if it can and if nobody has to look at
- * each; *done: how many.
- */
+/* Lets the engine make at most `most` steps by itself, the first of which is *step; *done: how many it has made. */
 static int run_blocks(sapporo_stepper *s, const struct sap_step *step, double time, int lands, long long most,
                       long long *done)
 {
-    struct sap_step_blocks b = {.last = last_tick(s, time, lands), .most = (int)most, .tick = s->clock.tick};
     struct sap_step_told told;
-    const double since = sap_clock_seconds();
     *done = 0;
-    if (!s->ops->blocks || s->tree || s->is_part || step->tick > b.last) return SAPPORO_OK;
+    if (!s->ops->blocks || s->tree || s->is_part) return SAPPORO_OK;
+    struct sap_step_blocks b = {.last = last_tick(s, time, lands), .most = (int)most, .tick = s->clock.tick};
+    const double since = sap_clock_seconds();
+    if (step->tick > b.last) return SAPPORO_OK;
     const int status = s->ops->blocks(s->particles, step, &b, &told);
     if (status) return sap_stepper_failed(s, status, "steps");
     if (b.done > 0) {

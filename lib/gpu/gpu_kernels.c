@@ -101,6 +101,24 @@ size_t sap_gpu_few_shared(const struct sap_gpu_set *set, const struct sap_gpu_ge
     return sums + (g->staged ? set->working * SAP_GPU_SUPERPACKET : 0);
 }
 
+enum { NAME = 32 };
+
+/* Writes the name of a module: "force6_soft_ds". */
+static void name_module(const struct sap_gpu_loaded *l, const char *what, char name[NAME])
+{
+    char order[12] = "";
+    if (l->order != 4) (void)snprintf(order, sizeof order, "%d", l->order);
+    (void)snprintf(name, NAME, "%s%s_%s%s", what, order, l->soft ? "soft_" : "", sap_precision_names[l->precision]);
+}
+
+/* Writes the end of the names of its kernels: "order6_soft_ds". */
+static void name_kind(const struct sap_gpu_loaded *l, char kind[NAME])
+{
+    char order[20] = "";
+    if (l->order != 4) (void)snprintf(order, sizeof order, "order%d_", l->order);
+    (void)snprintf(kind, NAME, "%s%s%s", order, l->soft ? "soft_" : "", sap_precision_names[l->precision]);
+}
+
 static int get_shape(struct sap_gpu_loaded *l, const struct sap_gpu_set *set, int shape, int mode, const char *kind)
 {
     struct sap_gpu_kernels *k = &l->kernels;
@@ -124,9 +142,8 @@ static int get_shape(struct sap_gpu_loaded *l, const struct sap_gpu_set *set, in
 
 static int get_force_functions(struct sap_gpu_loaded *l, const struct sap_gpu_set *set, int fp64)
 {
-    char kind[24], order[16] = "";
-    if (set->order != 4) (void)snprintf(order, sizeof order, "order%d_", set->order);
-    (void)snprintf(kind, sizeof kind, "%s%s%s", order, l->soft ? "soft_" : "", sap_precision_names[l->precision]);
+    char kind[NAME];
+    name_kind(l, kind);
     int status = get_function(l, 0, &l->kernels.predict.handle, "predict_%s", kind);
     for (int shape = 0; shape < SAP_GPU_SHAPES && shape < l->kernels.geometry.shapes; shape++)
         for (int mode = 0; sap_gpu_mode_name(set->order, mode) && !status; mode++)
@@ -160,10 +177,9 @@ static struct sap_gpu_geometry geometry_of(const struct sap_embedded *e, const s
 static int load(struct sap_gpu_loaded *l, const struct sap_embedded *e, const struct sap_gpu_set *set,
                 const struct sap_device_properties *p, char *why, size_t room)
 {
-    char force[24], order[12] = "";
+    char force[NAME];
     struct sap_gpu_kernels *k = &l->kernels;
-    if (l->order != 4) (void)snprintf(order, sizeof order, "%d", l->order);
-    (void)snprintf(force, sizeof force, "force%s_%s", order, sap_precision_names[l->precision]);
+    name_module(l, "force", force);
     const char *const names[4] = {force, "store", "finish", "lists"};
     k->geometry = geometry_of(e, set, p);
     int status = l->driver->open(l->number, &l->dev);
@@ -178,8 +194,8 @@ static int load(struct sap_gpu_loaded *l, const struct sap_embedded *e, const st
     if (!status) status = get_function(l, 1, &k->column.handle, "store_column");
     if (!status) status = get_function(l, 1, &k->tags.handle, "store_tags");
     if (!status)
-        status = get_function(l, 1, &k->stage.handle, "store_stage%s%s", l->order > 4 ? "_order" : "",
-                              l->order > 4 ? order : "");
+        status = l->order > 4 ? get_function(l, 1, &k->stage.handle, "store_stage_order%d", l->order)
+                              : get_function(l, 1, &k->stage.handle, "store_stage");
     if (!status) status = get_function(l, 2, &k->sums.handle, "finish_sums");
     if (!status) status = get_function(l, 2, &k->sums_outside.handle, "finish_sums_outside");
     if (!status) status = get_function(l, 2, &k->merge.handle, "finish_merge");
@@ -201,14 +217,13 @@ static int load_blocks(struct sap_gpu_loaded *l, const struct sap_gpu_set *set, 
 {
     struct sap_gpu_kernels *const k = &l->kernels;
     const struct sap_embedded *const e = sap_gpu_embedded(l->driver);
-    char name[24], order[12] = "", of_order[16] = "";
-    if (set->order != 4) (void)snprintf(order, sizeof order, "%d", set->order);
-    if (set->order != 4) (void)snprintf(of_order, sizeof of_order, "order%d_", set->order);
-    (void)snprintf(name, sizeof name, "blocks%s_%s", order, sap_precision_names[set->precision]);
+    char name[NAME], kind[NAME];
+    name_module(l, "blocks", name);
+    name_kind(l, kind);
     k->blocks_groups = 0;
     if (!find_image(e, name) || (!p->vectors && !l->driver->together_most)) return SAP_DRIVER_OK;
     TRY(sap_gpu_load_module(l->driver, l->dev, e, name, NULL, 0, &l->module[4]));
-    TRY(get_function(l, 4, &k->blocks.handle, "blocks_%s%s", of_order, sap_precision_names[set->precision]));
+    TRY(get_function(l, 4, &k->blocks.handle, "blocks_%s", kind));
     k->blocks_groups = 1;
     if (p->vectors) return SAP_DRIVER_OK;
     if (l->driver->together_most(k->blocks.handle, SAP_BLOCKS_THREADS, sap_gpu_few_shared(set, &k->geometry, 0),
@@ -223,9 +238,8 @@ static int load_blocks(struct sap_gpu_loaded *l, const struct sap_gpu_set *set, 
 /* Opens a device and loads its kernels for particles with softening lengths; `plain` has those that need no others. */
 static int load_soft(struct sap_gpu_loaded *l, const struct sap_gpu_loaded *plain, const struct sap_gpu_set *set)
 {
-    char name[32], order[12] = "";
-    if (l->order != 4) (void)snprintf(order, sizeof order, "%d", l->order);
-    (void)snprintf(name, sizeof name, "force%s_soft_%s", order, sap_precision_names[l->precision]);
+    char name[NAME];
+    name_module(l, "force", name);
     l->kernels = plain->kernels;
     int status = l->driver->open(l->number, &l->dev);
     if (!status)

@@ -51,7 +51,7 @@ static int reserve(struct sap_gpu_stepper *s)
                                   SAP_BLOCKS_TOLD * sizeof(int));
 }
 
-static int launch(struct sap_gpu_stepper *s, const struct sap_step *step, const struct sap_hermite_blocks *run)
+static int launch(struct sap_gpu_stepper *s, struct sap_gpu_force f, const struct sap_hermite_blocks *run)
 {
     struct sap_gpu_hermite *const h = s->hermite;
     const struct sap_gpu_kernels *const k = s->session->device->kernels;
@@ -61,7 +61,6 @@ static int launch(struct sap_gpu_stepper *s, const struct sap_step *step, const 
                                       .threads = s->session->device->properties.vectors ? 1 : SAP_BLOCKS_THREADS,
                                       .shared = sap_gpu_few_shared(s->session->set, &k->geometry, 0),
                                       .together = k->blocks_groups > 1};
-    struct sap_gpu_force f = sap_hermite_slab(s, step).f;
     f.ni = f.room_i = h->force.rows;
     f.lone = SAP_GPU_BY_COLUMN;
     return sap_direct_blocks(&grid, k->blocks, s->x.mem, s->v.mem, s->a.mem, h->higher.mem, s->pot.mem, s->level.mem,
@@ -107,7 +106,7 @@ int sap_hermite_gpu_blocks(struct sap_gpu_stepper *s, const struct sap_step *ste
                                            .most = most < left ? most : left,
                                            .n = s->n,
                                            .zero = slab.mode == SAP_GPU_MODE_ZERO};
-    TRY(launch(s, step, &run));
+    TRY(launch(s, slab.f, &run));
     TRY(sap_gpu_to_host(s->session->stream, s->session->driver, h->blocks_told.mem, 0, SAP_BLOCKS_TOLD * sizeof(int)));
     TRY(s->session->driver->event_record(h->told, s->session->stream));
     TRY(s->session->driver->event_wait(h->told));
