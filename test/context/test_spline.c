@@ -22,16 +22,7 @@
 enum { N = 2500, NI = 300, LARGER = SAPPORO_SOFTENING_SPLINE_LARGER, MEAN = SAPPORO_SOFTENING_SPLINE_MEAN };
 
 /* Runs a test on every engine of order 2. */
-static void on_each(void (*test)(const struct engine *e))
-{
-    int done = 0;
-    for (int k = 0; k < ENGINES2; k++) {
-        if (!engine_usable(&engines2[k])) continue;
-        test(&engines2[k]);
-        done++;
-    }
-    if (done == 0) skip();
-}
+static void on_each(void (*test)(const struct engine *e)) { engines_on_each(engines2, ENGINES2, engine_usable, test); }
 
 /* ---- the reference ---- */
 

@@ -146,16 +146,10 @@ static sapporo_tree *plant(const struct problem_of_tree *p, sapporo_tree_options
     return t;
 }
 
-static void on_each(void (*test)(const struct engine *e))
-{
-    int done = 0;
-    for (int k = 0; k < ENGINES; k++) {
-        if (engines[k].precision == SAPPORO_DS || !engine_usable(&engines[k])) continue;
-        test(&engines[k]);
-        done++;
-    }
-    if (done == 0) skip();
-}
+/* Engines that compute trees; one that refuses them fails the test. */
+static int serves(const struct engine *e) { return e->precision != SAPPORO_DS && engine_usable(e); }
+
+static void on_each(void (*test)(const struct engine *e)) { engines_on_each(engines, ENGINES, serves, test); }
 
 /* Largest errors of a row, relative to the sums of the sizes of the terms. */
 static double error_of(const struct want *w, const double *acc, double pot)

@@ -181,3 +181,15 @@ sapporo *engine_open_on(const struct engine *engine, const int *devices, int nde
                                      .ndevices = ndevices};
     return open_with(engine, &options);
 }
+
+void engines_on_each(const struct engine *list, int n, int (*serves)(const struct engine *e),
+                     void (*test)(const struct engine *e))
+{
+    int done = 0;
+    for (int k = 0; k < n; k++) {
+        if (!serves(&list[k])) continue;
+        test(&list[k]);
+        done++;
+    }
+    if (done == 0) skip();
+}

@@ -113,6 +113,10 @@ extern const struct engine engines6[ENGINES68], engines8[ENGINES68];
  */
 int engine_usable(const struct engine *engine);
 
+/* Runs a test on each of n engines that `serves` accepts; it is skipped if that is none. */
+void engines_on_each(const struct engine *list, int n, int (*serves)(const struct engine *e),
+                     void (*test)(const struct engine *e));
+
 /*
  * Returns 1 if tests leave out engines for which other engines are representative: always, unless SAPPORO_TEST_SPARING
  * is 0.

@@ -70,16 +70,7 @@ int tree_has_engine(const struct engine *e)
     return status == SAPPORO_OK;
 }
 
-void tree_on_each(void (*test)(const struct engine *e))
-{
-    int done = 0;
-    for (int k = 0; k < ENGINES; k++) {
-        if (!tree_has_engine(&engines[k])) continue;
-        test(&engines[k]);
-        done++;
-    }
-    if (done == 0) skip();
-}
+void tree_on_each(void (*test)(const struct engine *e)) { engines_on_each(engines, ENGINES, tree_has_engine, test); }
 
 sapporo_tree_options tree_on(const struct engine *e)
 {
