@@ -4,7 +4,7 @@
 #define SAP_KERNEL_SP
 #include "device/tree_bodies.h"
 #include "device/tree_given.h"
-#include "device/tree_halo.h"
+#include "device/tree_images.h"
 #include "device/tree_moments.h"
 #include "device/tree_periodic.h"
 #include "device/tree_rows.h"

@@ -168,10 +168,13 @@ SAP_INLINE struct few_party few_party_of(const struct few_bunch *q, int threads,
     return p;
 }
 
-/* Makes the bound and the frame of a party, loads the target particle of each thread, and begins at the root. */
-SAP_INLINE void few_start(const struct few_room *m, const struct walk_force *o, const struct sap_gpu_walk *w,
-                          const struct sap_gpu_tree *t, const struct few_bunch *q, const struct few_party *p,
-                          struct walk_frame *f, struct few_walker *i)
+/*
+ * Makes the bound and the frame of a party, loads the target particle of each thread, and begins at the roots;
+ * returns the runs on the stack.
+ */
+SAP_INLINE int few_start(const struct few_room *m, const struct walk_force *o, const struct sap_gpu_walk *w,
+                         const struct sap_gpu_tree *t, const struct few_bunch *q, const struct few_party *p,
+                         struct walk_frame *f, struct few_walker *i)
 {
     const int me = (int)local_id(), number = m->who->number[p->mine];
     struct sap_bound bound;
@@ -182,9 +185,7 @@ SAP_INLINE void few_start(const struct few_room *m, const struct walk_force *o, 
     i->number = w->own ? number : -1;
     i->h2 = HAS_LENGTHS ? w_of_d(d_mul(o->length[number], o->length[number])) : v_set1(0.0);
     for (int term = 0; term < SAP_SUMS2; term++) i->sum[term] = d_set1(SAP_ZERO);
-    group_barrier();
-    if (me == 0) m->stack[0] = 0; /* the root */
-    group_barrier();
+    return begin_stack(m->stack, w);
 }
 
 /* A walk under way. */
@@ -357,10 +358,9 @@ SAP_INLINE void few_walk(const int threads, const struct few_room *m, const stru
         int together = q.together;
         for (int first = 0; first < q.end;) {
             const struct few_party p = few_party_of(&q, threads, together, first);
-            struct few_walking g = {1, 0, 0, 0, 0, 0};
             struct walk_frame f;
             struct few_walker i;
-            few_start(m, o, w, t, &q, &p, &f, &i);
+            struct few_walking g = {few_start(m, o, w, t, &q, &p, &f, &i), 0, 0, 0, 0, 0};
             f.law = law;
             few_walk_party(&f, m, s, o, t, &p, threads, &g, &i);
             few_join(&i, (LOCAL D *)m->words, threads, p.width);
@@ -410,7 +410,7 @@ BUNCHES_NAME(const GLOBAL int *slot, GLOBAL int *left, const struct sap_gpu_walk
     {                                                                                                                  \
         ITEMS_ROOM(scan, threads);                                                                                     \
         SHARED struct few_who who;                                                                                     \
-        SHARED unsigned stack[(threads)*SAP_LINK_LEVELS];                                                              \
+        SHARED unsigned stack[(threads) * (SAP_LINK_LEVELS + SAP_ABOVE_LEVELS)];                                       \
         SHARED int next_ones[threads], cell_list[2 * (threads)], near_list[4 * (threads)];                             \
         SHARED part words[2 * (threads)*LIST_PARTS];                                                                   \
         const struct few_room m = {&who, stack, next_ones, cell_list, near_list, words, scan};                         \

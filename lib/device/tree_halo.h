@@ -3,8 +3,9 @@
  * nodes and particles that regions of other parts refuse (engine/tree_regions.h).  Selections are those of
  * mpi/tree_halo.c, entry by entry.
  */
-#include "device/tree_halo_layout.h"
 #include "device/tree_units.h"
+
+#include "device/tree_halo_places.h"
 
 /* ---- regions ---- */
 
@@ -293,12 +294,13 @@ tree_halo_bases(const GLOBAL int *before, const GLOBAL int *base, GLOBAL int *fi
 /*
  * Writes the nodes of a level and their particles, 32 threads per entry.  base, x_base: the first node and particle of
  * each part; before: particles before each node; shift: of this level from shift_at on, behind it that of the next one.
+ * particle: in the order of the tree, or, has_address, by address.
  */
 KERNEL(32)
 tree_halo_fill(const GLOBAL struct sap_halo_entry *entry, const GLOBAL int *shift, const int shift_at, const int parts,
                const GLOBAL int *base, const GLOBAL int *x_base, const GLOBAL int *before,
                const GLOBAL struct sap_tree_link *node, const GLOBAL struct sap_cell *cell, const GLOBAL wide *particle,
-               const GLOBAL int *address, GLOBAL D *made, GLOBAL wide *x)
+               const GLOBAL int *address, const int has_address, GLOBAL D *made, GLOBAL wide *x)
 {
     const struct sap_halo_entry here = entry[group_id(0)];
     const struct sap_tree_link link = node[here.node];
@@ -313,48 +315,32 @@ tree_halo_fill(const GLOBAL struct sap_halo_entry *entry, const GLOBAL int *shif
         words[2] = here.child >= 0 ? here.child + shift[shift_at + parts + here.part] - base[here.part] : 0;
         words[3] = here.child >= 0 ? link.children : 0;
     }
-    for (int i = me; i < 2 * here.held; i += 32)
-        x[2 * (size_t)at + (size_t)i] = particle[2 * (size_t)address[link.first + i / 2] + (size_t)(i % 2)];
+    for (int i = me; i < 2 * here.held; i += 32) {
+        const int k = link.first + i / 2;
+        x[2 * (size_t)at + (size_t)i] = particle[2 * (size_t)(has_address ? address[k] : k) + (size_t)(i % 2)];
+    }
 }
 
 /* ---- joining ---- */
 
-/* Returns the last part whose first node is q or before: of first[0 .. parts-1], which do not fall. */
-SAP_INLINE int part_of_node(const GLOBAL int *first, int parts, int q)
-{
-    int from = 0, to = parts;
-    while (to - from > 1) {
-        const int middle = (from + to) / 2;
-        if (first[middle] <= q)
-            from = middle;
-        else
-            to = middle;
-    }
-    return from;
-}
-
-/*
- * Writes n nodes that have arrived behind the nodes above: the roots of all halos, then the other nodes of each. first:
- * of each part its first node; from `parts` on the halos before its own; then its first particle.
- */
+/* Writes n nodes that have arrived behind the nodes above (tree_halo_places.h). */
 KERNEL(SAP_TREE_THREADS)
 tree_halo_join(const GLOBAL D *made, const GLOBAL int *first, const int parts, const int roots, const int halos,
                GLOBAL struct sap_tree_link *node, GLOBAL struct sap_cell *cell, const int n)
 {
     const int q = (int)global_id();
     if (q >= n) return;
-    const int part = part_of_node(first, parts, q), k = q - first[part], halo = first[parts + part];
-    const int rest = roots + halos + first[part] - halo, at = k == 0 ? roots + halo : rest + k - 1;
+    const struct halo_place place = place_of_node(first, parts, roots, halos, q);
     const GLOBAL D *const from = made + SAP_HALO_WORDS * (size_t)q;
     const GLOBAL int *const words = (const GLOBAL int *)(from + SAP_HALO_WORDS - 2);
-    GLOBAL D *const to = (GLOBAL D *)(cell + at);
+    GLOBAL D *const to = (GLOBAL D *)(cell + place.at);
     struct sap_tree_link link;
     for (int w = 0; w < SAP_HALO_WORDS - 2; w++) to[w] = from[w];
-    link.first = words[0] + first[2 * parts + part];
+    link.first = words[0] + first[2 * parts + place.part];
     link.count = words[1];
-    link.child = words[3] > 0 ? rest + words[2] - 1 : 0;
+    link.child = words[3] > 0 ? place.rest + words[2] - 1 : 0;
     link.children = words[3];
-    node[at] = link;
+    node[place.at] = link;
 }
 
 /* Makes nodes first ... first + parents - 1 above `children` nodes from `child` on. */

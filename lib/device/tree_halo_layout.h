@@ -8,7 +8,9 @@ enum {
     SAP_HALO_BLOCK = 32,    /* regions of a block, which are tested together; those of a part begin with a block */
     SAP_HALO_TELLERS = 128, /* threads that look at the particles of a region */
     SAP_HALO_WORDS = 19,    /* doubles of a node that is sent: the cell, and four ints */
-    SAP_HALO_ABOVE = 8      /* children of a node above the roots of joined halos, at most */
+    SAP_HALO_ABOVE = 8,     /* children of a node above the roots of joined halos, at most */
+    SAP_HALO_IMAGES = 26,   /* of a periodic cube, around it */
+    SAP_HALO_REGIONS = 128  /* of the targets of a periodic tree: whole blocks */
 };
 
 /*

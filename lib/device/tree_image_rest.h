@@ -28,6 +28,7 @@ SAP_INLINE D d_rest(D a, D b)
     return x;
 }
 
+#define SAP_FAR_ON_DEVICE
 #include "physics/tree_image.h"
 
 #endif

@@ -20,12 +20,14 @@ enum {
     SAP_TREE_BOUNDS = 9,    /* words per group: low[3], high[3], sum of |mass|, least and largest mass */
     SAP_LINK_TILE = 1024,   /* sorted particles whose nodes one group makes */
     SAP_LINK_LEVELS = 22,   /* levels of nodes: SAP_KEY_LEVELS and the root */
+    SAP_ABOVE_LEVELS = 4,   /* levels above the roots of joined halos */
     SAP_LINK_LEAF = 1024,   /* particles of a leaf at most: SAP_LEAF_MOST */
     SAP_WALK_THREADS = 32,  /* threads per group of the many-target walk */
     SAP_WALK_IPT = 3,       /* target particles per thread at most: of groups of whole nodes */
     SAP_WALK_RUN_IPT = 2,   /* the same of other groups and of selected particles */
     SAP_WALK_SELECTED = SAP_WALK_THREADS * SAP_WALK_RUN_IPT, /* target particles of a walk of selected particles */
     SAP_ALONE_THREADS = 128,                                 /* of the walk of single particles */
+    SAP_FAR_THREADS = 32,                                    /* of moments of a periodic cube */
     SAP_STOP_PARTS = 3,                                      /* pairs of doubles of a stop (tree_stops.h) */
     SAP_WALK_CROWD = 128, /* particles in a group's bound per particle of the group; above, the group is split */
     SAP_FEW_THREADS = 32,
@@ -103,6 +105,7 @@ struct sap_gpu_walk {
     int every;      /* in double: all walk, not only those that need double */
     int from; /* the list whose items walk; -1: all items walk; SAP_LEFT_BOTH: the bunches that tree_bunches lists */
     int left_room;
+    int more;          /* > 0: the root of a second tree, of images, that acts too */
     int work;          /* > 0: the interactions of row k are written to word work + k of what the force leaves */
     int share, shares; /* shares > 0: of each run of SAP_SHARES items only those from `share` on, so many */
 };

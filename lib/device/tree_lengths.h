@@ -3,8 +3,9 @@
  * group, and of what other parts of a whole need; of Plummer lengths the squares of each node.  Lengths are in units,
  * but for those of other parts.
  */
-#include "device/tree_halo_layout.h"
 #include "device/tree_units.h"
+
+#include "device/tree_halo_places.h"
 #include "physics/tree_soft.h"
 
 /* Returns a length in units; 0 where its inverse cube overflows: sap_cube_scaled_length of engine/cube.h. */
@@ -199,14 +200,14 @@ tree_soft_reach(const GLOBAL struct sap_cell *cell, const GLOBAL D *of_node, GLO
 
 /*
  * Writes the lengths of the nodes of a level and of their particles, 32 threads per entry: the arguments are those of
- * tree_halo_fill.  given: lengths by address, of which unit * length are those of nodes.  words: per node, a length if
- * it is one, else squares.
+ * tree_halo_fill.  given: lengths of particles, of which unit * length are those of nodes.  words: per node, a length
+ * if it is one, else squares.
  */
 KERNEL(32)
 tree_length_fill(const GLOBAL struct sap_halo_entry *entry, const GLOBAL int *shift, const int shift_at,
                  const GLOBAL int *before, const GLOBAL struct sap_tree_link *node, const GLOBAL D *of_node,
-                 const GLOBAL D *given, const GLOBAL int *address, GLOBAL D *made, GLOBAL D *made_h, const int words,
-                 const D unit)
+                 const GLOBAL D *given, const GLOBAL int *address, const int has_address, GLOBAL D *made,
+                 GLOBAL D *made_h, const int words, const D unit)
 {
     const struct sap_halo_entry here = entry[group_id(0)];
     const int q = (int)group_id(0) + shift[shift_at + here.part], at = before[q], first = node[here.node].first;
@@ -215,5 +216,17 @@ tree_length_fill(const GLOBAL struct sap_halo_entry *entry, const GLOBAL int *sh
         const D word = d_div(of_node[(size_t)words * (size_t)here.node + (size_t)me], unit);
         made[(size_t)words * (size_t)q + (size_t)me] = words > 1 ? d_div(word, unit) : word;
     }
-    for (int i = me; i < here.held; i += 32) made_h[at + i] = given[address[first + i]];
+    for (int i = me; i < here.held; i += 32) made_h[at + i] = given[has_address ? address[first + i] : first + i];
+}
+
+/* Copies the lengths of n nodes to where tree_halo_join writes the nodes. */
+KERNEL(SAP_TREE_THREADS)
+tree_length_join(const GLOBAL D *made, const GLOBAL int *first, const int parts, const int roots, const int halos,
+                 GLOBAL D *of_node, const int words, const int n)
+{
+    const int q = (int)global_id();
+    if (q >= n) return;
+    const int at = place_of_node(first, parts, roots, halos, q).at;
+    for (int w = 0; w < words; w++)
+        of_node[(size_t)words * (size_t)at + (size_t)w] = made[(size_t)words * (size_t)q + (size_t)w];
 }

@@ -70,54 +70,82 @@ tree_least(GLOBAL D *a, const D least, const int n)
 
 /* ---- moments ---- */
 
-enum { FAR_TILE = 32 };
+enum { FAR_EACH = 5 }; /* pairs of degrees per thread */
 
-/* Finds the first two degrees of a number, the number of their first term, and how many terms they have. */
-SAP_INLINE int far_pair(int number, int *a, int *b, int *first)
+/* Pairs of degrees, and where their moments begin; many: how many they have, 0 of a pair that there is not. */
+struct far_pairs {
+    int a[FAR_EACH], b[FAR_EACH], first[FAR_EACH], many[FAR_EACH];
+};
+
+/* Finds the pairs of a thread: pair number k of all belongs to thread k % SAP_FAR_THREADS. */
+SAP_INLINE struct far_pairs far_pairs_of(int thread)
 {
-    int before = 0, pairs = 0, many = 0;
+    struct far_pairs p;
+    int before = 0, number = 0;
+    UNROLL
+    for (int e = 0; e < FAR_EACH; e++) p.a[e] = p.b[e] = p.first[e] = p.many[e] = 0;
     for (int i = 0; i < SAP_FAR_DEGREES; i++)
         for (int k = 0, n = SAP_FAR_DEGREES; k < SAP_FAR_DEGREES; k++) {
             n = sap_far_thirds(n, i, k);
-            if (n > 0 && pairs++ == number) *a = i, *b = k, *first = before, many = n;
+            UNROLL
+            for (int e = 0; e < FAR_EACH; e++)
+                if (n > 0 && number == thread + e * SAP_FAR_THREADS)
+                    p.a[e] = i, p.b[e] = k, p.first[e] = before, p.many[e] = n;
             before += n;
+            number += n > 0;
         }
-    return many;
+    return p;
+}
+
+/* Writes the polynomials of the coordinates of a particle; those of the first times its mass. */
+SAP_INLINE void far_polynomials(const GLOBAL D *particle, D inverse, LOCAL D (*value)[SAP_FAR_DEGREES])
+{
+    for (int c = 0; c < 3; c++) {
+        D t[SAP_FAR_DEGREES];
+        sap_far_values(sap_far_coordinate(particle[c], inverse), t);
+        UNROLL
+        for (int k = 0; k < SAP_FAR_DEGREES; k++) value[c][k] = c == 0 ? d_mul(t[k], particle[3]) : t[k];
+    }
 }
 
 /*
- * Computes the moments of parts of the sorted particles, a group of threads for each; a thread has two degrees, and
- * adds the particles of its part in their order.
+ * Computes the moments of parts of the sorted particles, a group of threads for each; a thread has FAR_EACH pairs of
+ * degrees, and adds the particles of its part in their order.
  */
-KERNEL(SAP_TREE_THREADS)
+KERNEL(SAP_FAR_THREADS)
 tree_far_moments(const GLOBAL D *sorted, GLOBAL D *part, const D inverse, const int parts, const int n)
 {
-    SHARED D value[3][SAP_FAR_DEGREES][FAR_TILE];
+    SHARED wide room[SAP_FAR_THREADS * 3 * SAP_FAR_DEGREES / 2]; /* aligned for pairs of numbers */
+    LOCAL D(*const value)[3][SAP_FAR_DEGREES] = (LOCAL D(*)[3][SAP_FAR_DEGREES])room;
     const int me = (int)local_id(), p = (int)group_id(0);
     const int begin = (int)((long)n * p / parts), end = (int)((long)n * (p + 1) / parts);
-    int a = 0, b = 0, first = 0;
-    const int many = far_pair(me, &a, &b, &first);
-    D sum[SAP_FAR_DEGREES];
-    for (int k = 0; k < SAP_FAR_DEGREES; k++) sum[k] = d_set1(SAP_ZERO);
-    for (int from = begin; from < end; from += FAR_TILE) {
-        const int some = min(end - from, (int)FAR_TILE), c = me / FAR_TILE, i = me % FAR_TILE;
-        if (c < 3 && i < some) {
-            const GLOBAL D *const at = sorted + 4 * (size_t)(from + i);
-            D t[SAP_FAR_DEGREES];
-            sap_far_values(sap_far_coordinate(at[c], inverse), t);
-            for (int k = 0; k < SAP_FAR_DEGREES; k++) value[c][k][i] = c == 0 ? d_mul(t[k], at[3]) : t[k];
-        }
+    const struct far_pairs mine = far_pairs_of(me);
+    D sum[FAR_EACH][SAP_FAR_DEGREES];
+    UNROLL
+    for (int e = 0; e < FAR_EACH; e++) {
+        UNROLL
+        for (int k = 0; k < SAP_FAR_DEGREES; k++) sum[e][k] = d_set1(SAP_ZERO);
+    }
+    for (int from = begin; from < end; from += SAP_FAR_THREADS) {
+        const int some = min(end - from, (int)SAP_FAR_THREADS);
+        if (me < some) far_polynomials(sorted + 4 * (size_t)(from + me), inverse, value[me]);
         group_barrier();
-        for (int j = 0; j < some && many > 0; j++) {
-            const D both = d_mul(value[0][a][j], value[1][b][j]);
+        for (int j = 0; j < some; j++) {
             UNROLL
-            for (int k = 0; k < SAP_FAR_DEGREES; k++)
-                if (k < many) sum[k] = d_fma(both, value[2][k][j], sum[k]);
+            for (int e = 0; e < FAR_EACH; e++) {
+                const D both = d_mul(value[j][0][mine.a[e]], value[j][1][mine.b[e]]);
+                UNROLL
+                for (int k = 0; k < SAP_FAR_DEGREES; k++) sum[e][k] = d_fma(both, value[j][2][k], sum[e][k]);
+            }
         }
         group_barrier();
     }
-    for (int k = 0; k < SAP_FAR_DEGREES; k++)
-        if (k < many) part[(size_t)p * SAP_FAR_TERMS + (size_t)(first + k)] = sum[k];
+    UNROLL
+    for (int e = 0; e < FAR_EACH; e++) {
+        UNROLL
+        for (int k = 0; k < SAP_FAR_DEGREES; k++)
+            if (k < mine.many[e]) part[(size_t)p * SAP_FAR_TERMS + (size_t)(mine.first[e] + k)] = sum[e][k];
+    }
 }
 
 /* Adds the moments of all parts in their order. */
@@ -148,18 +176,29 @@ SAP_INLINE void far_position(const GLOBAL D *walker, const GLOBAL int *slot, int
     for (int c = 0; c < 3; c++) x[c] = sap_far_coordinate(walker[4 * own + c], inverse);
 }
 
+/* Copies a field to memory of the group, which is aligned for pairs. */
+SAP_INLINE const LOCAL D *bring_field(const GLOBAL D *field, LOCAL wide *room)
+{
+    LOCAL D *const to = (LOCAL D *)room;
+    for (int k = (int)local_id(); k < SAP_FAR_FIELD; k += SAP_ALONE_THREADS) to[k] = field[k];
+    group_barrier();
+    return to;
+}
+
 /* Writes rows: sums over the near images, and the far images.  told: as of tree_image_tell. */
 KERNEL(SAP_ALONE_THREADS)
 tree_far_force(const GLOBAL D *walker, const GLOBAL int *slot, const int all_slots, const GLOBAL int *row,
                const GLOBAL D *field, const GLOBAL D *sum_acc, const GLOBAL D *sum_pot, GLOBAL D *acc, GLOBAL D *pot,
                GLOBAL int *told, const D inverse, const D mass_unit, const int n)
 {
+    SHARED wide room[SAP_FAR_FIELD / 2];
+    const LOCAL D *const near_field = bring_field(field, room);
     const int k = (int)global_id();
     if (k >= n) return;
     const size_t to = (size_t)row[k];
     D x[3], of[SAP_FAR_FORCE];
     far_position(walker, slot, all_slots, k, inverse, x);
-    sap_far_force(field, x, of);
+    sap_far_force(near_field, x, of);
     D all = d_sub(sum_pot[to], far_result(of[0], mass_unit, inverse, 1));
     int finite = dm_any(d_eq(d_sub(all, all), d_set1(SAP_ZERO))) ? 1 : 0;
     pot[to] = all;
@@ -177,13 +216,15 @@ tree_far_tidal(const GLOBAL D *walker, const GLOBAL int *slot, const int all_slo
                const GLOBAL D *field, const GLOBAL D *sum, GLOBAL D *tidal, GLOBAL int *told, const D inverse,
                const D mass_unit, const int n)
 {
+    SHARED wide room[SAP_FAR_FIELD / 2];
+    const LOCAL D *const near_field = bring_field(field, room);
     const int k = (int)global_id();
     if (k >= n) return;
     const size_t to = SAP_FAR_TIDAL * (size_t)row[k];
     D x[3], of[SAP_FAR_TIDAL];
     int finite = 1;
     far_position(walker, slot, all_slots, k, inverse, x);
-    sap_far_tidal(field, x, of);
+    sap_far_tidal(near_field, x, of);
     for (int q = 0; q < SAP_FAR_TIDAL; q++) {
         const D scaled = d_mul(d_mul(of[q], d_set1(SAP_FAR_SCALE)), d_set1(SAP_FAR_SCALE));
         of[q] = d_add(sum[to + q], far_result(scaled, mass_unit, inverse, 3));

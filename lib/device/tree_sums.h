@@ -7,7 +7,7 @@
 enum {
     WALK_THREADS = SAP_WALK_THREADS,
     IPT = SAP_WALK_IPT,
-    STACK = WALK_THREADS * SAP_LINK_LEVELS, /* runs */
+    STACK = WALK_THREADS * (SAP_LINK_LEVELS + SAP_ABOVE_LEVELS), /* runs */
     CELL_LIST = 2 * WALK_THREADS,
     DISTANT_LIST = 2 * WALK_THREADS,
     SPREAD = WALK_THREADS + 1, /* words per coefficient while cells are added: rows begin in different banks */

@@ -387,6 +387,19 @@ SAP_INLINE struct walk_node walk_node_of(const GLOBAL float4 *word, int k)
     return n;
 }
 
+/* Puts the roots on the stack of a group of threads; returns how many runs they are. */
+SAP_INLINE int begin_stack(LOCAL unsigned *stack, const struct sap_gpu_walk *w)
+{
+    const int runs = w->more > 0 ? 2 : 1;
+    group_barrier();
+    if (local_id() == 0) {
+        stack[runs - 1] = 0;
+        if (runs > 1) stack[0] = (unsigned)w->more << 3;
+    }
+    group_barrier();
+    return runs;
+}
+
 /* Returns the squared distance of a cell's centre from the box of a bound. */
 SAP_INLINE V distance2_of(const struct walk_node *n, const struct walk_bound *b)
 {

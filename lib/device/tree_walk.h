@@ -184,7 +184,7 @@ struct walk_found {
     int near_at, near_sum; /* how many those of earlier threads are, and those of all threads */
 };
 
-/* Starts the walk of part p: what its end needs, the frame of its words, its target particles, and the root. */
+/* Starts the walk of part p: what its end needs, the frame of its words, its target particles, and the roots. */
 SAP_INLINE struct walk_hand start_part(const int most, const struct walk_room *m, const struct sap_gpu_walk *w,
                                        const struct sap_gpu_tree *t, const struct walk_part *q, int p, int crowd,
                                        int law, struct walk_frame *f, struct walkers *i)
@@ -205,10 +205,7 @@ SAP_INLINE struct walk_hand start_part(const int most, const struct walk_room *m
     f->law = law;
     start_walkers(f, w, m->force, selected, most, q->first, q->rows, i);
     for (int c = me; c < SAP_LOCAL; c += WALK_THREADS) m->coefficients[c] = d_set1(SAP_ZERO);
-    struct walk_hand h = {1, 0, 0, 0, crowd, w->own && !selected, 0};
-    group_barrier();
-    if (me == 0) m->stack[0] = 0; /* the root */
-    group_barrier();
+    struct walk_hand h = {begin_stack(m->stack, w), 0, 0, 0, crowd, w->own && !selected, 0};
     return h;
 }
 
@@ -356,12 +353,10 @@ enum { CROWD_RUN = 4 };
  * Counts the leaves whose centres are within the bound of a group, until there are more than it may hold; returns
  * whether there are.  They belong to no cell that the group accepts, so its walk counts the same leaves.
  */
-SAP_INLINE int is_crowd(const struct walk_room *m, const struct walk_bound *b, int most)
+SAP_INLINE int is_crowd(const struct walk_room *m, const struct sap_gpu_walk *w, const struct walk_bound *b, int most)
 {
     const int me = (int)local_id();
-    int top = 1;
-    if (me == 0) m->stack[0] = 0;
-    group_barrier();
+    int top = begin_stack(m->stack, w);
     while (top > 0 && most >= 0) {
         take_runs(m, top);
         top -= m->next_ones[WALK_THREADS];
@@ -397,11 +392,11 @@ SAP_INLINE struct sap_bound box_of_bounds(const GLOBAL D *bound, int from, int t
 }
 
 /* Whether a bound holds more leaves than so many. */
-SAP_INLINE int holds_crowd(const struct walk_room *m, const struct sap_gpu_tree *t, const struct sap_bound *from,
-                           int most)
+SAP_INLINE int holds_crowd(const struct walk_room *m, const struct sap_gpu_walk *w, const struct sap_gpu_tree *t,
+                           const struct sap_bound *from, int most)
 {
     const struct walk_bound b = words_of_bound(t, from, v_set1(0.0), v_set1(0.0));
-    return is_crowd(m, &b, most);
+    return is_crowd(m, w, &b, most);
 }
 
 /*
@@ -429,13 +424,13 @@ CROWDS_NAME(const GLOBAL float4 *word, const GLOBAL D *bound, const GLOBAL int *
         int some = run == 1;
         if (!some) {
             const struct sap_bound together = box_of_bounds(bound, begin / w.group_parts, (end - 1) / w.group_parts);
-            some = holds_crowd(&m, &t, &together, most);
+            some = holds_crowd(&m, &w, &t, &together, most);
         }
         for (int item = begin; item < end; item++) {
             const int p = item_of(left, &w, item), g = p / w.group_parts, mark = heavy[g] & SAP_GROUP_HEAVY;
             const int first = group_first[g] + p % w.group_parts * w.part;
             const struct sap_bound b = load_bound(bound, g);
-            const int crowded = some && (WALK_IS_DP || !mark) && holds_crowd(&m, &t, &b, most);
+            const int crowded = some && (WALK_IS_DP || !mark) && holds_crowd(&m, &w, &t, &b, most);
             if (local_id() == 0) heavy[g] = mark | (crowded ? SAP_GROUP_CROWDED : 0);
             if (local_id() == 0 && crowded && w.left_room > 0)
                 leave_bunches(left, &w, WALK_APART, first, min(group_first[g + 1] - first, w.part));

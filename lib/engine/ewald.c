@@ -84,6 +84,7 @@ static struct {
     atomic_int known;
     int couple[DEGREES][DEGREES]; /* number of two degrees of an axis; -1: one is even, the other odd */
     int first[DEGREES][DEGREES];  /* number of the first term of two degrees */
+    int row[DEGREES][DEGREES];    /* of a field, where the coefficients of two degrees begin */
     int thirds[DEGREES][DEGREES]; /* and how many there are */
     double far[COUPLES][COUPLES][COUPLES];
 } far;
@@ -164,7 +165,7 @@ static void transform_samples(struct transform *t)
 /* Numbers terms, and pairs of degrees. */
 static void number_terms(void)
 {
-    int couples = 0, terms = 0;
+    int couples = 0, terms = 0, pairs = 0;
     memset(far.couple, 0xFF, sizeof far.couple);
     for (int k = 0; k < DEGREES; k++)
         for (int l = k; l < DEGREES; l += 2) far.couple[k][l] = far.couple[l][k] = couples++;
@@ -172,6 +173,7 @@ static void number_terms(void)
         for (int b = 0, n = DEGREES; b < DEGREES; b++) {
             n = sap_far_thirds(n, a, b);
             far.first[a][b] = terms;
+            far.row[a][b] = n > 0 ? DEGREES * pairs++ : 0;
             far.thirds[a][b] = n;
             terms += n;
         }
@@ -210,12 +212,12 @@ int sap_ewald_field(const double *moments, double *field)
 {
     const int status = make_known();
     if (status) return status;
-    memset(field, 0, SAP_FAR_TERMS * sizeof *field);
+    memset(field, 0, SAP_FAR_FIELD * sizeof *field);
     for (int a = 0; a < DEGREES; a++)
         for (int b = 0; b < DEGREES; b++)
             for (int i = a % 2; i < DEGREES && far.thirds[a][b] > 0; i += 2)
                 for (int j = b % 2; j < DEGREES; j += 2)
                     add_thirds(far.far[far.couple[a][i]][far.couple[b][j]], moments + far.first[i][j], far.thirds[i][j],
-                               field + far.first[a][b], far.thirds[a][b]);
+                               field + far.row[a][b], far.thirds[a][b]);
     return SAPPORO_OK;
 }

@@ -11,8 +11,10 @@
 /* Returns K(d) of tree_periodic.h, for a cube of edge 1 and components of d from -1.1 to 1.1. */
 double sap_ewald_far(const double *d);
 
-/* Computes the coefficients of a field from moments; both have SAP_FAR_TERMS elements.  Returns 0, or
- * SAPPORO_ERR_MEMORY. */
+/*
+ * Computes a field, [SAP_FAR_FIELD], from moments, [SAP_FAR_TERMS], in the order of the degrees.  Returns 0, or
+ * SAPPORO_ERR_MEMORY.
+ */
 int sap_ewald_field(const double *moments, double *field);
 
 #endif

@@ -87,7 +87,7 @@
 /* clang-format on */
 
 /* ---- tree: tree_given.h, tree_build.h, tree_moments.h, tree_rows.h, tree_search.h, tree_stops.h, tree_halo.h,
- * tree_bodies.h ---- */
+ * tree_images.h, tree_bodies.h ---- */
 
 #define SAP_K_tree_look(M, V)                                                                                          \
     M(x), M(mass), M(a), V(double, gravity), V(int, has_mass), V(int, has_a), M(bad), V(int, n)
@@ -116,11 +116,17 @@
 #define SAP_K_tree_halo_bases(M, V) M(before), M(base), M(first), V(int, n)
 #define SAP_K_tree_halo_fill(M, V)                                                                                     \
     M(entry), M(shift), V(int, shift_at), V(int, parts), M(base), M(x_base), M(before), M(node), M(cell), M(particle), \
-        M(address), M(made), M(x)
+        M(address), V(int, has_address), M(made), M(x)
 #define SAP_K_tree_halo_join(M, V)                                                                                     \
     M(made), M(first), V(int, parts), V(int, roots), V(int, halos), M(node), M(cell), V(int, n)
-#define SAP_K_tree_halo_above(M, V)   M(node), M(cell), V(int, first), V(int, child), V(int, parents), V(int, children)
-#define SAP_K_tree_halo_masses(M, V)  M(x), V(double, unit), V(int, n)
+#define SAP_K_tree_halo_above(M, V)  M(node), M(cell), V(int, first), V(int, child), V(int, parents), V(int, children)
+#define SAP_K_tree_halo_masses(M, V) M(x), V(double, unit), V(int, n)
+#define SAP_K_tree_image_regions(M, V)                                                                                 \
+    M(bounds), M(group_of), M(slot), V(int, has_slot), M(strict), V(int, has_strict), M(longest), V(int, has_length),  \
+        M(cell), V(double, period), M(region), V(int, n), V(struct sap_gpu_tree, t)
+#define SAP_K_tree_image_blocks(M, V) M(region), M(block), V(int, n)
+#define SAP_K_tree_image_place(M, V)                                                                                   \
+    M(made), M(made_x), M(first), V(int, parts), M(x), V(double, period), V(int, before), V(int, nodes), V(int, n)
 #define SAP_K_tree_body_places(M, V)  M(given), M(list), M(x), V(int, n)
 #define SAP_K_tree_body_counts(M, V)  M(work), M(size), M(sums), V(int, n)
 #define SAP_K_tree_body_weights(M, V) M(work), M(order), M(weight), V(struct sap_gpu_weights, how)
@@ -203,7 +209,8 @@
     EACH(F, tree_halo_test, SAP_TREE_THREADS) EACH(F, tree_halo_spread, SAP_TREE_THREADS)                              \
     EACH(F, tree_halo_place, SAP_TREE_THREADS) EACH(F, tree_halo_bases, SAP_TREE_THREADS)                              \
     EACH(F, tree_halo_join, SAP_TREE_THREADS) EACH(F, tree_halo_above, SAP_TREE_THREADS)                               \
-    EACH(F, tree_halo_masses, SAP_TREE_THREADS)                                                                        \
+    EACH(F, tree_halo_masses, SAP_TREE_THREADS) GROUPS(F, tree_image_regions, SAP_HALO_TELLERS)                        \
+    EACH(F, tree_image_blocks, SAP_TREE_THREADS) EACH(F, tree_image_place, SAP_TREE_THREADS)                           \
     GROUPS(F, tree_halo_fill, 32) GROUPS(F, tree_bounds, SAP_TREE_THREADS) EACH(F, tree_keys, SAP_TREE_THREADS)        \
     EACH(F, tree_gather, SAP_TREE_THREADS) GROUPS(F, tree_levels, SAP_TREE_THREADS) GROUPS(F, tree_level_firsts, 32)   \
     GROUPS(F, tree_link, SAP_TREE_THREADS) EACH(F, tree_leaves, SAP_LEAF_THREADS)                                      \
@@ -225,7 +232,7 @@
     EACH(F, tree_body_deliver, SAP_TREE_THREADS) EACH(F, tree_inside, SAP_TREE_THREADS)                                \
     EACH(F, tree_follow, SAP_TREE_THREADS) EACH(F, tree_shift, SAP_TREE_THREADS)                                       \
     EACH(F, tree_image_add, SAP_TREE_THREADS) EACH(F, tree_image_tell, SAP_TREE_THREADS)                               \
-    EACH(F, tree_least, SAP_TREE_THREADS) GROUPS(F, tree_far_moments, SAP_TREE_THREADS)                                \
+    EACH(F, tree_least, SAP_TREE_THREADS) GROUPS(F, tree_far_moments, SAP_FAR_THREADS)                                \
     EACH(F, tree_far_join, SAP_TREE_THREADS) EACH(F, tree_far_force, SAP_ALONE_THREADS)                                \
     EACH(F, tree_far_tidal, SAP_ALONE_THREADS)
 /* clang-format on */
@@ -287,8 +294,10 @@
 #define SAP_K_tree_length_words(M, V)  M(cell), M(of_node), M(word), V(int, nodes), V(struct sap_gpu_tree, t)
 #define SAP_K_tree_length_reach(M, V)  M(cell), M(of_node), M(reach), V(double, unit), V(int, nodes)
 #define SAP_K_tree_length_fill(M, V)                                                                                   \
-    M(entry), M(shift), V(int, shift_at), M(before), M(node), M(of_node), M(given), M(address), M(made), M(made_h),    \
-        V(int, words), V(double, unit)
+    M(entry), M(shift), V(int, shift_at), M(before), M(node), M(of_node), M(given), M(address), V(int, has_address),   \
+        M(made), M(made_h), V(int, words), V(double, unit)
+#define SAP_K_tree_length_join(M, V)                                                                                   \
+    M(made), M(first), V(int, parts), V(int, roots), V(int, halos), M(of_node), V(int, words), V(int, n)
 #define SAP_K_tree_soft_nodes(M, V)                                                                                    \
     M(node), M(cell), M(top), M(particle), M(length), M(of_node), M(word), V(int, from), V(int, to),                   \
         V(struct sap_gpu_tree, t)
@@ -300,6 +309,7 @@
     EACH(F, tree_length_gather, SAP_TREE_THREADS) EACH(F, tree_length_nodes, SAP_TREE_THREADS)                         \
     EACH(F, tree_length_groups, SAP_TREE_THREADS) EACH(F, tree_length_words, SAP_TREE_THREADS)                         \
     EACH(F, tree_length_reach, SAP_TREE_THREADS) GROUPS(F, tree_length_fill, 32)                                       \
+    EACH(F, tree_length_join, SAP_TREE_THREADS)                                                                        \
     EACH(F, tree_soft_nodes, SAP_TREE_THREADS) EACH(F, tree_soft_words, SAP_TREE_THREADS)                              \
     EACH(F, tree_soft_reach, SAP_TREE_THREADS)
 /* clang-format on */

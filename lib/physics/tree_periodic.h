@@ -25,8 +25,9 @@ enum {
     SAP_FAR_SQUARE = 182, /* the largest sum of the squares of three degrees */
     SAP_FAR_TERMS = 1526, /* so many triples of degrees, in the order of the first, second, third */
     SAP_FAR_PAIRS = 158,  /* so many pairs of the first two */
-    SAP_FAR_FORCE = 4,    /* potential and acceleration */
-    SAP_FAR_TIDAL = 6,    /* second derivatives: xx, xy, xz, yy, yz, zz */
+    SAP_FAR_FIELD = SAP_FAR_PAIRS * SAP_FAR_DEGREES, /* coefficients of a field: a row for each pair; no term is 0 */
+    SAP_FAR_FORCE = 4,                               /* potential and acceleration */
+    SAP_FAR_TIDAL = 6,                               /* second derivatives: xx, xy, xz, yy, yz, zz */
     SAP_NEAR_IMAGES = 27, /* of which walks add the pulls; number SAP_NO_SHIFT is the cube itself */
     SAP_NO_SHIFT = 13
 };
@@ -43,14 +44,25 @@ enum {
 
 #ifdef SAP_HAVE_OPERATIONS
 
-#ifndef GLOBAL
-#define GLOBAL
-#define SAP_FAR_HOST
+/*
+ * Where fields lie, and how far a loop over n coefficients of a row goes: accelerators keep arrays of loops of a fixed
+ * length in registers, and add terms of 0.
+ */
+#ifdef SAP_FAR_ON_DEVICE
+#define SAP_FAR_SPACE  LOCAL
+#define SAP_FAR_UNROLL UNROLL
+#define SAP_FAR_ROLLED ROLLED
+#define SAP_FAR_END(n) SAP_FAR_DEGREES
+#else
+#define SAP_FAR_SPACE
+#define SAP_FAR_UNROLL
+#define SAP_FAR_ROLLED
+#define SAP_FAR_END(n) (n)
 #endif
 
 /*
  * Returns how many third degrees, from 0 on, belong to a pair of degrees; most: the same of the pair before, or
- * SAP_FAR_DEGREES.
+ * SAP_FAR_DEGREES.  With a second degree of 0 so many second degrees belong to the first.
  */
 SAP_INLINE int sap_far_thirds(int most, int a, int b)
 {
@@ -98,34 +110,72 @@ SAP_INLINE void sap_far_bends(D x, const D *s, D *b)
 /* Adds a product to *to. */
 SAP_INLINE void sap_far_add(D *to, D a, D b) { *to = d_fma(a, b, *to); }
 
+/* The polynomial of a degree and its derivative at x, with those of the degree before; twice: 2 x. */
+struct sap_far_run {
+    D twice, value, value_before, slope, slope_before;
+};
+
+/* Begins with degree 0; those of degree -1 follow from the recurrence, so that degree 1 is exact. */
+SAP_INLINE struct sap_far_run sap_far_begin(D x)
+{
+    const struct sap_far_run r = {d_add(x, x), d_set1(SAP_ONE), x, d_set1(SAP_ZERO), d_set1(SAP_ONE)};
+    return r;
+}
+
+SAP_INLINE void sap_far_next(struct sap_far_run *r)
+{
+    const D value = d_sub(d_mul(r->twice, r->value), r->value_before);
+    const D slope = d_add(d_sub(d_mul(r->twice, r->slope), r->slope_before), d_add(r->value, r->value));
+    r->value_before = r->value, r->slope_before = r->slope;
+    r->value = value, r->slope = slope;
+}
+
+/* Computes the sums over a row of n coefficients: with values, with slopes of the last coordinate. */
+SAP_INLINE void sap_far_row(const SAP_FAR_SPACE double *row, int n, const D *t, const D *s, D *value, D *slope)
+{
+    D values[2] = {d_set1(SAP_ZERO), d_set1(SAP_ZERO)}, slopes[2] = {d_set1(SAP_ZERO), d_set1(SAP_ZERO)};
+    (void)n;
+    SAP_FAR_UNROLL
+    for (int c = 0; c < SAP_FAR_END(n); c++) { /* even and odd degrees apart: four chains of sums, not two */
+        const D f = d_set1(row[c]);
+        sap_far_add(&values[c % 2], f, t[c]);
+        sap_far_add(&slopes[c % 2], f, s[c]);
+    }
+    *value = d_add(values[0], values[1]);
+    *slope = d_add(slopes[0], slopes[1]);
+}
+
 /*
  * Computes the value of the field at x, and its gradient, in coordinates of the polynomials: sum[SAP_FAR_FORCE].  The
  * value is the potential of the far images with a minus sign.
  */
-SAP_INLINE void sap_far_force(const GLOBAL double *field, const D *x, D *sum)
+SAP_INLINE void sap_far_force(const SAP_FAR_SPACE double *field, const D *x, D *sum)
 {
-    D t[3][SAP_FAR_DEGREES], s[3][SAP_FAR_DEGREES];
-    for (int c = 0; c < 3; c++) sap_far_values(x[c], t[c]);
-    for (int c = 0; c < 3; c++) sap_far_slopes(x[c], t[c], s[c]);
+    D t[SAP_FAR_DEGREES], s[SAP_FAR_DEGREES];
+    struct sap_far_run first = sap_far_begin(x[0]);
+    sap_far_values(x[2], t);
+    sap_far_slopes(x[2], t, s);
     for (int q = 0; q < SAP_FAR_FORCE; q++) sum[q] = d_set1(SAP_ZERO);
-    for (int a = 0, at = 0; a < SAP_FAR_DEGREES; a++) {
+    SAP_FAR_ROLLED
+    for (int a = 0, row = 0, rows = SAP_FAR_DEGREES; a < SAP_FAR_DEGREES; a++) {
+        struct sap_far_run second = sap_far_begin(x[1]);
         D of_a[3] = {d_set1(SAP_ZERO), d_set1(SAP_ZERO), d_set1(SAP_ZERO)};
-        for (int b = 0, n = SAP_FAR_DEGREES; b < SAP_FAR_DEGREES; b++) {
-            D value = d_set1(SAP_ZERO), slope = d_set1(SAP_ZERO);
-            n = sap_far_thirds(n, a, b);
-            for (int c = 0; c < n; c++, at++) {
-                const D f = d_set1(field[at]);
-                sap_far_add(&value, f, t[2][c]);
-                sap_far_add(&slope, f, s[2][c]);
-            }
-            sap_far_add(&of_a[0], value, t[1][b]);
-            sap_far_add(&of_a[1], value, s[1][b]);
-            sap_far_add(&of_a[2], slope, t[1][b]);
+        rows = sap_far_thirds(rows, a, 0);
+        SAP_FAR_ROLLED
+        for (int b = 0, n = SAP_FAR_DEGREES; b < rows; b++, row++) {
+            D value, slope;
+            n = SAP_FAR_END(sap_far_thirds(n, a, b));
+            sap_far_row(field + SAP_FAR_DEGREES * row, n, t, s, &value, &slope);
+            sap_far_add(&of_a[0], value, second.value);
+            sap_far_add(&of_a[1], value, second.slope);
+            sap_far_add(&of_a[2], slope, second.value);
+            sap_far_next(&second);
         }
-        sap_far_add(&sum[0], of_a[0], t[0][a]);
-        sap_far_add(&sum[1], of_a[0], s[0][a]);
-        sap_far_add(&sum[2], of_a[1], t[0][a]);
-        sap_far_add(&sum[3], of_a[2], t[0][a]);
+        sap_far_add(&sum[0], of_a[0], first.value);
+        sap_far_add(&sum[1], of_a[0], first.slope);
+        sap_far_add(&sum[2], of_a[1], first.value);
+        sap_far_add(&sum[3], of_a[2], first.value);
+        sap_far_next(&first);
     }
 }
 
@@ -141,7 +191,7 @@ SAP_INLINE void sap_far_tidal_row(D *of_a, const D *of_b, D value, D slope, D be
 }
 
 /* Computes the second derivatives of the field at x, in coordinates of the polynomials: sum[SAP_FAR_TIDAL]. */
-SAP_INLINE void sap_far_tidal(const GLOBAL double *field, const D *x, D *sum)
+SAP_INLINE void sap_far_tidal(const SAP_FAR_SPACE double *field, const D *x, D *sum)
 {
     D t[3][SAP_FAR_DEGREES], s[3][SAP_FAR_DEGREES], r[3][SAP_FAR_DEGREES];
     for (int c = 0; c < 3; c++) {
@@ -150,14 +200,17 @@ SAP_INLINE void sap_far_tidal(const GLOBAL double *field, const D *x, D *sum)
         sap_far_bends(x[c], s[c], r[c]);
     }
     for (int q = 0; q < SAP_FAR_TIDAL; q++) sum[q] = d_set1(SAP_ZERO);
-    for (int a = 0, at = 0; a < SAP_FAR_DEGREES; a++) {
+    SAP_FAR_ROLLED
+    for (int a = 0, row = 0, rows = SAP_FAR_DEGREES; a < SAP_FAR_DEGREES; a++) {
         D of_a[6]; /* derivatives by y and z: none, y, z, yy, yz, zz */
         for (int q = 0; q < 6; q++) of_a[q] = d_set1(SAP_ZERO);
-        for (int b = 0, n = SAP_FAR_DEGREES; b < SAP_FAR_DEGREES; b++) {
+        rows = sap_far_thirds(rows, a, 0);
+        SAP_FAR_ROLLED
+        for (int b = 0, n = SAP_FAR_DEGREES; b < rows; b++, row++) {
             D of_b[3] = {d_set1(SAP_ZERO), d_set1(SAP_ZERO), d_set1(SAP_ZERO)}; /* by z: none, z, zz */
             n = sap_far_thirds(n, a, b);
-            for (int c = 0; c < n; c++, at++) {
-                const D f = d_set1(field[at]);
+            for (int c = 0; c < n; c++) {
+                const D f = d_set1(field[SAP_FAR_DEGREES * row + c]);
                 sap_far_add(&of_b[0], f, t[2][c]);
                 sap_far_add(&of_b[1], f, s[2][c]);
                 sap_far_add(&of_b[2], f, r[2][c]);
@@ -172,11 +225,6 @@ SAP_INLINE void sap_far_tidal(const GLOBAL double *field, const D *x, D *sum)
         sap_far_add(&sum[5], of_a[5], t[0][a]);
     }
 }
-
-#ifdef SAP_FAR_HOST
-#undef GLOBAL
-#undef SAP_FAR_HOST
-#endif
 
 #endif
 #endif

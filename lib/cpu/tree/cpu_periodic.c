@@ -18,7 +18,7 @@ enum { PARTS = 64, AT_ONCE = 4096, ROWS = 64 };
 
 int sap_cpu_far_reserve(struct sap_cpu_far *far)
 {
-    far->field = malloc(SAP_FAR_TERMS * sizeof *far->field);
+    far->field = malloc(SAP_FAR_FIELD * sizeof *far->field);
     far->part = malloc(PARTS * sizeof *far->part);
     return far->field && far->part ? SAPPORO_OK : SAPPORO_ERR_MEMORY;
 }

@@ -95,7 +95,7 @@ struct sap_cpu_given {
 /* The field of the far images of a periodic cube; memory is NULL of open trees. */
 struct sap_cpu_far {
     int known;                     /* the field is that of the present particles */
-    double *field;                 /* [SAP_FAR_TERMS] */
+    double *field;                 /* [SAP_FAR_FIELD] */
     double (*part)[SAP_FAR_TERMS]; /* moments of parts of the particles */
 };
 

@@ -215,23 +215,50 @@ static int import_lengths(struct sap_gpu_session *s, struct sap_gpu_halo_lengths
     return sap_session_upload(s, &to->of_particle, sizeof(double), halo->n, fill_scaled, &of_particles);
 }
 
-static int import_spline(struct sap_gpu_session *s, const struct sap_gpu_lengths *l, struct sap_gpu_halo_lengths *to,
-                         const struct sap_gpu_nodes *nodes, const struct sap_gpu_buffer *root,
-                         const struct sap_tree_halo *halo, const struct sap_gpu_tree *frame)
+static int import_spline(struct sap_gpu_session *s, struct sap_gpu_halo_lengths *to, const struct sap_tree_halo *halo,
+                         double unit)
 {
-    (void)root;
-    TRY(import_lengths(s, to, halo, frame->unit, fill_scaled));
-    return sap_launch_tree_length_words(s, l->f, nodes->n, nodes->cell.mem, to->of_node.mem, nodes->word.mem, nodes->n,
-                                        *frame);
+    return import_lengths(s, to, halo, unit, fill_scaled);
 }
 
-static int import_soft(struct sap_gpu_session *s, const struct sap_gpu_lengths *l, struct sap_gpu_halo_lengths *to,
-                       const struct sap_gpu_nodes *nodes, const struct sap_gpu_buffer *root,
-                       const struct sap_tree_halo *halo, const struct sap_gpu_tree *frame)
+static int import_soft(struct sap_gpu_session *s, struct sap_gpu_halo_lengths *to, const struct sap_tree_halo *halo,
+                       double unit)
 {
-    TRY(import_lengths(s, to, halo, frame->unit, fill_squares));
-    return sap_launch_tree_soft_words(s, l->f, nodes->n, nodes->cell.mem, root->mem, to->of_node.mem, nodes->word.mem,
-                                      nodes->n, *frame);
+    return import_lengths(s, to, halo, unit, fill_squares);
+}
+
+static int above_spline(const struct sap_gpu_session *s, const struct sap_gpu_lengths *l,
+                        const struct sap_gpu_length_halo *to, int first, int end)
+{
+    const struct sap_gpu_nodes *const nodes = to->nodes;
+    return sap_launch_tree_length_nodes(s, l->f, end - first, nodes->link.mem, nodes->cell.mem,
+                                        to->lengths->of_particle.mem, to->lengths->of_node.mem, nodes->word.mem, first,
+                                        end, *to->frame);
+}
+
+static int above_soft(const struct sap_gpu_session *s, const struct sap_gpu_lengths *l,
+                      const struct sap_gpu_length_halo *to, int first, int end)
+{
+    const struct sap_gpu_nodes *const nodes = to->nodes;
+    return sap_launch_tree_soft_nodes(s, l->f, end - first, nodes->link.mem, nodes->cell.mem, to->root->mem,
+                                      to->sorted->mem, to->lengths->of_particle.mem, to->lengths->of_node.mem,
+                                      nodes->word.mem, first, end, *to->frame);
+}
+
+static int words_spline(const struct sap_gpu_session *s, const struct sap_gpu_lengths *l,
+                        const struct sap_gpu_length_halo *to)
+{
+    const struct sap_gpu_nodes *const nodes = to->nodes;
+    return sap_launch_tree_length_words(s, l->f, nodes->n, nodes->cell.mem, to->lengths->of_node.mem, nodes->word.mem,
+                                        nodes->n, *to->frame);
+}
+
+static int words_soft(const struct sap_gpu_session *s, const struct sap_gpu_lengths *l,
+                      const struct sap_gpu_length_halo *to)
+{
+    const struct sap_gpu_nodes *const nodes = to->nodes;
+    return sap_launch_tree_soft_words(s, l->f, nodes->n, nodes->cell.mem, to->root->mem, to->lengths->of_node.mem,
+                                      nodes->word.mem, nodes->n, *to->frame);
 }
 
 static int reach_spline(const struct sap_gpu_session *s, const struct sap_gpu_lengths *l,
@@ -252,9 +279,12 @@ static int reach_soft(const struct sap_gpu_session *s, const struct sap_gpu_leng
 static int fill_lengths(const struct sap_gpu_session *s, const struct sap_gpu_lengths *l,
                         const struct sap_gpu_length_fill *of, double unit)
 {
+    const struct sap_gpu_buffer *const from = of->in_order ? of->in_order : &l->given;
+    const int has_address = !of->in_order;
     return sap_launch_tree_length_fill(s, l->f, of->entries, of->entry->mem, of->shift->mem, of->shift_at,
-                                       of->before->mem, of->nodes->link.mem, l->of_node.mem, l->given.mem,
-                                       of->address->mem, of->made->mem, of->made_h->mem, l->law->of_node, unit);
+                                       of->before->mem, of->nodes->link.mem, l->of_node.mem, from->mem,
+                                       of->address->mem, has_address, of->made->mem, of->made_h->mem, l->law->of_node,
+                                       has_address ? unit : 1);
 }
 
 /* ---- one length for all ---------------------------------------------------------- */
@@ -280,17 +310,33 @@ static int groups_plain(const struct sap_gpu_session *s, const struct sap_gpu_le
     return SAP_DRIVER_OK;
 }
 
-static int import_plain(struct sap_gpu_session *s, const struct sap_gpu_lengths *l, struct sap_gpu_halo_lengths *to,
-                        const struct sap_gpu_nodes *nodes, const struct sap_gpu_buffer *root,
-                        const struct sap_tree_halo *halo, const struct sap_gpu_tree *frame)
+static int import_plain(struct sap_gpu_session *s, struct sap_gpu_halo_lengths *to, const struct sap_tree_halo *halo,
+                        double unit)
+{
+    (void)s;
+    (void)to;
+    (void)halo;
+    (void)unit;
+    return SAP_DRIVER_OK;
+}
+
+static int above_plain(const struct sap_gpu_session *s, const struct sap_gpu_lengths *l,
+                       const struct sap_gpu_length_halo *to, int first, int end)
 {
     (void)s;
     (void)l;
     (void)to;
-    (void)nodes;
-    (void)root;
-    (void)halo;
-    (void)frame;
+    (void)first;
+    (void)end;
+    return SAP_DRIVER_OK;
+}
+
+static int words_plain(const struct sap_gpu_session *s, const struct sap_gpu_lengths *l,
+                       const struct sap_gpu_length_halo *to)
+{
+    (void)s;
+    (void)l;
+    (void)to;
     return SAP_DRIVER_OK;
 }
 
@@ -347,6 +393,8 @@ static const struct sap_gpu_law *next_of(const struct sap_gpu_lengths *l, int le
                                                           .nodes = nodes_plain,
                                                           .groups = groups_plain,
                                                           .import = import_plain,
+                                                          .above = above_plain,
+                                                          .words = words_plain,
                                                           .reach = reach_plain,
                                                           .fill = fill_plain,
                                                           .sort = sort_plain,
@@ -358,6 +406,8 @@ static const struct sap_gpu_law *next_of(const struct sap_gpu_lengths *l, int le
                                                           .nodes = nodes_soft,
                                                           .groups = groups_lengths,
                                                           .import = import_soft,
+                                                          .above = above_soft,
+                                                          .words = words_soft,
                                                           .reach = reach_soft,
                                                           .fill = fill_lengths,
                                                           .sort = sort_lengths,
@@ -369,6 +419,8 @@ static const struct sap_gpu_law *next_of(const struct sap_gpu_lengths *l, int le
                                                           .nodes = nodes_spline,
                                                           .groups = groups_lengths,
                                                           .import = import_spline,
+                                                          .above = above_spline,
+                                                          .words = words_spline,
                                                           .reach = reach_spline,
                                                           .fill = fill_lengths,
                                                           .sort = sort_lengths,

@@ -46,10 +46,19 @@ struct sap_gpu_halo_lengths {
     struct sap_gpu_buffer of_particle, of_node;
 };
 
+/* A halo whose nodes get their lengths; root: the cells of the tree that walks, of which the root is the first. */
+struct sap_gpu_length_halo {
+    const struct sap_gpu_halo_lengths *lengths;
+    const struct sap_gpu_nodes *nodes;
+    const struct sap_gpu_buffer *sorted, *root;
+    const struct sap_gpu_tree *frame;
+};
+
 /* A level of a selection for other parts, of so many entries; the arguments of tree_length_fill. */
 struct sap_gpu_length_fill {
     int entries, shift_at;
     const struct sap_gpu_buffer *entry, *shift, *before, *address, *made, *made_h;
+    const struct sap_gpu_buffer *in_order; /* lengths that are copied, of nodes in units, too; NULL: those given */
     const struct sap_gpu_nodes *nodes;
 };
 
@@ -78,12 +87,17 @@ struct sap_gpu_law {
     int (*groups)(const struct sap_gpu_session *s, const struct sap_gpu_lengths *l, const struct sap_gpu_targets *to);
 
     /*
-     * Of a part of a whole: upload the lengths of a halo, and enter them into the words of its nodes; make nodes
-     * accepted only from as far away as their lengths allow; copy those of a level of a selection.
+     * Of a halo: upload its lengths; compute those of nodes first ... end-1 from their children, and enter them into
+     * their words; enter those of all nodes.
      */
-    int (*import)(struct sap_gpu_session *s, const struct sap_gpu_lengths *l, struct sap_gpu_halo_lengths *to,
-                  const struct sap_gpu_nodes *nodes, const struct sap_gpu_buffer *root,
-                  const struct sap_tree_halo *halo, const struct sap_gpu_tree *frame);
+    int (*import)(struct sap_gpu_session *s, struct sap_gpu_halo_lengths *to, const struct sap_tree_halo *halo,
+                  double unit);
+    int (*above)(const struct sap_gpu_session *s, const struct sap_gpu_lengths *l, const struct sap_gpu_length_halo *to,
+                 int first, int end);
+    int (*words)(const struct sap_gpu_session *s, const struct sap_gpu_lengths *l,
+                 const struct sap_gpu_length_halo *to);
+
+    /* For a halo: make nodes accepted only from as far away as their lengths allow; copy those of a level. */
     int (*reach)(const struct sap_gpu_session *s, const struct sap_gpu_lengths *l, const struct sap_gpu_nodes *nodes,
                  const struct sap_gpu_buffer *reach, const struct sap_gpu_tree *frame);
     int (*fill)(const struct sap_gpu_session *s, const struct sap_gpu_lengths *l, const struct sap_gpu_length_fill *of,

@@ -1,14 +1,21 @@
 /* gpu_periodic.c - see gpu_periodic.h. */
 #include "gpu/tree/gpu_periodic.h"
 
+#include <string.h>
+
 #include "engine/ewald.h"
 #include "engine/periodic.h"
 #include "gpu/gpu_launch.h"
 #include "gpu/tree/gpu_kernels.h"
 #include "physics/tree_periodic.h"
 
-enum { PARTS = 256, FIELD = SAP_FAR_TERMS * sizeof(double), PARTICLE = 4 * sizeof(double) };
-_Static_assert((int)SAP_FAR_PAIRS <= (int)SAP_TREE_THREADS, "a thread has two degrees");
+enum {
+    MOMENTS = SAP_FAR_TERMS * sizeof(double),
+    FIELD = SAP_FAR_FIELD * sizeof(double),
+    PARTICLE = 4 * sizeof(double)
+};
+enum { MOST_PARTS = 1056, PART_LEAST = 64 }; /* of particles that have moments of their own, and particles of a part */
+_Static_assert((int)SAP_FAR_PAIRS <= 5 * (int)SAP_FAR_THREADS, "a thread has five pairs of degrees");
 
 /* ---- particles ---------------------------------------------------------------------------- */
 
@@ -29,7 +36,8 @@ int sap_gpu_periodic_follow(const struct sap_gpu_periodic *p, const struct sap_g
 
 void sap_gpu_periodic_changed(struct sap_gpu_periodic *p, double weight, int n)
 {
-    p->known = 0;
+    p->known = p->images.known = 0;
+    p->images.period = p->period;
     p->least = sap_periodic_least(p->period, weight, n);
 }
 
@@ -42,22 +50,34 @@ int sap_gpu_periodic_raise(const struct sap_gpu_periodic *p, const struct sap_gp
 
 /* ---- the field ---------------------------------------------------------------------------- */
 
-/* Computes the field of the particles of the tree unless it is known; waits for their moments. */
-static int make_field(struct sap_gpu_periodic *p, const struct sap_gpu_built *tree)
+/* Returns how many parts of n particles have moments of their own: MOST_PARTS keep a device busy. */
+static int parts_of(int n) { return n < MOST_PARTS * PART_LEAST ? 1 + n / PART_LEAST : (int)MOST_PARTS; }
+
+/* Launches the moments of the particles of the tree, and copies them to the host. */
+static int start_field(struct sap_gpu_periodic *p, const struct sap_gpu_built *tree)
 {
     struct sap_gpu_session *const s = tree->session;
-    const int n = tree->frame->n;
-    double moments[SAP_FAR_TERMS], field[SAP_FAR_TERMS];
+    const int n = tree->frame->n, parts = parts_of(n);
     if (p->known) return SAP_DRIVER_OK;
-    TRY(sap_session_reserve(s, &p->part, (size_t)PARTS * FIELD));
-    TRY(sap_session_reserve(s, &p->far_sums, FIELD));
+    p->images.known = 0; /* what finds the images waits for the moments, too */
+    TRY(sap_session_reserve(s, &p->part, (size_t)parts * MOMENTS));
+    TRY(sap_session_reserve(s, &p->far_sums, MOMENTS));
+    TRY(sap_gpu_reserve_pinned(s->driver, s->device->dev, &p->moments, FIELD));
+    TRY(sap_launch_tree_far_moments(s, tree->f, parts, tree->own->sorted.mem, p->part.mem, 1 / p->period, parts, n));
+    TRY(sap_launch_tree_far_join(s, tree->f, SAP_FAR_TERMS, p->part.mem, p->far_sums.mem, parts, SAP_FAR_TERMS));
+    return sap_session_copy_out(s, p->moments.host, p->far_sums.mem, 0, MOMENTS);
+}
+
+/* Computes the field of moments that have been copied. */
+static int end_field(struct sap_gpu_periodic *p, const struct sap_gpu_built *tree)
+{
+    const struct sap_gpu_session *const s = tree->session;
+    double field[SAP_FAR_FIELD];
+    if (p->known) return SAP_DRIVER_OK;
+    if (sap_ewald_field(p->moments.host, field)) return SAP_DRIVER_MEMORY;
     TRY(sap_session_reserve(s, &p->field, FIELD));
-    TRY(sap_launch_tree_far_moments(s, tree->f, PARTS, tree->own->sorted.mem, p->part.mem, 1 / p->period, PARTS, n));
-    TRY(sap_launch_tree_far_join(s, tree->f, SAP_FAR_TERMS, p->part.mem, p->far_sums.mem, PARTS, SAP_FAR_TERMS));
-    TRY(sap_session_download(s, moments, &p->far_sums, 0, sizeof moments));
-    if (sap_ewald_field(moments, field)) return SAP_DRIVER_MEMORY;
-    TRY(sap_session_copy_in(s, p->field.mem, 0, field, sizeof field));
-    TRY(sap_session_wait(s));
+    memcpy(p->moments.host, field, sizeof field); /* pinned: what copies it need not wait */
+    TRY(sap_session_copy_in(s, p->field.mem, 0, p->moments.host, FIELD));
     p->known = 1;
     return SAP_DRIVER_OK;
 }
@@ -92,7 +112,7 @@ static int add(struct sap_gpu_periodic *p, const struct sap_gpu_walking *walk, i
     return sap_launch_tree_image_add(s, tree->f, slots, walk->results->pot.mem, p->pot.mem, !is_first, slots);
 }
 
-/* Walks for image k of the targets. */
+/* Walks for image k of the targets, and adds the results. */
 static int walk_image(struct sap_gpu_periodic *p, const struct sap_gpu_walking *walk, const struct sap_gpu_subset *to,
                       int k, int tidal)
 {
@@ -109,15 +129,53 @@ static int walk_image(struct sap_gpu_periodic *p, const struct sap_gpu_walking *
     return add(p, walk, to->w.slots, tidal, k == 0);
 }
 
-/* Adds the far images to the sums, and writes the rows. */
-static int finish(struct sap_gpu_periodic *p, const struct sap_gpu_walking *walk, const struct sap_gpu_subset *to,
-                  int tidal)
+/* Walks for each image of the targets. */
+static int walk_images(struct sap_gpu_periodic *p, const struct sap_gpu_walking *walk, const struct sap_gpu_subset *to,
+                       int tidal)
+{
+    TRY(sap_session_wait(walk->tree.session)); /* for the moments */
+    for (int k = 0; k < SAP_NEAR_IMAGES; k++) TRY(walk_image(p, walk, to, k, tidal));
+    return SAP_DRIVER_OK;
+}
+
+/* Walks through the tree and its images, which have been joined. */
+static int walk_joined(const struct sap_gpu_periodic *p, const struct sap_gpu_walking *walk,
+                       const struct sap_gpu_subset *to)
+{
+    const struct sap_gpu_halo *const halo = &p->images.halo;
+    struct sap_gpu_walking joined = *walk;
+    struct sap_gpu_subset by_both = *to;
+    joined.nodes = &halo->nodes;
+    joined.sorted = &halo->sorted;
+    joined.length = &halo->lengths.of_particle;
+    joined.soft = &halo->lengths.of_node;
+    by_both.w.more = walk->tree.nodes->n;
+    return sap_gpu_walk_run(&joined, &by_both);
+}
+
+/* Adds the far images to the results of one walk. */
+static int finish_joined(struct sap_gpu_periodic *p, const struct sap_gpu_walking *walk,
+                         const struct sap_gpu_subset *to)
+{
+    const struct sap_gpu_built *const tree = &walk->tree;
+    const struct sap_gpu_results *const r = walk->results;
+    TRY(end_field(p, tree));
+    return sap_launch_tree_far_force(tree->session, tree->f, to->w.slots, to->of->sorted.mem, to->slot->mem,
+                                     to->w.all_slots, to->row->mem, p->field.mem, r->acc.mem, r->pot.mem, r->acc.mem,
+                                     r->pot.mem, walk->lists->left.mem, 1 / p->period, tree->frame->mass_unit,
+                                     to->w.slots);
+}
+
+/* Adds the far images to the sums over the near ones, and writes the rows. */
+static int finish_images(struct sap_gpu_periodic *p, const struct sap_gpu_walking *walk,
+                         const struct sap_gpu_subset *to, int tidal)
 {
     const struct sap_gpu_built *const tree = &walk->tree;
     const struct sap_gpu_session *const s = tree->session;
     const struct sap_gpu_results *const r = walk->results;
     const int n = to->w.slots;
     const double inverse = 1 / p->period, mass_unit = tree->frame->mass_unit;
+    TRY(end_field(p, tree));
     TRY(tidal
             ? sap_launch_tree_far_tidal(s, tree->f, n, to->of->sorted.mem, to->slot->mem, to->w.all_slots, to->row->mem,
                                         p->field.mem, p->acc.mem, r->tidal.mem, p->told.mem, inverse, mass_unit, n)
@@ -130,21 +188,26 @@ static int finish(struct sap_gpu_periodic *p, const struct sap_gpu_walking *walk
 int sap_gpu_periodic_walk(struct sap_gpu_periodic *p, const struct sap_gpu_walking *walk,
                           const struct sap_gpu_subset *to, int tidal)
 {
-    TRY(make_field(p, &walk->tree));
-    for (int k = 0; k < SAP_NEAR_IMAGES; k++) TRY(walk_image(p, walk, to, k, tidal));
-    return finish(p, walk, to, tidal);
+    int joins = !walk->stops;
+    TRY(start_field(p, &walk->tree));
+    if (joins) TRY(sap_gpu_images_make(&p->images, &walk->tree, to, &joins));
+    TRY(joins ? walk_joined(p, walk, to) : walk_images(p, walk, to, tidal));
+    return joins ? finish_joined(p, walk, to) : finish_images(p, walk, to, tidal);
 }
 
 /* ---- memory ------------------------------------------------------------------------------- */
 
 size_t sap_gpu_periodic_bytes(const struct sap_tree_settings *settings, int n)
 {
-    return settings->period > 0 ? (size_t)n * (2 * PARTICLE + SAP_GROUP_WORDS) + (PARTS + 2) * (size_t)FIELD : 0;
+    if (!(settings->period > 0)) return 0;
+    return (size_t)n * (2 * PARTICLE + SAP_GROUP_WORDS) + (MOST_PARTS + 1) * (size_t)MOMENTS + FIELD +
+           sap_gpu_images_bytes(n);
 }
 
 void sap_gpu_periodic_free(const struct sap_driver *driver, struct sap_gpu_periodic *p)
 {
-    struct sap_gpu_buffer *const all[] = {&p->sorted, &p->bound, &p->acc,      &p->pot,
-                                          &p->told,   &p->part,  &p->far_sums, &p->field};
+    struct sap_gpu_buffer *const all[] = {&p->sorted, &p->bound,    &p->acc,   &p->pot,    &p->told,
+                                          &p->part,   &p->far_sums, &p->field, &p->moments};
     for (int k = 0; k < COUNT(all); k++) sap_gpu_free(driver, all[k]);
+    sap_gpu_images_free(driver, &p->images);
 }

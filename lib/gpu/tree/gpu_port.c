@@ -142,21 +142,6 @@ static int receive(struct sap_tree *tree, int nodes, int n, struct sap_halo_room
     return status ? status : sap_gpu_aside_end(of(tree), make_room(of(tree), nodes, n, at));
 }
 
-/* Fills the table of tree_halo_join for `parts` parts. */
-static struct sap_gpu_arrived fill_table(int parts, const int (*count)[2], int *first)
-{
-    struct sap_gpu_arrived a = {.parts = parts};
-    for (int part = 0; part < parts; part++) {
-        first[part] = a.nodes;
-        first[parts + part] = a.halos;
-        first[2 * parts + part] = a.n;
-        a.nodes += count[part][0];
-        a.n += count[part][1];
-        a.halos += count[part][0] > 0;
-    }
-    return a;
-}
-
 static int join_arrived(struct sap_gpu_host_tree *t, const struct sap_gpu_built *built, int parts,
                         const int (*count)[2])
 {
@@ -165,7 +150,7 @@ static int join_arrived(struct sap_gpu_host_tree *t, const struct sap_gpu_built 
     const size_t many = 3 * (size_t)parts;
     int *const first = sap_session_host_memory(s, many, sizeof *first);
     if (!first) return SAP_DRIVER_MEMORY;
-    const struct sap_gpu_arrived a = fill_table(parts, count, first);
+    const struct sap_gpu_arrived a = sap_gpu_halo_table(parts, count, 0, first);
     int status = sap_session_reserve(s, &p->first, many * sizeof *first);
     if (!status) status = sap_session_copy_in(s, p->first.mem, 0, first, many * sizeof *first);
     if (!status) status = sap_gpu_halo_join(&t->part.halo, built, &p->in, &p->first, &a);

@@ -1,6 +1,7 @@
 /* gpu_selection.c - see gpu_selection.h: level by level, for all parts at once. */
 #include "gpu/tree/gpu_selection.h"
 
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -19,7 +20,9 @@ _Static_assert(sizeof(struct sap_halo_node) == SAP_HALO_WORDS * sizeof(double), 
 struct selecting {
     const struct sap_gpu_built *of;
     struct sap_gpu_selection *h;
-    const struct sap_halo_wish *wish;
+    int parts, level_most;
+    int in_order;                       /* particles are copied as the tree has them, not as they were given */
+    long long most;                     /* entries, and particles; with more nothing is selected */
     int levels, n[SAP_TREE_LEVELS + 1]; /* entries of each level */
     int *first;                         /* [levels][parts + 1] first entry of each part in each level */
     int *shift, *base;                  /* [levels + 1][parts], [parts + 1]: as tree_halo_fill has them */
@@ -58,9 +61,8 @@ static void widen(struct sap_halo_region *block, const struct sap_halo_region *r
 }
 
 /* Counts the blocks of each part. */
-static void count_blocks(struct selecting *s)
+static void count_blocks(struct selecting *s, const struct sap_halo_wish *w)
 {
-    const struct sap_halo_wish *const w = s->wish;
     s->blocks = 0;
     for (int p = 0; p < w->parts; p++) {
         int n = 0;
@@ -72,9 +74,8 @@ static void count_blocks(struct selecting *s)
 }
 
 /* Packs the regions that have particles, and makes the boxes of blocks. */
-static void pack_regions(struct selecting *s)
+static void pack_regions(struct selecting *s, const struct sap_halo_wish *w)
 {
-    const struct sap_halo_wish *const w = s->wish;
     struct sap_halo_region *const block = s->packed + (size_t)BLOCK * (size_t)s->blocks;
     for (int i = 0; i < (BLOCK + 1) * s->blocks; i++) s->packed[i] = far_away();
     for (int p = 0; p < w->parts; p++) {
@@ -97,20 +98,31 @@ static int upload(const struct sap_gpu_session *session, struct sap_gpu_buffer *
     return sap_session_wait(session);
 }
 
-static int take_regions(struct selecting *s)
+static int take_regions(struct selecting *s, const struct sap_halo_wish *w)
 {
     struct sap_gpu_session *const session = s->of->session;
-    const size_t each = sizeof *s->packed, parts = (size_t)s->wish->parts;
+    const size_t each = sizeof *s->packed, parts = (size_t)s->parts;
     s->region_first = sap_session_host_memory(session, parts + 1, sizeof *s->region_first);
     if (!s->region_first) return SAP_DRIVER_MEMORY;
-    count_blocks(s);
+    count_blocks(s, w);
     const size_t blocks = (size_t)s->blocks;
     s->packed = sap_session_host_memory(session, (BLOCK + 1) * blocks + 1, each);
     if (!s->packed) return SAP_DRIVER_MEMORY;
-    pack_regions(s);
+    pack_regions(s, w);
     TRY(upload(session, &s->h->region_first, s->region_first, (parts + 1) * sizeof *s->region_first));
     TRY(upload(session, &s->h->region, s->packed, BLOCK * blocks * each));
     return upload(session, &s->h->block, s->packed + BLOCK * blocks, blocks * each);
+}
+
+/* The same of images, whose regions are in device memory. */
+static int number_regions(struct selecting *s)
+{
+    struct sap_gpu_session *const session = s->of->session;
+    const size_t many = (size_t)s->parts + 1;
+    s->region_first = sap_session_host_memory(session, many, sizeof *s->region_first);
+    if (!s->region_first) return SAP_DRIVER_MEMORY;
+    for (int p = 0; p <= s->parts; p++) s->region_first[p] = p * SAP_HALO_REGIONS;
+    return upload(session, &s->h->region_first, s->region_first, many * sizeof *s->region_first);
 }
 
 /* ---- levels ------------------------------------------------------------------------------------ */
@@ -132,7 +144,7 @@ static int find_reach(const struct selecting *s)
 static int begin(struct selecting *s)
 {
     struct sap_gpu_session *const session = s->of->session;
-    const int parts = s->wish->parts;
+    const int parts = s->parts;
     struct sap_halo_entry *const entry = sap_session_host_memory(session, (size_t)parts + 1, sizeof *entry);
     if (!entry) return SAP_DRIVER_MEMORY;
     for (int p = 0; p < parts; p++)
@@ -163,7 +175,7 @@ static int test_level(const struct selecting *s, int level)
 {
     const struct sap_gpu_selection *const h = s->h;
     const struct sap_gpu_nodes *const nodes = s->of->nodes;
-    const int n = s->n[level], level_most = s->wish->level_most;
+    const int n = s->n[level], level_most = s->level_most;
     TRY(open_level(s, level));
     return sap_launch_tree_halo_test(s->of->session, s->of->f, n, h->entry[level].mem, h->more.mem, nodes->link.mem,
                                      nodes->level.mem, level_most, s->of->frame->order, n);
@@ -175,7 +187,7 @@ static int make_level(struct selecting *s, int level)
     struct sap_gpu_selection *const h = s->h;
     struct sap_gpu_session *const session = s->of->session;
     const struct sap_gpu_nodes *const nodes = s->of->nodes;
-    const int n = s->n[level], parts = s->wish->parts;
+    const int n = s->n[level], parts = s->parts;
     const size_t bytes = (size_t)n * sizeof(int), firsts = ((size_t)parts + 1) * sizeof(int);
     size_t at;
     TRY(sap_session_reserve(session, &h->more, bytes));
@@ -196,7 +208,8 @@ static int make_level(struct selecting *s, int level)
 static int make_levels(struct selecting *s)
 {
     struct sap_gpu_session *const session = s->of->session;
-    const size_t parts = (size_t)s->wish->parts, levels = SAP_TREE_LEVELS + 1;
+    long long entries = 0;
+    const size_t parts = (size_t)s->parts, levels = SAP_TREE_LEVELS + 1;
     s->first =
         sap_session_host_memory(session, levels * (parts + 1) + (levels + 1) * parts + parts + 1, sizeof *s->first);
     if (!s->first) return SAP_DRIVER_MEMORY;
@@ -204,7 +217,11 @@ static int make_levels(struct selecting *s)
     s->base = s->shift + (levels + 1) * parts;
     TRY(find_reach(s));
     TRY(begin(s));
-    for (s->levels = 0; s->levels < SAP_TREE_LEVELS && s->n[s->levels] > 0; s->levels++) TRY(make_level(s, s->levels));
+    for (s->levels = 0; s->levels < SAP_TREE_LEVELS && s->n[s->levels] > 0 && entries <= s->most; s->levels++) {
+        entries += s->n[s->levels];
+        TRY(make_level(s, s->levels));
+    }
+    s->h->too_many = entries > s->most;
     return SAP_DRIVER_OK;
 }
 
@@ -213,7 +230,7 @@ static int make_levels(struct selecting *s)
 /* Finds where the entries of each level are sent; writes the number of nodes of each part. */
 static void place_levels(struct selecting *s, int (*count)[2])
 {
-    const int parts = s->wish->parts;
+    const int parts = s->parts;
     int at = 0;
     for (int p = 0; p < parts; p++) {
         s->base[p] = at;
@@ -232,7 +249,7 @@ static int place_particles(const struct selecting *s, int (*count)[2])
 {
     struct sap_gpu_selection *const h = s->h;
     struct sap_gpu_session *const session = s->of->session;
-    const int parts = s->wish->parts, nodes = s->base[parts] + 1, n = parts + 1;
+    const int parts = s->parts, nodes = s->base[parts] + 1, n = parts + 1;
     int *const first = s->first; /* which is not needed any more */
     size_t at;
     TRY(sap_session_reserve(session, &h->more, (size_t)nodes * sizeof(int)));
@@ -252,6 +269,7 @@ static int place_particles(const struct selecting *s, int (*count)[2])
     for (int p = 0; p < parts; p++) count[p][1] = first[p + 1] - first[p];
     h->sent = s->base[parts];
     h->sent_x = first[parts];
+    h->too_many = h->sent_x > s->most;
     return SAP_DRIVER_OK;
 }
 
@@ -273,13 +291,14 @@ static int fill_lengths(const struct selecting *s, int level)
 {
     const struct sap_gpu_selection *const h = s->h;
     const struct sap_gpu_length_fill all = {.entries = s->n[level],
-                                            .shift_at = level * s->wish->parts,
+                                            .shift_at = level * s->parts,
                                             .entry = &h->entry[level],
                                             .shift = &h->shift,
                                             .before = &h->before,
                                             .address = &s->of->own->address,
                                             .made = &h->made_lengths,
                                             .made_h = &h->made_h,
+                                            .in_order = s->in_order ? &s->of->own->length : NULL,
                                             .nodes = s->of->nodes};
     return s->of->lengths->law->fill(s->of->session, s->of->lengths, &all, s->of->frame->unit);
 }
@@ -289,13 +308,14 @@ static int fill(const struct selecting *s)
     struct sap_gpu_selection *const h = s->h;
     struct sap_gpu_session *const session = s->of->session;
     const struct sap_gpu_nodes *const nodes = s->of->nodes;
-    const int parts = s->wish->parts;
+    const int parts = s->parts, has_address = !s->in_order;
+    const struct sap_gpu_buffer *const from = s->in_order ? &s->of->own->sorted : &s->of->given->particle;
     TRY(reserve_made(s));
     for (int level = 0; level < s->levels; level++) {
         const int shift_at = level * parts;
         TRY(sap_launch_tree_halo_fill(session, s->of->f, s->n[level], h->entry[level].mem, h->shift.mem, shift_at,
                                       parts, h->base.mem, h->x_base.mem, h->before.mem, nodes->link.mem,
-                                      nodes->cell.mem, s->of->given->particle.mem, s->of->own->address.mem, h->made.mem,
+                                      nodes->cell.mem, from->mem, s->of->own->address.mem, has_address, h->made.mem,
                                       h->made_x.mem));
         TRY(fill_lengths(s, level));
     }
@@ -304,26 +324,41 @@ static int fill(const struct selecting *s)
 
 static int select_all(struct selecting *s, int (*count)[2])
 {
-    const size_t parts = (size_t)s->wish->parts;
-    TRY(take_regions(s));
+    const size_t parts = (size_t)s->parts;
     TRY(make_levels(s));
+    if (s->h->too_many) return SAP_DRIVER_OK;
     place_levels(s, count);
     if (s->levels == 0) return SAP_DRIVER_OK;
     TRY(upload(s->of->session, &s->h->shift, s->shift, ((size_t)s->levels + 1) * parts * sizeof *s->shift));
     TRY(upload(s->of->session, &s->h->base, s->base, (parts + 1) * sizeof *s->base));
     TRY(place_particles(s, count));
-    return fill(s);
+    return s->h->too_many ? (int)SAP_DRIVER_OK : fill(s);
+}
+
+/* Selects with the regions of a wish; NULL: those of images. */
+static int begin_and_select(struct selecting *s, const struct sap_halo_wish *wish, int (*count)[2])
+{
+    s->h->sent = s->h->sent_x = s->h->too_many = 0;
+    memset(count, 0, (size_t)s->parts * sizeof *count);
+    int status = wish ? take_regions(s, wish) : number_regions(s);
+    if (!status) status = select_all(s, count);
+    free_selecting(s);
+    return status;
 }
 
 int sap_gpu_selection_make(struct sap_gpu_selection *h, const struct sap_gpu_built *of,
                            const struct sap_halo_wish *wish, int (*count)[2])
 {
-    struct selecting s = {.of = of, .h = h, .wish = wish};
-    h->sent = h->sent_x = 0;
-    memset(count, 0, (size_t)wish->parts * sizeof *count);
-    const int status = select_all(&s, count);
-    free_selecting(&s);
-    return status;
+    struct selecting s = {.of = of, .h = h, .parts = wish->parts, .level_most = wish->level_most, .most = LLONG_MAX};
+    return begin_and_select(&s, wish, count);
+}
+
+int sap_gpu_selection_images(struct sap_gpu_selection *h, const struct sap_gpu_built *of, long long most,
+                             int (*count)[2])
+{
+    struct selecting s = {
+        .of = of, .h = h, .parts = SAP_HALO_IMAGES, .level_most = SAP_TREE_LEVELS, .in_order = 1, .most = most};
+    return begin_and_select(&s, NULL, count);
 }
 
 int sap_gpu_selection_fetch(const struct sap_gpu_selection *h, struct sap_gpu_session *s,
