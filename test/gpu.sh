@@ -247,7 +247,7 @@ SANITIZED="fuzz caller primitives tree tree_bodies tree_counts tree_edges partia
     stepper_landing:divisions stepper_massless:alone stepper_massless:forces stepper_massless:places stepper_massless:division
     stepper_massless:in_turns stepper_massless:far_away spline:errors spline:pairs spline:centres spline:not_finite
     nearest_caller tree_nearest:models tree_nearest:few tidal_caller tree_tidal:pairs* tree_tidal:positions* tree_tidal:few*
-    tree_periodic:positions* tree_periodic:special*
+    tree_periodic:positions* tree_periodic:in_turn* tree_periodic:special*
     tree_lengths:pairs* tree_lengths:active_particles* tree_lengths:places* tree_lengths:refresh* tree_lengths:short_lengths*
     few:first_of_all few:lives few:errors few:neighbour_forces neighbour_force orders tree_bounds tree_groups units
     units_more gravitational"
