@@ -23,8 +23,9 @@
  * must be below L / 2, which is not checked in device memory; images beyond the 27 act without Plummer's softening.  A
  * particle acts on itself by its images: on its potential, not on its acceleration.  SAPPORO_MAC_ACCELERATION takes
  * accelerations below G M / (L^2 n^(1/3)) for as large, with the sum M of masses without signs, so that a lattice does
- * not open all cells.  Tensors have the trace 4 pi G M / L^3 of the background.  Neighbours and nearest particles of
- * such trees are not supported, nor are trees over ranks; forces are computed on the first device of a tree.
+ * not open all cells.  Tensors have the trace 4 pi G M / L^3 of the background.  Neighbours are those whose nearest
+ * images are near.  Nearest particles of such trees are not supported, nor are trees over ranks; forces are computed on
+ * the first device of a tree.
  *
  * Errors are as for contexts.  After one, forces and tensors of the call are NaN, its lists of neighbours are empty,
  * its statistics are 0, with seconds of NaN, and the particles and the tree are as before.  On accelerators there are

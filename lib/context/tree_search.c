@@ -6,18 +6,11 @@
 #include "base/structs.h"
 #include "context/call.h"
 #include "context/tree_private.h"
+#include "context/tree_wrapped.h"
 
 #define fail(tree, ...) sap_error(&(tree)->object.notes, __VA_ARGS__)
 
 /* ---- within a radius ---------------------------------------------------------------------- */
-
-/* Sets the error of a search in a periodic cube, which no engine has; 0: the tree is open. */
-static int refuse_periodic(sapporo_tree *t, const char *what)
-{
-    if (!(t->settings.period > 0)) return SAPPORO_OK;
-    return fail(t, SAPPORO_ERR_UNSUPPORTED, "%s of a periodic tree are not supported; its period is %g", what,
-                t->settings.period);
-}
 
 static int check_search(sapporo_tree *t, int ni, const sapporo_column *x, const sapporo_column *h,
                         const long long *first, long long room, const int *list)
@@ -26,7 +19,6 @@ static int check_search(sapporo_tree *t, int ni, const sapporo_column *x, const 
     if (ni < 0 || !first || room < 0 || (room > 0 && !list) || (ni > 0 && (!x->base || !h->base)))
         return fail(t, SAPPORO_ERR_ARGUMENT, "neighbours of %d places with room for %lld: something is missing", ni,
                     room);
-    if (refuse_periodic(t, "neighbours")) return SAPPORO_ERR_UNSUPPORTED;
     for (int i = 0; i < ni; i++) {
         double radius;
         memcpy(&radius, sap_column_at(h, i, sizeof radius), sizeof radius);
@@ -54,7 +46,8 @@ int sapporo_tree_neighbours(sapporo_tree *tree, int ni, sapporo_column x, sappor
     }
     int status = check_search(t, ni, &x, &h, first, room, list);
     if (!status) {
-        status = t->tree->ops->ask->search(t->tree, ni, x, h, first, room, list);
+        status = t->settings.period > 0 ? sap_tree_wrapped_search(t, ni, x, h, first, room, list)
+                                        : t->tree->ops->ask->search(t->tree, ni, x, h, first, room, list);
         if (status < 0) (void)sap_context_tree_failed(t, status, "neighbours", "");
     }
     if (status < 0) write_empty(ni, first);
@@ -69,7 +62,9 @@ static int check_nearest(sapporo_tree *t, const sapporo_tree_request *r, int k, 
         return fail(t, SAPPORO_ERR_ARGUMENT, "the nearest %d particles; k may be 1 to %d", k, SAPPORO_NEAREST_MOST);
     if (r->h.base) return fail(t, SAPPORO_ERR_ARGUMENT, "h has no meaning for the nearest particles");
     if (r->ni > 0 && !list) return fail(t, SAPPORO_ERR_ARGUMENT, "nearest particles without a list for them");
-    if (refuse_periodic(t, "nearest particles")) return SAPPORO_ERR_UNSUPPORTED;
+    if (t->settings.period > 0)
+        return fail(t, SAPPORO_ERR_UNSUPPORTED,
+                    "nearest particles of a periodic tree are not supported; its period is %g", t->settings.period);
     for (int i = 0; i < r->ni && r->x.base && r->memory == SAPPORO_MEMORY_HOST; i++)
         if (!sap_context_tree_is_place(sap_column_at(&r->x, i, 3 * sizeof(double))))
             return fail(t, SAPPORO_ERR_ARGUMENT, "place %d is not finite or beyond 1e100", i);

@@ -1,7 +1,7 @@
 /*
  * test_tree_periodic.c - trees in a periodic cube on every engine, against Ewald's sum in long double: forces and tidal
  * tensors of each softening and criterion, active particles, positions, all of these in turn, refreshes, moved cubes,
- * other units, many images, and errors.
+ * other units, many images, neighbours, and errors.
  */
 #include <math.h>
 #include <setjmp.h>
@@ -648,6 +648,73 @@ static void asked_on(const struct engine *e)
 
 RUNS(asked, tree_on_each(asked_on))
 
+/* ---- neighbours ---- */
+
+/* Returns the squared distance of a particle's image nearest to x. */
+static double nearest2(const struct model *m, const double *x, int j)
+{
+    double r2 = 0;
+    for (int c = 0; c < 3; c++) {
+        const double d = remainder(m->x[j][c] - x[c], m->period);
+        r2 += d * d;
+    }
+    return r2;
+}
+
+/* Checks the list of a place; a particle that is as near as a radius, but for roundings, may be in it or not. */
+static void check_list(const struct model *m, const double *x, double h, const int *list, long long many)
+{
+    long long at = 0;
+    for (int j = 0; j < m->n; j++) {
+        const double r2 = nearest2(m, x, j), doubt = 1e-13 * (h < m->period ? h : m->period) * m->period;
+        const int listed = at < many && list[at] == j;
+        if (listed != (r2 < h * h) && !(fabs(r2 - h * h) < doubt))
+            fail_msg("particle %d at %.17g of radius %.17g is %slisted", j, sqrt(r2), h, listed ? "" : "not ");
+        at += listed;
+    }
+    assert_int_equal(at, many);
+}
+
+static void check_neighbours(sapporo_tree *t, const struct model *m, double part)
+{
+    static int list[ROWS * N];
+    double x[ROWS][3], h[ROWS];
+    long long first[ROWS + 1], again[ROWS + 1];
+    for (int i = 0; i < ROWS; i++) {
+        h[i] = part * m->period * (1 + 0.1 * (i % 3));
+        for (int c = 0; c < 3; c++) x[i][c] = m->x[i * m->n / ROWS][c] + m->period * (0.01 * (i % 4) + (i % 5 - 2) * 3);
+    }
+    const sapporo_column places = {x, 0}, radii = {h, 0};
+    assert_int_equal(sapporo_tree_neighbours(t, ROWS, places, radii, first, ROWS * N, list), SAPPORO_OK);
+    for (int i = 0; i < ROWS; i++) check_list(m, x[i], h[i], list + first[i], first[i + 1] - first[i]);
+    const long long room = first[ROWS] / 2, last = room > 0 ? list[room - 1] : -1;
+    memset(list, 0x55, sizeof list);
+    const int fits = sapporo_tree_neighbours(t, ROWS, places, radii, again, room, list);
+    assert_int_equal(fits, first[ROWS] > room ? SAPPORO_TRUNCATED : SAPPORO_OK);
+    assert_memory_equal(first, again, sizeof first);
+    if (room > 0) assert_int_equal(list[room - 1], last);
+    assert_int_equal(list[room], 0x55555555);
+}
+
+/* Neighbours are those of the nearest images, each once, within radii from a little to more than the cube. */
+static void neighbours_on(const struct engine *e)
+{
+    static const double part[] = {0, 0.004, 0.1, 0.45, 0.51, 0.8, 0.86, 0.96, 3, INFINITY};
+    for (int k = 0; k < NCASES; k++) {
+        struct model *const m = model_make(k);
+        sapporo_tree *const t = plant(m, tree_on(e));
+        for (size_t p = 0; p < sizeof part / sizeof part[0]; p++) check_neighbours(t, m, part[p]);
+        for (int i = 0; i < m->n; i++) m->x[i][i % 3] += 0.02 * m->period;
+        set(t, m);
+        assert_int_equal(sapporo_tree_refresh(t), SAPPORO_OK);
+        for (size_t p = 0; p < sizeof part / sizeof part[0]; p++) check_neighbours(t, m, part[p]);
+        sapporo_tree_destroy(t);
+        free(m);
+    }
+}
+
+RUNS(neighbours, tree_on_each(neighbours_on))
+
 /* ---- errors ---- */
 
 static void refused(const sapporo_tree_options *o, const char *why)
@@ -677,13 +744,9 @@ static void errors_on(const struct engine *e)
     struct model *const m = model_make(1);
     sapporo_tree *const t = plant(m, o);
     int list[8];
-    long long first[2];
-    const double h[1] = {0.1};
     const sapporo_tree_request r = {.size = sizeof r, .ni = 1};
     assert_int_equal(sapporo_tree_nearest(t, &r, 4, list, NULL), SAPPORO_ERR_UNSUPPORTED);
     assert_int_equal(list[0], -1);
-    const int status = sapporo_tree_neighbours(t, 1, (sapporo_column){m->x, 0}, (sapporo_column){h, 0}, first, 8, list);
-    assert_int_equal(status, SAPPORO_ERR_UNSUPPORTED);
     assert_non_null(strstr(sapporo_tree_last_error(t), "of a periodic tree are not supported"));
     m->h[7] = 0.5;
     const sapporo_tree_particles all = {
@@ -710,6 +773,7 @@ int main(void)
                                        TREE_TEST(special),
                                        TREE_TEST(units),
                                        TREE_TEST(asked),
+                                       TREE_TEST(neighbours),
                                        cmocka_unit_test_setup(errors, tree_octree)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
