@@ -23,9 +23,9 @@
  * must be below L / 2, which is not checked in device memory; images beyond the 27 act without Plummer's softening.  A
  * particle acts on itself by its images: on its potential, not on its acceleration.  SAPPORO_MAC_ACCELERATION takes
  * accelerations below G M / (L^2 n^(1/3)) for as large, with the sum M of masses without signs, so that a lattice does
- * not open all cells.  Tensors have the trace 4 pi G M / L^3 of the background.  Neighbours are those whose nearest
- * images are near.  Nearest particles of such trees are not supported, nor are trees over ranks; forces are computed on
- * the first device of a tree.
+ * not open all cells.  Tensors have the trace 4 pi G M / L^3 of the background.  Distances of neighbours and of nearest
+ * particles are those of their nearest images.  Trees over ranks are not supported; forces are computed on the first
+ * device of a tree.
  *
  * Errors are as for contexts.  After one, forces and tensors of the call are NaN, its lists of neighbours are empty,
  * its statistics are 0, with seconds of NaN, and the particles and the tree are as before.  On accelerators there are
@@ -247,7 +247,7 @@ enum { SAPPORO_NEAREST_MOST = 256 }; /* the greatest k of sapporo_tree_nearest *
  * Writes the k nearest particles of each row of a request, 1 <= k <= SAPPORO_NEAREST_MOST: of the particles of the tree
  * that it names, which are no neighbours of themselves, or of its positions.  Its h is absent.  list[ni][k]: addresses,
  * the nearest first, at the same distance by address; distance2[ni][k]: the squares of their distances in double,
- * computed from coordinates as they were set; NULL: not wanted.  Where there are fewer particles addresses are -1 and
+ * computed from coordinates as they were set, or their images; NULL: not wanted.  Where there are fewer particles addresses are -1 and
  * distances infinite.  Both arrays are in the memory of the request; results are the same bits from every engine.  An
  * accelerator takes 12 bytes more for each entry of up to 2^24, and of results in host memory for all.
  *

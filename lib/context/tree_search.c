@@ -6,7 +6,6 @@
 #include "base/structs.h"
 #include "context/call.h"
 #include "context/tree_private.h"
-#include "context/tree_wrapped.h"
 
 #define fail(tree, ...) sap_error(&(tree)->object.notes, __VA_ARGS__)
 
@@ -46,8 +45,7 @@ int sapporo_tree_neighbours(sapporo_tree *tree, int ni, sapporo_column x, sappor
     }
     int status = check_search(t, ni, &x, &h, first, room, list);
     if (!status) {
-        status = t->settings.period > 0 ? sap_tree_wrapped_search(t, ni, x, h, first, room, list)
-                                        : t->tree->ops->ask->search(t->tree, ni, x, h, first, room, list);
+        status = t->tree->ops->ask->search(t->tree, ni, x, h, first, room, list);
         if (status < 0) (void)sap_context_tree_failed(t, status, "neighbours", "");
     }
     if (status < 0) write_empty(ni, first);
@@ -62,9 +60,6 @@ static int check_nearest(sapporo_tree *t, const sapporo_tree_request *r, int k, 
         return fail(t, SAPPORO_ERR_ARGUMENT, "the nearest %d particles; k may be 1 to %d", k, SAPPORO_NEAREST_MOST);
     if (r->h.base) return fail(t, SAPPORO_ERR_ARGUMENT, "h has no meaning for the nearest particles");
     if (r->ni > 0 && !list) return fail(t, SAPPORO_ERR_ARGUMENT, "nearest particles without a list for them");
-    if (t->settings.period > 0)
-        return fail(t, SAPPORO_ERR_UNSUPPORTED,
-                    "nearest particles of a periodic tree are not supported; its period is %g", t->settings.period);
     for (int i = 0; i < r->ni && r->x.base && r->memory == SAPPORO_MEMORY_HOST; i++)
         if (!sap_context_tree_is_place(sap_column_at(&r->x, i, 3 * sizeof(double))))
             return fail(t, SAPPORO_ERR_ARGUMENT, "place %d is not finite or beyond 1e100", i);

@@ -20,13 +20,14 @@ tree_next(const GLOBAL struct sap_tree_link *node, GLOBAL int *next, const int f
 }
 
 /*
- * Finds the particles within a radius of n positions.  query: x, y, z and the radius of each.  count[i]: number of
- * particles within it; with fills, writes their addresses to list[first[i] ...] instead, in any order.
+ * Finds the particles within a radius of n positions.  query: x, y, z, in a periodic cube, and the radius of each.
+ * count[i]: number of particles within it; with fills, writes their addresses to list[first[i] ...] instead, in any
+ * order.
  */
 KERNEL(SAP_TREE_THREADS)
 tree_search(const GLOBAL wide *query, const GLOBAL wide *particle, const GLOBAL int *address,
             const GLOBAL struct sap_tree_link *node, const GLOBAL int *next, const GLOBAL struct sap_cell *cell,
-            GLOBAL int *count, const GLOBAL U64 *first, GLOBAL int *list, const int fills, const int n)
+            GLOBAL int *count, const GLOBAL U64 *first, GLOBAL int *list, const int fills, const D period, const int n)
 {
     const int i = (int)global_id();
     if (i >= n) return;
@@ -36,10 +37,10 @@ tree_search(const GLOBAL wide *query, const GLOBAL wide *particle, const GLOBAL 
     const D h2 = d_mul(h, h);
     for (int k = 0; k >= 0;) {
         const struct sap_tree_link here = node[k];
-        const int near = dm_any(d_gt(h2, sap_box_near2(&cell[k], x)));
+        const int near = dm_any(d_gt(h2, sap_box_near2(&cell[k], x, period)));
         for (int j = here.first; near && here.children == 0 && j < here.first + here.count; j++) {
             load_particle(particle, j, at, &mass);
-            if (!dm_any(d_gt(h2, sap_ball_far(x, at)))) continue;
+            if (!dm_any(d_gt(h2, sap_apart2(x, at, period)))) continue;
             if (fills) list[first[i] + (U64)found] = address[j];
             found++;
         }
@@ -52,7 +53,7 @@ tree_search(const GLOBAL wide *query, const GLOBAL wide *particle, const GLOBAL 
  * Finds a cell near a position that has at least `least` particles, or the root if there are fewer (physics/nearest.h).
  */
 SAP_INLINE int cell_near(const GLOBAL struct sap_tree_link *node, const GLOBAL struct sap_cell *cell, const D *x,
-                         int least)
+                         D period, int least)
 {
     int best = 0;
     for (int next = 0; next >= 0;) {
@@ -61,7 +62,7 @@ SAP_INLINE int cell_near(const GLOBAL struct sap_tree_link *node, const GLOBAL s
         best = next;
         next = -1;
         for (int j = here.child; j < here.child + here.children; j++) {
-            const D near2 = sap_box_near2(&cell[j], x);
+            const D near2 = sap_box_near2(&cell[j], x, period);
             if (node[j].count < least || !dm_any(d_gt(least2, near2))) continue;
             least2 = near2;
             next = j;
@@ -72,12 +73,12 @@ SAP_INLINE int cell_near(const GLOBAL struct sap_tree_link *node, const GLOBAL s
 
 /* Offers the particles of a cell but `own`. */
 SAP_INLINE void offer_cell(struct sap_nearest *n, const GLOBAL wide *particle, const GLOBAL int *address,
-                           const struct sap_tree_link here, const D *x, int own)
+                           const struct sap_tree_link here, const D *x, D period, int own)
 {
     D at[3], mass;
     for (int j = here.first; j < here.first + here.count; j++) {
         load_particle(particle, j, at, &mass);
-        if (j != own) sap_nearest_offer(n, sap_ball_far(x, at), address[j]);
+        if (j != own) sap_nearest_offer(n, sap_apart2(x, at, period), address[j]);
     }
 }
 
@@ -99,12 +100,12 @@ tree_nearest(const GLOBAL wide *walker, const GLOBAL int *slot, const GLOBAL int
     load_particle(walker, who, x, &mass);
     struct sap_nearest n = {heap2 + i, heap + i, (size_t)q.n, q.k, d_set1(SAP_ZERO), 0};
     sap_nearest_begin(&n);
-    const int begun = cell_near(node, cell, x, q.k + q.own);
-    offer_cell(&n, particle, address, node[begun], x, own);
+    const int begun = cell_near(node, cell, x, q.period, q.k + q.own);
+    offer_cell(&n, particle, address, node[begun], x, q.period, own);
     for (int k = 0; k >= 0;) {
         const struct sap_tree_link here = node[k];
-        const int near = k != begun && sap_nearest_within(&n, sap_box_near2(&cell[k], x));
-        if (near && here.children == 0) offer_cell(&n, particle, address, here, x, own);
+        const int near = k != begun && sap_nearest_within(&n, sap_box_near2(&cell[k], x, q.period));
+        if (near && here.children == 0) offer_cell(&n, particle, address, here, x, q.period, own);
         k = near && here.children > 0 ? here.child : next[k];
     }
     sap_nearest_sort(&n);

@@ -176,7 +176,8 @@
 #define SAP_K_tree_sizes(M, V) M(acc), M(active), V(int, has_active), M(a), V(int, n)
 #define SAP_K_tree_next(M, V)  M(node), M(next), V(int, from), V(int, to)
 #define SAP_K_tree_search(M, V)                                                                                        \
-    M(query), M(particle), M(address), M(node), M(next), M(cell), M(count), M(first), M(list), V(int, fills), V(int, n)
+    M(query), M(particle), M(address), M(node), M(next), M(cell), M(count), M(first), M(list), V(int, fills),          \
+        V(double, period), V(int, n)
 #define SAP_K_tree_nearest(M, V)                                                                                       \
     M(walker), M(slot), M(row), M(particle), M(address), M(node), M(next), M(cell), M(heap2), M(heap), M(list),        \
         M(distance2), V(struct sap_gpu_nearest, q)

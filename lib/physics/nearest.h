@@ -15,6 +15,7 @@
 #define SAP_PHYSICS_NEAREST_H
 
 #include "physics/numbers.h"
+#include "physics/tree_accept.h"
 #include "physics/tree_cell.h"
 
 #ifdef SAP_HAVE_OPERATIONS
@@ -33,15 +34,47 @@ struct sap_nearest {
     int last;
 };
 
-/* Returns a lower bound of the squared distance of a position from a box, despite rounding. */
-SAP_INLINE D sap_box_near2(const GLOBAL struct sap_cell *cell, const D *x)
+/* Returns how far x is from an interval. */
+SAP_INLINE D sap_from_interval(D x, D low, D high)
 {
+    return d_max(d_max(d_sub(low, x), d_sub(x, high)), d_set1(SAP_ZERO));
+}
+
+/*
+ * The same in a periodic cube, of the image of x that is nearest, less than roundings; x is in the cube, the interval
+ * there or in its margin (tree_image.h).
+ */
+SAP_INLINE D sap_from_images(D x, D low, D high, D period)
+{
+    const D least =
+        d_min(sap_from_interval(d_sub(x, period), low, high), sap_from_interval(d_add(x, period), low, high));
+    const D near = d_min(least, sap_from_interval(x, low, high));
+    return d_max(d_sub(near, d_mul(period, d_set1(SAP_NUMBER(0x1p-50, 0x3CD0000000000000UL)))), d_set1(SAP_ZERO));
+}
+
+/* Returns a lower bound of the squared distance of a position from a box, despite rounding; period 0: space is open. */
+SAP_INLINE D sap_box_near2(const GLOBAL struct sap_cell *cell, const D *x, D period)
+{
+    const int is_open = !dm_any(d_gt(period, d_set1(SAP_ZERO)));
     D r2 = d_set1(SAP_ZERO);
     for (int c = 0; c < 3; c++) {
-        const D d = d_max(d_max(d_sub(cell->low[c], x[c]), d_sub(x[c], cell->high[c])), d_set1(SAP_ZERO));
+        const D d = is_open ? sap_from_interval(x[c], cell->low[c], cell->high[c])
+                            : sap_from_images(x[c], cell->low[c], cell->high[c], period);
         r2 = d_add(r2, d_mul(d, d));
     }
     return d_mul(r2, d_sub(d_set1(SAP_ONE), d_set1(SAP_NUMBER(0x1p-48, 0x3CF0000000000000UL))));
+}
+
+/* Returns the squared distance of two positions, in a periodic cube of their nearest images; period 0: it is open. */
+SAP_INLINE D sap_apart2(const D *x, const D *at, D period)
+{
+    D r2 = d_set1(SAP_ZERO);
+    if (!dm_any(d_gt(period, d_set1(SAP_ZERO)))) return sap_ball_far(x, at);
+    for (int c = 0; c < 3; c++) {
+        const D way = sap_abs(d_sub(at[c], x[c])), d = d_min(way, sap_abs(d_sub(period, way)));
+        r2 = d_add(r2, d_mul(d, d));
+    }
+    return r2;
 }
 
 /* Returns 1 if a particle comes before another one. */

@@ -655,7 +655,7 @@ static double nearest2(const struct model *m, const double *x, int j)
 {
     double r2 = 0;
     for (int c = 0; c < 3; c++) {
-        const double d = remainder(m->x[j][c] - x[c], m->period);
+        const double d = remainder(remainder(m->x[j][c], m->period) - remainder(x[c], m->period), m->period);
         r2 += d * d;
     }
     return r2;
@@ -696,7 +696,51 @@ static void check_neighbours(sapporo_tree *t, const struct model *m, double part
     assert_int_equal(list[room], 0x55555555);
 }
 
-/* Neighbours are those of the nearest images, each once, within radii from a little to more than the cube. */
+/* Checks the k particles nearest to x, of all but `own`: their distances, and that they come in order. */
+static void check_nearest(const struct model *m, const double *x, int own, int k, const int *list, const double *r2)
+{
+    double right[N];
+    int n = 0;
+    for (int j = 0; j < m->n; j++) {
+        if (j == own) continue;
+        const double d2 = nearest2(m, x, j);
+        int at = n++;
+        for (; at > 0 && right[at - 1] > d2; at--) right[at] = right[at - 1];
+        right[at] = d2;
+    }
+    const double doubt = 1e-12 * m->period * m->period;
+    for (int e = 0; e < k; e++) {
+        if (e >= n) assert_true(list[e] == -1 && isinf(r2[e]));
+        if (e >= n) continue;
+        assert_true(list[e] >= 0 && list[e] != own && fabs(r2[e] - right[e]) < doubt);
+        assert_true(fabs(r2[e] - nearest2(m, x, list[e])) < doubt);
+        assert_true(e == 0 || r2[e] > r2[e - 1] || (r2[e] == r2[e - 1] && list[e] > list[e - 1]));
+    }
+}
+
+/* The nearest of all particles, of some, and of positions in any period. */
+static void check_all_nearest(sapporo_tree *t, const struct model *m, int k)
+{
+    static int list[N * SAPPORO_NEAREST_MOST];
+    static double r2[N * SAPPORO_NEAREST_MOST];
+    const sapporo_tree_request all = {.size = sizeof all, .ni = m->n};
+    assert_int_equal(sapporo_tree_nearest(t, &all, k, list, r2), SAPPORO_OK);
+    for (int i = 0; i < m->n; i++) check_nearest(m, m->x[i], i, k, list + i * k, r2 + i * k);
+    int active[ROWS];
+    double x[ROWS][3];
+    for (int i = 0; i < ROWS; i++) {
+        active[i] = i * 7 % m->n;
+        for (int c = 0; c < 3; c++) x[i][c] = m->period * (0.061 * ((i * (c + 3)) % 17) + (i % 5 - 2) * 3);
+    }
+    const sapporo_tree_request some = {.size = sizeof some, .ni = ROWS, .active = active};
+    assert_int_equal(sapporo_tree_nearest(t, &some, k, list, r2), SAPPORO_OK);
+    for (int i = 0; i < ROWS; i++) check_nearest(m, m->x[active[i]], active[i], k, list + i * k, r2 + i * k);
+    const sapporo_tree_request places = {.size = sizeof places, .ni = ROWS, .x = {x, 0}};
+    assert_int_equal(sapporo_tree_nearest(t, &places, k, list, r2), SAPPORO_OK);
+    for (int i = 0; i < ROWS; i++) check_nearest(m, x[i], -1, k, list + i * k, r2 + i * k);
+}
+
+/* Neighbours and nearest particles are those of the nearest images, each once; radii up to more than the cube. */
 static void neighbours_on(const struct engine *e)
 {
     static const double part[] = {0, 0.004, 0.1, 0.45, 0.51, 0.8, 0.86, 0.96, 3, INFINITY};
@@ -704,10 +748,12 @@ static void neighbours_on(const struct engine *e)
         struct model *const m = model_make(k);
         sapporo_tree *const t = plant(m, tree_on(e));
         for (size_t p = 0; p < sizeof part / sizeof part[0]; p++) check_neighbours(t, m, part[p]);
+        for (int n = 1; n <= SAPPORO_NEAREST_MOST; n *= 16) check_all_nearest(t, m, n);
         for (int i = 0; i < m->n; i++) m->x[i][i % 3] += 0.02 * m->period;
         set(t, m);
         assert_int_equal(sapporo_tree_refresh(t), SAPPORO_OK);
         for (size_t p = 0; p < sizeof part / sizeof part[0]; p++) check_neighbours(t, m, part[p]);
+        check_all_nearest(t, m, 9);
         sapporo_tree_destroy(t);
         free(m);
     }
@@ -743,11 +789,6 @@ static void errors_on(const struct engine *e)
     assert_true(host + bytes > open_host + open_bytes);
     struct model *const m = model_make(1);
     sapporo_tree *const t = plant(m, o);
-    int list[8];
-    const sapporo_tree_request r = {.size = sizeof r, .ni = 1};
-    assert_int_equal(sapporo_tree_nearest(t, &r, 4, list, NULL), SAPPORO_ERR_UNSUPPORTED);
-    assert_int_equal(list[0], -1);
-    assert_non_null(strstr(sapporo_tree_last_error(t), "of a periodic tree are not supported"));
     m->h[7] = 0.5;
     const sapporo_tree_particles all = {
         .size = sizeof all, .n = N, .x = {m->x, 0}, .mass = {m->mass, 0}, .h = {m->h, 0}};

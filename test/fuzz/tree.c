@@ -369,6 +369,48 @@ static void run_tidal(const struct op *op)
 
 /* ---- neighbours ------------------------------------------------------------------------ */
 
+/* Returns the squared distance of nearest images. */
+static double image_distance2(double period, const double *x, const double *at)
+{
+    double r2 = 0;
+    for (int c = 0; c < 3; c++) {
+        const double d = remainder(remainder(at[c], period) - remainder(x[c], period), period);
+        r2 += d * d;
+    }
+    return r2;
+}
+
+/* What squared distances of images may be off. */
+static double image_doubt(const struct model_tree *t) { return 1e-12 * t->period * t->period; }
+
+/* Checks list i of a periodic tree as far as it fits: who is in it for sure, and who may be. */
+static void check_images(const struct model_tree *t, const double *x, double h, int i, int room)
+{
+    const long long first = out.first[i], end = out.first[i + 1];
+    const double doubt = image_doubt(t);
+    int sure = 0, maybe = 0;
+    long long at = first;
+    for (int k = 0; k < t->built.n && !check_failed(); k++) {
+        const double r2 = image_distance2(t->period, x, t->built.x[k]);
+        const int is_sure = r2 < h * h - doubt, may_be = r2 < h * h + doubt;
+        const int listed = at < end && at < room && out.list[at] == k;
+        if (at < end && at < room && (listed ? !may_be : is_sure))
+            check_fail("0", "particle %d at %a of radius %a is %slisted", k, sqrt(r2), h, listed ? "" : "not ");
+        sure += is_sure;
+        maybe += may_be;
+        at += listed;
+    }
+    if (end - first < sure || end - first > maybe || (end <= room && at != end))
+        check_fail("0", "list %d has %lld particles, of %d to %d", i, end - first, sure, maybe);
+}
+
+static void check_all_images(const struct model_tree *t, const struct batch *b, int ni, int room)
+{
+    for (int i = 0; i < ni && !check_failed(); i++) check_images(t, b->x[i], b->h2[i], i, room);
+    if (ni > 0) check_int("out.first[0]", out.first[0], 0);
+    check_int("rc", rc, ni > 0 && out.first[ni] > room ? SAPPORO_TRUNCATED : SAPPORO_OK);
+}
+
 /* Addresses of all particles within a radius of a place. */
 static int members_of(const struct set *s, const double *x, double h, int *to)
 {
@@ -389,13 +431,16 @@ static void run_neighbours(const struct op *op)
     static int member[PARTICLES_MOST];
     int expected = t->is_open ? SAPPORO_OK : SAPPORO_ERR_CLOSED;
     if (t->is_open && (t->built.n < 0 || ni < 0 || room < 0)) expected = SAPPORO_ERR_ARGUMENT;
-    if (!expected && t->period > 0) expected = SAPPORO_ERR_UNSUPPORTED;
     for (int i = 0; i < ni && !expected; i++)
         if (!isfinite(b->x[i][0] + b->x[i][1] + b->x[i][2]) || !(b->h2[i] >= 0) || !is_finite_place(b->x[i]))
             expected = SAPPORO_ERR_ARGUMENT;
     make_call(op, ni > 0 ? ni + 1 : 0, room > 0 ? room : 0);
     if (expected < 0) {
         check_int("rc", rc, expected);
+        return;
+    }
+    if (t->period > 0) {
+        check_all_images(t, b, ni, room);
         return;
     }
     long long at = 0;
@@ -434,12 +479,30 @@ static void check_nearest(const struct set *s, const double *x, int own, int i, 
     check_list(i * k, k, right, 0);
 }
 
+/* The same of a periodic tree. */
+static void check_nearest_images(const struct model_tree *t, const double *x, int own, int i, int k)
+{
+    static struct near all[PARTICLES_MOST];
+    int n = 0;
+    for (int j = 0; j < t->built.n; j++)
+        if (j != own) all[n++] = (struct near){image_distance2(t->period, x, t->built.x[j]), j};
+    qsort(all, (size_t)n, sizeof *all, near_compare);
+    for (int j = 0; j < k && !check_failed(); j++) {
+        const double got = out.r2[i * k + j];
+        const int who = out.list[i * k + j];
+        const int right = j >= n ? who == -1 && isinf(got)
+                                 : who >= 0 && who < t->built.n && who != own &&
+                                       fabs(got - all[j].distance2) < image_doubt(t) &&
+                                       fabs(got - image_distance2(t->period, x, t->built.x[who])) < image_doubt(t);
+        if (!right) check_fail("0", "entry %d of row %d: particle %d at %a", j, i, who, got);
+    }
+}
+
 static int expected_of_nearest(const struct model_tree *t, const struct op *op)
 {
     const int expected = expected_of_force(t, op), k = op->i[4];
     if (expected == SAPPORO_ERR_CLOSED) return expected;
     if (expected < 0 || k < 1 || k > SAPPORO_NEAREST_MOST) return SAPPORO_ERR_ARGUMENT;
-    if (t->period > 0) return SAPPORO_ERR_UNSUPPORTED;
     return expected ? SAPPORO_ERR_ARGUMENT : SAPPORO_OK;
 }
 
@@ -454,10 +517,13 @@ static void run_nearest(const struct op *op)
     for (int i = 0; i < rows && !check_failed(); i++) {
         const int own = places ? -1 : active ? active[i] : i;
         const double *const x = places ? batch[op->i[3]].x[i] : expected ? NULL : t->built.x[own];
-        check_nearest(&t->built, expected ? NULL : x, own, i, k);
+        if (t->period > 0 && !expected)
+            check_nearest_images(t, x, own, i, k);
+        else
+            check_nearest(&t->built, expected ? NULL : x, own, i, k);
     }
     check_guards(rows * k);
-    check_list(rows * k, 0, NULL, out.entries);
+    if (!(t->period > 0)) check_list(rows * k, 0, NULL, out.entries);
 }
 
 static void run(const struct op *op)

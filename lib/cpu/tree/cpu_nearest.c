@@ -4,6 +4,7 @@
 #include "base/structs.h"
 #include "base/team.h"
 #include "cpu/tree/cpu_tree.h"
+#include "engine/periodic.h"
 
 /* A search that is distributed over threads. */
 struct nearest_rows {
@@ -24,7 +25,7 @@ static int cell_near(const struct sap_cpu_tree *t, const double *x, int least)
         best = next;
         next = -1;
         for (int j = node->child; j < node->child + node->children; j++) {
-            const double near2 = sap_box_near2(&t->own.cell[j], x);
+            const double near2 = sap_box_near2(&t->own.cell[j], x, t->settings.period);
             if (t->own.node[j].count < least || !(near2 < least2)) continue;
             least2 = near2;
             next = j;
@@ -38,7 +39,7 @@ static void offer_node(struct sap_nearest *n, const struct sap_cpu_tree *t, int 
 {
     const int first = t->own.node[node].first, end = first + t->own.node[node].count;
     for (int j = first; j < end; j++)
-        if (j != own) sap_nearest_offer(n, sap_ball_far(x, t->own.x[j]), t->order.address[j]);
+        if (j != own) sap_nearest_offer(n, sap_apart2(x, t->own.x[j], t->settings.period), t->order.address[j]);
 }
 
 /* Finds the particles nearest to x; own: which of the sorted particles is there, or -1. */
@@ -49,7 +50,7 @@ static void find(struct sap_nearest *n, const struct sap_cpu_tree *t, const doub
     offer_node(n, t, begun, x, own);
     for (int k = 0; k >= 0;) {
         const struct sap_tree_node *const node = &t->own.node[k];
-        const int near = k != begun && sap_nearest_within(n, sap_box_near2(&t->own.cell[k], x));
+        const int near = k != begun && sap_nearest_within(n, sap_box_near2(&t->own.cell[k], x, t->settings.period));
         if (near && !node->children) offer_node(n, t, k, x, own);
         k = near && node->children ? node->child : node->next;
     }
@@ -68,6 +69,7 @@ static void find_some(void *argument, ptrdiff_t from, ptrdiff_t to)
         struct sap_nearest n = {.distance2 = heap2, .address = s->list + row, .stride = 1, .k = s->k};
         double x[3];
         memcpy(x, own >= 0 ? (const void *)t->own.x[own] : sap_column_at(&r->x, i, sizeof x), sizeof x);
+        if (own < 0) sap_periodic_inside(t->settings.period, x);
         find(&n, t, x, own);
         for (int j = 0; j < s->k && s->distance2; j++)
             s->distance2[row + (size_t)j] = sap_nearest_told(heap2[j], n.address[j]);

@@ -7,22 +7,23 @@
 #include "base/structs.h"
 #include "base/team.h"
 #include "cpu/tree/cpu_tree.h"
+#include "engine/periodic.h"
 #include "engine/tree_limits.h"
 
 /* Writes the addresses within a radius of a position, as many as fit, unsorted; returns how many there are. */
 static long long search(const struct sap_cpu_tree *t, const double *x, double h, long long room, int *list)
 {
-    const double h2 = h * h;
+    const double h2 = h * h, period = t->settings.period;
     long long found = 0;
     for (int k = t->own.nodes > 0 ? 0 : -1; k >= 0;) {
         const struct sap_tree_node *const node = &t->own.node[k];
-        const int near = sap_box_near2(&t->own.cell[k], x) < h2;
+        const int near = sap_box_near2(&t->own.cell[k], x, period) < h2;
         if (near && node->children) {
             k = node->child;
             continue;
         }
         for (int j = node->first; near && j < node->first + node->count; j++) {
-            if (!(sap_ball_far(x, t->own.x[j]) < h2)) continue;
+            if (!(sap_apart2(x, t->own.x[j], period) < h2)) continue;
             if (found < room) list[found] = t->order.address[j];
             found++;
         }
@@ -44,11 +45,21 @@ struct query {
     double x[3], h;
 };
 
-static struct query query_of(const sapporo_column *x, const sapporo_column *h, int i)
+/* A search that is distributed over threads. */
+struct searching {
+    const struct sap_cpu_tree *tree;
+    const sapporo_column *x, *h;
+    long long *first, room;
+    int *list;
+    atomic_int failed; /* 1: memory ran out */
+};
+
+static struct query query_of(const struct searching *s, int i)
 {
     struct query p;
-    memcpy(p.x, sap_column_at(x, i, sizeof p.x), sizeof p.x);
-    memcpy(&p.h, sap_column_at(h, i, sizeof p.h), sizeof p.h);
+    memcpy(p.x, sap_column_at(s->x, i, sizeof p.x), sizeof p.x);
+    sap_periodic_inside(s->tree->settings.period, p.x);
+    memcpy(&p.h, sap_column_at(s->h, i, sizeof p.h), sizeof p.h);
     p.h = fmin(p.h, SAP_TREE_REACH); /* its square is finite */
     return p;
 }
@@ -71,20 +82,11 @@ static int fill(const struct sap_cpu_tree *t, const struct query *p, long long n
     return 1;
 }
 
-/* A search that is distributed over threads. */
-struct searching {
-    const struct sap_cpu_tree *tree;
-    const sapporo_column *x, *h;
-    long long *first, room;
-    int *list;
-    atomic_int failed; /* 1: memory ran out */
-};
-
 static void count_lists(void *argument, ptrdiff_t from, ptrdiff_t to)
 {
     const struct searching *const s = argument;
     for (ptrdiff_t i = from; i < to; i++) {
-        const struct query p = query_of(s->x, s->h, (int)i);
+        const struct query p = query_of(s, (int)i);
         s->first[i + 1] = search(s->tree, p.x, p.h, 0, NULL);
     }
 }
@@ -93,7 +95,7 @@ static void fill_lists(void *argument, ptrdiff_t from, ptrdiff_t to)
 {
     struct searching *const s = argument;
     for (ptrdiff_t i = from; i < to; i++) {
-        const struct query p = query_of(s->x, s->h, (int)i);
+        const struct query p = query_of(s, (int)i);
         const long long first = s->first[i];
         if (first < s->room && !fill(s->tree, &p, s->first[i + 1] - first, s->room - first, s->list + first))
             atomic_store(&s->failed, 1);

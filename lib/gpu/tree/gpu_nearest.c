@@ -27,7 +27,7 @@ static int choose_positions(struct nearest_search *n)
     struct sap_gpu_positions *const at = &t->positions;
     const sapporo_tree_request *const r = n->request;
     int bad; /* none: without a unit every finite position counts */
-    TRY(sap_gpu_positions_upload(at, &t->session, r, &t->cube, 0, 0, &bad));
+    TRY(sap_gpu_positions_upload(at, &t->session, r, &t->cube, 0, t->settings.period, &bad));
     TRY(sap_gpu_targets_positions(&t->session, t->f, &at->targets, &at->given, &t->frame, r->ni,
                                   t->settings.group_size));
     n->walker = &at->targets.sorted;
@@ -88,8 +88,11 @@ static int launch(const struct nearest_search *n)
     struct sap_gpu_host_tree *const t = n->t;
     struct sap_gpu_near *const m = &t->near;
     const int ni = n->request->ni, most = ENTRIES / n->k, rows = ni < most ? ni : most;
-    struct sap_gpu_nearest q = {
-        .own = !n->request->x.base, .has_slot = n->slot != NULL, .tells = n->distance2 != NULL, .k = n->k};
+    struct sap_gpu_nearest q = {.own = !n->request->x.base,
+                                .has_slot = n->slot != NULL,
+                                .tells = n->distance2 != NULL,
+                                .k = n->k,
+                                .period = t->settings.period};
     TRY(sap_gpu_nodes_make_next(&t->session, t->f, &t->nodes));
     TRY(sap_session_reserve(&t->session, &m->heap2, (size_t)rows * (size_t)n->k * sizeof(double)));
     TRY(sap_session_reserve(&t->session, &m->heap, (size_t)rows * (size_t)n->k * sizeof(int)));

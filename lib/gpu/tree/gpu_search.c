@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/structs.h"
+#include "engine/periodic.h"
 #include "engine/tree_limits.h"
 #include "gpu/gpu_launch.h"
 #include "gpu/tree/gpu_kernels.h"
@@ -38,6 +39,7 @@ static int send_queries(const struct tree_search *s)
         const int n = what->ni - first < SAP_SESSION_CHUNK ? what->ni - first : SAP_SESSION_CHUNK;
         for (int k = 0; k < n; k++) {
             memcpy(chunk[k], sap_column_at(what->x, first + k, 3 * sizeof(double)), 3 * sizeof(double));
+            sap_periodic_inside(what->period, chunk[k]);
             memcpy(&chunk[k][3], sap_column_at(what->h, first + k, sizeof(double)), sizeof(double));
             chunk[k][3] = fmin(chunk[k][3], SAP_TREE_REACH); /* its square is finite */
         }
@@ -53,7 +55,8 @@ static int launch_search(const struct tree_search *s, int n, int fills)
     const struct sap_gpu_search *const m = s->there;
     return sap_launch_tree_search(of->session, of->f, n, m->query.mem, of->own->sorted.mem, of->own->address.mem,
                                   of->nodes->link.mem, of->nodes->next.mem, of->nodes->cell.mem, m->count.mem,
-                                  fills ? m->offset.mem : m->count.mem, fills ? m->list.mem : m->count.mem, fills, n);
+                                  fills ? m->offset.mem : m->count.mem, fills ? m->list.mem : m->count.mem, fills,
+                                  s->what->period, n);
 }
 
 /* Counts the members of each list, and computes `first` from the counts. */

@@ -16,6 +16,7 @@ struct sap_gpu_sought {
     const sapporo_column *x, *h;
     long long *first, room;
     int *list;
+    double period; /* 0: space is open */
 };
 
 /* Searches a tree, in a call of its own; a sapporo_status. */

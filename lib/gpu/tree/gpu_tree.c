@@ -360,7 +360,8 @@ static int search(struct sap_tree *tree, int ni, sapporo_column x, sapporo_colum
 {
     struct sap_gpu_host_tree *const t = of(tree);
     const struct sap_gpu_built built = sap_gpu_tree_built(t);
-    const struct sap_gpu_sought what = {.ni = ni, .x = &x, .h = &h, .first = first, .room = room, .list = list};
+    const struct sap_gpu_sought what = {
+        .ni = ni, .x = &x, .h = &h, .first = first, .room = room, .list = list, .period = t->settings.period};
     return sap_gpu_search_run(&t->search, &built, &what);
 }
 
