@@ -246,10 +246,10 @@ enum { SAPPORO_NEAREST_MOST = 256 }; /* the greatest k of sapporo_tree_nearest *
 /*
  * Writes the k nearest particles of each row of a request, 1 <= k <= SAPPORO_NEAREST_MOST: of the particles of the tree
  * that it names, which are no neighbours of themselves, or of its positions.  Its h is absent.  list[ni][k]: addresses,
- * the nearest first, at the same distance by address; distance2[ni][k]: the squares of their distances in double,
- * computed from coordinates as they were set, or their images; NULL: not wanted.  Where there are fewer particles addresses are -1 and
- * distances infinite.  Both arrays are in the memory of the request; results are the same bits from every engine.  An
- * accelerator takes 12 bytes more for each entry of up to 2^24, and of results in host memory for all.
+ * the nearest first, at the same distance by address; distance2[ni][k]: the squares of their distances in double, of
+ * coordinates as they were set, or of their images; NULL: not wanted.  Where there are fewer particles addresses are -1
+ * and distances infinite.  Both arrays are in the memory of the request; results are the same bits from every engine.
+ * An accelerator takes 12 bytes more for each entry of up to 2^24, and of results in host memory for all.
  *
  * SAPPORO_ERR_ARGUMENT: a position is not finite or beyond 1e100, or an argument is not allowed.  After an error
  * addresses are -1 and distances NaN.

@@ -406,9 +406,13 @@ static void check_images(const struct model_tree *t, const double *x, double h, 
 
 static void check_all_images(const struct model_tree *t, const struct batch *b, int ni, int room)
 {
-    for (int i = 0; i < ni && !check_failed(); i++) check_images(t, b->x[i], b->h2[i], i, room);
-    if (ni > 0) check_int("out.first[0]", out.first[0], 0);
-    check_int("rc", rc, ni > 0 && out.first[ni] > room ? SAPPORO_TRUNCATED : SAPPORO_OK);
+    long long all = 0;
+    for (int i = 0; i < ni && !check_failed(); i++) {
+        check_int("out.first", out.first[i], all);
+        check_images(t, b->x[i], b->h2[i], i, room);
+        all = out.first[i + 1];
+    }
+    check_int("rc", rc, all > room ? SAPPORO_TRUNCATED : SAPPORO_OK);
 }
 
 /* Addresses of all particles within a radius of a place. */

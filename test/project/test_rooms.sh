@@ -53,7 +53,8 @@ tree/gpu_selection   gpu_launch gpu_memory gpu_primitives tree/gpu_built tree/gp
 tree/gpu_active      gpu_launch gpu_primitives tree/gpu_built tree/gpu_kernels
 tree/gpu_positions   gpu_launch tree/gpu_targets
 tree/gpu_results     gpu_launch gpu_memory gpu_session tree/gpu_given tree/gpu_kernels
-tree/gpu_periodic    gpu_launch tree/gpu_kernels tree/gpu_walk
+tree/gpu_images      gpu_launch tree/gpu_kernels tree/gpu_halo tree/gpu_selection tree/gpu_walk
+tree/gpu_periodic    gpu_launch tree/gpu_kernels tree/gpu_images tree/gpu_walk
 tree/gpu_walk        gpu_launch gpu_primitives tree/gpu_built tree/gpu_kernels tree/gpu_results tree/gpu_stops
 stepper/gpu_direct   gpu_devices gpu_direct_launch gpu_kernels gpu_launch gpu_session gpu_shape gpu_status gpu_sums stepper/gpu_shared stepper/gpu_stepper tree/gpu_tree
 stepper/gpu_hermite  gpu_devices gpu_direct_launch gpu_kernels gpu_launch gpu_memory gpu_modes gpu_shape gpu_status stepper/gpu_direct stepper/gpu_hermite_private stepper/gpu_shared stepper/gpu_stepper
