@@ -19,6 +19,38 @@ tree_next(const GLOBAL struct sap_tree_link *node, GLOBAL int *next, const int f
     for (int j = 0; j < here.children; j++) next[here.child + j] = j + 1 < here.children ? here.child + j + 1 : behind;
 }
 
+/* The nodes of a tree as searches read them, and its particles. */
+struct searched {
+    const GLOBAL wide *particle;
+    const GLOBAL int *address;
+    const GLOBAL struct sap_tree_link *node;
+    const GLOBAL int *next;
+    const GLOBAL struct sap_cell *cell;
+};
+
+/*
+ * Finds the particles within a radius h of x; returns their number.  list: for their addresses, if `fills`.  period: 0,
+ * a constant, in open space, so that its code has nothing else.
+ */
+SAP_INLINE int search_ball(const struct searched *t, const D *x, D h, D period, GLOBAL int *list, int fills)
+{
+    const D h2 = d_mul(h, h);
+    D at[3], mass;
+    int found = 0;
+    for (int k = 0; k >= 0;) {
+        const struct sap_tree_link here = t->node[k];
+        const int near = dm_any(d_gt(h2, sap_box_near2(&t->cell[k], x, period)));
+        for (int j = here.first; near && here.children == 0 && j < here.first + here.count; j++) {
+            load_particle(t->particle, j, at, &mass);
+            if (!dm_any(d_gt(h2, sap_apart2(x, at, period)))) continue;
+            if (fills) list[found] = t->address[j];
+            found++;
+        }
+        k = near && here.children > 0 ? here.child : t->next[k];
+    }
+    return found;
+}
+
 /*
  * Finds the particles within a radius of n positions.  query: x, y, z, in a periodic cube, and the radius of each.
  * count[i]: number of particles within it; with fills, writes their addresses to list[first[i] ...] instead, in any
@@ -31,39 +63,29 @@ tree_search(const GLOBAL wide *query, const GLOBAL wide *particle, const GLOBAL 
 {
     const int i = (int)global_id();
     if (i >= n) return;
-    D x[3], at[3], h, mass;
-    int found = 0;
+    const struct searched t = {particle, address, node, next, cell};
+    GLOBAL int *const to = fills ? list + first[i] : list;
+    D x[3], h;
     load_particle(query, i, x, &h);
-    const D h2 = d_mul(h, h);
-    for (int k = 0; k >= 0;) {
-        const struct sap_tree_link here = node[k];
-        const int near = dm_any(d_gt(h2, sap_box_near2(&cell[k], x, period)));
-        for (int j = here.first; near && here.children == 0 && j < here.first + here.count; j++) {
-            load_particle(particle, j, at, &mass);
-            if (!dm_any(d_gt(h2, sap_apart2(x, at, period)))) continue;
-            if (fills) list[first[i] + (U64)found] = address[j];
-            found++;
-        }
-        k = near && here.children > 0 ? here.child : next[k];
-    }
+    const int found = dm_any(d_gt(period, d_set1(SAP_ZERO))) ? search_ball(&t, x, h, period, to, fills)
+                                                             : search_ball(&t, x, h, d_set1(SAP_ZERO), to, fills);
     if (!fills) count[i] = found;
 }
 
 /*
  * Finds a cell near a position that has at least `least` particles, or the root if there are fewer (physics/nearest.h).
  */
-SAP_INLINE int cell_near(const GLOBAL struct sap_tree_link *node, const GLOBAL struct sap_cell *cell, const D *x,
-                         D period, int least)
+SAP_INLINE int cell_near(const struct searched *t, const D *x, D period, int least)
 {
     int best = 0;
     for (int next = 0; next >= 0;) {
-        const struct sap_tree_link here = node[next];
+        const struct sap_tree_link here = t->node[next];
         D least2 = d_set1(SAP_LARGEST);
         best = next;
         next = -1;
         for (int j = here.child; j < here.child + here.children; j++) {
-            const D near2 = sap_box_near2(&cell[j], x, period);
-            if (node[j].count < least || !dm_any(d_gt(least2, near2))) continue;
+            const D near2 = sap_box_near2(&t->cell[j], x, period);
+            if (t->node[j].count < least || !dm_any(d_gt(least2, near2))) continue;
             least2 = near2;
             next = j;
         }
@@ -72,14 +94,29 @@ SAP_INLINE int cell_near(const GLOBAL struct sap_tree_link *node, const GLOBAL s
 }
 
 /* Offers the particles of a cell but `own`. */
-SAP_INLINE void offer_cell(struct sap_nearest *n, const GLOBAL wide *particle, const GLOBAL int *address,
-                           const struct sap_tree_link here, const D *x, D period, int own)
+SAP_INLINE void offer_cell(struct sap_nearest *n, const struct searched *t, const struct sap_tree_link here, const D *x,
+                           D period, int own)
 {
     D at[3], mass;
     for (int j = here.first; j < here.first + here.count; j++) {
-        load_particle(particle, j, at, &mass);
-        if (j != own) sap_nearest_offer(n, sap_apart2(x, at, period), address[j]);
+        load_particle(t->particle, j, at, &mass);
+        if (j != own) sap_nearest_offer(n, sap_apart2(x, at, period), t->address[j]);
     }
+}
+
+/* Fills the heap of a position x, at which the particle `own` is, or -1; most: entries and that.  period: as above. */
+SAP_INLINE void fill_heap(struct sap_nearest *n, const struct searched *t, const D *x, D period, int own, int most)
+{
+    const int begun = cell_near(t, x, period, most);
+    sap_nearest_begin(n);
+    offer_cell(n, t, t->node[begun], x, period, own);
+    for (int k = 0; k >= 0;) {
+        const struct sap_tree_link here = t->node[k];
+        const int near = k != begun && sap_nearest_within(n, sap_box_near2(&t->cell[k], x, period));
+        if (near && here.children == 0) offer_cell(n, t, here, x, period, own);
+        k = near && here.children > 0 ? here.child : t->next[k];
+    }
+    sap_nearest_sort(n);
 }
 
 /*
@@ -96,19 +133,14 @@ tree_nearest(const GLOBAL wide *walker, const GLOBAL int *slot, const GLOBAL int
     const int i = (int)global_id();
     if (i >= q.n) return;
     const int who = q.has_slot ? slot[q.first + i] : q.first + i, own = q.own ? who : -1;
+    const struct searched t = {particle, address, node, next, cell};
     D x[3], mass;
     load_particle(walker, who, x, &mass);
     struct sap_nearest n = {heap2 + i, heap + i, (size_t)q.n, q.k, d_set1(SAP_ZERO), 0};
-    sap_nearest_begin(&n);
-    const int begun = cell_near(node, cell, x, q.period, q.k + q.own);
-    offer_cell(&n, particle, address, node[begun], x, q.period, own);
-    for (int k = 0; k >= 0;) {
-        const struct sap_tree_link here = node[k];
-        const int near = k != begun && sap_nearest_within(&n, sap_box_near2(&cell[k], x, q.period));
-        if (near && here.children == 0) offer_cell(&n, particle, address, here, x, q.period, own);
-        k = near && here.children > 0 ? here.child : next[k];
-    }
-    sap_nearest_sort(&n);
+    if (dm_any(d_gt(q.period, d_set1(SAP_ZERO))))
+        fill_heap(&n, &t, x, q.period, own, q.k + q.own);
+    else
+        fill_heap(&n, &t, x, d_set1(SAP_ZERO), own, q.k + q.own);
     const size_t to = (size_t)row[q.first + i] * (size_t)q.k;
     for (int j = 0; j < q.k; j++) {
         const int found = n.address[(size_t)j * n.stride];
