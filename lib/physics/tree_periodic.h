@@ -130,19 +130,22 @@ SAP_INLINE void sap_far_next(struct sap_far_run *r)
     r->value = value, r->slope = slope;
 }
 
-/* Computes the sums over a row of n coefficients: with values, with slopes of the last coordinate. */
+/* Computes the sums over a row of n coefficients, behind which it is 0: with values, with slopes of the last
+ * coordinate. */
 SAP_INLINE void sap_far_row(const SAP_FAR_SPACE double *row, int n, const D *t, const D *s, D *value, D *slope)
 {
-    D values[2] = {d_set1(SAP_ZERO), d_set1(SAP_ZERO)}, slopes[2] = {d_set1(SAP_ZERO), d_set1(SAP_ZERO)};
+    D even = d_set1(SAP_ZERO), odd = d_set1(SAP_ZERO), even_slope = d_set1(SAP_ZERO), odd_slope = d_set1(SAP_ZERO);
     (void)n;
     SAP_FAR_UNROLL
-    for (int c = 0; c < SAP_FAR_END(n); c++) { /* even and odd degrees apart: four chains of sums, not two */
-        const D f = d_set1(row[c]);
-        sap_far_add(&values[c % 2], f, t[c]);
-        sap_far_add(&slopes[c % 2], f, s[c]);
+    for (int c = 0; c < SAP_FAR_END(n); c += 2) { /* even and odd degrees apart: four chains of sums, not two */
+        const D f = d_set1(row[c]), g = d_set1(row[c + 1]);
+        sap_far_add(&even, f, t[c]);
+        sap_far_add(&even_slope, f, s[c]);
+        sap_far_add(&odd, g, t[c + 1]);
+        sap_far_add(&odd_slope, g, s[c + 1]);
     }
-    *value = d_add(values[0], values[1]);
-    *slope = d_add(slopes[0], slopes[1]);
+    *value = d_add(even, odd);
+    *slope = d_add(even_slope, odd_slope);
 }
 
 /*

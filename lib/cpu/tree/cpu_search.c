@@ -10,10 +10,11 @@
 #include "engine/periodic.h"
 #include "engine/tree_limits.h"
 
-/* Writes the addresses within a radius of a position, as many as fit, unsorted; returns how many there are. */
-static long long search(const struct sap_cpu_tree *t, const double *x, double h, long long room, int *list)
+/* As `search`; period: 0, a constant, in open space, so that its code has nothing else. */
+SAP_INLINE long long search_ball(const struct sap_cpu_tree *t, const double *x, double h, double period, long long room,
+                                 int *list)
 {
-    const double h2 = h * h, period = t->settings.period;
+    const double h2 = h * h;
     long long found = 0;
     for (int k = t->own.nodes > 0 ? 0 : -1; k >= 0;) {
         const struct sap_tree_node *const node = &t->own.node[k];
@@ -30,6 +31,13 @@ static long long search(const struct sap_cpu_tree *t, const double *x, double h,
         k = node->next;
     }
     return found;
+}
+
+/* Writes the addresses within a radius of a position, as many as fit, unsorted; returns how many there are. */
+static long long search(const struct sap_cpu_tree *t, const double *x, double h, long long room, int *list)
+{
+    const double period = t->settings.period;
+    return period > 0 ? search_ball(t, x, h, period, room, list) : search_ball(t, x, h, 0, room, list);
 }
 
 static int by_number(const void *a, const void *b)
