@@ -88,7 +88,6 @@ struct sap_gpu_nearest {
     int has_slot; /* they are listed */
     int tells;    /* squared distances are wanted */
     int k, first, n;
-    SAP_GPU_REAL period; /* 0: space is open */
 };
 
 /* The target particles of a walk. */

@@ -29,47 +29,54 @@ struct searched {
 };
 
 /*
- * Finds the particles within a radius h of x; returns their number.  list: for their addresses, if `fills`.  period: 0,
- * a constant, in open space, so that its code has nothing else.
+ * Finds the particles within a radius of position i of a launch.  period: 0, a constant, in open space, so that its
+ * code has nothing else.
  */
-SAP_INLINE int search_ball(const struct searched *t, const D *x, D h, D period, GLOBAL int *list, int fills)
+SAP_INLINE void search_ball(const GLOBAL wide *query, const struct searched *t, GLOBAL int *count,
+                            const GLOBAL U64 *first, GLOBAL int *list, int fills, D period, int i)
 {
-    const D h2 = d_mul(h, h);
-    D at[3], mass;
+    D x[3], at[3], h, mass;
     int found = 0;
+    load_particle(query, i, x, &h);
+    const D h2 = d_mul(h, h);
     for (int k = 0; k >= 0;) {
         const struct sap_tree_link here = t->node[k];
         const int near = dm_any(d_gt(h2, sap_box_near2(&t->cell[k], x, period)));
         for (int j = here.first; near && here.children == 0 && j < here.first + here.count; j++) {
             load_particle(t->particle, j, at, &mass);
             if (!dm_any(d_gt(h2, sap_apart2(x, at, period)))) continue;
-            if (fills) list[found] = t->address[j];
+            if (fills) list[first[i] + (U64)found] = t->address[j];
             found++;
         }
         k = near && here.children > 0 ? here.child : t->next[k];
     }
-    return found;
+    if (!fills) count[i] = found;
 }
 
 /*
- * Finds the particles within a radius of n positions.  query: x, y, z, in a periodic cube, and the radius of each.
- * count[i]: number of particles within it; with fills, writes their addresses to list[first[i] ...] instead, in any
- * order.
+ * Finds the particles within a radius of n positions.  query: x, y, z and the radius of each.  count[i]: number of
+ * particles within it; with fills, writes their addresses to list[first[i] ...] instead, in any order.
  */
 KERNEL(SAP_TREE_THREADS)
 tree_search(const GLOBAL wide *query, const GLOBAL wide *particle, const GLOBAL int *address,
             const GLOBAL struct sap_tree_link *node, const GLOBAL int *next, const GLOBAL struct sap_cell *cell,
-            GLOBAL int *count, const GLOBAL U64 *first, GLOBAL int *list, const int fills, const D period, const int n)
+            GLOBAL int *count, const GLOBAL U64 *first, GLOBAL int *list, const int fills, const int n)
 {
-    const int i = (int)global_id();
-    if (i >= n) return;
     const struct searched t = {particle, address, node, next, cell};
-    GLOBAL int *const to = fills ? list + first[i] : list;
-    D x[3], h;
-    load_particle(query, i, x, &h);
-    const int found = dm_any(d_gt(period, d_set1(SAP_ZERO))) ? search_ball(&t, x, h, period, to, fills)
-                                                             : search_ball(&t, x, h, d_set1(SAP_ZERO), to, fills);
-    if (!fills) count[i] = found;
+    const int i = (int)global_id();
+    if (i < n) search_ball(query, &t, count, first, list, fills, d_set1(SAP_ZERO), i);
+}
+
+/* The same in a periodic cube, in which the positions are. */
+KERNEL(SAP_TREE_THREADS)
+tree_search_images(const GLOBAL wide *query, const GLOBAL wide *particle, const GLOBAL int *address,
+                   const GLOBAL struct sap_tree_link *node, const GLOBAL int *next, const GLOBAL struct sap_cell *cell,
+                   GLOBAL int *count, const GLOBAL U64 *first, GLOBAL int *list, const int fills, const D period,
+                   const int n)
+{
+    const struct searched t = {particle, address, node, next, cell};
+    const int i = (int)global_id();
+    if (i < n) search_ball(query, &t, count, first, list, fills, period, i);
 }
 
 /*
@@ -104,19 +111,39 @@ SAP_INLINE void offer_cell(struct sap_nearest *n, const struct searched *t, cons
     }
 }
 
-/* Fills the heap of a position x, at which the particle `own` is, or -1; most: entries and that.  period: as above. */
-SAP_INLINE void fill_heap(struct sap_nearest *n, const struct searched *t, const D *x, D period, int own, int most)
+/* The arguments of tree_nearest that are not of the tree. */
+struct seeking {
+    const GLOBAL wide *walker;
+    const GLOBAL int *slot, *row;
+    GLOBAL D *heap2;
+    GLOBAL int *heap, *list;
+    GLOBAL D *distance2;
+};
+
+/* Finds the particles nearest to target particle i of a launch; period: as of search_ball. */
+SAP_INLINE void find_nearest(const struct seeking *s, const struct searched *t, const struct sap_gpu_nearest *q,
+                             D period, int i)
 {
-    const int begun = cell_near(t, x, period, most);
-    sap_nearest_begin(n);
-    offer_cell(n, t, t->node[begun], x, period, own);
+    const int who = q->has_slot ? s->slot[q->first + i] : q->first + i, own = q->own ? who : -1;
+    D x[3], mass;
+    load_particle(s->walker, who, x, &mass);
+    struct sap_nearest n = {s->heap2 + i, s->heap + i, (size_t)q->n, q->k, d_set1(SAP_ZERO), 0};
+    sap_nearest_begin(&n);
+    const int begun = cell_near(t, x, period, q->k + q->own);
+    offer_cell(&n, t, t->node[begun], x, period, own);
     for (int k = 0; k >= 0;) {
         const struct sap_tree_link here = t->node[k];
-        const int near = k != begun && sap_nearest_within(n, sap_box_near2(&t->cell[k], x, period));
-        if (near && here.children == 0) offer_cell(n, t, here, x, period, own);
+        const int near = k != begun && sap_nearest_within(&n, sap_box_near2(&t->cell[k], x, period));
+        if (near && here.children == 0) offer_cell(&n, t, here, x, period, own);
         k = near && here.children > 0 ? here.child : t->next[k];
     }
-    sap_nearest_sort(n);
+    sap_nearest_sort(&n);
+    const size_t to = (size_t)s->row[q->first + i] * (size_t)q->k;
+    for (int j = 0; j < q->k; j++) {
+        const int found = n.address[(size_t)j * n.stride];
+        s->list[to + (size_t)j] = found;
+        if (q->tells) s->distance2[to + (size_t)j] = sap_nearest_told(n.distance2[(size_t)j * n.stride], found);
+    }
 }
 
 /*
@@ -130,21 +157,21 @@ tree_nearest(const GLOBAL wide *walker, const GLOBAL int *slot, const GLOBAL int
              const GLOBAL struct sap_cell *cell, GLOBAL D *heap2, GLOBAL int *heap, GLOBAL int *list,
              GLOBAL D *distance2, const struct sap_gpu_nearest q)
 {
-    const int i = (int)global_id();
-    if (i >= q.n) return;
-    const int who = q.has_slot ? slot[q.first + i] : q.first + i, own = q.own ? who : -1;
     const struct searched t = {particle, address, node, next, cell};
-    D x[3], mass;
-    load_particle(walker, who, x, &mass);
-    struct sap_nearest n = {heap2 + i, heap + i, (size_t)q.n, q.k, d_set1(SAP_ZERO), 0};
-    if (dm_any(d_gt(q.period, d_set1(SAP_ZERO))))
-        fill_heap(&n, &t, x, q.period, own, q.k + q.own);
-    else
-        fill_heap(&n, &t, x, d_set1(SAP_ZERO), own, q.k + q.own);
-    const size_t to = (size_t)row[q.first + i] * (size_t)q.k;
-    for (int j = 0; j < q.k; j++) {
-        const int found = n.address[(size_t)j * n.stride];
-        list[to + (size_t)j] = found;
-        if (q.tells) distance2[to + (size_t)j] = sap_nearest_told(n.distance2[(size_t)j * n.stride], found);
-    }
+    const struct seeking s = {walker, slot, row, heap2, heap, list, distance2};
+    const int i = (int)global_id();
+    if (i < q.n) find_nearest(&s, &t, &q, d_set1(SAP_ZERO), i);
+}
+
+/* The same in a periodic cube, in which the target particles are, or in its margin. */
+KERNEL(SAP_TREE_THREADS)
+tree_nearest_images(const GLOBAL wide *walker, const GLOBAL int *slot, const GLOBAL int *row,
+                    const GLOBAL wide *particle, const GLOBAL int *address, const GLOBAL struct sap_tree_link *node,
+                    const GLOBAL int *next, const GLOBAL struct sap_cell *cell, GLOBAL D *heap2, GLOBAL int *heap,
+                    GLOBAL int *list, GLOBAL D *distance2, const D period, const struct sap_gpu_nearest q)
+{
+    const struct searched t = {particle, address, node, next, cell};
+    const struct seeking s = {walker, slot, row, heap2, heap, list, distance2};
+    const int i = (int)global_id();
+    if (i < q.n) find_nearest(&s, &t, &q, period, i);
 }

@@ -175,13 +175,16 @@
     M(acc), M(pot), M(left), M(more_acc), M(more_pot), M(more_work), V(int, work_at), V(int, n)
 #define SAP_K_tree_sizes(M, V) M(acc), M(active), V(int, has_active), M(a), V(int, n)
 #define SAP_K_tree_next(M, V)  M(node), M(next), V(int, from), V(int, to)
-#define SAP_K_tree_search(M, V)                                                                                        \
-    M(query), M(particle), M(address), M(node), M(next), M(cell), M(count), M(first), M(list), V(int, fills),          \
-        V(double, period), V(int, n)
-#define SAP_K_tree_nearest(M, V)                                                                                       \
+#define SAP_K_OF_SEARCHES(M, V)                                                                                        \
+    M(query), M(particle), M(address), M(node), M(next), M(cell), M(count), M(first), M(list), V(int, fills)
+#define SAP_K_tree_search(M, V)        SAP_K_OF_SEARCHES(M, V), V(int, n)
+#define SAP_K_tree_search_images(M, V) SAP_K_OF_SEARCHES(M, V), V(double, period), V(int, n)
+#define SAP_K_OF_NEAREST(M)                                                                                            \
     M(walker), M(slot), M(row), M(particle), M(address), M(node), M(next), M(cell), M(heap2), M(heap), M(list),        \
-        M(distance2), V(struct sap_gpu_nearest, q)
-#define SAP_K_tree_stop_count(M, V) M(node), M(node_level), M(begin), M(top), V(struct sap_gpu_tree, t)
+        M(distance2)
+#define SAP_K_tree_nearest(M, V)        SAP_K_OF_NEAREST(M), V(struct sap_gpu_nearest, q)
+#define SAP_K_tree_nearest_images(M, V) SAP_K_OF_NEAREST(M), V(double, period), V(struct sap_gpu_nearest, q)
+#define SAP_K_tree_stop_count(M, V)     M(node), M(node_level), M(begin), M(top), V(struct sap_gpu_tree, t)
 #define SAP_K_tree_stop_cells(M, V)                                                                                    \
     M(node), M(node_level), M(begin), M(top), M(word), M(source), M(stop), V(struct sap_gpu_tree, t)
 #define SAP_K_tree_stop_particles(M, V) M(sorted), M(begin), M(stop), V(struct sap_gpu_tree, t)
@@ -223,7 +226,8 @@
     EACH(F, tree_list_items, SAP_TREE_THREADS) EACH(F, tree_rows_unite, SAP_TREE_THREADS)                              \
     EACH(F, tree_pick, SAP_TREE_THREADS) EACH(F, tree_rows_add, SAP_TREE_THREADS)                                      \
     EACH(F, tree_sizes, SAP_TREE_THREADS) EACH(F, tree_next, SAP_TREE_THREADS) EACH(F, tree_search, SAP_TREE_THREADS)  \
-    EACH(F, tree_nearest, SAP_TREE_THREADS)                                                                            \
+    EACH(F, tree_nearest, SAP_TREE_THREADS) EACH(F, tree_search_images, SAP_TREE_THREADS)                              \
+    EACH(F, tree_nearest_images, SAP_TREE_THREADS)                                                                     \
     EACH(F, tree_stop_count, SAP_TREE_THREADS) EACH(F, tree_stop_cells, SAP_TREE_THREADS)                              \
     EACH(F, tree_stop_particles, SAP_TREE_THREADS) EACH(F, tree_body_places, SAP_TREE_THREADS)                         \
     GROUPS(F, tree_body_counts, SAP_TREE_THREADS) EACH(F, tree_body_weights, SAP_TREE_THREADS)                         \

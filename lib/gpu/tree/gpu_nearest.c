@@ -82,26 +82,37 @@ static void release(const struct nearest_search *n)
 
 /* ---- searches ------------------------------------------------------------------------------- */
 
+static int launch(const struct nearest_search *n, struct sap_gpu_nearest q)
+{
+    struct sap_gpu_host_tree *const t = n->t;
+    struct sap_gpu_near *const m = &t->near;
+    const double period = t->settings.period;
+    struct sap_mem *const slot = n->slot ? n->slot->mem : n->row->mem, *const told =
+                                                                           q.tells ? n->distance2 : m->heap2.mem;
+    if (period > 0)
+        return sap_launch_tree_nearest_images(&t->session, t->f, q.n, n->walker->mem, slot, n->row->mem,
+                                              t->own.sorted.mem, t->own.address.mem, t->nodes.link.mem,
+                                              t->nodes.next.mem, t->nodes.cell.mem, m->heap2.mem, m->heap.mem, n->list,
+                                              told, period, q);
+    return sap_launch_tree_nearest(&t->session, t->f, q.n, n->walker->mem, slot, n->row->mem, t->own.sorted.mem,
+                                   t->own.address.mem, t->nodes.link.mem, t->nodes.next.mem, t->nodes.cell.mem,
+                                   m->heap2.mem, m->heap.mem, n->list, told, q);
+}
+
 /* Searches for all targets, as many at a time as the memory of heaps is for. */
-static int launch(const struct nearest_search *n)
+static int search_all(const struct nearest_search *n)
 {
     struct sap_gpu_host_tree *const t = n->t;
     struct sap_gpu_near *const m = &t->near;
     const int ni = n->request->ni, most = ENTRIES / n->k, rows = ni < most ? ni : most;
-    struct sap_gpu_nearest q = {.own = !n->request->x.base,
-                                .has_slot = n->slot != NULL,
-                                .tells = n->distance2 != NULL,
-                                .k = n->k,
-                                .period = t->settings.period};
+    struct sap_gpu_nearest q = {
+        .own = !n->request->x.base, .has_slot = n->slot != NULL, .tells = n->distance2 != NULL, .k = n->k};
     TRY(sap_gpu_nodes_make_next(&t->session, t->f, &t->nodes));
     TRY(sap_session_reserve(&t->session, &m->heap2, (size_t)rows * (size_t)n->k * sizeof(double)));
     TRY(sap_session_reserve(&t->session, &m->heap, (size_t)rows * (size_t)n->k * sizeof(int)));
     for (; q.first < ni; q.first += q.n) {
         q.n = ni - q.first < rows ? ni - q.first : rows;
-        TRY(sap_launch_tree_nearest(&t->session, t->f, q.n, n->walker->mem, n->slot ? n->slot->mem : n->row->mem,
-                                    n->row->mem, t->own.sorted.mem, t->own.address.mem, t->nodes.link.mem,
-                                    t->nodes.next.mem, t->nodes.cell.mem, m->heap2.mem, m->heap.mem, n->list,
-                                    q.tells ? n->distance2 : m->heap2.mem, q));
+        TRY(launch(n, q));
     }
     return SAP_DRIVER_OK;
 }
@@ -115,7 +126,7 @@ static int run(struct nearest_search *n, int *list, double *distance2)
     if (n->bad_active >= 0) return SAP_DRIVER_OK;
     TRY(place(n, list, entries * sizeof *list, &m->list, &n->their_list, &n->list));
     TRY(place(n, distance2, entries * sizeof *distance2, &m->distance2, &n->their_distance2, &n->distance2));
-    TRY(launch(n));
+    TRY(search_all(n));
     if (n->request->memory == SAPPORO_MEMORY_DEVICE) return sap_session_wait(s);
     TRY(sap_session_download(s, list, &m->list, 0, entries * sizeof *list));
     return distance2 ? sap_session_download(s, distance2, &m->distance2, 0, entries * sizeof *distance2)

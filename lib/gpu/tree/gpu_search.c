@@ -53,10 +53,16 @@ static int launch_search(const struct tree_search *s, int n, int fills)
 {
     const struct sap_gpu_built *const of = s->of;
     const struct sap_gpu_search *const m = s->there;
+    const double period = s->what->period;
+    struct sap_mem *const offset = fills ? m->offset.mem : m->count.mem, *const list =
+                                                                             fills ? m->list.mem : m->count.mem;
+    if (period > 0)
+        return sap_launch_tree_search_images(of->session, of->f, n, m->query.mem, of->own->sorted.mem,
+                                             of->own->address.mem, of->nodes->link.mem, of->nodes->next.mem,
+                                             of->nodes->cell.mem, m->count.mem, offset, list, fills, period, n);
     return sap_launch_tree_search(of->session, of->f, n, m->query.mem, of->own->sorted.mem, of->own->address.mem,
-                                  of->nodes->link.mem, of->nodes->next.mem, of->nodes->cell.mem, m->count.mem,
-                                  fills ? m->offset.mem : m->count.mem, fills ? m->list.mem : m->count.mem, fills,
-                                  s->what->period, n);
+                                  of->nodes->link.mem, of->nodes->next.mem, of->nodes->cell.mem, m->count.mem, offset,
+                                  list, fills, n);
 }
 
 /* Counts the members of each list, and computes `first` from the counts. */
