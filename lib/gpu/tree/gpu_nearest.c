@@ -87,16 +87,16 @@ static int launch(const struct nearest_search *n, struct sap_gpu_nearest q)
     struct sap_gpu_host_tree *const t = n->t;
     struct sap_gpu_near *const m = &t->near;
     const double period = t->settings.period;
-    struct sap_mem *const slot = n->slot ? n->slot->mem : n->row->mem, *const told =
+    struct sap_mem *const slot = n->slot ? n->slot->mem : n->row->mem, *const distance2 =
                                                                            q.tells ? n->distance2 : m->heap2.mem;
     if (period > 0)
         return sap_launch_tree_nearest_images(&t->session, t->f, q.n, n->walker->mem, slot, n->row->mem,
                                               t->own.sorted.mem, t->own.address.mem, t->nodes.link.mem,
                                               t->nodes.next.mem, t->nodes.cell.mem, m->heap2.mem, m->heap.mem, n->list,
-                                              told, period, q);
+                                              distance2, period, q);
     return sap_launch_tree_nearest(&t->session, t->f, q.n, n->walker->mem, slot, n->row->mem, t->own.sorted.mem,
                                    t->own.address.mem, t->nodes.link.mem, t->nodes.next.mem, t->nodes.cell.mem,
-                                   m->heap2.mem, m->heap.mem, n->list, told, q);
+                                   m->heap2.mem, m->heap.mem, n->list, distance2, q);
 }
 
 /* Searches for all targets, as many at a time as the memory of heaps is for. */
