@@ -1,6 +1,8 @@
 /* gpu_images.c - see gpu_images.h. */
 #include "gpu/tree/gpu_images.h"
 
+#include <limits.h>
+
 #include "gpu/gpu_launch.h"
 #include "gpu/tree/gpu_kernels.h"
 #include "physics/tree_periodic.h"
@@ -20,8 +22,8 @@ static int make_regions(struct sap_gpu_images *images, const struct sap_gpu_buil
     const struct sap_gpu_session *const s = tree->session;
     const struct sap_gpu_targets *const of = to->of;
     struct sap_gpu_selection *const h = &images->selection;
-    const int has_strict = to->w.strict, has_slot = has_strict && !to->w.all_slots,
-              n = has_slot ? to->w.slots : of->groups;
+    const int has_strict = to->w.strict, has_slot = has_strict && !to->w.all_slots;
+    const int n = has_slot ? to->w.slots : of->groups;
     const int has_length = tree->lengths->law->number == SAP_GPU_SPLINE;
     const size_t region = SAP_HALO_REGION * sizeof(double);
     TRY(sap_session_reserve(s, &h->region, (size_t)IMAGES * SAP_HALO_REGIONS * region));
@@ -59,33 +61,37 @@ static int join(struct sap_gpu_images *images, const struct sap_gpu_built *tree,
     struct sap_gpu_selection *const from = &images->selection;
     struct sap_gpu_halo *const halo = &images->halo;
     const int own_n = tree->own->n;
-    int first[3 * IMAGES];
-    struct sap_gpu_arrived a = sap_gpu_halo_table(IMAGES, count, own_n, first);
+    struct sap_gpu_arrived a = sap_gpu_halo_table(IMAGES, count, own_n, images->table);
     const int nodes = a.nodes, n = a.n, most = nodes > n ? nodes : n;
     a.in_units = 1;
     a.before = tree->nodes->n;
-    TRY(sap_session_reserve(s, &images->first, sizeof first));
-    TRY(sap_session_copy_in(s, images->first.mem, 0, first, sizeof first));
+    TRY(sap_session_reserve(s, &images->first, sizeof images->table));
+    TRY(sap_session_copy_in(s, images->first.mem, 0, images->table, sizeof images->table));
     TRY(copy_tree(images, tree, a.before + nodes, own_n + n));
     TRY(sap_launch_tree_image_place(s, tree->f, most, from->made.mem, from->made_x.mem, images->first.mem, IMAGES,
                                     halo->sorted.mem, images->period, own_n, nodes, n));
     TRY(sap_gpu_halo_join(halo, tree, &from->made, &images->first, &a));
-    if (tree->lengths->law->of_node > 0)
-        TRY(sap_gpu_halo_join_lengths(halo, tree, &from->made_lengths, &from->made_h, &images->first, &a));
-    return sap_session_wait(s); /* for the table */
+    if (tree->lengths->law->of_node == 0) return SAP_DRIVER_OK;
+    return sap_gpu_halo_join_lengths(halo, tree, &from->made_lengths, &from->made_h, &images->first, &a);
+}
+
+/* Returns how many nodes, and particles, of images are joined to a tree of n particles: all must have a number. */
+static long long most_of(int n)
+{
+    const long long most = (long long)MOST * n + FEW, numbers = INT_MAX - (long long)n;
+    return most < numbers ? most : numbers;
 }
 
 int sap_gpu_images_make(struct sap_gpu_images *images, const struct sap_gpu_built *tree,
                         const struct sap_gpu_subset *to, int *fits)
 {
-    const long long most = (long long)MOST * tree->frame->n + FEW;
     const int serves_all = to->of == tree->own && !to->w.strict;
     int count[IMAGES][2];
     *fits = 1;
     if (serves_all && images->known) return SAP_DRIVER_OK;
     images->known = 0;
     TRY(make_regions(images, tree, to));
-    TRY(sap_gpu_selection_images(&images->selection, tree, most, count));
+    TRY(sap_gpu_selection_images(&images->selection, tree, most_of(tree->frame->n), count));
     *fits = !images->selection.too_many;
     if (!*fits) return SAP_DRIVER_OK;
     TRY(join(images, tree, (const int(*)[2])count));

@@ -16,6 +16,7 @@ struct sap_gpu_images {
     struct sap_gpu_selection selection;
     struct sap_gpu_halo halo; /* the tree, then its images, of which the first node is the root */
     struct sap_gpu_buffer first;
+    int table[3 * SAP_HALO_IMAGES]; /* that `first` is a copy of (device/tree_halo_places.h) */
 };
 
 /*

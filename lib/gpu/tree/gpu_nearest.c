@@ -82,13 +82,14 @@ static void release(const struct nearest_search *n)
 
 /* ---- searches ------------------------------------------------------------------------------- */
 
+/* Searches for some targets. */
 static int launch(const struct nearest_search *n, struct sap_gpu_nearest q)
 {
     struct sap_gpu_host_tree *const t = n->t;
     struct sap_gpu_near *const m = &t->near;
     const double period = t->settings.period;
-    struct sap_mem *const slot = n->slot ? n->slot->mem : n->row->mem, *const distance2 =
-                                                                           q.tells ? n->distance2 : m->heap2.mem;
+    struct sap_mem *const slot = n->slot ? n->slot->mem : n->row->mem;
+    struct sap_mem *const distance2 = q.tells ? n->distance2 : m->heap2.mem;
     if (period > 0)
         return sap_launch_tree_nearest_images(&t->session, t->f, q.n, n->walker->mem, slot, n->row->mem,
                                               t->own.sorted.mem, t->own.address.mem, t->nodes.link.mem,

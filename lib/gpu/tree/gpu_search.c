@@ -54,8 +54,8 @@ static int launch_search(const struct tree_search *s, int n, int fills)
     const struct sap_gpu_built *const of = s->of;
     const struct sap_gpu_search *const m = s->there;
     const double period = s->what->period;
-    struct sap_mem *const offset = fills ? m->offset.mem : m->count.mem, *const list =
-                                                                             fills ? m->list.mem : m->count.mem;
+    struct sap_mem *const offset = fills ? m->offset.mem : m->count.mem;
+    struct sap_mem *const list = fills ? m->list.mem : m->count.mem;
     if (period > 0)
         return sap_launch_tree_search_images(of->session, of->f, n, m->query.mem, of->own->sorted.mem,
                                              of->own->address.mem, of->nodes->link.mem, of->nodes->next.mem,
