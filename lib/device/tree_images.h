@@ -4,9 +4,7 @@
  * SAP_HALO_IMAGES around the cube is part p.
  */
 #include "device/tree_halo.h"
-
-#define SAP_FAR_ON_DEVICE
-#include "physics/tree_periodic.h"
+#include "device/tree_image_rest.h"
 
 /* Returns component c of the shift of image p, in edges of the cube. */
 SAP_INLINE D image_shift(int p, int c, D period)

@@ -14,6 +14,7 @@
 #include <cmocka.h>
 
 #include "ewald.h"
+#include "nearest.h"
 #include "reference_spline.h"
 #include "rng.h"
 #include "runs.h"
@@ -650,23 +651,13 @@ RUNS(asked, tree_on_each(asked_on))
 
 /* ---- neighbours ---- */
 
-/* Returns the squared distance of a particle's image nearest to x. */
-static double nearest2(const struct model *m, const double *x, int j)
-{
-    double r2 = 0;
-    for (int c = 0; c < 3; c++) {
-        const double d = remainder(remainder(m->x[j][c], m->period) - remainder(x[c], m->period), m->period);
-        r2 += d * d;
-    }
-    return r2;
-}
-
 /* Checks the list of a place; a particle that is as near as a radius, but for roundings, may be in it or not. */
 static void check_list(const struct model *m, const double *x, double h, const int *list, long long many)
 {
     long long at = 0;
     for (int j = 0; j < m->n; j++) {
-        const double r2 = nearest2(m, x, j), doubt = 1e-13 * (h < m->period ? h : m->period) * m->period;
+        const double r2 = near_image2(m->period, x, m->x[j]),
+                     doubt = 1e-13 * (h < m->period ? h : m->period) * m->period;
         const int listed = at < many && list[at] == j;
         if (listed != (r2 < h * h) && !(fabs(r2 - h * h) < doubt))
             fail_msg("particle %d at %.17g of radius %.17g is %slisted", j, sqrt(r2), h, listed ? "" : "not ");
@@ -699,21 +690,14 @@ static void check_neighbours(sapporo_tree *t, const struct model *m, double part
 /* Checks the k particles nearest to x, of all but `own`: their distances, and that they come in order. */
 static void check_nearest(const struct model *m, const double *x, int own, int k, const int *list, const double *r2)
 {
-    double right[N];
-    int n = 0;
-    for (int j = 0; j < m->n; j++) {
-        if (j == own) continue;
-        const double d2 = nearest2(m, x, j);
-        int at = n++;
-        for (; at > 0 && right[at - 1] > d2; at--) right[at] = right[at - 1];
-        right[at] = d2;
-    }
+    static struct near right[N];
+    const int n = near_sort_images(m->n, (const double(*)[3])m->x, m->period, x, own, right);
     const double doubt = 1e-12 * m->period * m->period;
     for (int e = 0; e < k; e++) {
         if (e >= n) assert_true(list[e] == -1 && isinf(r2[e]));
         if (e >= n) continue;
-        assert_true(list[e] >= 0 && list[e] != own && fabs(r2[e] - right[e]) < doubt);
-        assert_true(fabs(r2[e] - nearest2(m, x, list[e])) < doubt);
+        assert_true(list[e] >= 0 && list[e] != own && fabs(r2[e] - right[e].distance2) < doubt);
+        assert_true(fabs(r2[e] - near_image2(m->period, x, m->x[list[e]])) < doubt);
         assert_true(e == 0 || r2[e] > r2[e - 1] || (r2[e] == r2[e - 1] && list[e] > list[e - 1]));
     }
 }

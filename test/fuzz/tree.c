@@ -369,21 +369,10 @@ static void run_tidal(const struct op *op)
 
 /* ---- neighbours ------------------------------------------------------------------------ */
 
-/* Returns the squared distance of nearest images. */
-static double image_distance2(double period, const double *x, const double *at)
-{
-    double r2 = 0;
-    for (int c = 0; c < 3; c++) {
-        const double d = remainder(remainder(at[c], period) - remainder(x[c], period), period);
-        r2 += d * d;
-    }
-    return r2;
-}
-
 /* What squared distances of images may be off. */
 static double image_doubt(const struct model_tree *t) { return 1e-12 * t->period * t->period; }
 
-/* Checks list i of a periodic tree as far as it fits: who is in it for sure, and who may be. */
+/* Checks list i of a periodic tree as far as it fits: it has all particles within the radius, but for roundings. */
 static void check_images(const struct model_tree *t, const double *x, double h, int i, int room)
 {
     const long long first = out.first[i], end = out.first[i + 1];
@@ -391,7 +380,7 @@ static void check_images(const struct model_tree *t, const double *x, double h, 
     int sure = 0, maybe = 0;
     long long at = first;
     for (int k = 0; k < t->built.n && !check_failed(); k++) {
-        const double r2 = image_distance2(t->period, x, t->built.x[k]);
+        const double r2 = near_image2(t->period, x, t->built.x[k]);
         const int is_sure = r2 < h * h - doubt, may_be = r2 < h * h + doubt;
         const int listed = at < end && at < room && out.list[at] == k;
         if (at < end && at < room && (listed ? !may_be : is_sure))
@@ -487,17 +476,14 @@ static void check_nearest(const struct set *s, const double *x, int own, int i, 
 static void check_nearest_images(const struct model_tree *t, const double *x, int own, int i, int k)
 {
     static struct near all[PARTICLES_MOST];
-    int n = 0;
-    for (int j = 0; j < t->built.n; j++)
-        if (j != own) all[n++] = (struct near){image_distance2(t->period, x, t->built.x[j]), j};
-    qsort(all, (size_t)n, sizeof *all, near_compare);
+    const int n = near_sort_images(t->built.n, (const double(*)[3])t->built.x, t->period, x, own, all);
     for (int j = 0; j < k && !check_failed(); j++) {
         const double got = out.r2[i * k + j];
         const int who = out.list[i * k + j];
         const int right = j >= n ? who == -1 && isinf(got)
                                  : who >= 0 && who < t->built.n && who != own &&
                                        fabs(got - all[j].distance2) < image_doubt(t) &&
-                                       fabs(got - image_distance2(t->period, x, t->built.x[who])) < image_doubt(t);
+                                       fabs(got - near_image2(t->period, x, t->built.x[who])) < image_doubt(t);
         if (!right) check_fail("0", "entry %d of row %d: particle %d at %a", j, i, who, got);
     }
 }

@@ -2,6 +2,7 @@
 #ifndef TEST_NEAREST_H
 #define TEST_NEAREST_H
 
+#include <math.h>
 #include <stdlib.h>
 
 /* A particle and its squared distance. */
@@ -29,6 +30,28 @@ static inline int near_sort(int n, const double (*x)[3], const double *at, int o
         for (int c = 0; c < 3; c++) r2 += (x[j][c] - at[c]) * (x[j][c] - at[c]);
         if (j != own) all[found++] = (struct near){r2, j};
     }
+    qsort(all, (size_t)found, sizeof *all, near_compare);
+    return found;
+}
+
+/* Returns the squared distance of the images of two positions that are nearest, in a periodic cube. */
+static inline double near_image2(double period, const double *x, const double *at)
+{
+    double r2 = 0;
+    for (int c = 0; c < 3; c++) {
+        const double d = remainder(remainder(at[c], period) - remainder(x[c], period), period);
+        r2 += d * d;
+    }
+    return r2;
+}
+
+/* As near_sort in a periodic cube. */
+static inline int near_sort_images(int n, const double (*x)[3], double period, const double *at, int own,
+                                   struct near *all)
+{
+    int found = 0;
+    for (int j = 0; j < n; j++)
+        if (j != own) all[found++] = (struct near){near_image2(period, at, x[j]), j};
     qsort(all, (size_t)found, sizeof *all, near_compare);
     return found;
 }

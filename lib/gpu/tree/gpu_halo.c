@@ -71,6 +71,7 @@ int sap_gpu_halo_import(struct sap_gpu_halo *h, const struct sap_gpu_built *of, 
     TRY(sap_session_upload(s, &h->sorted, sizeof *halo->x, halo->n, fill_particles, &from));
     h->nodes.n = halo->nodes;
     TRY(sap_gpu_nodes_words(s, of->f, &h->nodes, &of->nodes->cell, of->frame));
+    if (of->lengths->law->of_node == 0) return SAP_DRIVER_OK;
     TRY(of->lengths->law->import(s, &h->lengths, halo, of->frame->unit));
     const struct sap_gpu_length_halo to = lengths_of(h, of);
     return of->lengths->law->words(s, of->lengths, &to);
@@ -125,6 +126,7 @@ int sap_gpu_halo_join_lengths(struct sap_gpu_halo *h, const struct sap_gpu_built
     const struct sap_gpu_length_halo to = lengths_of(h, of);
     const int words = l->law->of_node, roots = roots_of(a);
     const size_t each = sizeof(double);
+    if (words == 0) return SAP_DRIVER_OK;
     if (a->n > 0)
         TRY(sap_session_copy(s, h->lengths.of_particle.mem, (size_t)a->before_n * each, made_h->mem, 0,
                              (size_t)a->n * each));

@@ -71,7 +71,6 @@ static int join(struct sap_gpu_images *images, const struct sap_gpu_built *tree,
     TRY(sap_launch_tree_image_place(s, tree->f, most, from->made.mem, from->made_x.mem, images->first.mem, IMAGES,
                                     halo->sorted.mem, images->period, own_n, nodes, n));
     TRY(sap_gpu_halo_join(halo, tree, &from->made, &images->first, &a));
-    if (tree->lengths->law->of_node == 0) return SAP_DRIVER_OK;
     return sap_gpu_halo_join_lengths(halo, tree, &from->made_lengths, &from->made_h, &images->first, &a);
 }
 

@@ -310,36 +310,6 @@ static int groups_plain(const struct sap_gpu_session *s, const struct sap_gpu_le
     return SAP_DRIVER_OK;
 }
 
-static int import_plain(struct sap_gpu_session *s, struct sap_gpu_halo_lengths *to, const struct sap_tree_halo *halo,
-                        double unit)
-{
-    (void)s;
-    (void)to;
-    (void)halo;
-    (void)unit;
-    return SAP_DRIVER_OK;
-}
-
-static int above_plain(const struct sap_gpu_session *s, const struct sap_gpu_lengths *l,
-                       const struct sap_gpu_length_halo *to, int first, int end)
-{
-    (void)s;
-    (void)l;
-    (void)to;
-    (void)first;
-    (void)end;
-    return SAP_DRIVER_OK;
-}
-
-static int words_plain(const struct sap_gpu_session *s, const struct sap_gpu_lengths *l,
-                       const struct sap_gpu_length_halo *to)
-{
-    (void)s;
-    (void)l;
-    (void)to;
-    return SAP_DRIVER_OK;
-}
-
 static int reach_plain(const struct sap_gpu_session *s, const struct sap_gpu_lengths *l,
                        const struct sap_gpu_nodes *nodes, const struct sap_gpu_buffer *reach,
                        const struct sap_gpu_tree *frame)
@@ -392,9 +362,6 @@ static const struct sap_gpu_law *next_of(const struct sap_gpu_lengths *l, int le
                                                           .open = open_plain,
                                                           .nodes = nodes_plain,
                                                           .groups = groups_plain,
-                                                          .import = import_plain,
-                                                          .above = above_plain,
-                                                          .words = words_plain,
                                                           .reach = reach_plain,
                                                           .fill = fill_plain,
                                                           .sort = sort_plain,

@@ -87,8 +87,8 @@ struct sap_gpu_law {
     int (*groups)(const struct sap_gpu_session *s, const struct sap_gpu_lengths *l, const struct sap_gpu_targets *to);
 
     /*
-     * Of a halo: upload its lengths; compute those of nodes first ... end-1 from their children, and enter them into
-     * their words; enter those of all nodes.
+     * Of a halo, where nodes have lengths (else NULL): upload them; compute those of nodes first ... end-1 from their
+     * children, and enter them into their words; enter those of all nodes.
      */
     int (*import)(struct sap_gpu_session *s, struct sap_gpu_halo_lengths *to, const struct sap_tree_halo *halo,
                   double unit);
