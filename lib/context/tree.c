@@ -219,6 +219,7 @@ static int check_particles(sapporo_tree *t, const sapporo_tree_particles *given,
     if (!p->h.base && t->has_lengths && p->n != t->given)
         return fail(t, SAPPORO_ERR_ARGUMENT, "%d particles without h, and the last were %d", p->n, t->given);
     if (p->memory != SAPPORO_MEMORY_HOST) return SAPPORO_OK;
+    if (t->on.engine->tree->looks && !p->a.base && !p->h.base) return SAPPORO_OK;
     const int status = check_numbers(t, p);
     return status ? status : check_lengths(t, p);
 }
@@ -232,7 +233,9 @@ int sapporo_tree_set(sapporo_tree *tree, const sapporo_tree_particles *particles
     int status = check_particles(t, particles, &p);
     if (!status) {
         status = t->tree->ops->set(t->tree, &p);
-        if (status)
+        if (status == SAPPORO_ERR_NOT_FINITE)
+            (void)fail(t, status, "%s", t->tree->ops->words(t->tree));
+        else if (status)
             (void)sap_context_tree_failed(t, status, "particles", "");
         else {
             t->has_lengths = p.h.base || (t->has_lengths && p.n == t->given);

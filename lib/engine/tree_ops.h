@@ -71,6 +71,7 @@ struct sap_tree {
 /* What an engine does without a tree. */
 struct sap_tree_maker {
     int (*able)(const struct sap_device_set *devices); /* whether these devices support trees; NULL: all do */
+    int looks; /* 1: `set` looks at positions and masses itself, and refuses a bad one with nothing changed */
     /* Bytes of host memory that a tree of n particles takes; *device_bytes: of device memory, in addition. */
     size_t (*memory)(const struct sap_device_set *devices, const struct sap_tree_settings *settings, int n,
                      size_t *device_bytes);

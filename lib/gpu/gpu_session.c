@@ -19,13 +19,20 @@ void sap_session_init(struct sap_gpu_session *s, struct sap_gpu_set *set, const 
     s->times.events = strcmp(s->driver->name, "opencl") != 0;
 }
 
-int sap_session_open(struct sap_gpu_session *s)
+size_t sap_session_pinned(int room)
+{
+    enum { LARGEST = 32 << 20 }; /* larger halves are not faster */
+    const size_t least = SAP_SESSION_CHUNK * 4 * sizeof(double), whole = (size_t)room * 4 * sizeof(double);
+    return whole < least ? least : whole < LARGEST ? whole : LARGEST;
+}
+
+int sap_session_open(struct sap_gpu_session *s, int room)
 {
     struct sap_dev *const dev = s->device->dev;
     if (!s->stream) TRY((s->urgent ? s->driver->stream_create_urgent : s->driver->stream_create)(dev, &s->stream));
     for (int k = 0; k < COUNT(s->copied); k++)
         if (!s->copied[k]) TRY(s->driver->event_create(dev, &s->copied[k]));
-    return sap_gpu_reserve_pinned(s->driver, dev, &s->chunk, SAP_SESSION_CHUNK * 4 * sizeof(double));
+    return sap_gpu_reserve_pinned(s->driver, dev, &s->chunk, sap_session_pinned(room));
 }
 
 int sap_session_open_times(struct sap_gpu_session *s)
@@ -86,6 +93,7 @@ static int take_status(struct sap_gpu_session *s, int status)
 int sap_session_begin(struct sap_gpu_session *s)
 {
     s->message[0] = '\0';
+    s->sending = 0;
     if (s->broken) {
         (void)snprintf(s->message, sizeof s->message, "the device is gone: make the %s anew", s->owner);
         return SAPPORO_ERR_DEVICE;

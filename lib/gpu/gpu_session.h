@@ -18,7 +18,10 @@
 
 struct sap_primitives;
 
-enum { SAP_SESSION_CHUNK = 131072, /* particles of four doubles per copy */ SAP_SESSION_MARKS = SAPPORO_PHASES + 1 };
+enum {
+    SAP_SESSION_CHUNK = 131072,
+    /* particles of four doubles that the pinned memory has room for */ SAP_SESSION_MARKS = SAPPORO_PHASES + 1
+};
 
 /* Times of the phases of a build and of a force. */
 struct sap_gpu_times {
@@ -36,6 +39,7 @@ struct sap_gpu_session {
     const struct sap_primitives *primitives; /* kept with the kernels of the device */
     struct sap_gpu_buffer chunk;             /* pinned; gpu_copies.c uses it in halves */
     struct sap_event *copied[2];             /* copies from and to these halves */
+    int sending;                             /* this call has sent pieces that may still be in both */
     struct sap_gpu_buffer scratch;           /* device memory that a launch needs until it has finished */
     struct sap_gpu_times times;
     int urgent;                          /* its work goes before that of other sessions, where a driver can */
@@ -51,8 +55,12 @@ struct sap_gpu_session {
 /* Fills in the members of a session that need no driver; all others are 0. `owner` outlives the session. */
 void sap_session_init(struct sap_gpu_session *s, struct sap_gpu_set *set, const char *owner);
 
-/* Within a call: make stream and pinned memory, after a failure what is missing; make the events that measure times. */
-int sap_session_open(struct sap_gpu_session *s);
+/*
+ * Within a call: make stream and pinned memory, after a failure what is missing; make the events that measure times.
+ * _pinned: bytes of that memory, where copies have up to `room` particles of four doubles; 0: copies are short.
+ */
+size_t sap_session_pinned(int room);
+int sap_session_open(struct sap_gpu_session *s, int room);
 int sap_session_open_times(struct sap_gpu_session *s);
 
 /*
@@ -142,8 +150,21 @@ typedef void sap_session_source(void *argument, void *to, int first, int n);
 int sap_session_upload(struct sap_gpu_session *s, const struct sap_gpu_buffer *to, size_t each, int n,
                        sap_session_source *fill, void *argument);
 
+/*
+ * Uploads a column of n elements of `each` bytes.  Does not wait: the caller waits before it uses the pinned memory for
+ * anything but another column.
+ */
+int sap_session_send(struct sap_gpu_session *s, const struct sap_gpu_buffer *to, const sapporo_column *from,
+                     size_t each, int n);
+
 /* Copies bytes from `at` on to memory of the host; waits (gpu_copies.c). */
 int sap_session_download(struct sap_gpu_session *s, void *to, const struct sap_gpu_buffer *from, size_t at,
                          size_t bytes);
+
+/*
+ * Writes to each page of host memory that a download will fill.  So the system finds memory for new pages while the
+ * device computes, not while results wait.
+ */
+void sap_session_expect(void *to, size_t bytes);
 
 #endif

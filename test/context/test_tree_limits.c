@@ -13,6 +13,7 @@
 #include <cmocka.h>
 
 #include "sapporo.h"
+#include "tree_cases.h"
 
 enum { N = 20, PLACES = 3 };
 
@@ -115,6 +116,64 @@ static void numbers(void **state)
     x[3][1] = -1e100, h[4] = 1e100, h[5] = 0, mass[6] = -7;
     assert_int_equal(sapporo_tree_set(t, &p), SAPPORO_OK);
     sapporo_tree_destroy(t);
+}
+
+static void set_columns(sapporo_tree *t, const double *at, ptrdiff_t stride, const double *m, ptrdiff_t m_stride)
+{
+    const sapporo_tree_particles p = {.size = sizeof p, .n = N, .x = {at, stride}, .mass = {m, m_stride}};
+    if (sapporo_tree_set(t, &p)) fail_msg("%s", sapporo_tree_last_error(t));
+}
+
+/*
+ * Positions and masses, at which engines look themselves: with gaps they give the bits of those without; of several
+ * that are wrong the first is named, and all old ones stay; a set without masses keeps them.
+ */
+static void columns_on(const struct engine *e)
+{
+    const sapporo_tree_options o = tree_on(e);
+    double before[N][3], after[N][3], row[N][5];
+    sapporo_tree *t = NULL;
+    assert_int_equal(sapporo_tree_create(&o, N, &t), SAPPORO_OK);
+    make_particles();
+    set_columns(t, x[0], 0, mass, 0);
+    assert_int_equal(sapporo_tree_build(t), SAPPORO_OK);
+    refreshed(t, N, before);
+    for (int k = 0; k < N * 4; k++) {
+        const int i = k / 4, c = k % 4, later = (i + N) / 2;
+        double *const at = c < 3 ? &x[i][c] : &mass[i], kept = *at;
+        const sapporo_tree_particles p = {.size = sizeof p, .n = N, .x = {x, 0}, .mass = {mass, 0}};
+        char words[64];
+        (void)snprintf(words, sizeof words, "%s of particle %d is not finite", c < 3 ? "position" : "mass", i);
+        *at = c == 1 ? 1.0001e100 : (double)NAN;
+        const double other_mass = mass[later], other_x = x[later][0];
+        if (later > i) mass[later] = x[later][0] = INFINITY;
+        expect_error(t, sapporo_tree_set(t, &p), SAPPORO_ERR_NOT_FINITE, words);
+        if (later > i) mass[later] = other_mass, x[later][0] = other_x;
+        *at = kept;
+        refreshed(t, N, after);
+        assert_memory_equal(before, after, sizeof before);
+    }
+    for (int i = 0; i < N; i++) {
+        for (int c = 0; c < 3; c++) row[i][c + 1] = x[i][c];
+        row[i][0] = mass[i], row[i][4] = NAN;
+    }
+    set_columns(t, &row[0][1], sizeof row[0], row[0], sizeof row[0]);
+    refreshed(t, N, after);
+    assert_memory_equal(before, after, sizeof before);
+    set_columns(t, &row[N - 1][1], -(ptrdiff_t)sizeof row[0], NULL, 0); /* in reverse, with the masses in order */
+    for (int i = 0; i < N; i++)
+        for (int c = 0; c < 3; c++) x[i][c] = row[N - 1 - i][c + 1];
+    refreshed(t, N, before);
+    set_columns(t, x[0], 0, mass, 0);
+    refreshed(t, N, after);
+    assert_memory_equal(before, after, sizeof before);
+    sapporo_tree_destroy(t);
+}
+
+static void columns(void **state)
+{
+    (void)state;
+    tree_on_each(columns_on);
 }
 
 /* Numbers of particles, columns that are absent, memory. */
@@ -318,9 +377,9 @@ static void first_forces(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(numbers),     cmocka_unit_test(sets),
-                                       cmocka_unit_test(lengths),     cmocka_unit_test(requests),
-                                       cmocka_unit_test(searches),    cmocka_unit_test(factors),
-                                       cmocka_unit_test(first_forces)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(numbers),  TREE_TEST(columns),
+                                       cmocka_unit_test(sets),     cmocka_unit_test(lengths),
+                                       cmocka_unit_test(requests), cmocka_unit_test(searches),
+                                       cmocka_unit_test(factors),  cmocka_unit_test(first_forces)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,6 +1,6 @@
 /*
  * test_session.c - the bracket of calls on an accelerator: the caller's floating-point environment, the driver's
- * current context, statuses and messages, in each way in which a call ends.
+ * current context, statuses and messages, in each way in which a call ends; and copies of large arrays.
  */
 #include <fenv.h>
 #include <setjmp.h>
@@ -8,6 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include <cmocka.h>
 
@@ -34,7 +35,7 @@ static int open_session(void **state)
     assert_int_equal(sap_gpu_open(driver, &stub_kernels, &settings, 0, &set, why, sizeof why), SAPPORO_OK);
     sap_session_init(&session, set, "tree");
     assert_int_equal(sap_session_begin(&session), SAPPORO_OK);
-    assert_int_equal(sap_session_end(&session, sap_session_open(&session)), SAPPORO_OK);
+    assert_int_equal(sap_session_end(&session, sap_session_open(&session, 0)), SAPPORO_OK);
     assert_int_equal(fesetround(FE_UPWARD), 0);
     return 0;
 }
@@ -138,11 +139,143 @@ static void device_that_is_lost(void **state)
     assert_int_equal(faulty.calls, calls);
 }
 
+/* ---- copies -------------------------------------------------------------------------------- */
+
+/* Copies that begin as late as they may: when an event behind them, or the stream, is waited for. */
+struct late_copy {
+    int out; /* from the device */
+    struct sap_mem *mem;
+    size_t at, bytes;
+    char *host;
+};
+
+enum { COPIES = 4096, EVENTS = 4, ROWS = 300000, NUMBERS = 700000 };
+
+static struct {
+    struct late_copy copy[COPIES];
+    int copies, done;
+    struct sap_event *event[EVENTS];
+    int behind[EVENTS];
+    struct sap_driver driver;
+} late;
+
+static void do_copies(int end)
+{
+    for (; late.done < end; late.done++) {
+        const struct late_copy *const c = &late.copy[late.done];
+        char *const there = (char *)stub_memory(c->mem) + c->at;
+        memcpy(c->out ? c->host : there, c->out ? there : c->host, c->bytes);
+    }
+}
+
+static int plan(struct late_copy c)
+{
+    assert_true(late.copies < COPIES);
+    assert_true(c.at + c.bytes <= stub_memory_bytes(c.mem));
+    late.copy[late.copies++] = c;
+    return SAP_DRIVER_OK;
+}
+
+static int late_in(struct sap_stream *s, struct sap_mem *to, size_t at, const void *from, size_t bytes)
+{
+    (void)s;
+    return plan((struct late_copy){.mem = to, .at = at, .bytes = bytes, .host = (char *)(uintptr_t)from});
+}
+
+static int late_out(struct sap_stream *s, void *to, struct sap_mem *from, size_t at, size_t bytes)
+{
+    (void)s;
+    return plan((struct late_copy){.out = 1, .mem = from, .at = at, .bytes = bytes, .host = to});
+}
+
+static int *behind(const struct sap_event *e)
+{
+    int k = 0;
+    while (k < EVENTS && late.event[k] != e) k++;
+    assert_true(k < EVENTS);
+    return &late.behind[k];
+}
+
+static int late_record(struct sap_event *e, struct sap_stream *s)
+{
+    (void)s;
+    *behind(e) = late.copies;
+    return SAP_DRIVER_OK;
+}
+
+static int late_wait(struct sap_event *e)
+{
+    do_copies(*behind(e));
+    return SAP_DRIVER_OK;
+}
+
+static int late_finish(struct sap_stream *s)
+{
+    (void)s;
+    do_copies(late.copies);
+    return SAP_DRIVER_OK;
+}
+
+static void begin_late(void)
+{
+    memset(&late, 0, sizeof late);
+    late.driver = *session.driver;
+    late.driver.copy_in = late_in;
+    late.driver.copy_out = late_out;
+    late.driver.event_record = late_record;
+    late.driver.event_wait = late_wait;
+    late.driver.stream_finish = late_finish;
+    for (int k = 0; k < 2; k++) late.event[k] = session.copied[k];
+    session.driver = &late.driver;
+}
+
+/* Columns with and without gaps, longer than pinned memory, one after the other, and back in one piece or in many. */
+static void columns(void **state)
+{
+    enum { GAP = 5 };
+    const struct sap_driver *const driver = session.driver;
+    double *const rows = malloc((size_t)ROWS * GAP * sizeof *rows), *const numbers = malloc(NUMBERS * sizeof *numbers),
+                  *const back = malloc(NUMBERS * sizeof *back);
+    struct sap_gpu_buffer to[3] = {{0}};
+    (void)state;
+    assert_true(rows && numbers && back);
+    for (int k = 0; k < ROWS * GAP; k++) rows[k] = k;
+    for (int k = 0; k < NUMBERS; k++) numbers[k] = -k;
+    const sapporo_column x = {rows, GAP * sizeof *rows}, few = {rows, 0}, all = {numbers, sizeof *numbers};
+    begin();
+    for (int k = 0; k < 3; k++)
+        assert_int_equal(sap_session_reserve(&session, &to[k], (size_t)ROWS * 3 * sizeof *rows), SAP_DRIVER_OK);
+    begin_late();
+    assert_int_equal(sap_session_send(&session, &to[0], &x, 3 * sizeof *rows, ROWS), SAP_DRIVER_OK);
+    assert_int_equal(sap_session_send(&session, &to[1], &all, sizeof *numbers, NUMBERS), SAP_DRIVER_OK);
+    assert_int_equal(sap_session_send(&session, &to[2], &few, 3 * sizeof *rows, 1), SAP_DRIVER_OK);
+    assert_int_equal(sap_session_wait(&session), SAP_DRIVER_OK);
+    const double(*const sent)[3] = stub_memory(to[0].mem);
+    for (int k = 0; k < ROWS; k++)
+        for (int c = 0; c < 3; c++) assert_true(sent[k][c] == rows[GAP * k + c]);
+    assert_memory_equal(stub_memory(to[1].mem), numbers, NUMBERS * sizeof *numbers);
+    assert_memory_equal(stub_memory(to[2].mem), rows, 3 * sizeof *rows);
+    for (int n = 1; n < NUMBERS; n = 3 * n + 1) {
+        memset(back, 0, NUMBERS * sizeof *back);
+        sap_session_expect(back, (size_t)n * sizeof *back);
+        assert_int_equal(sap_session_download(&session, back, &to[1], sizeof *back, (size_t)n * sizeof *back),
+                         SAP_DRIVER_OK);
+        assert_memory_equal(back, numbers + 1, (size_t)n * sizeof *back);
+        for (int k = n; k < NUMBERS; k++) assert_true(back[k] == 0);
+    }
+    session.driver = driver;
+    for (int k = 0; k < 3; k++) sap_gpu_free(driver, &to[k]);
+    ended(sap_session_end(&session, SAP_DRIVER_OK), SAPPORO_OK);
+    free(rows);
+    free(numbers);
+    free(back);
+}
+
 #define TEST(f) cmocka_unit_test_setup_teardown(f, open_session, close_session)
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {TEST(calls_that_succeed), TEST(calls_that_fail), TEST(driver_that_refuses),
-                                       TEST(device_that_is_lost)};
+                                       TEST(device_that_is_lost), TEST(columns)};
     return cmocka_run_group_tests_name("session", tests, NULL, NULL);
 }

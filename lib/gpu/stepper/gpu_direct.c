@@ -41,12 +41,13 @@ int sap_gpu_direct_new(struct sap_gpu_stepper *s, struct sap_device_set *devices
     sap_session_init(&d->session, (void *)devices, "stepper");
     s->session = &d->session;
     s->given = &d->given;
-    return sap_gpu_status(sap_gpu_given_new(&d->given, s->room, 1));
+    d->given = (struct sap_gpu_given){.gravity = 1, .room = s->room, .column = {&d->copy, &d->out}};
+    return SAPPORO_OK;
 }
 
 int sap_gpu_direct_open(struct sap_gpu_stepper *s)
 {
-    TRY(sap_session_open(s->session));
+    TRY(sap_session_open(s->session, s->room));
     return sap_gpu_given_open(s->session, s->given);
 }
 

@@ -9,7 +9,7 @@ int sap_gpu_aside_open(struct sap_gpu_host_tree *t)
     struct sap_gpu_session *const s = &t->part.aside;
     const struct sap_gpu_tree_kernels *f;
     if (s->primitives) return SAP_DRIVER_OK;
-    TRY(sap_session_open(s));
+    TRY(sap_session_open(s, 0));
     return sap_gpu_tree_load(s, &f);
 }
 

@@ -30,23 +30,23 @@ void sap_gpu_bodies_free(const struct sap_driver *driver, struct sap_gpu_bodies 
 /* ---- memory ----------------------------------------------------------------------------- */
 
 /* Makes room for n particles as they are set, of which none are left then. */
-static int grow_given(struct sap_gpu_session *s, struct sap_gpu_given *g, int n, double gravity)
+static int grow_given(struct sap_gpu_host_tree *t, struct sap_gpu_given *g, int n, double gravity)
 {
     struct sap_gpu_lengths *const lengths = g->lengths;
     const int room = n < (1 << 30) ? n + n / 8 : n;
-    if (n <= g->room && g->mass) return SAP_DRIVER_OK;
-    sap_gpu_given_free(s->driver, g);
-    *g = (struct sap_gpu_given){.lengths = lengths};
+    if (n <= g->room && g->particle.mem) return SAP_DRIVER_OK;
+    sap_gpu_given_free(t->session.driver, g);
+    *g = (struct sap_gpu_given){
+        .lengths = lengths, .gravity = gravity, .room = room, .column = {&t->results.acc, &t->results.pot}};
     if (lengths) lengths->room = room;
-    TRY(sap_gpu_given_new(g, room, gravity));
-    return sap_gpu_given_open(s, g);
+    return sap_gpu_given_open(&t->session, g);
 }
 
 static int grow(struct sap_tree *tree, int n)
 {
     struct sap_gpu_host_tree *const t = of(tree);
     const int status = sap_session_begin(&t->session);
-    return status ? status : sap_session_end(&t->session, grow_given(&t->session, &t->given, n, t->settings.gravity));
+    return status ? status : sap_session_end(&t->session, grow_given(t, &t->given, n, t->settings.gravity));
 }
 
 /* ---- particles -------------------------------------------------------------------------- */
@@ -72,7 +72,7 @@ static int take(struct sap_tree *tree, const sapporo_tree_particles *p, double g
     struct sap_gpu_bodies *const b = &t->part.bodies;
     int status = sap_session_begin(s);
     if (status) return status;
-    status = grow_given(s, &b->given, p->n, gravity);
+    status = grow_given(t, &b->given, p->n, gravity);
     b->given.gravity = gravity;
     status = sap_session_end(s, status ? status : reserve_known(s, b, p->n));
     if (!status) status = sap_gpu_given_set(s, &b->given, p);
@@ -330,7 +330,6 @@ static int arrive(struct sap_tree *tree, const struct sap_bodies_way *way, const
     if (status) return status;
     t->given.n = way->arrived;
     t->given.torn = t->given.has_a = 0;
-    t->given.mass_elsewhere = 1;
     return SAPPORO_OK;
 }
 

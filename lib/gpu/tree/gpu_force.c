@@ -94,6 +94,7 @@ static int results(struct sap_gpu_host_tree *t, const struct sap_gpu_pass *p, do
     const sapporo_tree_request *const r = p->request;
     unsigned *const walked = sap_gpu_builder_read(&t->builder)->walked;
     if (p->picked) TRY(sap_gpu_results_pick(&t->session, t->f, &t->results, list_of(t, r), r->ni));
+    sap_gpu_results_expect(r, acc, pot);
     TRY(sap_session_mark(&t->session, SAPPORO_PHASES));
     TRY(sap_gpu_results_give(&t->session, &t->results, r, p->picked, acc, pot));
     TRY(sap_session_copy_out(&t->session, walked, t->walks.lists.left.mem, 0, SAP_LEFT_COUNT * sizeof *walked));

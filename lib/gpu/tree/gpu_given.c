@@ -1,7 +1,6 @@
 /* gpu_given.c - takes particles from the caller's memory, on the host or on the device. */
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/structs.h"
 #include "device/tree_layout.h"
@@ -10,17 +9,9 @@
 #include "gpu/tree/gpu_kernels.h"
 #include "gpu/tree/gpu_lengths.h"
 
-enum { CHUNK = SAP_SESSION_CHUNK, LOOKS = SAP_GIVEN_KINDS, KINDS = LOOKS + 1 };
+enum { LOOKS = SAP_GIVEN_KINDS, KINDS = LOOKS + 1 };
 
 /* ---- memory ----------------------------------------------------------------------------- */
-
-int sap_gpu_given_new(struct sap_gpu_given *g, int room, double gravity)
-{
-    g->room = room;
-    g->gravity = gravity;
-    g->mass = calloc((size_t)room + 1, sizeof *g->mass);
-    return g->mass ? SAP_DRIVER_OK : SAP_DRIVER_MEMORY;
-}
 
 int sap_gpu_given_open(struct sap_gpu_session *s, struct sap_gpu_given *g)
 {
@@ -33,76 +24,15 @@ void sap_gpu_given_free(const struct sap_driver *driver, struct sap_gpu_given *g
 {
     sap_gpu_free(driver, &g->particle);
     sap_gpu_free(driver, &g->a);
-    free(g->mass);
 }
 
-/* ---- host memory ------------------------------------------------------------------------ */
-
-/* Copies masses in device memory to the host, if the next particles come without masses. */
-static int fetch_masses(struct sap_gpu_session *s, struct sap_gpu_given *g)
-{
-    double(*const chunk)[4] = s->chunk.host;
-    for (int first = 0; first < g->n; first += CHUNK) {
-        const int n = g->n - first < CHUNK ? g->n - first : CHUNK;
-        TRY(sap_session_copy_out(s, chunk, g->particle.mem, (size_t)first * sizeof *chunk, (size_t)n * sizeof *chunk));
-        TRY(sap_session_wait(s));
-        for (int k = 0; k < n; k++) g->mass[first + k] = chunk[k][3];
-    }
-    g->mass_elsewhere = 0;
-    return SAP_DRIVER_OK;
-}
-
-/* Particles on their way to the device. */
-struct sending {
-    const sapporo_tree_particles *p;
-    double gravity, *mass; /* masses by address */
-};
-
-static void fill_particles(void *argument, void *to, int first, int n)
-{
-    const struct sending *const s = argument;
-    double(*const chunk)[4] = to;
-    for (int k = 0; k < n; k++) {
-        memcpy(chunk[k], sap_column_at(&s->p->x, first + k, 3 * sizeof(double)), 3 * sizeof(double));
-        if (s->p->mass.base) s->mass[first + k] = sap_column_double(&s->p->mass, first + k) * s->gravity;
-        chunk[k][3] = s->mass[first + k];
-    }
-}
-
-static void fill_numbers(void *argument, void *to, int first, int n)
-{
-    const sapporo_column *const from = argument;
-    double *const chunk = to;
-    for (int k = 0; k < n; k++) chunk[k] = sap_column_double(from, first + k);
-}
+/* ---- columns ---------------------------------------------------------------------------- */
 
 int sap_gpu_given_send_a(struct sap_gpu_session *s, struct sap_gpu_given *g, const sapporo_column *a, int n)
 {
-    sapporo_column from = *a;
-    return sap_session_upload(s, &g->a, sizeof(double), n, fill_numbers, &from);
+    TRY(sap_session_send(s, &g->a, a, sizeof(double), n));
+    return sap_session_wait(s);
 }
-
-/* Marks the particles of the last set as overwritten. */
-static void tear(struct sap_gpu_given *g, const sapporo_tree_particles *p)
-{
-    if (g->torn != SAP_TORN_MASSES) g->torn = p->mass.base || p->n != g->n ? (int)SAP_TORN_MASSES : 1;
-    if (p->a.base || p->n != g->n) g->has_a = 0;
-}
-
-static int take_from_host(struct sap_gpu_session *s, struct sap_gpu_given *g, const sapporo_tree_particles *p)
-{
-    if (p->n == g->n && !p->mass.base && g->mass_elsewhere) TRY(fetch_masses(s, g));
-    tear(g, p);
-    if (p->n != g->n && !p->mass.base) memset(g->mass, 0, (size_t)p->n * sizeof *g->mass);
-    struct sending sending = {p, g->gravity, g->mass};
-    TRY(sap_session_upload(s, &g->particle, 4 * sizeof(double), p->n, fill_particles, &sending));
-    if (p->a.base) TRY(sap_gpu_given_send_a(s, g, &p->a, p->n));
-    if (g->lengths) TRY(sap_gpu_lengths_take(s, g->lengths, p->h.base ? &p->h : NULL, p->n, p->n == g->n));
-    g->mass_elsewhere = 0;
-    return SAP_DRIVER_OK;
-}
-
-/* ---- memory of the device ---------------------------------------------------------------- */
 
 /* Kernel arguments for columns; an absent column is replaced by the first. */
 struct device_columns {
@@ -156,9 +86,8 @@ static int look(struct sap_gpu_session *s, const struct sap_gpu_given *g, const 
 static int take_columns(struct sap_gpu_session *s, struct sap_gpu_given *g, const struct device_columns *c, int n)
 {
     const int has_mass = c->mass != NULL, has_a = c->a != NULL, keeps = n == g->n;
-    TRY(sap_launch_tree_take(s, g->f, n, c->x, has_mass ? c->mass : c->x, has_a ? c->a : c->x, g->gravity, has_mass,
-                             keeps, has_a, g->particle.mem, g->a.mem, n));
-    return sap_session_wait(s);
+    return sap_launch_tree_take(s, g->f, n, c->x, has_mass ? c->mass : c->x, has_a ? c->a : c->x, g->gravity, has_mass,
+                                keeps, has_a, g->particle.mem, g->a.mem, n);
 }
 
 /* Whether some particle has a value that is not finite. */
@@ -169,16 +98,43 @@ static int is_any_bad(const int *bad)
     return any;
 }
 
-/* Takes columns that have been looked at, and lengths that have been read to host memory. */
-static int take_looked_at(struct sap_gpu_session *s, struct sap_gpu_given *g, const sapporo_tree_particles *p,
-                          const struct device_columns *c, const double *h)
+/* Marks the particles of the last set as overwritten. */
+static void tear(struct sap_gpu_given *g, const sapporo_tree_particles *p)
 {
-    const sapporo_column lengths = {h, 0};
+    if (g->torn != SAP_TORN_MASSES) g->torn = p->mass.base || p->n != g->n ? (int)SAP_TORN_MASSES : 1;
+    if (p->a.base || p->n != g->n) g->has_a = 0;
+}
+
+/* Takes columns that have been looked at, and lengths in host memory, if there are some. */
+static int take_looked_at(struct sap_gpu_session *s, struct sap_gpu_given *g, const sapporo_tree_particles *p,
+                          const struct device_columns *c, const sapporo_column *h)
+{
     tear(g, p);
-    g->mass_elsewhere = 1;
     TRY(take_columns(s, g, c, p->n));
-    return g->lengths ? sap_gpu_lengths_take(s, g->lengths, h ? &lengths : NULL, p->n, p->n == g->n)
+    return g->lengths ? sap_gpu_lengths_take(s, g->lengths, h->base ? h : NULL, p->n, p->n == g->n)
                       : (int)SAP_DRIVER_OK;
+}
+
+/* Brings a column to the device; *mem: where it is then, or NULL. */
+static int bring(struct sap_gpu_session *s, struct sap_gpu_buffer *to, const sapporo_column *from, size_t each, int n,
+                 struct sap_mem **mem)
+{
+    if (!from->base) return SAP_DRIVER_OK;
+    TRY(sap_session_reserve(s, to, (size_t)n * each));
+    *mem = to->mem;
+    return sap_session_send(s, to, from, each, n);
+}
+
+/* *bad: by kind of value, the first particle with a value that is not finite; those of a and h are finite. */
+static int take_from_host(struct sap_gpu_session *s, struct sap_gpu_given *g, const sapporo_tree_particles *p, int *bad)
+{
+    struct device_columns c = {NULL, NULL, NULL};
+    TRY(bring(s, g->column[0], &p->x, 3 * sizeof(double), p->n, &c.x));
+    TRY(bring(s, g->column[1], &p->mass, sizeof(double), p->n, &c.mass));
+    TRY(look(s, g, &c, p->n, bad));
+    if (is_any_bad(bad)) return SAP_DRIVER_OK;
+    TRY(take_looked_at(s, g, p, &c, &p->h));
+    return p->a.base ? sap_gpu_given_send_a(s, g, &p->a, p->n) : (int)SAP_DRIVER_OK;
 }
 
 /* *bad: by kind of value, the first particle with a value that is not finite. */
@@ -191,7 +147,8 @@ static int take_from_device(struct sap_gpu_session *s, struct sap_gpu_given *g, 
     if (!status) status = look(s, g, &c, p->n, bad);
     if (!status && p->h.base) status = sap_gpu_lengths_fetch(s, &p->h, p->n, g->lengths->settings->period, &h, &worst);
     if (worst >= 0) bad[LOOKS] = worst;
-    if (!status && !is_any_bad(bad)) status = take_looked_at(s, g, p, &c, h);
+    if (!status && !is_any_bad(bad)) status = take_looked_at(s, g, p, &c, &(sapporo_column){h, 0});
+    if (!status) status = sap_session_wait(s); /* the caller's columns have been read */
     drop(s, &c);
     free(h);
     return status;
@@ -219,13 +176,13 @@ static int bad_particle(struct sap_gpu_session *s, const int *bad, int periodic)
     const char *const more[KINDS] = {", or beyond 1e100", "", "",
                                      periodic ? ", negative, or half the period or more"
                                               : ", negative, or beyond 1e100"};
-    for (int k = 0; k < KINDS; k++)
-        if (bad[k] != SAP_NONE_BAD) {
-            (void)snprintf(s->message, sizeof s->message, "%s of particle %d is not finite%s", what[k], bad[k],
-                           more[k]);
-            return SAPPORO_ERR_NOT_FINITE;
-        }
-    return SAPPORO_OK;
+    int first = 0;
+    for (int k = 1; k < KINDS; k++)
+        if (bad[k] < bad[first]) first = k;
+    if (bad[first] == SAP_NONE_BAD) return SAPPORO_OK;
+    (void)snprintf(s->message, sizeof s->message, "%s of particle %d is not finite%s", what[first], bad[first],
+                   more[first]);
+    return SAPPORO_ERR_NOT_FINITE;
 }
 
 int sap_gpu_given_set(struct sap_gpu_session *s, struct sap_gpu_given *g, const sapporo_tree_particles *p)
@@ -235,7 +192,7 @@ int sap_gpu_given_set(struct sap_gpu_session *s, struct sap_gpu_given *g, const 
     const char *const why = why_refused(s, g, p, &refused);
     if (why) return sap_session_refuse(s, refused, why);
     if (p->n > 0)
-        status = p->memory == SAPPORO_MEMORY_DEVICE ? take_from_device(s, g, p, bad) : take_from_host(s, g, p);
+        status = p->memory == SAPPORO_MEMORY_DEVICE ? take_from_device(s, g, p, bad) : take_from_host(s, g, p, bad);
     status = sap_session_end(s, status);
     if (!status) status = bad_particle(s, bad, g->lengths && g->lengths->settings->period > 0);
     if (status) return status;

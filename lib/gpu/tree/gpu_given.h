@@ -20,23 +20,27 @@ enum { SAP_GIVEN_KINDS = 3, SAP_NONE_BAD = 0x7F7F7F7F }; /* of what kernels look
 
 struct sap_gpu_given {
     const struct sap_gpu_tree_kernels *f;
-    struct sap_gpu_lengths *lengths; /* NULL: of a stepper with direct sums */
-    double gravity;                  /* the gravitational constant, by which a set multiplies masses */
-    int room, n;                     /* n: particles of the last set */
-    struct sap_gpu_buffer particle;  /* four doubles each: position, mass times gravity */
-    struct sap_gpu_buffer a;         /* sizes of accelerations */
-    double *mass;                    /* [room] on the host, times gravity: for a set without masses */
-    int mass_elsewhere;              /* the last masses came in device memory */
-    int torn;                        /* a set failed half way; SAP_TORN_MASSES: masses were overwritten, too */
-    int has_a;                       /* particles with known accelerations */
+    struct sap_gpu_lengths *lengths;  /* NULL: of a stepper with direct sums */
+    double gravity;                   /* the gravitational constant, by which a set multiplies masses */
+    int room, n;                      /* n: particles of the last set */
+    struct sap_gpu_buffer particle;   /* four doubles each: position, mass times gravity */
+    struct sap_gpu_buffer a;          /* sizes of accelerations */
+    struct sap_gpu_buffer *column[2]; /* of the owner: where a set leaves the caller's positions and masses */
+    int torn;                         /* a set failed half way; SAP_TORN_MASSES: masses were overwritten, too */
+    int has_a;                        /* particles with known accelerations */
 };
 
-/* _new allocates memory of the host for so many particles, and _open, within a call, that of the device. */
-int sap_gpu_given_new(struct sap_gpu_given *g, int room, double gravity);
+/*
+ * Allocates, within a call, device memory for `room` particles.  The owner has set room, gravity and `column`: memory
+ * that nobody else needs during a set.
+ */
 int sap_gpu_given_open(struct sap_gpu_session *s, struct sap_gpu_given *g);
 void sap_gpu_given_free(const struct sap_driver *driver, struct sap_gpu_given *g);
 
-/* Takes particles of the caller, in a call of its own; a sapporo_status. */
+/*
+ * Takes particles of the caller, in a call of its own; a sapporo_status.  The device looks at positions and masses; a
+ * set that finds a bad one changes nothing.
+ */
 int sap_gpu_given_set(struct sap_gpu_session *s, struct sap_gpu_given *g, const sapporo_tree_particles *p);
 
 /* Uploads sizes of accelerations by address. */

@@ -87,6 +87,14 @@ static int give(struct sap_gpu_session *s, sapporo_memory memory, void *to, cons
     return status;
 }
 
+void sap_gpu_results_expect(const sapporo_tree_request *to, double (*acc)[3], double *pot)
+{
+    const size_t rows = (size_t)to->ni;
+    if (to->memory == SAPPORO_MEMORY_DEVICE || rows * sizeof *pot < DIRECT) return;
+    if (acc) sap_session_expect(acc, rows * sizeof *acc);
+    if (pot) sap_session_expect(pot, rows * sizeof *pot);
+}
+
 int sap_gpu_results_give(struct sap_gpu_session *s, const struct sap_gpu_results *r, const sapporo_tree_request *to,
                          int picked, double (*acc)[3], double *pot)
 {

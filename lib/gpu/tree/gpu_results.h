@@ -58,6 +58,9 @@ int sap_gpu_results_add(const struct sap_gpu_session *s, const struct sap_gpu_tr
                         const struct sap_gpu_results *r, const struct sap_gpu_buffer *left, int at, int rows);
 int sap_gpu_results_counts(struct sap_gpu_session *s, const struct sap_gpu_results *r, int rows, unsigned *counts);
 
+/* Has the host prepare the memory that a request names for its rows, while a walk is under way. */
+void sap_gpu_results_expect(const sapporo_tree_request *to, double (*acc)[3], double *pot);
+
 /* Copies the rows, or selected ones, to the memory that a request names; the caller waits. */
 int sap_gpu_results_give(struct sap_gpu_session *s, const struct sap_gpu_results *r, const sapporo_tree_request *to,
                          int picked, double (*acc)[3], double *pot);

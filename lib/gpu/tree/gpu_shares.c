@@ -20,7 +20,7 @@ static int open_sharer(const struct sap_gpu_session *s, struct sap_gpu_sharer *s
 static int open_helper(const struct sap_gpu_session *first, struct sap_gpu_helper *h)
 {
     const struct sap_driver *const d = first->driver;
-    TRY(sap_session_open(&h->session));
+    TRY(sap_session_open(&h->session, 0));
     TRY(sap_gpu_tree_load(&h->session, &h->f));
     TRY(open_sharer(&h->session, &h->walks));
     TRY(d->event_create(h->session.device->dev, &h->done));

@@ -40,8 +40,7 @@ static size_t memory(const struct sap_device_set *opaque_set, const struct sap_t
                         sap_primitives_scratch(n) + sap_gpu_kd_bytes(settings, n) + stops +
                         sap_gpu_periodic_bytes(settings, n);
     const size_t lengths = sap_gpu_lengths_bytes(settings, n, device_bytes);
-    return lengths + sizeof(struct sap_gpu_host_tree) + size * sizeof(double) + sizeof(struct sap_gpu_readback) +
-           SAP_SESSION_CHUNK * 4 * sizeof(double);
+    return lengths + sizeof(struct sap_gpu_host_tree) + sizeof(struct sap_gpu_readback) + sap_session_pinned(n);
 }
 
 static void destroy(struct sap_tree *tree)
@@ -80,7 +79,7 @@ static void destroy(struct sap_tree *tree)
 static int open_device(struct sap_gpu_host_tree *t)
 {
     struct sap_gpu_session *const s = &t->session;
-    TRY(sap_session_open(s));
+    TRY(sap_session_open(s, t->given.room));
     TRY(sap_session_open_times(s));
     TRY(sap_gpu_given_open(s, &t->given));
     t->f = t->given.f;
@@ -107,8 +106,10 @@ static void take_settings(struct sap_gpu_host_tree *t, const struct sap_tree_set
 /* Allocates host memory. */
 static int open_host(struct sap_gpu_host_tree *t, int room)
 {
-    TRY(sap_gpu_given_new(&t->given, room, t->settings.gravity));
-    t->given.lengths = &t->lengths;
+    t->given = (struct sap_gpu_given){.lengths = &t->lengths,
+                                      .gravity = t->settings.gravity,
+                                      .room = room,
+                                      .column = {&t->results.acc, &t->results.pot}};
     sap_gpu_lengths_new(&t->lengths, &t->settings, room);
     return t->settings.kind == SAPPORO_TREE_KDTREE ? sap_gpu_kd_new(&t->builder.kd) : (int)SAP_DRIVER_OK;
 }
@@ -422,4 +423,5 @@ const struct sap_tree_ops sap_gpu_tree_ops = {
     .part = &part,
 };
 
-const struct sap_tree_maker sap_gpu_tree_maker = {.able = able, .memory = memory, .kind = kind, .create = create};
+const struct sap_tree_maker sap_gpu_tree_maker = {
+    .able = able, .looks = 1, .memory = memory, .kind = kind, .create = create};
