@@ -567,6 +567,17 @@ module sapporo
             integer(c_int), intent(inout) :: list(*)
         end function sapporo_tree_neighbours
 
+        ! first, list: c_loc of first(ni + 1) of c_long_long, list(room) of c_int, or c_null_ptr; addresses from 0
+        integer(c_int) function sapporo_tree_within(tree, request, radius, first, room, list) bind(c)
+            import :: c_int, c_long_long, c_ptr, sapporo_column, sapporo_tree_request
+            type(c_ptr), value :: tree
+            type(sapporo_tree_request), intent(in) :: request
+            type(sapporo_column), value :: radius
+            type(c_ptr), value :: first
+            integer(c_long_long), value :: room
+            type(c_ptr), value :: list
+        end function sapporo_tree_within
+
         ! list, distance2: c_loc of list(k, ni), distance2(k, ni), or c_null_ptr; addresses from 0
         integer(c_int) function sapporo_tree_nearest(tree, request, k, list, distance2) bind(c)
             import :: c_int, c_ptr, sapporo_tree_request

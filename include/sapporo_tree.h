@@ -233,11 +233,21 @@ SAPPORO_API int sapporo_tree_force(sapporo_tree *tree, const sapporo_tree_reques
 SAPPORO_API int sapporo_tree_tidal(sapporo_tree *tree, const sapporo_tree_request *request, double (*tidal)[6]);
 
 /*
- * Writes the neighbours of ni positions (x: double[3]) within a radius of each (h: double, >= 0, INFINITY too): the
- * addresses of all particles with |r|^2 < h^2 in double, ascending.  Those of position i are list[first[i]] to
- * list[first[i + 1] - 1]; first has ni + 1 elements, list has `room`.  All arrays are in host memory.
- * SAPPORO_TRUNCATED: there are more than room; `first` is right, and `list` is full.
+ * Writes the neighbours of each row of a request within a radius (double, one per row, >= 0, INFINITY too): of the
+ * particles of the tree that it names, which are no neighbours of themselves, or of its positions.  Its h is absent.
+ * Neighbours are the addresses of all particles with |r|^2 < radius^2 in double, of coordinates as they were set, or of
+ * their images, ascending.  Those of row i are list[first[i]] to list[first[i + 1] - 1]; first has ni + 1 elements,
+ * list has `room`.  Radii and both arrays are in the memory of the request; results are the same from every engine.
+ *
+ * SAPPORO_TRUNCATED: there are more than room; `first` is right, and `list` is full.  SAPPORO_ERR_ARGUMENT: a position
+ * is not finite or beyond 1e100, a radius is not a number >= 0, or an argument is not allowed.  After an error all of
+ * `first` is 0, in memory of a device -1: lists are empty.  An accelerator takes 12 bytes per row more, and 8 per row
+ * and 4 per entry of results in host memory, which sapporo_tree_memory_needed does not count.
  */
+SAPPORO_API int sapporo_tree_within(sapporo_tree *tree, const sapporo_tree_request *request, sapporo_column radius,
+                                    long long *first, long long room, int *list);
+
+/* The same of ni positions (x: double[3]) with the radii h, in host memory. */
 SAPPORO_API int sapporo_tree_neighbours(sapporo_tree *tree, int ni, sapporo_column x, sapporo_column h,
                                         long long *first, long long room, int *list);
 

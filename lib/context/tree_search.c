@@ -1,4 +1,6 @@
-/* tree_search.c - sapporo_tree_neighbours and sapporo_tree_nearest: checks of arguments, and empty lists after errors.
+/*
+ * tree_search.c - sapporo_tree_within, sapporo_tree_neighbours and sapporo_tree_nearest: checks of arguments, and empty
+ * lists after errors.
  */
 #include <math.h>
 #include <string.h>
@@ -11,45 +13,85 @@
 
 /* ---- within a radius ---------------------------------------------------------------------- */
 
-static int check_search(sapporo_tree *t, int ni, const sapporo_column *x, const sapporo_column *h,
-                        const long long *first, long long room, const int *list)
+/* Rows of a search: their radii, and where their lists go. */
+struct within_rows {
+    sapporo_column radius;
+    long long *first, room;
+    int *list;
+};
+
+static int missing(sapporo_tree *t, int ni, long long room)
 {
-    if (t->tree->ops->count(t->tree, 0) < 0) return sap_context_tree_missing(t);
-    if (ni < 0 || !first || room < 0 || (room > 0 && !list) || (ni > 0 && (!x->base || !h->base)))
-        return fail(t, SAPPORO_ERR_ARGUMENT, "neighbours of %d places with room for %lld: something is missing", ni,
-                    room);
-    for (int i = 0; i < ni; i++) {
-        double radius;
-        memcpy(&radius, sap_column_at(h, i, sizeof radius), sizeof radius);
-        if (!sap_context_tree_is_place(sap_column_at(x, i, 3 * sizeof(double))) || !(radius >= 0))
+    return fail(t, SAPPORO_ERR_ARGUMENT, "neighbours of %d places with room for %lld: something is missing", ni, room);
+}
+
+/* Positions and radii in host memory; the device looks at radii in its own. */
+static int check_rows(sapporo_tree *t, const sapporo_tree_request *r, const sapporo_column *radius)
+{
+    for (int i = 0; i < r->ni && r->memory == SAPPORO_MEMORY_HOST; i++) {
+        const double h = sap_column_double(radius, i);
+        if (r->x.base && (!(h >= 0) || !sap_context_tree_is_place(sap_column_at(&r->x, i, 3 * sizeof h))))
             return fail(t, SAPPORO_ERR_ARGUMENT,
-                        "place %d is not finite or beyond 1e100, or its radius %g is not a number >= 0", i, radius);
+                        "place %d is not finite or beyond 1e100, or its radius %g is not a number >= 0", i, h);
+        if (!(h >= 0)) return fail(t, SAPPORO_ERR_ARGUMENT, "the radius of row %d is not a number >= 0", i);
     }
     return SAPPORO_OK;
 }
 
-/* Makes all lists empty, for calls that fail. */
-static void write_empty(int ni, long long *first)
+static int check_within(sapporo_tree *t, const sapporo_tree_request *r, const struct within_rows *w)
 {
-    if (first && ni >= 0) memset(first, 0, ((size_t)ni + 1) * sizeof *first);
+    if (r->h.base) return fail(t, SAPPORO_ERR_ARGUMENT, "h has no meaning for neighbours: radii are an argument");
+    if (!w->first || w->room < 0 || (w->room > 0 && !w->list) || (r->ni > 0 && !w->radius.base))
+        return missing(t, r->ni, w->room);
+    return check_rows(t, r, &w->radius);
+}
+
+/* Makes all lists empty, for calls that fail; t: NULL if the handle is closed. */
+static void write_empty(sapporo_tree *t, const sapporo_tree_request *r, long long *first)
+{
+    if (!first || r->ni < 0) return;
+    const size_t bytes = ((size_t)r->ni + 1) * sizeof *first;
+    if (r->memory == SAPPORO_MEMORY_HOST) memset(first, 0, bytes);
+    if (r->memory == SAPPORO_MEMORY_DEVICE && t && t->tree->ops->ask->erase)
+        t->tree->ops->ask->erase(t->tree, first, bytes);
+}
+
+/* Ends a search whose request has been read and checked, with a status. */
+static int find_within(struct sap_public_call *call, sapporo_tree *t, const sapporo_tree_request *r,
+                       const struct within_rows *w, int status)
+{
+    if (!status) status = check_within(t, r, w);
+    if (!status) {
+        status = t->tree->ops->ask->within(t->tree, r, &w->radius, w->first, w->room, w->list);
+        if (status < 0) (void)sap_context_tree_failed(t, status, "neighbours", "");
+    }
+    if (status < 0) write_empty(t, r, w->first);
+    return sap_call_end(call, status);
+}
+
+int sapporo_tree_within(sapporo_tree *tree, const sapporo_tree_request *request, sapporo_column radius,
+                        long long *first, long long room, int *list)
+{
+    const struct within_rows w = {radius, first, room, list};
+    sapporo_tree_request r = {.ni = 0};
+    struct sap_public_call call;
+    int status;
+    sapporo_tree *const t = sap_context_tree_asked(&call, tree, request, &r, &status);
+    return find_within(&call, t, &r, &w, status);
 }
 
 int sapporo_tree_neighbours(sapporo_tree *tree, int ni, sapporo_column x, sapporo_column h, long long *first,
                             long long room, int *list)
 {
+    static const double nowhere[3] = {0, 0, 0}; /* without positions a request is of the particles of the tree */
+    const struct within_rows w = {h, first, room, list};
+    const sapporo_tree_request places = {.size = sizeof places, .ni = ni, .x = {x.base ? x.base : nowhere, x.stride}};
+    sapporo_tree_request r = {.ni = 0};
     struct sap_public_call call;
-    sapporo_tree *const t = sap_call_begin(&call, SAP_HANDLE_TREE, tree);
-    if (!t) {
-        write_empty(ni, first);
-        return SAPPORO_ERR_CLOSED;
-    }
-    int status = check_search(t, ni, &x, &h, first, room, list);
-    if (!status) {
-        status = t->tree->ops->ask->search(t->tree, ni, x, h, first, room, list);
-        if (status < 0) (void)sap_context_tree_failed(t, status, "neighbours", "");
-    }
-    if (status < 0) write_empty(ni, first);
-    return sap_call_end(&call, status);
+    int status;
+    sapporo_tree *const t = sap_context_tree_asked(&call, tree, &places, &r, &status);
+    if (!status && ni > 0 && !x.base) status = missing(t, ni, room);
+    return find_within(&call, t, &r, &w, status);
 }
 
 /* ---- nearest ------------------------------------------------------------------------------ */

@@ -82,6 +82,16 @@ enum {
     SAP_LEFT_FIRST = SAP_LEFT_COUNT + SAP_LEFT_LISTS
 };
 
+/* Which rows tree_within searches for. */
+struct sap_gpu_within {
+    int own;      /* target particles are the tree's sorted particles */
+    int has_slot; /* they are listed */
+    int fills;    /* lists are written; else their lengths */
+    int n;
+};
+
+enum { SAP_WITHIN_ROWS = 64 }; /* rows whose lists a thread adds up */
+
 /* Which rows tree_nearest searches for: n of them, from number `first` on, k particles for each. */
 struct sap_gpu_nearest {
     int own;      /* target particles are the tree's sorted particles */

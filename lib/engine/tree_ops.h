@@ -90,8 +90,8 @@ struct sap_tree_ask_ops {
      * engine has no device memory.  A pointer may be NULL.
      */
     void (*erase)(struct sap_tree *tree, void *results, size_t bytes);
-    int (*search)(struct sap_tree *tree, int ni, sapporo_column x, sapporo_column h, long long *first, long long room,
-                  int *list);
+    int (*within)(struct sap_tree *tree, const sapporo_tree_request *request, const sapporo_column *radius,
+                  long long *first, long long room, int *list);
     int (*nearest)(struct sap_tree *tree, const sapporo_tree_request *request, int k, int *list, double *distance2);
     int (*statistics)(struct sap_tree *tree, sapporo_tree_statistics *statistics);
 };

@@ -175,10 +175,14 @@
     M(acc), M(pot), M(left), M(more_acc), M(more_pot), M(more_work), V(int, work_at), V(int, n)
 #define SAP_K_tree_sizes(M, V) M(acc), M(active), V(int, has_active), M(a), V(int, n)
 #define SAP_K_tree_next(M, V)  M(node), M(next), V(int, from), V(int, to)
-#define SAP_K_OF_SEARCHES(M, V)                                                                                        \
-    M(query), M(particle), M(address), M(node), M(next), M(cell), M(count), M(first), M(list), V(int, fills)
-#define SAP_K_tree_search(M, V)        SAP_K_OF_SEARCHES(M, V), V(int, n)
-#define SAP_K_tree_search_images(M, V) SAP_K_OF_SEARCHES(M, V), V(double, period), V(int, n)
+#define SAP_K_OF_WITHIN(M, V)                                                                                          \
+    M(walker), M(slot), M(row), M(radius), M(particle), M(address), M(node), M(next), M(cell), M(count), M(bad),       \
+        M(list_first), M(list), V(uint64_t, room)
+#define SAP_K_tree_within(M, V)        SAP_K_OF_WITHIN(M, V), V(struct sap_gpu_within, q)
+#define SAP_K_tree_within_images(M, V) SAP_K_OF_WITHIN(M, V), V(double, period), V(struct sap_gpu_within, q)
+#define SAP_K_tree_within_sums(M, V)   M(count), M(list_sum), V(int, n)
+#define SAP_K_tree_within_scan(M, V)   M(list_sum), V(int, parts)
+#define SAP_K_tree_within_first(M, V)  M(count), M(list_sum), M(list_first), V(int, n)
 #define SAP_K_OF_NEAREST(M)                                                                                            \
     M(walker), M(slot), M(row), M(particle), M(address), M(node), M(next), M(cell), M(heap2), M(heap), M(list),        \
         M(distance2)
@@ -225,9 +229,10 @@
     EACH(F, tree_row_strict, SAP_TREE_THREADS) EACH(F, tree_part_keys, SAP_TREE_THREADS)                               \
     EACH(F, tree_list_items, SAP_TREE_THREADS) EACH(F, tree_rows_unite, SAP_TREE_THREADS)                              \
     EACH(F, tree_pick, SAP_TREE_THREADS) EACH(F, tree_rows_add, SAP_TREE_THREADS)                                      \
-    EACH(F, tree_sizes, SAP_TREE_THREADS) EACH(F, tree_next, SAP_TREE_THREADS) EACH(F, tree_search, SAP_TREE_THREADS)  \
-    EACH(F, tree_nearest, SAP_TREE_THREADS) EACH(F, tree_search_images, SAP_TREE_THREADS)                              \
-    EACH(F, tree_nearest_images, SAP_TREE_THREADS)                                                                     \
+    EACH(F, tree_sizes, SAP_TREE_THREADS) EACH(F, tree_next, SAP_TREE_THREADS) EACH(F, tree_within, SAP_TREE_THREADS)  \
+    EACH(F, tree_within_images, SAP_TREE_THREADS) EACH(F, tree_within_sums, SAP_TREE_THREADS)                          \
+    GROUPS(F, tree_within_scan, SAP_TREE_THREADS) EACH(F, tree_within_first, SAP_TREE_THREADS)                         \
+    EACH(F, tree_nearest, SAP_TREE_THREADS) EACH(F, tree_nearest_images, SAP_TREE_THREADS)                             \
     EACH(F, tree_stop_count, SAP_TREE_THREADS) EACH(F, tree_stop_cells, SAP_TREE_THREADS)                              \
     EACH(F, tree_stop_particles, SAP_TREE_THREADS) EACH(F, tree_body_places, SAP_TREE_THREADS)                         \
     GROUPS(F, tree_body_counts, SAP_TREE_THREADS) EACH(F, tree_body_weights, SAP_TREE_THREADS)                         \

@@ -145,6 +145,10 @@ static void tree_is_closed(sapporo_tree *tree)
         SAPPORO_ERR_CLOSED);
     for (int k = 0; k <= NI; k++) assert_int_equal(first[k], 0);
     assert_true(is_poison(list, sizeof list));
+    poison(first, sizeof first);
+    assert_int_equal(sapporo_tree_within(tree, &all, (sapporo_column){h2, 0}, first, ROWS, list), SAPPORO_ERR_CLOSED);
+    for (int k = 0; k <= NI; k++) assert_int_equal(first[k], 0);
+    assert_true(is_poison(list, sizeof list));
     assert_int_equal(sapporo_tree_nearest(tree, &all, 1, list, out.pot), SAPPORO_ERR_CLOSED);
     for (int k = 0; k < NI; k++) assert_true(list[k] == -1 && isnan(out.pot[k]));
     poison(tidal, sizeof tidal);

@@ -59,23 +59,27 @@ static void force_at_places(sapporo_tree *t)
     client_check("pot at places", status, pot, pot2, PLACES, of_pot);
 }
 
-static void neighbours(sapporo_tree *t)
+/* Neighbours of the first particles, or of their places, of which each is its own. */
+static void neighbours(sapporo_tree *t, int places)
 {
     static int list[ROOM];
     long long first[PLACES + 1];
     double h[PLACES];
     for (int i = 0; i < PLACES; i++) h[i] = 0.3;
     for (int i = 0; i <= PLACES; i++) first[i] = 12345;
+    const sapporo_column x = {client_x, 0}, radius = {h, 0};
+    const sapporo_tree_request r = {.size = sizeof r, .ni = PLACES};
     const int status =
-        client_told("sapporo_tree_neighbours", sapporo_tree_neighbours(t, PLACES, (sapporo_column){client_x, 0},
-                                                                       (sapporo_column){h, 0}, first, ROOM, list));
+        places
+            ? client_told("sapporo_tree_neighbours", sapporo_tree_neighbours(t, PLACES, x, radius, first, ROOM, list))
+            : client_told("sapporo_tree_within", sapporo_tree_within(t, &r, radius, first, ROOM, list));
     for (int i = 0; i < PLACES; i++) {
         long long n = 0;
         int good = first[0] == 0;
         for (int j = 0; j < N && status >= 0; j++) {
             double r2 = 0;
             for (int c = 0; c < 3; c++) r2 += (client_x[j][c] - client_x[i][c]) * (client_x[j][c] - client_x[i][c]);
-            if (r2 < h[i] * h[i]) good &= first[i] + n < ROOM && list[first[i] + n] == j, n++;
+            if (r2 < h[i] * h[i] && (places || j != i)) good &= first[i] + n < ROOM && list[first[i] + n] == j, n++;
         }
         client_require(good && first[i + 1] - first[i] == n, status < 0 ? "LISTS AFTER AN ERROR" : "WRONG LISTS");
     }
@@ -214,11 +218,11 @@ static void use(sapporo_tree *t)
     if (!renew("sapporo_tree_refresh", sapporo_tree_refresh, t)) return;
     force(t, 0);
     force_at_places(t);
-    neighbours(t);
+    neighbours(t, 1);
     client_move(1);
     if (!renew("sapporo_tree_build", sapporo_tree_build, t)) return;
     force(t, 1);
-    neighbours(t);
+    neighbours(t, 0);
     nearest(t, PLACES);
     nearest(t, N);
     tidal(t);

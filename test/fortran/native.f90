@@ -30,7 +30,7 @@ program native
     type(sapporo_stepper_pairs) :: stepper_pairs
     type(sapporo_stepper_totals) :: totals
     type(sapporo_stepper_statistics) :: stepper_statistics
-    integer(c_long_long) :: first(2)
+    integer(c_long_long), target :: first(2)
     real(c_double), target :: x(3, n), v(3, n), m(n), xi(3, 1), h2(1), acc(3, 1), jerk(3, 1), pot(1), r2(1)
     integer(c_int), target :: index(n), own(1), nearest(1), one_address(1), neighbours(2), two(1)
     type(c_ptr), target :: list_at(1)
@@ -195,6 +195,10 @@ contains
         if (sapporo_tree_neighbours(tree, 1, sapporo_column(c_loc(xi), 0), sapporo_column(c_loc(h2), 0), first, &
             int(n, c_long_long), list) /= SAPPORO_OK) error stop 'sapporo_tree_neighbours'
         if (first(2) /= 2 .or. any(list(:2) /= [0, 1])) error stop 'tree: list'
+        tree_request%ni = 1
+        if (sapporo_tree_within(tree, tree_request, sapporo_column(c_loc(h2), 0), c_loc(first), 0_c_long_long, &
+            c_null_ptr) /= SAPPORO_TRUNCATED) error stop 'sapporo_tree_within'
+        if (any(first /= [0, 1])) error stop 'tree: within'
         tree_statistics%size = c_sizeof(tree_statistics)
         if (sapporo_tree_get_statistics(tree, tree_statistics) /= SAPPORO_OK) error stop 'sapporo_tree_get_statistics'
         if (tree_statistics%n /= n .or. tree_statistics%rows /= n .or. &

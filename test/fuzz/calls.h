@@ -498,6 +498,14 @@ static inline int tree_neighbours(int h, int ni, int b, int room)
     return sapporo_tree_neighbours(tree[h], ni, x, radius, out.first, room, out.list);
 }
 
+/* Targets as of tree_force; radii are h2 of batch `b`. */
+static inline int tree_within(int h, int ni, int places, int b, int room, const int *active)
+{
+    const sapporo_tree_request request = {
+        .size = sizeof request, .ni = ni, .active = active, .x = {places ? batch[b].x : NULL, 0}};
+    return sapporo_tree_within(tree[h], &request, (sapporo_column){batch[b].h2, 0}, out.first, room, out.list);
+}
+
 /* Targets as of tree_force; the tensor of row i is out.acc[2 i] and the row behind it. */
 static inline int tree_tidal(int h, int ni, int places, int b, const int *active)
 {

@@ -96,6 +96,7 @@
     CALL(TREE_RENEW, rc = tree_renew(I(0), D(0)))                                                                      \
     CALL(TREE_FORCE, rc = tree_force(I(0), I(1), I(2), I(3), I(4), N(0)))                                              \
     CALL(TREE_NEIGHBOURS, rc = tree_neighbours(I(0), I(1), I(2), I(3)))                                                \
+    CALL(TREE_WITHIN, rc = tree_within(I(0), I(1), I(2), I(3), I(4), N(0)))                                            \
     CALL(TREE_NEAREST, rc = tree_nearest(I(0), I(1), I(2), I(3), I(4), N(0)))                                          \
     CALL(TREE_TIDAL, rc = tree_tidal(I(0), I(1), I(2), I(3), N(0)))
 

@@ -372,73 +372,75 @@ static void run_tidal(const struct op *op)
 /* What squared distances of images may be off. */
 static double image_doubt(const struct model_tree *t) { return 1e-12 * t->period * t->period; }
 
+/* Rows of a search within radii: places of a batch, listed particles, or the first ones. */
+struct lists {
+    int ni, room, places;
+    const struct batch *b;
+    const int *active;
+};
+
+/* Which particle row i is, or -1; *x: where it is. */
+static int target_of(const struct model_tree *t, const struct lists *l, int i, const double **x)
+{
+    const int own = l->places ? -1 : l->active ? l->active[i] : i;
+    *x = own < 0 ? l->b->x[i] : t->built.x[own];
+    return own;
+}
+
 /* Checks list i of a periodic tree as far as it fits: it has all particles within the radius, but for roundings. */
-static void check_images(const struct model_tree *t, const double *x, double h, int i, int room)
+static void check_images(const struct model_tree *t, const struct lists *l, int i)
 {
     const long long first = out.first[i], end = out.first[i + 1];
-    const double doubt = image_doubt(t);
+    const double doubt = image_doubt(t), h = l->b->h2[i], *x;
+    const int own = target_of(t, l, i, &x);
     int sure = 0, maybe = 0;
     long long at = first;
     for (int k = 0; k < t->built.n && !check_failed(); k++) {
         const double r2 = near_image2(t->period, x, t->built.x[k]);
-        const int is_sure = r2 < h * h - doubt, may_be = r2 < h * h + doubt;
-        const int listed = at < end && at < room && out.list[at] == k;
-        if (at < end && at < room && (listed ? !may_be : is_sure))
+        const int is_sure = k != own && r2 < h * h - doubt, may_be = k != own && r2 < h * h + doubt;
+        const int listed = at < end && at < l->room && out.list[at] == k;
+        if (at < end && at < l->room && (listed ? !may_be : is_sure))
             check_fail("0", "particle %d at %a of radius %a is %slisted", k, sqrt(r2), h, listed ? "" : "not ");
         sure += is_sure;
         maybe += may_be;
         at += listed;
     }
-    if (end - first < sure || end - first > maybe || (end <= room && at != end))
+    if (end - first < sure || end - first > maybe || (end <= l->room && at != end))
         check_fail("0", "list %d has %lld particles, of %d to %d", i, end - first, sure, maybe);
 }
 
-static void check_all_images(const struct model_tree *t, const struct batch *b, int ni, int room)
+static void check_all_images(const struct model_tree *t, const struct lists *l)
 {
     long long all = 0;
-    for (int i = 0; i < ni && !check_failed(); i++) {
+    for (int i = 0; i < l->ni && !check_failed(); i++) {
         check_int("out.first", out.first[i], all);
-        check_images(t, b->x[i], b->h2[i], i, room);
+        check_images(t, l, i);
         all = out.first[i + 1];
     }
-    check_int("rc", rc, all > room ? SAPPORO_TRUNCATED : SAPPORO_OK);
+    check_int("rc", rc, all > l->room ? SAPPORO_TRUNCATED : SAPPORO_OK);
 }
 
-/* Addresses of all particles within a radius of a place. */
-static int members_of(const struct set *s, const double *x, double h, int *to)
+/* Addresses of all particles within the radius of row i. */
+static int members_of(const struct model_tree *t, const struct lists *l, int i, int *to)
 {
+    const double h = l->b->h2[i], *x;
+    const int own = target_of(t, l, i, &x);
     int n = 0;
-    for (int k = 0; k < s->n; k++) {
+    for (int k = 0; k < t->built.n; k++) {
         double r2 = 0;
-        for (int c = 0; c < 3; c++) r2 += (s->x[k][c] - x[c]) * (s->x[k][c] - x[c]);
-        if (r2 < h * h) to[n++] = k;
+        for (int c = 0; c < 3; c++) r2 += (t->built.x[k][c] - x[c]) * (t->built.x[k][c] - x[c]);
+        if (k != own && r2 < h * h) to[n++] = k;
     }
     return n;
 }
 
-static void run_neighbours(const struct op *op)
+static void check_all_lists(const struct model_tree *t, const struct lists *l)
 {
-    const struct model_tree *const t = &trees[op->i[0]];
-    const int ni = op->i[1], room = op->i[3];
-    const struct batch *const b = &batch[op->i[2]];
     static int member[PARTICLES_MOST];
-    int expected = t->is_open ? SAPPORO_OK : SAPPORO_ERR_CLOSED;
-    if (t->is_open && (t->built.n < 0 || ni < 0 || room < 0)) expected = SAPPORO_ERR_ARGUMENT;
-    for (int i = 0; i < ni && !expected; i++)
-        if (!isfinite(b->x[i][0] + b->x[i][1] + b->x[i][2]) || !(b->h2[i] >= 0) || !is_finite_place(b->x[i]))
-            expected = SAPPORO_ERR_ARGUMENT;
-    make_call(op, ni > 0 ? ni + 1 : 0, room > 0 ? room : 0);
-    if (expected < 0) {
-        check_int("rc", rc, expected);
-        return;
-    }
-    if (t->period > 0) {
-        check_all_images(t, b, ni, room);
-        return;
-    }
+    const int room = l->room;
     long long at = 0;
-    for (int i = 0; i < ni && !check_failed(); i++) {
-        const int n = members_of(&t->built, b->x[i], b->h2[i], member);
+    for (int i = 0; i < l->ni && !check_failed(); i++) {
+        const int n = members_of(t, l, i, member);
         const int fits = at >= room ? 0 : at + n <= room ? n : (int)(room - at);
         char name[30];
         (void)snprintf(name, sizeof name, "out.first[%d]", i);
@@ -446,9 +448,49 @@ static void run_neighbours(const struct op *op)
         check_list((int)(at < room ? at : room), fits, member, 0);
         at += n;
     }
-    if (ni > 0) check_int("out.first[ni]", out.first[ni], at);
+    if (l->ni > 0) check_int("out.first[ni]", out.first[l->ni], at);
     check_int("rc", rc, at > room ? SAPPORO_TRUNCATED : SAPPORO_OK);
     check_list((int)(at < room ? at : room), 0, NULL, out.entries);
+}
+
+static int are_radii(const struct lists *l)
+{
+    for (int i = 0; i < l->ni; i++)
+        if (!(l->b->h2[i] >= 0)) return 0;
+    return 1;
+}
+
+/* Calls, and checks lists; expected: what the call returns if its radii are right. */
+static void check_search(const struct op *op, const struct lists *l, int expected)
+{
+    const struct model_tree *const t = &trees[op->i[0]];
+    const int status = expected == SAPPORO_OK && (l->room < 0 || !are_radii(l)) ? SAPPORO_ERR_ARGUMENT : expected;
+    make_call(op, l->ni > 0 ? l->ni + 1 : 0, l->room > 0 ? l->room : 0);
+    if (status < 0)
+        check_int("rc", rc, status);
+    else if (t->period > 0)
+        check_all_images(t, l);
+    else
+        check_all_lists(t, l);
+}
+
+static void run_neighbours(const struct op *op)
+{
+    const struct model_tree *const t = &trees[op->i[0]];
+    const struct lists l = {.ni = op->i[1], .room = op->i[3], .places = 1, .b = &batch[op->i[2]]};
+    int expected = t->is_open ? SAPPORO_OK : SAPPORO_ERR_CLOSED;
+    if (t->is_open && (t->built.n < 0 || l.ni < 0)) expected = SAPPORO_ERR_ARGUMENT;
+    for (int i = 0; i < l.ni && !expected; i++)
+        if (!is_finite_place(l.b->x[i])) expected = SAPPORO_ERR_ARGUMENT;
+    check_search(op, &l, expected);
+}
+
+static void run_within(const struct op *op)
+{
+    const struct lists l = {
+        .ni = op->i[1], .places = op->i[2], .b = &batch[op->i[3]], .room = op->i[4], .active = op->column[0].data};
+    const int expected = expected_of_force(&trees[op->i[0]], op);
+    check_search(op, &l, expected == SAPPORO_OK || expected == SAPPORO_ERR_CLOSED ? expected : SAPPORO_ERR_ARGUMENT);
 }
 
 /* ---- nearest ------------------------------------------------------------------------------ */
@@ -538,6 +580,9 @@ static void run(const struct op *op)
         break;
     case OP_TREE_NEIGHBOURS:
         run_neighbours(op);
+        break;
+    case OP_TREE_WITHIN:
+        run_within(op);
         break;
     case OP_TREE_NEAREST:
         run_nearest(op);
@@ -657,6 +702,16 @@ static void add_neighbours(struct plan *p)
     op->i[3] = one_in(r, 4) ? draw(r, 200) : 20000;
 }
 
+/* Lists ni active particles, rarely with one that is none. */
+static void add_active(const struct plan *p, struct op *op, int ni)
+{
+    rng *const r = p->random;
+    op->rows = ni;
+    op->rows_at = 1;
+    int *const active = op_whole(op, 0, 1);
+    for (int i = 0; i < ni; i++) active[i] = draw(r, p->n < 1 || one_in(r, 900) ? p->n + 2 : p->n);
+}
+
 static void add_nearest(struct plan *p)
 {
     rng *const r = p->random;
@@ -666,11 +721,20 @@ static void add_nearest(struct plan *p)
     struct op *const op = add(p, OP_TREE_NEAREST, p->h, ni);
     op->i[2] = kind == 1;
     op->i[4] = one_in(r, 60) ? draw(r, 2) * 300 : 1 + draw(r, one_in(r, 2) ? 8 : most);
-    if (kind < 2) return;
-    op->rows = ni;
-    op->rows_at = 1;
-    int *const active = op_whole(op, 0, 1);
-    for (int i = 0; i < ni; i++) active[i] = draw(r, p->n < 1 || one_in(r, 900) ? p->n + 2 : p->n);
+    if (kind == 2) add_active(p, op, ni);
+}
+
+/* Neighbours of the first particles, of places or of listed particles. */
+static void add_within(struct plan *p)
+{
+    rng *const r = p->random;
+    const int kind = draw(r, 3), ni = 1 + draw(r, kind == 0 && p->n > 1 && p->n < 60 ? p->n : 60);
+    add_fill(p->s, &p->scene, 1, ni, 0);
+    struct op *const op = add(p, OP_TREE_WITHIN, p->h, ni);
+    op->i[2] = kind == 1;
+    op->i[3] = 1;
+    op->i[4] = one_in(r, 4) ? draw(r, 200) : 20000;
+    if (kind == 2) add_active(p, op, ni);
 }
 
 static void generate(struct sequence *s, rng *r)
@@ -691,8 +755,10 @@ static void generate(struct sequence *s, rng *r)
             add_renewal(&p);
             break;
         case 2:
-        case 3:
             add_neighbours(&p);
+            break;
+        case 3:
+            add_within(&p);
             break;
         case 4:
         case 5:

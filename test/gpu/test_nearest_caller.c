@@ -1,4 +1,6 @@
-/* test_nearest_caller.c - nearest particles with lists and results in device memory of the caller: those of the host.
+/*
+ * test_nearest_caller.c - nearest particles, and those within a radius, with lists and results in device memory of the
+ * caller: those of the host.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -117,6 +119,105 @@ static void errors(void **state)
     bodies_free(&b);
 }
 
+/* ---- within a radius ---- */
+
+enum { ROOM = 40000, BAD = 17 };
+
+static double radii[N];
+
+/* Where lists begin, and lists: of the host, and of the device. */
+static struct {
+    long long first[2][N + 1];
+    int list[2][ROOM];
+} near;
+
+static void put_radii(int ni)
+{
+    for (int i = 0; i < ni; i++) radii[i] = 0.002 * (i % 50);
+}
+
+/* The call on the device; results go to near.first[1] and near.list[1]. */
+static int within_on_device(sapporo_tree *t, const sapporo_tree_request *r, long long room)
+{
+    const size_t firsts = ((size_t)r->ni + 1) * sizeof near.first[0][0], entries = ROOM * sizeof near.list[0][0];
+    const sapporo_column radius = {caller_memory_put(radii, (size_t)r->ni * sizeof *radii), 0};
+    long long *const first = caller_memory_put(near.first[1], firsts);
+    int *const list = caller_memory_put(near.list[1], entries);
+    (void)caller_memory_copied();
+    const int status = sapporo_tree_within(t, r, radius, first, room, list);
+    assert_true(caller_memory_copied() < 256); /* what is wrong, and how many there are */
+    caller_memory_get(near.first[1], first, firsts);
+    caller_memory_get(near.list[1], list, entries);
+    return status;
+}
+
+static void same_within(sapporo_tree *t, const struct twins *r)
+{
+    const int ni = r->host.ni;
+    const sapporo_column radius = {radii, 0};
+    put_radii(ni);
+    memset(&near, 7, sizeof near);
+    assert_int_equal(sapporo_tree_within(t, &r->host, radius, near.first[0], ROOM, near.list[0]), SAPPORO_OK);
+    for (int part = 1; part < 4; part++) {
+        const long long room = part == 1 ? ROOM : near.first[0][ni] / part;
+        memset(near.list[0], 7, sizeof near.list[0]);
+        memset(near.list[1], 7, sizeof near.list[1]);
+        const int status = sapporo_tree_within(t, &r->host, radius, near.first[0], room, near.list[0]);
+        const int there = within_on_device(t, &r->device, room);
+        if (there != status) fail_msg("%d, not %d: %s", there, status, sapporo_tree_last_error(t));
+        assert_memory_equal(near.first[0], near.first[1], ((size_t)ni + 1) * sizeof near.first[0][0]);
+        assert_memory_equal(near.list[0], near.list[1], sizeof near.list[0]);
+    }
+}
+
+/* A call that fails leaves empty lists. */
+static void empty_within(sapporo_tree *t, const sapporo_tree_request *r, int expected)
+{
+    memset(&near, 7, sizeof near);
+    assert_int_equal(within_on_device(t, r, ROOM), expected);
+    for (int i = 0; i <= r->ni; i++) assert_true(near.first[1][i] == -1);
+    for (int i = 0; i < ROOM; i++) assert_int_equal(near.list[1][i], 0x07070707);
+}
+
+static void within(void **state)
+{
+    (void)state;
+    caller_memory_need();
+    int active[ROWS];
+    for (int i = 0; i < ROWS; i++) active[i] = (i * 7919) % N;
+    bodies b = tree_model(CLUSTER_PLUMMER, N);
+    sapporo_tree *const t = made(&b);
+    const struct twins all = twins_of(NULL, N), listed = twins_of(active, ROWS);
+    same_within(t, &all);
+    same_within(t, &listed);
+    radii[BAD] = -1, radii[BAD + 9] = NAN;
+    empty_within(t, &listed.device, SAPPORO_ERR_ARGUMENT);
+    assert_non_null(strstr(sapporo_tree_last_error(t), "the radius of row 17 is not a number >= 0"));
+    put_radii(ROWS);
+    active[2] = N;
+    const struct twins wrong = twins_of(active, ROWS);
+    empty_within(t, &wrong.device, SAPPORO_ERR_ARGUMENT);
+    same_within(t, &all);
+    sapporo_tree_destroy(t);
+    bodies_free(&b);
+}
+
+/* Lists of a tree without particles are empty. */
+static void within_nothing(void **state)
+{
+    (void)state;
+    caller_memory_need();
+    bodies b = tree_model(CLUSTER_PLUMMER, N);
+    b.n = 0;
+    sapporo_tree *const t = made(&b);
+    const sapporo_tree_request none = {.size = sizeof none, .memory = SAPPORO_MEMORY_DEVICE};
+    memset(&near, 7, sizeof near);
+    assert_int_equal(within_on_device(t, &none, ROOM), SAPPORO_OK);
+    assert_true(near.first[1][0] == 0);
+    sapporo_tree_destroy(t);
+    bodies_free(&b);
+}
+
 #define ON(test, driver)                                                                                               \
     {                                                                                                                  \
 #test ", " #driver, test, caller_memory_on_##driver, caller_memory_end, NULL                                   \
@@ -124,6 +225,8 @@ static void errors(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {ON(bits, opencl), ON(bits, cuda), ON(errors, opencl), ON(errors, cuda)};
+    const struct CMUnitTest tests[] = {ON(bits, opencl),           ON(bits, cuda),          ON(errors, opencl),
+                                       ON(errors, cuda),           ON(within, opencl),      ON(within, cuda),
+                                       ON(within_nothing, opencl), ON(within_nothing, cuda)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -47,6 +47,7 @@ kernels() {
                 sub(/[ *]*[a-z_0-9]*$/, "", type)
                 gsub(/const |__global |^ */, "", type)
                 if (type == "D") type = "double"
+                if (type == "U64") type = "uint64_t"
                 if (p ~ /\*/) type = word == "" ? "memory" : word " " type
                 line = line (k > 1 ? ", " : " ") type " " name
             }

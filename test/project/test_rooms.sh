@@ -45,7 +45,6 @@ tree/gpu_octree      gpu_launch gpu_primitives tree/gpu_builder tree/gpu_kernels
 tree/gpu_frame       gpu_launch tree/gpu_builder tree/gpu_given tree/gpu_kernels tree/gpu_lengths
 tree/gpu_ahead       gpu_launch tree/gpu_given tree/gpu_kernels
 tree/gpu_stops       gpu_launch gpu_primitives tree/gpu_built tree/gpu_kernels
-tree/gpu_search      gpu_launch tree/gpu_built tree/gpu_kernels
 tree/gpu_structure   gpu_launch tree/gpu_built
 tree/gpu_halo        gpu_launch tree/gpu_built tree/gpu_kernels
 tree/gpu_regions     gpu_launch gpu_memory gpu_primitives tree/gpu_built tree/gpu_kernels tree/gpu_structure

@@ -61,15 +61,13 @@ static void find_some(void *argument, ptrdiff_t from, ptrdiff_t to)
 {
     const struct nearest_rows *const s = argument;
     const struct sap_cpu_tree *const t = s->tree;
-    const sapporo_tree_request *const r = s->request;
     double heap2[SAPPORO_NEAREST_MOST] = {0};
     for (int i = (int)from; i < (int)to; i++) {
-        const int own = r->x.base ? -1 : s->all ? i : t->place[r->active ? r->active[i] : i];
-        const size_t row = (size_t)(s->all ? t->order.address[i] : i) * (size_t)s->k;
+        const int target = s->all ? t->order.address[i] : i;
+        const size_t row = (size_t)target * (size_t)s->k;
         struct sap_nearest n = {.distance2 = heap2, .address = s->list + row, .stride = 1, .k = s->k};
         double x[3];
-        memcpy(x, own >= 0 ? (const void *)t->own.x[own] : sap_column_at(&r->x, i, sizeof x), sizeof x);
-        if (own < 0) sap_periodic_inside(t->settings.period, x);
+        const int own = sap_cpu_tree_target(t, s->request, target, x);
         find(&n, t, x, own);
         for (int j = 0; j < s->k && s->distance2; j++)
             s->distance2[row + (size_t)j] = sap_nearest_told(heap2[j], n.address[j]);

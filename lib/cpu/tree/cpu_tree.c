@@ -284,17 +284,9 @@ static int structure(struct sap_tree *opaque_tree, struct sap_tree_structure *s)
     return SAPPORO_OK;
 }
 
-static int search(struct sap_tree *opaque_tree, int ni, sapporo_column x, sapporo_column h, long long *first,
-                  long long room, int *list)
-{
-    struct sap_cpu_tree *const t = (void *)opaque_tree;
-    t->words[0] = '\0';
-    return sap_cpu_tree_search(t, ni, x, h, first, room, list, sap_threads_now(t->threads));
-}
-
 static const struct sap_tree_ask_ops ask = {.force = sap_cpu_tree_force,
                                             .tidal = sap_cpu_tree_tidal,
-                                            .search = search,
+                                            .within = sap_cpu_tree_within,
                                             .nearest = sap_cpu_tree_nearest,
                                             .statistics = statistics};
 

@@ -391,11 +391,13 @@ int sap_cpu_tree_tidal(struct sap_tree *tree, const sapporo_tree_request *reques
 int sap_cpu_tree_force_massless(struct sap_cpu_tree *tree, const struct sap_cpu_targets *targets, const double *a,
                                 double (*acc)[3], double *pot);
 
-/* Finds neighbours within a radius, as sapporo_tree_neighbours defines them (cpu_search.c). */
-int sap_cpu_tree_search(struct sap_cpu_tree *tree, int ni, sapporo_column x, sapporo_column h, long long *first,
-                        long long room, int *list, int threads);
-
-/* Implements `nearest` of the table (cpu_nearest.c). */
+/*
+ * Implement `within` and `nearest` of the table (cpu_search.c, cpu_nearest.c).  _target reads the position of row i of
+ * a request, in the cube; it returns which of the sorted particles that is, or -1.
+ */
+int sap_cpu_tree_within(struct sap_tree *tree, const sapporo_tree_request *request, const sapporo_column *radius,
+                        long long *first, long long room, int *list);
+int sap_cpu_tree_target(const struct sap_cpu_tree *tree, const sapporo_tree_request *request, int i, double *x);
 int sap_cpu_tree_nearest(struct sap_tree *tree, const sapporo_tree_request *request, int k, int *list,
                          double *distance2);
 

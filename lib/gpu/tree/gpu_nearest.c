@@ -4,6 +4,7 @@
 #include "gpu/gpu_launch.h"
 #include "gpu/tree/gpu_kernels.h"
 #include "gpu/tree/gpu_pass.h"
+#include "gpu/tree/gpu_seekers.h"
 
 /* Entries of the heaps of a launch, at most: 12 bytes each. */
 enum { ENTRIES = 1 << 24 };
@@ -12,75 +13,11 @@ enum { ENTRIES = 1 << 24 };
 struct nearest_search {
     struct sap_gpu_host_tree *t;
     const sapporo_tree_request *request;
-    int bad_active;                                   /* as in struct sap_gpu_pass */
-    const struct sap_gpu_buffer *walker, *slot, *row; /* targets in the order of the tree; slot NULL: all walkers */
-    struct sap_mem *list, *distance2;                 /* where kernels write; distance2 NULL: not wanted */
-    struct sap_mem *their_list, *their_distance2;     /* memory of the caller */
+    int bad_active; /* as in struct sap_gpu_pass */
+    struct sap_gpu_seekers of;
+    struct sap_gpu_array list, distance2; /* distance2.mem NULL: not wanted */
     int k;
 };
-
-/* ---- targets ------------------------------------------------------------------------------ */
-
-static int choose_positions(struct nearest_search *n)
-{
-    struct sap_gpu_host_tree *const t = n->t;
-    struct sap_gpu_positions *const at = &t->positions;
-    const sapporo_tree_request *const r = n->request;
-    int bad; /* none: without a unit every finite position counts */
-    TRY(sap_gpu_positions_upload(at, &t->session, r, &t->cube, 0, t->settings.period, &bad));
-    TRY(sap_gpu_targets_positions(&t->session, t->f, &at->targets, &at->given, &t->frame, r->ni,
-                                  t->settings.group_size));
-    n->walker = &at->targets.sorted;
-    n->row = &at->targets.address;
-    return SAP_DRIVER_OK;
-}
-
-static int choose_active(struct nearest_search *n)
-{
-    struct sap_gpu_host_tree *const t = n->t;
-    const struct sap_gpu_built tree = sap_gpu_tree_built(t);
-    TRY(sap_gpu_active_take(&t->active, &t->session, t->f, n->request, t->frame.n, &n->bad_active));
-    if (n->bad_active >= 0) return SAP_DRIVER_OK;
-    TRY(sap_gpu_active_slots(&t->active, &tree, n->request, 0, &n->row));
-    n->walker = &t->own.sorted;
-    n->slot = &t->active.slot;
-    return SAP_DRIVER_OK;
-}
-
-static int choose(struct nearest_search *n)
-{
-    const sapporo_tree_request *const r = n->request;
-    if (r->x.base) return choose_positions(n);
-    if (r->active || r->ni < n->t->frame.n) return choose_active(n);
-    n->walker = &n->t->own.sorted;
-    n->row = &n->t->own.address;
-    return SAP_DRIVER_OK;
-}
-
-/* ---- results ------------------------------------------------------------------------------ */
-
-/* Finds where kernels write an array of the caller: there, or in memory of the tree.  to NULL: nowhere. */
-static int place(const struct nearest_search *n, void *to, size_t bytes, struct sap_gpu_buffer *own,
-                 struct sap_mem **theirs, struct sap_mem **mem)
-{
-    struct sap_gpu_session *const s = &n->t->session;
-    if (!to) return SAP_DRIVER_OK;
-    if (n->request->memory == SAPPORO_MEMORY_DEVICE)
-        TRY(sap_gpu_adopt(s, to, bytes, theirs));
-    else
-        TRY(sap_session_reserve(s, own, bytes));
-    *mem = *theirs ? *theirs : own->mem;
-    return SAP_DRIVER_OK;
-}
-
-static void release(const struct nearest_search *n)
-{
-    const struct sap_driver *const driver = n->t->session.driver;
-    if (n->their_list) driver->release(n->their_list);
-    if (n->their_distance2) driver->release(n->their_distance2);
-}
-
-/* ---- searches ------------------------------------------------------------------------------- */
 
 /* Searches for some targets. */
 static int launch(const struct nearest_search *n, struct sap_gpu_nearest q)
@@ -88,16 +25,16 @@ static int launch(const struct nearest_search *n, struct sap_gpu_nearest q)
     struct sap_gpu_host_tree *const t = n->t;
     struct sap_gpu_near *const m = &t->near;
     const double period = t->settings.period;
-    struct sap_mem *const slot = n->slot ? n->slot->mem : n->row->mem;
-    struct sap_mem *const distance2 = q.tells ? n->distance2 : m->heap2.mem;
+    struct sap_mem *const slot = n->of.slot ? n->of.slot->mem : n->of.row->mem;
+    struct sap_mem *const distance2 = q.tells ? n->distance2.mem : m->heap2.mem;
     if (period > 0)
-        return sap_launch_tree_nearest_images(&t->session, t->f, q.n, n->walker->mem, slot, n->row->mem,
+        return sap_launch_tree_nearest_images(&t->session, t->f, q.n, n->of.walker->mem, slot, n->of.row->mem,
                                               t->own.sorted.mem, t->own.address.mem, t->nodes.link.mem,
-                                              t->nodes.next.mem, t->nodes.cell.mem, m->heap2.mem, m->heap.mem, n->list,
-                                              distance2, period, q);
-    return sap_launch_tree_nearest(&t->session, t->f, q.n, n->walker->mem, slot, n->row->mem, t->own.sorted.mem,
+                                              t->nodes.next.mem, t->nodes.cell.mem, m->heap2.mem, m->heap.mem,
+                                              n->list.mem, distance2, period, q);
+    return sap_launch_tree_nearest(&t->session, t->f, q.n, n->of.walker->mem, slot, n->of.row->mem, t->own.sorted.mem,
                                    t->own.address.mem, t->nodes.link.mem, t->nodes.next.mem, t->nodes.cell.mem,
-                                   m->heap2.mem, m->heap.mem, n->list, distance2, q);
+                                   m->heap2.mem, m->heap.mem, n->list.mem, distance2, q);
 }
 
 /* Searches for all targets, as many at a time as the memory of heaps is for. */
@@ -107,7 +44,7 @@ static int search_all(const struct nearest_search *n)
     struct sap_gpu_near *const m = &t->near;
     const int ni = n->request->ni, most = ENTRIES / n->k, rows = ni < most ? ni : most;
     struct sap_gpu_nearest q = {
-        .own = !n->request->x.base, .has_slot = n->slot != NULL, .tells = n->distance2 != NULL, .k = n->k};
+        .own = !n->request->x.base, .has_slot = n->of.slot != NULL, .tells = n->distance2.mem != NULL, .k = n->k};
     TRY(sap_gpu_nodes_make_next(&t->session, t->f, &t->nodes));
     TRY(sap_session_reserve(&t->session, &m->heap2, (size_t)rows * (size_t)n->k * sizeof(double)));
     TRY(sap_session_reserve(&t->session, &m->heap, (size_t)rows * (size_t)n->k * sizeof(int)));
@@ -122,13 +59,14 @@ static int run(struct nearest_search *n, int *list, double *distance2)
 {
     struct sap_gpu_session *const s = &n->t->session;
     struct sap_gpu_near *const m = &n->t->near;
+    const sapporo_memory memory = n->request->memory;
     const size_t entries = (size_t)n->request->ni * (size_t)n->k;
-    TRY(choose(n));
+    TRY(sap_gpu_seekers_choose(n->t, n->request, &n->of, &n->bad_active));
     if (n->bad_active >= 0) return SAP_DRIVER_OK;
-    TRY(place(n, list, entries * sizeof *list, &m->list, &n->their_list, &n->list));
-    TRY(place(n, distance2, entries * sizeof *distance2, &m->distance2, &n->their_distance2, &n->distance2));
+    TRY(sap_gpu_array_find(s, memory, list, entries * sizeof *list, &m->list, &n->list));
+    TRY(sap_gpu_array_find(s, memory, distance2, entries * sizeof *distance2, &m->distance2, &n->distance2));
     TRY(search_all(n));
-    if (n->request->memory == SAPPORO_MEMORY_DEVICE) return sap_session_wait(s);
+    if (memory == SAPPORO_MEMORY_DEVICE) return sap_session_wait(s);
     TRY(sap_session_download(s, list, &m->list, 0, entries * sizeof *list));
     return distance2 ? sap_session_download(s, distance2, &m->distance2, 0, entries * sizeof *distance2)
                      : (int)SAP_DRIVER_OK;
@@ -146,7 +84,8 @@ int sap_gpu_nearest(struct sap_gpu_host_tree *t, const sapporo_tree_request *req
         status = run(&n, list, distance2);
     else
         n.bad_active = 0; /* only lists in device memory come here */
-    release(&n);
+    sap_gpu_array_release(&t->session, &n.list);
+    sap_gpu_array_release(&t->session, &n.distance2);
     status = sap_session_end(&t->session, status);
     return status || n.bad_active < 0 ? status : sap_gpu_request_lists_none(t, n.bad_active);
 }

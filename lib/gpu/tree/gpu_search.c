@@ -1,138 +1,165 @@
-/* gpu_search.c - see gpu_search.h: count, write, sort by address. */
+/* gpu_search.c - see gpu_search.h: count, add up, write; a thread for each target, in the order of the tree. */
 #include "gpu/tree/gpu_search.h"
 
-#include <math.h>
-#include <stdlib.h>
+#include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 
-#include "base/structs.h"
-#include "engine/periodic.h"
-#include "engine/tree_limits.h"
 #include "gpu/gpu_launch.h"
 #include "gpu/tree/gpu_kernels.h"
+#include "gpu/tree/gpu_pass.h"
+#include "gpu/tree/gpu_seekers.h"
+
+_Static_assert(sizeof(long long) == sizeof(uint64_t), "kernels write numbers of 64 bits");
 
 /* A search under computation. */
-struct tree_search {
-    const struct sap_gpu_sought *what;
-    const struct sap_gpu_built *of;
-    struct sap_gpu_search *there; /* device memory */
-    int whole;                    /* positions whose lists have space, at least for some entries of the last list */
-    int *count, *list;            /* on the host; list: of the `whole` positions, without gaps */
+struct within_search {
+    struct sap_gpu_host_tree *t;
+    const sapporo_tree_request *request;
+    int bad_active, bad_radius; /* the first entry of the list, or row, that is not valid; -1: none */
+    struct sap_gpu_seekers of;
+    struct sap_gpu_array radius, list_first, list;
+    long long room, total; /* entries that there is room for, and that there are */
 };
 
-static int by_number(const void *a, const void *b)
-{
-    int x, y;
-    memcpy(&x, a, sizeof x);
-    memcpy(&y, b, sizeof y);
-    return (x > y) - (x < y);
-}
+/* ---- kernels ------------------------------------------------------------------------------ */
 
-static int send_queries(const struct tree_search *s)
+/* Counts, or with `fills` writes; bad: as sap_gpu_given_look returns it, for counts. */
+static int launch(const struct within_search *w, struct sap_mem *bad, int fills)
 {
-    const struct sap_gpu_session *const session = s->of->session;
-    const struct sap_gpu_sought *const what = s->what;
-    struct sap_gpu_buffer *const query = &s->there->query;
-    double(*const chunk)[4] = session->chunk.host;
-    TRY(sap_session_reserve(session, query, (size_t)what->ni * sizeof *chunk));
-    for (int first = 0; first < what->ni; first += SAP_SESSION_CHUNK) {
-        const int n = what->ni - first < SAP_SESSION_CHUNK ? what->ni - first : SAP_SESSION_CHUNK;
-        for (int k = 0; k < n; k++) {
-            memcpy(chunk[k], sap_column_at(what->x, first + k, 3 * sizeof(double)), 3 * sizeof(double));
-            sap_periodic_inside(what->period, chunk[k]);
-            memcpy(&chunk[k][3], sap_column_at(what->h, first + k, sizeof(double)), sizeof(double));
-            chunk[k][3] = fmin(chunk[k][3], SAP_TREE_REACH); /* its square is finite */
-        }
-        TRY(sap_session_copy_in(session, query->mem, (size_t)first * sizeof *chunk, chunk, (size_t)n * sizeof *chunk));
-        TRY(sap_session_wait(session));
-    }
-    return SAP_DRIVER_OK;
-}
-
-static int launch_search(const struct tree_search *s, int n, int fills)
-{
-    const struct sap_gpu_built *const of = s->of;
-    const struct sap_gpu_search *const m = s->there;
-    const double period = s->what->period;
-    struct sap_mem *const offset = fills ? m->offset.mem : m->count.mem;
-    struct sap_mem *const list = fills ? m->list.mem : m->count.mem;
+    struct sap_gpu_host_tree *const t = w->t;
+    const struct sap_gpu_seekers *const of = &w->of;
+    struct sap_mem *const slot = of->slot ? of->slot->mem : of->row->mem, *const count = t->search.count.mem;
+    struct sap_mem *const list_first = fills ? w->list_first.mem : t->search.list_sum.mem, *const list =
+                                                                                               fills ? w->list.mem
+                                                                                                     : count;
+    const double period = t->settings.period;
+    const struct sap_gpu_within q = {
+        .own = !w->request->x.base, .has_slot = of->slot != NULL, .fills = fills, .n = w->request->ni};
     if (period > 0)
-        return sap_launch_tree_search_images(of->session, of->f, n, m->query.mem, of->own->sorted.mem,
-                                             of->own->address.mem, of->nodes->link.mem, of->nodes->next.mem,
-                                             of->nodes->cell.mem, m->count.mem, offset, list, fills, period, n);
-    return sap_launch_tree_search(of->session, of->f, n, m->query.mem, of->own->sorted.mem, of->own->address.mem,
-                                  of->nodes->link.mem, of->nodes->next.mem, of->nodes->cell.mem, m->count.mem, offset,
-                                  list, fills, n);
+        return sap_launch_tree_within_images(&t->session, t->f, q.n, of->walker->mem, slot, of->row->mem, w->radius.mem,
+                                             t->own.sorted.mem, t->own.address.mem, t->nodes.link.mem,
+                                             t->nodes.next.mem, t->nodes.cell.mem, count, bad, list_first, list,
+                                             (uint64_t)w->room, period, q);
+    return sap_launch_tree_within(&t->session, t->f, q.n, of->walker->mem, slot, of->row->mem, w->radius.mem,
+                                  t->own.sorted.mem, t->own.address.mem, t->nodes.link.mem, t->nodes.next.mem,
+                                  t->nodes.cell.mem, count, bad, list_first, list, (uint64_t)w->room, q);
 }
 
-/* Counts the members of each list, and computes `first` from the counts. */
-static int count_all(struct tree_search *s)
+/* Writes where lists begin, and reads the length of all. */
+static int add_up(struct within_search *w)
 {
-    const struct sap_gpu_session *const session = s->of->session;
-    const int ni = s->what->ni;
-    long long *const first = s->what->first;
-    TRY(send_queries(s));
-    TRY(sap_gpu_nodes_make_next(session, s->of->f, s->of->nodes));
-    TRY(sap_session_reserve(session, &s->there->count, (size_t)ni * sizeof(int)));
-    TRY(launch_search(s, ni, 0));
-    TRY(sap_session_copy_out(session, s->count, s->there->count.mem, 0, (size_t)ni * sizeof *s->count));
-    TRY(sap_session_wait(session));
-    first[0] = 0;
-    for (int i = 0; i < ni; i++) first[i + 1] = first[i] + s->count[i];
-    while (s->whole < ni && first[s->whole] < s->what->room) s->whole++;
+    struct sap_gpu_host_tree *const t = w->t;
+    struct sap_gpu_session *const s = &t->session;
+    struct sap_gpu_search *const m = &t->search;
+    const int ni = w->request->ni, parts = ni / SAP_WITHIN_ROWS + (ni % SAP_WITHIN_ROWS > 0);
+    TRY(sap_launch_tree_within_sums(s, t->f, parts, m->count.mem, m->list_sum.mem, ni));
+    TRY(sap_launch_tree_within_scan(s, t->f, 1, m->list_sum.mem, parts));
+    TRY(sap_launch_tree_within_first(s, t->f, parts, m->count.mem, m->list_sum.mem, w->list_first.mem, ni));
+    return sap_session_download(s, &w->total, &m->list_sum, (size_t)parts * sizeof w->total, sizeof w->total);
+}
+
+/* ---- all of it ---------------------------------------------------------------------------- */
+
+static int reserve(const struct within_search *w)
+{
+    const struct sap_gpu_session *const s = &w->t->session;
+    struct sap_gpu_search *const m = &w->t->search;
+    const size_t ni = (size_t)w->request->ni;
+    TRY(sap_session_reserve(s, &m->count, ni * sizeof(int)));
+    return sap_session_reserve(s, &m->list_sum, (ni / SAP_WITHIN_ROWS + 2) * sizeof(uint64_t));
+}
+
+/* Brings the radii to the device. */
+static int take_radii(struct within_search *w, const sapporo_column *radius)
+{
+    struct sap_gpu_session *const s = &w->t->session;
+    const sapporo_memory memory = w->request->memory;
+    struct sap_gpu_buffer *const own = &w->t->search.radius;
+    TRY(sap_gpu_array_find(s, memory, radius->base, (size_t)w->request->ni * sizeof(double), own, &w->radius));
+    if (memory == SAPPORO_MEMORY_DEVICE) return SAP_DRIVER_OK;
+    TRY(sap_session_wait(s)); /* targets have left pinned memory */
+    return sap_session_send(s, own, radius, sizeof(double), w->request->ni);
+}
+
+static int count_all(struct within_search *w)
+{
+    struct sap_gpu_session *const s = &w->t->session;
+    struct sap_mem *bad;
+    int found[SAP_GIVEN_KINDS];
+    TRY(sap_gpu_nodes_make_next(s, w->t->f, &w->t->nodes));
+    TRY(sap_gpu_given_look(s, &bad));
+    TRY(launch(w, bad, 0));
+    TRY(sap_gpu_given_ask(s, found));
+    if (found[0] != SAP_NONE_BAD) w->bad_radius = found[0];
     return SAP_DRIVER_OK;
 }
 
-static int fill_lists(struct tree_search *s)
+static int run(struct within_search *w, const sapporo_column *radius, long long *first, int *list)
 {
-    struct sap_gpu_session *const session = s->of->session;
-    struct sap_gpu_search *const m = s->there;
-    const long long *const first = s->what->first;
-    const size_t entries = (size_t)first[s->whole];
-    if (entries == 0) return SAP_DRIVER_OK;
-    s->list = sap_session_host_memory(session, entries, sizeof *s->list);
-    if (!s->list) return SAP_DRIVER_MEMORY;
-    TRY(sap_session_reserve(session, &m->offset, (size_t)s->whole * sizeof *first));
-    TRY(sap_session_reserve(session, &m->list, entries * sizeof *s->list));
-    TRY(sap_session_copy_in(session, m->offset.mem, 0, first, (size_t)s->whole * sizeof *first));
-    TRY(launch_search(s, s->whole, 1));
-    TRY(sap_session_copy_out(session, s->list, m->list.mem, 0, entries * sizeof *s->list));
-    return sap_session_wait(session);
+    struct sap_gpu_session *const s = &w->t->session;
+    struct sap_gpu_search *const m = &w->t->search;
+    const sapporo_memory memory = w->request->memory;
+    const size_t firsts = ((size_t)w->request->ni + 1) * sizeof *first;
+    TRY(sap_gpu_seekers_choose(w->t, w->request, &w->of, &w->bad_active));
+    if (w->bad_active >= 0) return SAP_DRIVER_OK;
+    TRY(reserve(w));
+    TRY(take_radii(w, radius));
+    TRY(count_all(w));
+    if (w->bad_radius >= 0) return SAP_DRIVER_OK;
+    TRY(sap_gpu_array_find(s, memory, first, firsts, &m->list_first, &w->list_first));
+    TRY(add_up(w));
+    const size_t entries = (size_t)(w->total < w->room ? w->total : w->room);
+    if (entries > 0) TRY(sap_gpu_array_find(s, memory, list, entries * sizeof *list, &m->list, &w->list));
+    if (entries > 0) TRY(launch(w, m->count.mem, 1));
+    if (memory == SAPPORO_MEMORY_DEVICE) return sap_session_wait(s);
+    TRY(sap_session_download(s, first, &m->list_first, 0, firsts));
+    return entries > 0 ? sap_session_download(s, list, &m->list, 0, entries * sizeof *list) : (int)SAP_DRIVER_OK;
 }
 
-static void deliver(const struct tree_search *s)
+/* Writes the empty lists of a tree without particles, or of no targets. */
+static int none(struct within_search *w, long long *first)
 {
-    const long long *const first = s->what->first;
-    for (int i = 0; i < s->whole && s->list; i++) {
-        const long long left = s->what->room - first[i];
-        const size_t n = (size_t)(s->count[i] < left ? s->count[i] : left);
-        int *const from = s->list + first[i];
-        qsort(from, (size_t)s->count[i], sizeof *from, by_number);
-        memcpy(s->what->list + first[i], from, n * sizeof *from);
+    struct sap_gpu_session *const s = &w->t->session;
+    const size_t bytes = ((size_t)w->request->ni + 1) * sizeof *first;
+    if (w->request->memory != SAPPORO_MEMORY_DEVICE) {
+        memset(first, 0, bytes);
+        return SAP_DRIVER_OK;
     }
+    TRY(sap_gpu_array_find(s, w->request->memory, first, bytes, NULL, &w->list_first));
+    TRY(sap_session_fill(s, w->list_first.mem, 0, 0, bytes));
+    return sap_session_wait(s);
 }
 
-int sap_gpu_search_run(struct sap_gpu_search *memory, const struct sap_gpu_built *of, const struct sap_gpu_sought *what)
+static int bad_radius(struct within_search *w)
 {
-    struct tree_search s = {.what = what, .of = of, .there = memory};
-    int status = sap_session_begin(of->session);
+    char *const words = w->t->session.message;
+    (void)snprintf(words, sizeof w->t->session.message, "the radius of row %d is not a number >= 0", w->bad_radius);
+    return SAPPORO_ERR_ARGUMENT;
+}
+
+int sap_gpu_within(struct sap_gpu_host_tree *t, const sapporo_tree_request *request, const sapporo_column *radius,
+                   long long *first, long long room, int *list)
+{
+    struct within_search w = {.t = t, .request = request, .room = room, .bad_active = -1, .bad_radius = -1};
+    int status = sap_session_begin(&t->session);
     if (status) return status;
-    memset(what->first, 0, ((size_t)what->ni + 1) * sizeof *what->first);
-    if (what->ni == 0 || of->nodes->n == 0) return sap_session_end(of->session, SAP_DRIVER_OK);
-    s.count = sap_session_host_memory(of->session, (size_t)what->ni, sizeof *s.count);
-    status = s.count ? count_all(&s) : (int)SAP_DRIVER_MEMORY;
-    if (!status) status = fill_lists(&s);
-    if (!status) deliver(&s);
-    status = sap_session_end(of->session, status);
-    free(s.list);
-    free(s.count);
-    return status || what->first[what->ni] <= what->room ? status : SAPPORO_TRUNCATED;
+    const char *const why = sap_gpu_request_refused(t, request);
+    if (why) return sap_session_refuse(&t->session, SAPPORO_ERR_UNSUPPORTED, why);
+    status = t->frame.n > 0 && request->ni > 0 ? run(&w, radius, first, list) : none(&w, first);
+    sap_gpu_array_release(&t->session, &w.radius);
+    sap_gpu_array_release(&t->session, &w.list_first);
+    sap_gpu_array_release(&t->session, &w.list);
+    status = sap_session_end(&t->session, status);
+    if (status) return status;
+    if (w.bad_active >= 0) return sap_gpu_request_lists_none(t, w.bad_active);
+    if (w.bad_radius >= 0) return bad_radius(&w);
+    return w.total > room ? SAPPORO_TRUNCATED : SAPPORO_OK;
 }
 
 void sap_gpu_search_free(const struct sap_driver *driver, struct sap_gpu_search *memory)
 {
-    sap_gpu_free(driver, &memory->query);
-    sap_gpu_free(driver, &memory->count);
-    sap_gpu_free(driver, &memory->offset);
-    sap_gpu_free(driver, &memory->list);
+    struct sap_gpu_buffer *const all[] = {&memory->radius, &memory->count, &memory->list_sum, &memory->list_first,
+                                          &memory->list};
+    for (int k = 0; k < COUNT(all); k++) sap_gpu_free(driver, all[k]);
 }

@@ -356,14 +356,10 @@ static void erase(struct sap_tree *tree, void *results, size_t bytes)
     sap_gpu_results_erase(&of(tree)->session, results, bytes);
 }
 
-static int search(struct sap_tree *tree, int ni, sapporo_column x, sapporo_column h, long long *first, long long room,
-                  int *list)
+static int within(struct sap_tree *tree, const sapporo_tree_request *request, const sapporo_column *radius,
+                  long long *first, long long room, int *list)
 {
-    struct sap_gpu_host_tree *const t = of(tree);
-    const struct sap_gpu_built built = sap_gpu_tree_built(t);
-    const struct sap_gpu_sought what = {
-        .ni = ni, .x = &x, .h = &h, .first = first, .room = room, .list = list, .period = t->settings.period};
-    return sap_gpu_search_run(&t->search, &built, &what);
+    return sap_gpu_within(of(tree), request, radius, first, room, list);
 }
 
 static int nearest(struct sap_tree *tree, const sapporo_tree_request *request, int k, int *list, double *distance2)
@@ -393,7 +389,7 @@ static int able(const struct sap_device_set *opaque_set)
 }
 
 static const struct sap_tree_ask_ops ask = {
-    .force = force, .tidal = tidal, .erase = erase, .search = search, .nearest = nearest, .statistics = statistics};
+    .force = force, .tidal = tidal, .erase = erase, .within = within, .nearest = nearest, .statistics = statistics};
 
 static const struct sap_tree_part_ops part = {.join = join,
                                               .structure = structure,

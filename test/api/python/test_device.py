@@ -280,6 +280,29 @@ def test_forces_on_arrays_in_device_memory(library, request):
 
 
 @pytest.mark.parametrize("library", ["driver_arrays", "cupy_arrays", "torch_arrays"])
+def test_neighbours_in_device_memory(library, request):
+    to_device, to_host = request.getfixturevalue(library)
+    x, _, mass = plummer(3000)
+    at, radius = np.arange(0, 3000, 7, dtype=np.int32), np.linspace(0, 0.4, 3000)
+    with sapporo.Tree(3000, backend="cuda", devices=[0]) as tree:
+        tree.set(x, mass)
+        tree.build()
+        for active in (None, at):
+            of = radius if active is None else radius[: len(active)]
+            right = tree.within(of, active)
+            out = {
+                "first": to_device(np.zeros(len(of) + 1, dtype=np.int64)),
+                "entries": to_device(np.zeros(len(right.entries) + 3, dtype=np.int32)),
+            }
+            found = tree.within(to_device(of), None if active is None else to_device(active), out=out)
+            assert found.first is out["first"]
+            assert (to_host(found.first) == right.first).all()
+            assert (to_host(found.entries)[:-3] == right.entries).all()
+        with pytest.raises(TypeError, match="out must hold arrays for first and entries"):
+            tree.within(to_device(radius))
+
+
+@pytest.mark.parametrize("library", ["driver_arrays", "cupy_arrays", "torch_arrays"])
 @pytest.mark.parametrize("order", [2, 4])
 def test_direct_sums_of_arrays_in_device_memory(library, order, request):
     to_device, to_host = request.getfixturevalue(library)

@@ -146,6 +146,29 @@ def test_neighbours_within_a_radius(cluster, h):
         assert members.tolist() == np.flatnonzero(r2[k] < h2[k]).tolist()
 
 
+@pytest.mark.parametrize("radius", [0.0, 0.3, "each", np.inf])
+def test_particles_within_a_radius_of_particles(cluster, radius):
+    x, mass, some, _, _ = cluster
+    some = np.asarray(some)
+    each = np.linspace(0.01, 1.5, len(x)) if isinstance(radius, str) else np.full(len(x), radius)
+    r2 = ((x[:, None] - x) ** 2).sum(axis=2)
+    np.fill_diagonal(r2, np.inf)
+    with tree_of(x, mass) as tree:
+        everyone, listed = tree.within(each), tree.within(each[some], some)
+        places = tree.within(each[some], targets=x[some])
+        with pytest.raises(ValueError, match="either active or targets"):
+            tree.within(1.0, some, targets=x[some])
+        with pytest.raises(sapporo.ArgumentError, match="radius of row 1 is not a number >= 0"):
+            tree.within([1.0, -1.0], [0, 1])
+    assert len(everyone) == len(x)
+    for k, members in enumerate(everyone):
+        assert members.tolist() == np.flatnonzero(r2[k] < each[k] ** 2).tolist()
+    for k, i in enumerate(some):
+        assert listed[k].tolist() == everyone[i].tolist()
+        own = [i] if each[i] > 0 else []
+        assert places[k].tolist() == sorted(everyone[i].tolist() + own)
+
+
 def nearest_of(r2, k):
     """The k nearest of each row of squared distances: addresses, and the squares."""
     order = np.argsort(r2, axis=1, kind="stable")[:, :k]

@@ -31,7 +31,8 @@ from ._job import Force, Job, NeighbourLists
 from ._library import Backend, Precision, set_log
 from ._stepper import Field, Orbits, Stepper, StepperStatistics, Totals
 from ._sums import accelerations, potentials
-from ._tree import Nearest, Seconds, Tree, TreeStatistics
+from ._tree import Seconds, Tree, TreeStatistics
+from ._tree_search import Nearest
 
 __version__ = version()
 

@@ -11,7 +11,6 @@ import numpy as np
 from ._arrays import (
     ArrayLike,
     ScalarOrArray,
-    indices,
     pointer,
     result_array,
     scalars,
@@ -23,13 +22,12 @@ from ._arrays import (
 from ._context import SOFTENINGS, Memory, Softening
 from ._device import DeviceArray, all_in_device, complete, require
 from ._errors import ArgumentError
-from ._job import SUMS, Force, NeighbourLists, Out, warn_if_empty, warn_if_partial
+from ._job import SUMS, Force, Out, warn_if_empty, warn_if_partial
 from ._library import (
     Backend,
     Calls,
     Devices,
     Isa,
-    Owner,
     Precision,
     choose,
     ffi,
@@ -38,6 +36,7 @@ from ._library import (
     set_device_options,
     words_of,
 )
+from ._tree_search import TreeSearches
 
 Kind = Literal["octree", "kdtree"]
 Mac = Literal["opening", "multipole", "acceleration"]
@@ -47,25 +46,6 @@ Sum = Literal["acc", "pot"]
 KINDS = {"octree": 1, "kdtree": 2}
 COLUMNS = {"acc_size": "a", "eps": "h"}  # names of sapporo_tree_particles
 CRITERIA = words_of("sapporo_tree_mac", "SAPPORO_MAC_")
-
-
-class Nearest(NamedTuple):
-    """The nearest particles of each target, the nearest first, at the same distance by address.
-
-    Attributes:
-        address: (ni, k): their addresses; -1 where there are fewer particles.
-        distance2: (ni, k): the squares of their distances; infinite there.
-
-    Example:
-        >>> with sapporo.Tree(3) as tree:
-        ...     tree.set([[0.0, 0, 0], [1, 0, 0], [3, 0, 0]], 1.0)
-        ...     tree.build()
-        ...     tree.nearest(1).address[:, 0].tolist()
-        [1, 0, 1]
-    """
-
-    address: Any
-    distance2: Any
 
 
 class Seconds(NamedTuple):
@@ -165,7 +145,7 @@ class TreeStatistics:
     accuracy: float
 
 
-class Tree(Owner):
+class Tree(TreeSearches):
     """A tree of at most n particles, which are named by address, 0 to n - 1.
 
     The order of calls is set, build, then any number of force, neighbours and statistics; after the particles have
@@ -423,39 +403,12 @@ class Tree(Owner):
         rows = {k: result_array(out.get(k), k, (ni, 3) if k == "acc" else (ni,), np.float64) for k in names}
         return self._walk(request, rows, {name: pointer(array) for name, array in rows.items()})
 
-    def _rows_on_host(self, request: Any, active: Any, targets: Any, eps: Any, keep: list[Any]) -> int:
-        """Says which rows a request in host memory has; returns their number.
-
-        keep: what must live as long as the request
-        """
-        if targets is not None:
-            keep.append(vectors(targets, "targets"))
-            set_column(request.x, keep[0])
-            if eps is not None:
-                keep.append(scalars(eps, "eps", len(keep[0])))
-                set_column(request.h, keep[1])
-        elif active is not None:
-            keep.append(indices(active, "active"))
-            request.active = pointer(keep[0], "int *")
-        request.ni = len(keep[0]) if keep else self._built
-        return int(request.ni)
-
     def _force_on_device(self, request: Any, arrays: dict[str, DeviceArray], names: list[str], given: Any) -> Force:
         ni = self._rows_on_device(request, arrays)
         for name in names:
             require(arrays[name], f"out of {name}", (ni, 3) if name == "acc" else (ni,), np.float64, writable=True)
         complete(arrays, self.backend)
         return self._walk(request, {k: given[k] for k in names}, {k: arrays[k].address for k in names})
-
-    def _rows_on_device(self, request: Any, arrays: dict[str, DeviceArray]) -> int:
-        """Says that a request is in device memory, and which rows it has; returns their number."""
-        request.memory = lib.SAPPORO_MEMORY_DEVICE
-        request.ni = self._built
-        if "active" in arrays:
-            require(arrays["active"], "active", (None,), np.int32)
-            request.ni = arrays["active"].shape[0]
-            request.active = ffi.cast("int *", arrays["active"].address)
-        return int(request.ni)
 
     def _walk(self, request: Any, rows: dict[str, Any], to: dict[str, Any]) -> Force:
         acc = ffi.cast("double (*)[3]", to["acc"]) if "acc" in to else ffi.NULL
@@ -531,97 +484,6 @@ class Tree(Owner):
             raise ArgumentError("the particles were set without mass; mass=0 is for particles that exert no force")
         warn_if_empty(self._built == 0 and targets is not None and not self.closed, "the tree")
 
-    def neighbours(self, targets: ArrayLike, radius: ScalarOrArray) -> NeighbourLists:
-        """Particles within a radius of any positions: those with |r| < radius.
-
-        Args:
-            targets: (ni, 3): positions, in host memory.
-            radius: (ni,) or one number: at least 0, also infinite.
-
-        Returns:
-            Addresses of the particles near each target, ascending.
-
-        Raises:
-            ArgumentError: there is no tree, or a radius is negative.
-        """
-        positions = vectors(targets, "targets")
-        radii = scalars(radius, "radius", len(positions))
-        at, within = new_column(positions), new_column(radii)
-        first = np.zeros(len(positions) + 1, dtype=np.int64)
-        entries = np.empty(64 * len(positions), dtype=np.int32)
-        for _ in range(2):
-            status = self._check(
-                lib.sapporo_tree_neighbours(
-                    self._handle,
-                    len(positions),
-                    at[0],
-                    within[0],
-                    pointer(first, "long long *"),
-                    len(entries),
-                    pointer(entries, "int *"),
-                )
-            )
-            if status != lib.SAPPORO_TRUNCATED:
-                break
-            entries = np.empty(int(first[-1]), dtype=np.int32)
-        return NeighbourLists(first, entries[: int(first[-1])].copy())
-
-    def nearest(
-        self, k: int, active: Any = None, *, targets: ArrayLike | None = None, out: dict[str, Any] | None = None
-    ) -> Nearest:
-        """The k particles nearest to particles of the tree, or to any positions.
-
-        Args:
-            k: how many, 1 to 256.
-            active: (ni,) of whole numbers: addresses of particles, in any order; absent: all.  A particle is no
-                neighbour of itself.
-            targets: (ni, 3): instead, any positions, in host memory.
-            out: arrays (ni, k) for the results: "address" of int32, "distance2" of float64.  If `active` or `out` is in
-                device memory, both are; then only what `out` has is computed, "address" at least.
-
-        Returns:
-            The results, one row per target.
-
-        Raises:
-            ArgumentError: there is no tree, or k or an address is out of range.
-        """
-        if targets is not None and active is not None:
-            raise ValueError("either active or targets may be given")
-        for name in out or {}:
-            if name not in Nearest._fields:
-                raise ValueError(f"out has {name!r}; nearest particles have {', '.join(Nearest._fields)}")
-        arrays = all_in_device(dict(out or {}, **({} if active is None else {"active": active})))
-        request = new("sapporo_tree_request")
-        keep: list[Any] = []
-        if arrays is not None:
-            return self._nearest_on_device(request, k, arrays, targets, out or {})
-        ni = self._rows_on_host(request, active, targets, None, keep)
-        shape, given = (ni, min(max(int(k), 0), lib.SAPPORO_NEAREST_MOST)), out or {}
-        found = Nearest(
-            result_array(given.get("address"), "address", shape, np.int32),
-            result_array(given.get("distance2"), "distance2", shape, np.float64),
-        )
-        self._find(request, k, pointer(found.address, "int *"), pointer(found.distance2, "double *"))
-        return found
-
-    def _nearest_on_device(self, request: Any, k: int, arrays: Any, targets: Any, out: dict[str, Any]) -> Nearest:
-        if targets is not None:
-            raise TypeError("targets must be in host memory, and out, too")
-        if "address" not in arrays:
-            raise TypeError("active is in device memory, so out must hold an array for address")
-        ni = self._rows_on_device(request, arrays)
-        to = {"address": ffi.NULL, "distance2": ffi.NULL}
-        for name, kind, of in (("address", np.int32, "int *"), ("distance2", np.float64, "double *")):
-            if name in arrays:
-                require(arrays[name], f"out of {name}", (ni, k), kind, writable=True)
-                to[name] = ffi.cast(of, arrays[name].address)
-        complete(arrays, self.backend)
-        self._find(request, k, to["address"], to["distance2"])
-        return Nearest(out["address"], out.get("distance2"))
-
-    def _find(self, request: Any, k: int, address: Any, distance2: Any) -> None:
-        self._check(lib.sapporo_tree_nearest(self._handle, request, k, address, distance2))
-
     def statistics(self) -> TreeStatistics:
         """What the tree is, and what its last build and force did.
 
@@ -635,10 +497,3 @@ class Tree(Owner):
         self._check(lib.sapporo_tree_get_statistics(self._handle, s))
         numbers = {name: getattr(s, name) for name in TreeStatistics.__dataclass_fields__ if name != "seconds"}
         return TreeStatistics(**numbers, seconds=Seconds(*(s.seconds[k] for k in range(len(Seconds._fields)))))
-
-
-def new_column(array: Any) -> Any:
-    """A column of an array, which must live as long as the column is used."""
-    column = ffi.new("sapporo_column *")
-    set_column(column, array)
-    return column
