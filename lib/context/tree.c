@@ -160,31 +160,49 @@ static const char *what_is_wrong(const sapporo_tree_particles *p, double gravity
     return p->h.base && !is_length(sap_column_at(&p->h, i, sizeof(double))) ? "h" : NULL;
 }
 
-/* Particles that threads look at. */
+/* Elements that threads look at. */
 struct looking {
-    const sapporo_tree_particles *p;
-    double gravity;
-    atomic_int bad; /* the first particle that is not valid, or the number of particles */
+    sap_context_tree_look *is_wrong;
+    const void *of;
+    atomic_int bad; /* the first element that is not valid, or the number of elements */
 };
 
 static void look_at_some(void *argument, ptrdiff_t from, ptrdiff_t to)
 {
     struct looking *const l = argument;
     int i = (int)from;
-    while (i < to && !what_is_wrong(l->p, l->gravity, i)) i++;
+    while (i < to && !l->is_wrong(l->of, i)) i++;
     if (i == to) return;
     int first = atomic_load(&l->bad);
     while (i < first && !atomic_compare_exchange_weak(&l->bad, &first, i)) continue;
 }
 
-static int check_numbers(sapporo_tree *t, const sapporo_tree_particles *p)
+int sap_context_tree_first_wrong(const sapporo_tree *t, int n, sap_context_tree_look *is_wrong, const void *of)
 {
     enum { A_THREAD = 32768 };
-    struct looking l = {.p = p, .gravity = t->settings.gravity, .bad = p->n};
-    const int most = 1 + p->n / A_THREAD, all = t->on.engine->threads(t->on.devices);
+    struct looking l = {.is_wrong = is_wrong, .of = of, .bad = n};
+    const int most = 1 + n / A_THREAD, all = t->on.engine->threads(t->on.devices);
     const int threads = sap_threads_few(most < all ? most : all);
-    sap_team_for(threads, p->n, sap_team_chunk(p->n, threads, A_THREAD / 8), look_at_some, &l);
-    const int bad = atomic_load(&l.bad);
+    sap_team_for(threads, n, sap_team_chunk(n, threads, A_THREAD / 8), look_at_some, &l);
+    return atomic_load(&l.bad);
+}
+
+/* Particles, and the gravitational constant of their tree. */
+struct numbers {
+    const sapporo_tree_particles *p;
+    double gravity;
+};
+
+static int is_particle_wrong(const void *of, int i)
+{
+    const struct numbers *const n = of;
+    return what_is_wrong(n->p, n->gravity, i) != NULL;
+}
+
+static int check_numbers(sapporo_tree *t, const sapporo_tree_particles *p)
+{
+    const struct numbers all = {p, t->settings.gravity};
+    const int bad = sap_context_tree_first_wrong(t, p->n, is_particle_wrong, &all);
     if (bad == p->n) return SAPPORO_OK;
     const char *const what = what_is_wrong(p, t->settings.gravity, bad);
     return fail(t, SAPPORO_ERR_NOT_FINITE, "%s of particle %d is not finite%s", what, bad,

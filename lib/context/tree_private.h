@@ -29,6 +29,12 @@ int sap_context_tree_failed(sapporo_tree *tree, int status, const char *what, co
 /* Sets the error of a call that needs a tree while there is none. */
 int sap_context_tree_missing(sapporo_tree *tree);
 
+/* Whether element i of something is not valid; threads call it. */
+typedef int sap_context_tree_look(const void *of, int i);
+
+/* Returns the first of n elements that is not valid, or n. */
+int sap_context_tree_first_wrong(const sapporo_tree *t, int n, sap_context_tree_look *is_wrong, const void *of);
+
 /* Whether the three coordinates at `at` are finite and within SAP_TREE_LIMIT. */
 int sap_context_tree_is_place(const void *at);
 

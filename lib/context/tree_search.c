@@ -25,17 +25,29 @@ static int missing(sapporo_tree *t, int ni, long long room)
     return fail(t, SAPPORO_ERR_ARGUMENT, "neighbours of %d places with room for %lld: something is missing", ni, room);
 }
 
+/* Places, and their radii. */
+struct rows_asked {
+    const sapporo_column *x, *radius; /* x->base NULL: the places of particles */
+};
+
+static int is_row_wrong(const void *of, int i)
+{
+    const struct rows_asked *const p = of;
+    if (!(sap_column_double(p->radius, i) >= 0)) return 1;
+    return p->x->base && !sap_context_tree_is_place(sap_column_at(p->x, i, 3 * sizeof(double)));
+}
+
 /* Positions and radii in host memory; the device looks at radii in its own. */
 static int check_rows(sapporo_tree *t, const sapporo_tree_request *r, const sapporo_column *radius)
 {
-    for (int i = 0; i < r->ni && r->memory == SAPPORO_MEMORY_HOST; i++) {
-        const double h = sap_column_double(radius, i);
-        if (r->x.base && (!(h >= 0) || !sap_context_tree_is_place(sap_column_at(&r->x, i, 3 * sizeof h))))
-            return fail(t, SAPPORO_ERR_ARGUMENT,
-                        "place %d is not finite or beyond 1e100, or its radius %g is not a number >= 0", i, h);
-        if (!(h >= 0)) return fail(t, SAPPORO_ERR_ARGUMENT, "the radius of row %d is not a number >= 0", i);
-    }
-    return SAPPORO_OK;
+    const struct rows_asked all = {&r->x, radius};
+    if (r->memory != SAPPORO_MEMORY_HOST) return SAPPORO_OK;
+    const int i = sap_context_tree_first_wrong(t, r->ni, is_row_wrong, &all);
+    if (i == r->ni) return SAPPORO_OK;
+    if (!r->x.base) return fail(t, SAPPORO_ERR_ARGUMENT, "the radius of row %d is not a number >= 0", i);
+    return fail(t, SAPPORO_ERR_ARGUMENT,
+                "place %d is not finite or beyond 1e100, or its radius %g is not a number >= 0", i,
+                sap_column_double(radius, i));
 }
 
 static int check_within(sapporo_tree *t, const sapporo_tree_request *r, const struct within_rows *w)
@@ -96,16 +108,21 @@ int sapporo_tree_neighbours(sapporo_tree *tree, int ni, sapporo_column x, sappor
 
 /* ---- nearest ------------------------------------------------------------------------------ */
 
+static int is_place_wrong(const void *of, int i)
+{
+    const sapporo_column *const x = of;
+    return !sap_context_tree_is_place(sap_column_at(x, i, 3 * sizeof(double)));
+}
+
 static int check_nearest(sapporo_tree *t, const sapporo_tree_request *r, int k, const int *list)
 {
     if (k < 1 || k > SAPPORO_NEAREST_MOST)
         return fail(t, SAPPORO_ERR_ARGUMENT, "the nearest %d particles; k may be 1 to %d", k, SAPPORO_NEAREST_MOST);
     if (r->h.base) return fail(t, SAPPORO_ERR_ARGUMENT, "h has no meaning for the nearest particles");
     if (r->ni > 0 && !list) return fail(t, SAPPORO_ERR_ARGUMENT, "nearest particles without a list for them");
-    for (int i = 0; i < r->ni && r->x.base && r->memory == SAPPORO_MEMORY_HOST; i++)
-        if (!sap_context_tree_is_place(sap_column_at(&r->x, i, 3 * sizeof(double))))
-            return fail(t, SAPPORO_ERR_ARGUMENT, "place %d is not finite or beyond 1e100", i);
-    return SAPPORO_OK;
+    if (!r->x.base || r->memory != SAPPORO_MEMORY_HOST) return SAPPORO_OK;
+    const int i = sap_context_tree_first_wrong(t, r->ni, is_place_wrong, &r->x);
+    return i == r->ni ? SAPPORO_OK : fail(t, SAPPORO_ERR_ARGUMENT, "place %d is not finite or beyond 1e100", i);
 }
 
 /* Writes the lists of a tree without particles. */

@@ -184,6 +184,7 @@ static void write_to_pages(void *argument, ptrdiff_t from, ptrdiff_t to)
 
 void sap_session_expect(void *to, size_t bytes)
 {
+    if (!to || bytes < SHORT_PIECE) return;
     const int threads = threads_for(bytes);
     const ptrdiff_t chunk = sap_team_chunk((ptrdiff_t)bytes, threads, PAGE);
     sap_team_for(threads, (ptrdiff_t)bytes, (chunk + PAGE - 1) / PAGE * PAGE, write_to_pages, to);

@@ -162,8 +162,8 @@ int sap_session_download(struct sap_gpu_session *s, void *to, const struct sap_g
                          size_t bytes);
 
 /*
- * Writes to each page of host memory that a download will fill.  So the system finds memory for new pages while the
- * device computes, not while results wait.
+ * Writes to each page of host memory that a download will fill, if it is long; `to` may be NULL.  So the system finds
+ * memory for new pages while the device computes, not while results wait.
  */
 void sap_session_expect(void *to, size_t bytes);
 

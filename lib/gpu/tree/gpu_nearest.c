@@ -67,6 +67,8 @@ static int run(struct nearest_search *n, int *list, double *distance2)
     TRY(sap_gpu_array_find(s, memory, distance2, entries * sizeof *distance2, &m->distance2, &n->distance2));
     TRY(search_all(n));
     if (memory == SAPPORO_MEMORY_DEVICE) return sap_session_wait(s);
+    sap_session_expect(list, entries * sizeof *list);
+    sap_session_expect(distance2, entries * sizeof *distance2);
     TRY(sap_session_download(s, list, &m->list, 0, entries * sizeof *list));
     return distance2 ? sap_session_download(s, distance2, &m->distance2, 0, entries * sizeof *distance2)
                      : (int)SAP_DRIVER_OK;

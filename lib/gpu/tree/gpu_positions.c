@@ -1,13 +1,12 @@
 /* gpu_positions.c - see gpu_positions.h. */
 #include "gpu/tree/gpu_positions.h"
 
+#include <stdatomic.h>
 #include <string.h>
 
 #include "base/structs.h"
 #include "engine/periodic.h"
 #include "gpu/gpu_launch.h"
-
-enum { CHUNK = SAP_SESSION_CHUNK };
 
 int sap_gpu_positions_read(const sapporo_tree_request *r, int i, const struct sap_cube *cube, double unit,
                            double period, double *x)
@@ -21,22 +20,34 @@ int sap_gpu_positions_read(const sapporo_tree_request *r, int i, const struct sa
     return 0;
 }
 
-int sap_gpu_positions_upload(struct sap_gpu_positions *p, const struct sap_gpu_session *s,
-                             const sapporo_tree_request *r, const struct sap_cube *cube, double unit, double period,
-                             int *bad)
+/* Positions on their way to the device. */
+struct sending {
+    const sapporo_tree_request *r;
+    const struct sap_cube *cube;
+    double unit, period;
+    atomic_int bad; /* positions that were replaced */
+};
+
+static void fill_positions(void *argument, void *to, int first, int n)
 {
-    double(*const chunk)[4] = s->chunk.host;
-    *bad = 0;
-    TRY(sap_session_reserve(s, &p->given, (size_t)r->ni * sizeof *chunk));
-    for (int first = 0; first < r->ni; first += CHUNK) {
-        const int n = r->ni - first < CHUNK ? r->ni - first : CHUNK;
-        for (int k = 0; k < n; k++) {
-            *bad += !sap_gpu_positions_read(r, first + k, cube, unit, period, chunk[k]);
-            chunk[k][3] = 1; /* mass, for the centre of mass of a group */
-        }
-        TRY(sap_session_copy_in(s, p->given.mem, (size_t)first * sizeof *chunk, chunk, (size_t)n * sizeof *chunk));
-        TRY(sap_session_wait(s));
+    struct sending *const s = argument;
+    double(*const chunk)[4] = to;
+    int bad = 0;
+    for (int k = 0; k < n; k++) {
+        bad += !sap_gpu_positions_read(s->r, first + k, s->cube, s->unit, s->period, chunk[k]);
+        chunk[k][3] = 1; /* mass, for the centre of mass of a group */
     }
+    if (bad > 0) atomic_fetch_add(&s->bad, bad);
+}
+
+int sap_gpu_positions_upload(struct sap_gpu_positions *p, struct sap_gpu_session *s, const sapporo_tree_request *r,
+                             const struct sap_cube *cube, double unit, double period, int *bad)
+{
+    const size_t each = 4 * sizeof(double);
+    struct sending all = {.r = r, .cube = cube, .unit = unit, .period = period};
+    TRY(sap_session_reserve(s, &p->given, (size_t)r->ni * each));
+    TRY(sap_session_upload(s, &p->given, each, r->ni, fill_positions, &all));
+    *bad = atomic_load(&all.bad);
     return SAP_DRIVER_OK;
 }
 

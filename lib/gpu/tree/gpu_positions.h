@@ -23,9 +23,8 @@ int sap_gpu_positions_read(const sapporo_tree_request *r, int i, const struct sa
                            double period, double *x);
 
 /* Uploads the positions of a caller; *bad: the number of those that were replaced. A driver status. */
-int sap_gpu_positions_upload(struct sap_gpu_positions *p, const struct sap_gpu_session *s,
-                             const sapporo_tree_request *r, const struct sap_cube *cube, double unit, double period,
-                             int *bad);
+int sap_gpu_positions_upload(struct sap_gpu_positions *p, struct sap_gpu_session *s, const sapporo_tree_request *r,
+                             const struct sap_cube *cube, double unit, double period, int *bad);
 
 void sap_gpu_positions_free(const struct sap_driver *driver, struct sap_gpu_positions *p);
 

@@ -90,9 +90,9 @@ static int give(struct sap_gpu_session *s, sapporo_memory memory, void *to, cons
 void sap_gpu_results_expect(const sapporo_tree_request *to, double (*acc)[3], double *pot)
 {
     const size_t rows = (size_t)to->ni;
-    if (to->memory == SAPPORO_MEMORY_DEVICE || rows * sizeof *pot < DIRECT) return;
-    if (acc) sap_session_expect(acc, rows * sizeof *acc);
-    if (pot) sap_session_expect(pot, rows * sizeof *pot);
+    if (to->memory == SAPPORO_MEMORY_DEVICE) return;
+    sap_session_expect(acc, rows * sizeof *acc);
+    sap_session_expect(pot, rows * sizeof *pot);
 }
 
 int sap_gpu_results_give(struct sap_gpu_session *s, const struct sap_gpu_results *r, const sapporo_tree_request *to,
@@ -106,7 +106,9 @@ int sap_gpu_results_give(struct sap_gpu_session *s, const struct sap_gpu_results
 int sap_gpu_results_give_tidal(struct sap_gpu_session *s, const struct sap_gpu_results *r,
                                const sapporo_tree_request *to, double (*tidal)[6])
 {
-    return give(s, to->memory, tidal, &r->tidal, (size_t)to->ni * sizeof *tidal);
+    const size_t bytes = (size_t)to->ni * sizeof *tidal;
+    if (to->memory != SAPPORO_MEMORY_DEVICE) sap_session_expect(tidal, bytes);
+    return give(s, to->memory, tidal, &r->tidal, bytes);
 }
 
 static int erase(struct sap_gpu_session *s, void *to, size_t bytes)

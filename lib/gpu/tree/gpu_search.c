@@ -113,6 +113,7 @@ static int run(struct within_search *w, const sapporo_column *radius, long long 
     if (entries > 0) TRY(sap_gpu_array_find(s, memory, list, entries * sizeof *list, &m->list, &w->list));
     if (entries > 0) TRY(launch(w, m->count.mem, 1));
     if (memory == SAPPORO_MEMORY_DEVICE) return sap_session_wait(s);
+    sap_session_expect(list, entries * sizeof *list);
     TRY(sap_session_download(s, first, &m->list_first, 0, firsts));
     return entries > 0 ? sap_session_download(s, list, &m->list, 0, entries * sizeof *list) : (int)SAP_DRIVER_OK;
 }
