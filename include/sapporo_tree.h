@@ -259,7 +259,7 @@ enum { SAPPORO_NEAREST_MOST = 256 }; /* the greatest k of sapporo_tree_nearest *
  * the nearest first, at the same distance by address; distance2[ni][k]: the squares of their distances in double, of
  * coordinates as they were set, or of their images; NULL: not wanted.  Where there are fewer particles addresses are -1
  * and distances infinite.  Both arrays are in the memory of the request; results are the same bits from every engine.
- * An accelerator takes 12 bytes more for each entry of up to 2^24, and of results in host memory for all.
+ * An accelerator takes 12 bytes more for each entry of up to 2^24 if k is at most 32, and of results in host memory.
  *
  * SAPPORO_ERR_ARGUMENT: a position is not finite or beyond 1e100, or an argument is not allowed.  After an error
  * addresses are -1 and distances NaN.

@@ -7,4 +7,5 @@
 #include "device/tree_periodic.h"
 #include "device/tree_rows.h"
 #include "device/tree_search.h"
+#include "device/tree_nearest.h"
 #include "device/tree_stops.h"

@@ -92,6 +92,9 @@ struct sap_gpu_within {
 
 enum { SAP_WITHIN_ROWS = 64 }; /* rows whose lists a thread adds up */
 
+/* The greatest k of tree_nearest, and the threads of a group that searches for one target. */
+enum { SAP_NEAREST_K = 256, SAP_NEAREST_THREADS = 32 };
+
 /* Which rows tree_nearest searches for: n of them, from number `first` on, k particles for each. */
 struct sap_gpu_nearest {
     int own;      /* target particles are the tree's sorted particles */

@@ -1,6 +1,6 @@
 /*
  * tree_search.h - kernels that walk a tree by `next` links: they compute the links, and search for the particles within
- * a radius of a position, and for those nearest to it.
+ * a radius of a position.
  */
 #include "device/tree_units.h"
 
@@ -27,8 +27,6 @@ struct searched {
     const GLOBAL int *next;
     const GLOBAL struct sap_cell *cell;
 };
-
-/* ---- within a radius ---- */
 
 /* The arguments of tree_within that are not of the tree. */
 struct within {
@@ -220,103 +218,4 @@ tree_within_first(const GLOBAL int *count, const GLOBAL U64 *list_sum, GLOBAL U6
         at += (U64)count[i];
     }
     if (from + SAP_WITHIN_ROWS >= (size_t)n) list_first[n] = at;
-}
-
-/* ---- nearest ---- */
-
-/*
- * Finds a cell near a position that has at least `least` particles, or the root if there are fewer (physics/nearest.h).
- */
-SAP_INLINE int cell_near(const struct searched *t, const D *x, D period, int least)
-{
-    int best = 0;
-    for (int next = 0; next >= 0;) {
-        const struct sap_tree_link here = t->node[next];
-        D least2 = d_set1(SAP_LARGEST);
-        best = next;
-        next = -1;
-        for (int j = here.child; j < here.child + here.children; j++) {
-            const D near2 = sap_box_near2(&t->cell[j], x, period);
-            if (t->node[j].count < least || !dm_any(d_gt(least2, near2))) continue;
-            least2 = near2;
-            next = j;
-        }
-    }
-    return best;
-}
-
-/* Offers the particles of a cell but `own`. */
-SAP_INLINE void offer_cell(struct sap_nearest *n, const struct searched *t, const struct sap_tree_link here, const D *x,
-                           D period, int own)
-{
-    D at[3], mass;
-    for (int j = here.first; j < here.first + here.count; j++) {
-        load_particle(t->particle, j, at, &mass);
-        if (j != own) sap_nearest_offer(n, sap_apart2(x, at, period), t->address[j]);
-    }
-}
-
-/* The arguments of tree_nearest that are not of the tree. */
-struct seeking {
-    const GLOBAL wide *walker;
-    const GLOBAL int *slot, *row;
-    GLOBAL D *heap2;
-    GLOBAL int *heap, *list;
-    GLOBAL D *distance2;
-};
-
-/* Finds the particles nearest to target particle i of a launch; period: as of search_ball. */
-SAP_INLINE void find_nearest(const struct seeking *s, const struct searched *t, const struct sap_gpu_nearest *q,
-                             D period, int i)
-{
-    const int who = q->has_slot ? s->slot[q->first + i] : q->first + i, own = q->own ? who : -1;
-    D x[3], mass;
-    load_particle(s->walker, who, x, &mass);
-    struct sap_nearest n = {s->heap2 + i, s->heap + i, (size_t)q->n, q->k, d_set1(SAP_ZERO), 0};
-    sap_nearest_begin(&n);
-    const int begun = cell_near(t, x, period, q->k + q->own);
-    offer_cell(&n, t, t->node[begun], x, period, own);
-    for (int k = 0; k >= 0;) {
-        const struct sap_tree_link here = t->node[k];
-        const int near = k != begun && sap_nearest_within(&n, sap_box_near2(&t->cell[k], x, period));
-        if (near && here.children == 0) offer_cell(&n, t, here, x, period, own);
-        k = near && here.children > 0 ? here.child : t->next[k];
-    }
-    sap_nearest_sort(&n);
-    const size_t to = (size_t)s->row[q->first + i] * (size_t)q->k;
-    for (int j = 0; j < q->k; j++) {
-        const int found = n.address[(size_t)j * n.stride];
-        s->list[to + (size_t)j] = found;
-        if (q->tells) s->distance2[to + (size_t)j] = sap_nearest_told(n.distance2[(size_t)j * n.stride], found);
-    }
-}
-
-/*
- * Finds the q.k particles nearest to each of q.n target particles, from number q.first on.  walker: target particles,
- * which are those of the tree with q.own; slot: which of them, with q.has_slot; row: their rows of list and, with
- * q.tells, distance2.  heap2, heap: memory for q.n * q.k entries.
- */
-KERNEL(SAP_TREE_THREADS)
-tree_nearest(const GLOBAL wide *walker, const GLOBAL int *slot, const GLOBAL int *row, const GLOBAL wide *particle,
-             const GLOBAL int *address, const GLOBAL struct sap_tree_link *node, const GLOBAL int *next,
-             const GLOBAL struct sap_cell *cell, GLOBAL D *heap2, GLOBAL int *heap, GLOBAL int *list,
-             GLOBAL D *distance2, const struct sap_gpu_nearest q)
-{
-    const struct searched t = {particle, address, node, next, cell};
-    const struct seeking s = {walker, slot, row, heap2, heap, list, distance2};
-    const int i = (int)global_id();
-    if (i < q.n) find_nearest(&s, &t, &q, d_set1(SAP_ZERO), i);
-}
-
-/* The same in a periodic cube, in which the target particles are, or in its margin. */
-KERNEL(SAP_TREE_THREADS)
-tree_nearest_images(const GLOBAL wide *walker, const GLOBAL int *slot, const GLOBAL int *row,
-                    const GLOBAL wide *particle, const GLOBAL int *address, const GLOBAL struct sap_tree_link *node,
-                    const GLOBAL int *next, const GLOBAL struct sap_cell *cell, GLOBAL D *heap2, GLOBAL int *heap,
-                    GLOBAL int *list, GLOBAL D *distance2, const D period, const struct sap_gpu_nearest q)
-{
-    const struct searched t = {particle, address, node, next, cell};
-    const struct seeking s = {walker, slot, row, heap2, heap, list, distance2};
-    const int i = (int)global_id();
-    if (i < q.n) find_nearest(&s, &t, &q, period, i);
 }

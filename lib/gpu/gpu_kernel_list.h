@@ -86,8 +86,8 @@
     ROW(list_fill_outside) ROW(list_sort) ROW(list_more) ROW(batch) ROW(neighbour) ROW(neighbour_put) ROW(blocks)
 /* clang-format on */
 
-/* ---- tree: tree_given.h, tree_build.h, tree_moments.h, tree_rows.h, tree_search.h, tree_stops.h, tree_halo.h,
- * tree_images.h, tree_bodies.h ---- */
+/* ---- tree: tree_given.h, tree_build.h, tree_moments.h, tree_rows.h, tree_search.h, tree_nearest.h, tree_stops.h,
+ * tree_halo.h, tree_images.h, tree_bodies.h ---- */
 
 #define SAP_K_tree_look(M, V)                                                                                          \
     M(x), M(mass), M(a), V(double, gravity), V(int, has_mass), V(int, has_a), M(bad), V(int, n)
@@ -188,7 +188,10 @@
         M(distance2)
 #define SAP_K_tree_nearest(M, V)        SAP_K_OF_NEAREST(M), V(struct sap_gpu_nearest, q)
 #define SAP_K_tree_nearest_images(M, V) SAP_K_OF_NEAREST(M), V(double, period), V(struct sap_gpu_nearest, q)
-#define SAP_K_tree_stop_count(M, V)     M(node), M(node_level), M(begin), M(top), V(struct sap_gpu_tree, t)
+#define SAP_K_tree_nearest_group(M, V)                                                                                 \
+    M(walker), M(slot), M(row), M(particle), M(address), M(node), M(next), M(cell), M(list), M(distance2),             \
+        V(double, period), V(struct sap_gpu_nearest, q)
+#define SAP_K_tree_stop_count(M, V) M(node), M(node_level), M(begin), M(top), V(struct sap_gpu_tree, t)
 #define SAP_K_tree_stop_cells(M, V)                                                                                    \
     M(node), M(node_level), M(begin), M(top), M(word), M(source), M(stop), V(struct sap_gpu_tree, t)
 #define SAP_K_tree_stop_particles(M, V) M(sorted), M(begin), M(stop), V(struct sap_gpu_tree, t)
@@ -233,6 +236,7 @@
     EACH(F, tree_within_images, SAP_TREE_THREADS) EACH(F, tree_within_sums, SAP_TREE_THREADS)                          \
     GROUPS(F, tree_within_scan, SAP_TREE_THREADS) EACH(F, tree_within_first, SAP_TREE_THREADS)                         \
     EACH(F, tree_nearest, SAP_TREE_THREADS) EACH(F, tree_nearest_images, SAP_TREE_THREADS)                             \
+    GROUPS(F, tree_nearest_group, SAP_NEAREST_THREADS)                                                                 \
     EACH(F, tree_stop_count, SAP_TREE_THREADS) EACH(F, tree_stop_cells, SAP_TREE_THREADS)                              \
     EACH(F, tree_stop_particles, SAP_TREE_THREADS) EACH(F, tree_body_places, SAP_TREE_THREADS)                         \
     GROUPS(F, tree_body_counts, SAP_TREE_THREADS) EACH(F, tree_body_weights, SAP_TREE_THREADS)                         \

@@ -103,10 +103,12 @@ static void check_positions(sapporo_tree *t, const bodies *b, int k)
 
 static void check_tree(sapporo_tree *t, const bodies *b)
 {
-    static const int numbers[] = {1, 2, 7, 32, MOST};
+    static const int numbers[] = {1, 2, 7, 32, 33};
     for (int k = 0; k < 5; k++) check_all(t, b, numbers[k], 11);
     check_some(t, b, 9);
+    check_some(t, b, 100);
     check_positions(t, b, 16);
+    check_positions(t, b, MOST);
 }
 
 /* Whether engine e is the first of its backend that is here: searches depend on no path and no precision. */

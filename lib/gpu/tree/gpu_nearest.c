@@ -1,4 +1,4 @@
-/* gpu_nearest.c - see gpu_nearest.h: targets in the order of the tree, a thread for each. */
+/* gpu_nearest.c - see gpu_nearest.h: targets in the order of the tree, a thread or a group of threads for each. */
 #include "gpu/tree/gpu_nearest.h"
 
 #include "gpu/gpu_launch.h"
@@ -6,8 +6,10 @@
 #include "gpu/tree/gpu_pass.h"
 #include "gpu/tree/gpu_seekers.h"
 
-/* Entries of the heaps of a launch, at most: 12 bytes each. */
-enum { ENTRIES = 1 << 24 };
+/* Entries of the heaps of a launch, at most: 12 bytes each; the k from which groups of threads are faster. */
+enum { ENTRIES = 1 << 24, BY_GROUPS = 33 };
+
+_Static_assert((int)SAP_NEAREST_K == (int)SAPPORO_NEAREST_MOST, "groups have room for every k");
 
 /* A search under computation. */
 struct nearest_search {
@@ -19,7 +21,7 @@ struct nearest_search {
     int k;
 };
 
-/* Searches for some targets. */
+/* Searches for some targets, each by a thread. */
 static int launch(const struct nearest_search *n, struct sap_gpu_nearest q)
 {
     struct sap_gpu_host_tree *const t = n->t;
@@ -37,22 +39,39 @@ static int launch(const struct nearest_search *n, struct sap_gpu_nearest q)
                                    m->heap2.mem, m->heap.mem, n->list.mem, distance2, q);
 }
 
-/* Searches for all targets, as many at a time as the memory of heaps is for. */
-static int search_all(const struct nearest_search *n)
+/* Searches for all targets by threads, as many at a time as the memory of heaps is for. */
+static int search_alone(const struct nearest_search *n, struct sap_gpu_nearest q)
 {
-    struct sap_gpu_host_tree *const t = n->t;
-    struct sap_gpu_near *const m = &t->near;
+    const struct sap_gpu_session *const s = &n->t->session;
+    struct sap_gpu_near *const m = &n->t->near;
     const int ni = n->request->ni, most = ENTRIES / n->k, rows = ni < most ? ni : most;
-    struct sap_gpu_nearest q = {
-        .own = !n->request->x.base, .has_slot = n->of.slot != NULL, .tells = n->distance2.mem != NULL, .k = n->k};
-    TRY(sap_gpu_nodes_make_next(&t->session, t->f, &t->nodes));
-    TRY(sap_session_reserve(&t->session, &m->heap2, (size_t)rows * (size_t)n->k * sizeof(double)));
-    TRY(sap_session_reserve(&t->session, &m->heap, (size_t)rows * (size_t)n->k * sizeof(int)));
+    TRY(sap_session_reserve(s, &m->heap2, (size_t)rows * (size_t)n->k * sizeof(double)));
+    TRY(sap_session_reserve(s, &m->heap, (size_t)rows * (size_t)n->k * sizeof(int)));
     for (; q.first < ni; q.first += q.n) {
         q.n = ni - q.first < rows ? ni - q.first : rows;
         TRY(launch(n, q));
     }
     return SAP_DRIVER_OK;
+}
+
+/* Searches for all targets, each by a group of threads. */
+static int search_by_groups(const struct nearest_search *n, struct sap_gpu_nearest q)
+{
+    struct sap_gpu_host_tree *const t = n->t;
+    struct sap_mem *const slot = n->of.slot ? n->of.slot->mem : n->of.row->mem;
+    struct sap_mem *const distance2 = q.tells ? n->distance2.mem : n->of.walker->mem;
+    return sap_launch_tree_nearest_group(&t->session, t->f, n->request->ni, n->of.walker->mem, slot, n->of.row->mem,
+                                         t->own.sorted.mem, t->own.address.mem, t->nodes.link.mem, t->nodes.next.mem,
+                                         t->nodes.cell.mem, n->list.mem, distance2, t->settings.period, q);
+}
+
+static int search_all(const struct nearest_search *n)
+{
+    struct sap_gpu_host_tree *const t = n->t;
+    const struct sap_gpu_nearest q = {
+        .own = !n->request->x.base, .has_slot = n->of.slot != NULL, .tells = n->distance2.mem != NULL, .k = n->k};
+    TRY(sap_gpu_nodes_make_next(&t->session, t->f, &t->nodes));
+    return n->k < BY_GROUPS ? search_alone(n, q) : search_by_groups(n, q);
 }
 
 static int run(struct nearest_search *n, int *list, double *distance2)
