@@ -1,4 +1,5 @@
-"""What the nearest particles of all particles take, beside scipy's k-d tree, or on a GPU from and to arrays of CuPy.
+"""What the nearest particles of all particles take, and those within the distance of the k-th: beside scipy's k-d tree,
+or on a GPU from and to arrays of CuPy.
 
 python3 test/perf/nearest.py [BACKEND [N [K ...]]]: backend cpu by default, one core by taskset; Plummer's
 model of N particles (default 1048576).  Prints milliseconds: of builds, and of searches, the shortest of three.
@@ -41,12 +42,17 @@ def main():
         tree.build()
         print(f"{tree.kind}: {n} particles, build {shortest(tree.build):.2f} ms")
         for k in numbers:
-            out = None
+            out = lists = None
+            radius = np.sqrt(tree.nearest(k).distance2[:, -1])
             if backend == "cuda":
                 import cupy
 
                 out = {"address": cupy.empty((n, k), np.int32), "distance2": cupy.empty((n, k))}
+                lists = {"first": cupy.empty(n + 1, np.int64), "entries": cupy.empty(n * k, np.int32)}
+                radius = cupy.asarray(radius)
             print(f"k {k}: {shortest(lambda k=k, out=out: tree.nearest(k, out=out)):.2f} ms", flush=True)
+            within = shortest(lambda radius=radius, lists=lists: tree.within(radius, out=lists))
+            print(f"within the {k}th: {within:.2f} ms", flush=True)
     if backend != "cpu":
         return
     from scipy.spatial import cKDTree
