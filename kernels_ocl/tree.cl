@@ -6,9 +6,8 @@
 #include "device/tree_given.h"
 #include "device/tree_images.h"
 #include "device/tree_moments.h"
+#include "device/tree_nearest.h"
 #include "device/tree_periodic.h"
 #include "device/tree_rows.h"
-#include "device/tree_search.h"
-#include "device/tree_nearest.h"
 #include "device/tree_stops.h"
 #endif

@@ -246,7 +246,7 @@ SANITIZED="fuzz caller primitives tree tree_bodies tree_counts tree_edges partia
     stepper:refused_particles stepper:out_of_range stepper_errors stepper_lengths stepper_direct:bits stepper_hermite stepper_soft_hermite stepper_pairs stepper_change stepper_device stepper_own
     stepper_landing:divisions stepper_massless:alone stepper_massless:forces stepper_massless:places stepper_massless:division
     stepper_massless:in_turns stepper_massless:far_away spline:errors spline:pairs spline:centres spline:not_finite
-    nearest_caller tree_nearest:models tree_nearest:few tidal_caller tree_tidal:pairs* tree_tidal:positions* tree_tidal:few*
+    nearest_caller tree_nearest:models tree_nearest:few tree_within:few* tree_within:periodic* tree_limits tidal_caller tree_tidal:pairs* tree_tidal:positions* tree_tidal:few*
     tree_periodic:positions* tree_periodic:in_turn* tree_periodic:special*
     tree_lengths:pairs* tree_lengths:active_particles* tree_lengths:places* tree_lengths:refresh* tree_lengths:short_lengths*
     few:first_of_all few:lives few:errors few:neighbour_forces neighbour_force orders tree_bounds tree_groups units

@@ -1,9 +1,9 @@
 /*
- * tree_nearest.h - kernels that search a tree for the particles nearest to a position, after tree_search.h: a thread
+ * tree_nearest.h - kernels that search a tree for the particles nearest to a position: a thread
  * for each position, with a heap in device memory, or a group of threads, which sorts candidates in memory of the
  * group.
  */
-#include "device/tree_units.h"
+#include "device/tree_search.h"
 
 /*
  * Finds a cell near a position that has at least `least` particles, or the root if there are fewer (physics/nearest.h).

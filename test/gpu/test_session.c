@@ -250,9 +250,9 @@ static void columns(void **state)
     assert_int_equal(sap_session_send(&session, &to[1], &all, sizeof *numbers, NUMBERS), SAP_DRIVER_OK);
     assert_int_equal(sap_session_send(&session, &to[2], &few, 3 * sizeof *rows, 1), SAP_DRIVER_OK);
     assert_int_equal(sap_session_wait(&session), SAP_DRIVER_OK);
-    const double(*const sent)[3] = stub_memory(to[0].mem);
+    const double *const sent = stub_memory(to[0].mem);
     for (int k = 0; k < ROWS; k++)
-        for (int c = 0; c < 3; c++) assert_true(sent[k][c] == rows[GAP * k + c]);
+        for (int c = 0; c < 3; c++) assert_true(sent[3 * k + c] == rows[GAP * k + c]);
     assert_memory_equal(stub_memory(to[1].mem), numbers, NUMBERS * sizeof *numbers);
     assert_memory_equal(stub_memory(to[2].mem), rows, 3 * sizeof *rows);
     for (int n = 1; n < NUMBERS; n = 3 * n + 1) {
