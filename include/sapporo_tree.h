@@ -137,7 +137,7 @@ SAPPORO_API sapporo_backend sapporo_tree_get_backend(const sapporo_tree *tree);
  */
 SAPPORO_API size_t sapporo_tree_memory_needed(const sapporo_tree_options *options, int n, size_t *device_bytes);
 
-/* Particles for a tree.  Requests with positions and neighbours are for SAPPORO_MEMORY_HOST alone. */
+/* Particles for a tree.  Requests with positions are for SAPPORO_MEMORY_HOST alone. */
 typedef struct sapporo_tree_particles {
     size_t size; /* sizeof(sapporo_tree_particles) */
     int n;       /* addresses 0 .. n-1; at most as many as the tree was created for */
