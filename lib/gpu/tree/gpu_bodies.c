@@ -34,7 +34,7 @@ static int grow_given(struct sap_gpu_host_tree *t, struct sap_gpu_given *g, int 
 {
     struct sap_gpu_lengths *const lengths = g->lengths;
     const int room = n < (1 << 30) ? n + n / 8 : n;
-    if (n <= g->room && g->particle.mem) return SAP_DRIVER_OK;
+    if (n <= g->room && g->a.mem) return SAP_DRIVER_OK; /* what is opened last */
     sap_gpu_given_free(t->session.driver, g);
     *g = (struct sap_gpu_given){
         .lengths = lengths, .gravity = gravity, .room = room, .column = {&t->results.acc, &t->results.pot}};
