@@ -377,7 +377,7 @@ static double image_doubt(const struct model_tree *t)
 {
     double far = 0;
     for (int i = 0; i < t->built.n; i++)
-        for (int c = 0; c < 3; c++) far = fmax(far, fabs(t->built.x[i][c]));
+        for (int c = 0; c < 3; c++) far = larger_of(far, fabs(t->built.x[i][c]));
     return (1e-12 * t->period + 0x1p-50 * far) * t->period;
 }
 
