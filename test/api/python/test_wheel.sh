@@ -18,7 +18,7 @@ work=$(mktemp -d) || exit 2
 trap 'rm -rf "$work"' EXIT
 . test/support/tap.sh
 
-env -u MAKELEVEL -u MFLAGS -u MAKEFLAGS make wheel CUDA=0 WHEEL_PYTHON="$python" >"$work/log" 2>&1
+env -u MAKELEVEL -u MFLAGS -u MAKEFLAGS make wheel CUDA=0 HIP=0 WHEEL_PYTHON="$python" >"$work/log" 2>&1
 verdict $? "make wheel"
 ls build/wheel/*manylinux_2_17_*.whl >"$work/log" 2>&1
 verdict $? "it is a wheel for glibc 2.17"
