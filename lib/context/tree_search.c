@@ -11,6 +11,12 @@
 
 #define fail(tree, ...) sap_error(&(tree)->object.notes, __VA_ARGS__)
 
+static int is_place_wrong(const void *of, int i)
+{
+    const sapporo_column *const x = of;
+    return !sap_context_tree_is_place(sap_column_at(x, i, 3 * sizeof(double)));
+}
+
 /* ---- within a radius ---------------------------------------------------------------------- */
 
 /* Rows of a search: their radii, and where their lists go. */
@@ -33,8 +39,7 @@ struct rows_asked {
 static int is_row_wrong(const void *of, int i)
 {
     const struct rows_asked *const p = of;
-    if (!(sap_column_double(p->radius, i) >= 0)) return 1;
-    return p->x->base && !sap_context_tree_is_place(sap_column_at(p->x, i, 3 * sizeof(double)));
+    return !(sap_column_double(p->radius, i) >= 0) || (p->x->base && is_place_wrong(p->x, i));
 }
 
 /* Positions and radii in host memory; the device looks at radii in its own. */
@@ -107,12 +112,6 @@ int sapporo_tree_neighbours(sapporo_tree *tree, int ni, sapporo_column x, sappor
 }
 
 /* ---- nearest ------------------------------------------------------------------------------ */
-
-static int is_place_wrong(const void *of, int i)
-{
-    const sapporo_column *const x = of;
-    return !sap_context_tree_is_place(sap_column_at(x, i, 3 * sizeof(double)));
-}
 
 static int check_nearest(sapporo_tree *t, const sapporo_tree_request *r, int k, const int *list)
 {

@@ -1,7 +1,6 @@
 /*
- * tree_nearest.h - kernels that search a tree for the particles nearest to a position: a thread
- * for each position, with a heap in device memory, or a group of threads, which sorts candidates in memory of the
- * group.
+ * tree_nearest.h - kernels that search a tree for the particles nearest to a position: a thread for each position, with
+ * a heap in device memory, or a group of threads, which sorts candidates in memory of the group.
  */
 #include "device/tree_search.h"
 
@@ -46,7 +45,7 @@ struct seeking {
     GLOBAL D *distance2;
 };
 
-/* Finds the particles nearest to target particle i of a launch; period: as of search_ball. */
+/* Finds the particles nearest to target particle i of a launch; period: as of find_within. */
 SAP_INLINE void find_nearest(const struct seeking *s, const struct searched *t, const struct sap_gpu_nearest *q,
                              D period, int i)
 {
@@ -107,8 +106,7 @@ tree_nearest_images(const GLOBAL wide *walker, const GLOBAL int *slot, const GLO
 enum {
     NEAREST_ROOM = 2 * SAP_NEAREST_K, /* candidates that a group has room for */
     NEAREST_NOBODY = 0x7FFFFFFF,
-    NEAREST_STACK =
-        8 * SAP_LINK_LEVELS /* seven cells of each level; kd-trees have up to 64 levels, and one cell of each */
+    NEAREST_STACK = 8 * SAP_LINK_LEVELS /* seven cells of each level, of kd-trees one of each of up to 64 */
 };
 
 /*
@@ -195,8 +193,7 @@ SAP_INLINE void group_tell(const struct candidates *c, const struct seeking *s, 
     }
 }
 
-/* As cell_near; the threads look at the children of a cell at once, and leave their distances where candidates will be.
- */
+/* As cell_near; threads look at the children of a cell at once, and leave their distances where candidates will be. */
 SAP_INLINE int group_cell_near(const struct candidates *c, const struct searched *t, const D *x, D period, int least)
 {
     int best = 0;

@@ -123,6 +123,13 @@ int sap_session_send(struct sap_gpu_session *s, const struct sap_gpu_buffer *to,
     return send_pieces(s, to, each, n, fill_column, &column);
 }
 
+int sap_session_upload_column(struct sap_gpu_session *s, const struct sap_gpu_buffer *to, const sapporo_column *from,
+                              size_t each, int n)
+{
+    struct column_sending column = {from, each};
+    return sap_session_upload(s, to, each, n, fill_column, &column);
+}
+
 /* ---- to the host -------------------------------------------------------------------------- */
 
 /* Bytes that threads copy. */

@@ -19,8 +19,8 @@
 struct sap_primitives;
 
 enum {
-    SAP_SESSION_CHUNK = 131072,
-    /* particles of four doubles that the pinned memory has room for */ SAP_SESSION_MARKS = SAPPORO_PHASES + 1
+    SAP_SESSION_CHUNK = 131072, /* particles of four doubles that the pinned memory has room for */
+    SAP_SESSION_MARKS = SAPPORO_PHASES + 1
 };
 
 /* Times of the phases of a build and of a force. */
@@ -151,9 +151,11 @@ int sap_session_upload(struct sap_gpu_session *s, const struct sap_gpu_buffer *t
                        sap_session_source *fill, void *argument);
 
 /*
- * Uploads a column of n elements of `each` bytes.  Does not wait: the caller waits before it uses the pinned memory for
- * anything but another column.
+ * Uploads a column of n elements of `each` bytes; waits.  _send does not: the caller waits before it uses the pinned
+ * memory for anything but another column.
  */
+int sap_session_upload_column(struct sap_gpu_session *s, const struct sap_gpu_buffer *to, const sapporo_column *from,
+                              size_t each, int n);
 int sap_session_send(struct sap_gpu_session *s, const struct sap_gpu_buffer *to, const sapporo_column *from,
                      size_t each, int n);
 

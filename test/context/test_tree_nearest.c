@@ -119,18 +119,12 @@ static int is_first(int e)
     return tree_has_engine(&engines[e]);
 }
 
-/* Another position of each particle, so that cells of a refreshed tree overlap. */
-static void stir(bodies *b)
-{
-    for (int i = 0; i < b->n; i++) b->x[i][i % 3] = 0.75 * b->x[i][i % 3] + 0.25 * b->x[(i * 31 + 1) % b->n][1];
-}
-
 static void on_engine(const struct engine *e, bodies *b)
 {
     sapporo_tree_options o = tree_on(e);
     sapporo_tree *const t = tree_of(b, &o);
     check_tree(t, b);
-    stir(b);
+    tree_stir(b);
     tree_set(t, b);
     assert_int_equal(sapporo_tree_refresh(t), SAPPORO_OK);
     check_all(t, b, 20, 7);

@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include "nearest.h"
+#include "rng.h"
 #include "tree_cases.h"
 
 enum { N = 900, ROWS = 300, KINDS = 4 };
@@ -23,31 +24,24 @@ struct rows {
     double at[ROWS][3], radius[N];
 };
 
-/* The next number from 0 to 1 of a sequence. */
-static double uniform(uint64_t *random)
-{
-    *random = *random * 6364136223846793005U + 1442695040888963407U;
-    return (double)(*random >> 11) * 0x1p-53;
-}
-
 /* Radii from 0 to more than the model, and infinite ones. */
-static void choose_radii(struct rows *r, int n, uint64_t *random)
+static void choose_radii(struct rows *r, int n, rng *random)
 {
     for (int i = 0; i < n; i++) {
-        const double u = uniform(random);
+        const double u = rng_uniform(random);
         r->radius[i] = u < 0.05 ? 0 : u > 0.98 ? (double)INFINITY : u > 0.95 ? 1e300 : pow(10, 3 * u - 2);
     }
 }
 
-static struct rows *rows_of(const bodies *b, int kind, uint64_t *random)
+static struct rows *rows_of(const bodies *b, int kind, rng *random)
 {
     struct rows *const r = zeroed(1, sizeof *r);
     const int ni = kind == 0 || b->n < ROWS ? b->n : ROWS;
     r->request = (sapporo_tree_request){.size = sizeof r->request, .ni = ni};
     for (int i = 0; i < ROWS; i++) {
-        r->active[i] = (int)(uniform(random) * b->n);
+        r->active[i] = (int)(rng_uniform(random) * b->n);
         for (int c = 0; c < 3; c++)
-            r->at[i][c] = i % 3 == 0 ? b->x[r->active[i]][c] : i == 1 ? -1e95 : 4 * uniform(random) - 2;
+            r->at[i][c] = i % 3 == 0 ? b->x[r->active[i]][c] : i == 1 ? -1e95 : 4 * rng_uniform(random) - 2;
     }
     if (kind == 2) r->request.active = r->active;
     if (kind == 3) r->request.x.base = r->at;
@@ -65,9 +59,7 @@ static long long check_row(const bodies *b, const struct rows *r, int row, const
     const double *const x = own < 0 ? r->at[row] : b->x[own], h = r->radius[row];
     long long n = 0;
     for (int j = 0; j < b->n; j++) {
-        double r2 = 0;
-        for (int c = 0; c < 3; c++) r2 += (b->x[j][c] - x[c]) * (b->x[j][c] - x[c]);
-        if (j == own || !(r2 < h * h)) continue;
+        if (j == own || !(near_apart2(b->x[j], x) < h * h)) continue;
         if (n < room && list[n] != j) fail_msg("entry %lld of row %d is %d, not %d", n, row, list[n], j);
         n++;
     }
@@ -97,9 +89,9 @@ static long long check_room(sapporo_tree *t, const bodies *b, const struct rows 
 }
 
 /* Room for all, for all but one, for a part, for one and for none. */
-static void check_rows(sapporo_tree *t, const bodies *b, const struct rows *r, uint64_t *random)
+static void check_rows(sapporo_tree *t, const bodies *b, const struct rows *r, rng *random)
 {
-    const long long all = check_room(t, b, r, 0), part = (long long)(uniform(random) * (double)all);
+    const long long all = check_room(t, b, r, 0), part = (long long)(rng_uniform(random) * (double)all);
     (void)check_room(t, b, r, all);
     (void)check_room(t, b, r, all + 5);
     (void)check_room(t, b, r, part);
@@ -125,7 +117,8 @@ static void check_places(sapporo_tree *t, const struct rows *r)
 
 static void check_tree(sapporo_tree *t, const bodies *b, int seed)
 {
-    uint64_t random = (uint64_t)seed;
+    rng random;
+    rng_seed(&random, (uint64_t)seed, 0);
     for (int kind = 0; kind < KINDS; kind++) {
         struct rows *const r = rows_of(b, kind, &random);
         check_rows(t, b, r, &random);
@@ -136,18 +129,12 @@ static void check_tree(sapporo_tree *t, const bodies *b, int seed)
 
 /* ---- trees ---- */
 
-/* Another position of each particle, so that cells of a refreshed tree overlap. */
-static void stir(bodies *b)
-{
-    for (int i = 0; i < b->n; i++) b->x[i][i % 3] = 0.75 * b->x[i][i % 3] + 0.25 * b->x[(i * 31 + 1) % b->n][1];
-}
-
 static void check_model(const struct engine *e, bodies b, int seed)
 {
     sapporo_tree_options o = tree_on(e);
     sapporo_tree *const t = tree_of(&b, &o);
     check_tree(t, &b, seed);
-    stir(&b);
+    tree_stir(&b);
     tree_set(t, &b);
     assert_int_equal(sapporo_tree_refresh(t), SAPPORO_OK);
     check_tree(t, &b, seed + 1);
@@ -177,7 +164,8 @@ static void few_on(const struct engine *e)
         b.n = n;
         sapporo_tree_options o = tree_on(e);
         sapporo_tree *const t = tree_of(&b, &o);
-        uint64_t random = 3;
+        rng random;
+        rng_seed(&random, 3, 0);
         for (int kind = 0; kind < KINDS; kind++) {
             struct rows *const r = rows_of(&b, kind, &random);
             (void)check_room(t, &b, r, 100);

@@ -435,11 +435,8 @@ static int members_of(const struct model_tree *t, const struct lists *l, int i, 
     const double h = l->b->h2[i], *x;
     const int own = target_of(t, l, i, &x);
     int n = 0;
-    for (int k = 0; k < t->built.n; k++) {
-        double r2 = 0;
-        for (int c = 0; c < 3; c++) r2 += (t->built.x[k][c] - x[c]) * (t->built.x[k][c] - x[c]);
-        if (k != own && r2 < h * h) to[n++] = k;
-    }
+    for (int k = 0; k < t->built.n; k++)
+        if (k != own && near_apart2(t->built.x[k], x) < h * h) to[n++] = k;
     return n;
 }
 

@@ -18,6 +18,14 @@ static inline int near_compare(const void *a, const void *b)
     return (p->address > q->address) - (p->address < q->address);
 }
 
+/* Returns the squared distance of two positions. */
+static inline double near_apart2(const double *x, const double *at)
+{
+    double r2 = 0;
+    for (int c = 0; c < 3; c++) r2 += (x[c] - at[c]) * (x[c] - at[c]);
+    return r2;
+}
+
 /*
  * Sorts n particles but `own` (-1: all) by their distances from `at`, those at one distance by address; returns their
  * number.
@@ -25,11 +33,8 @@ static inline int near_compare(const void *a, const void *b)
 static inline int near_sort(int n, const double (*x)[3], const double *at, int own, struct near *all)
 {
     int found = 0;
-    for (int j = 0; j < n; j++) {
-        double r2 = 0;
-        for (int c = 0; c < 3; c++) r2 += (x[j][c] - at[c]) * (x[j][c] - at[c]);
-        if (j != own) all[found++] = (struct near){r2, j};
-    }
+    for (int j = 0; j < n; j++)
+        if (j != own) all[found++] = (struct near){near_apart2(x[j], at), j};
     qsort(all, (size_t)found, sizeof *all, near_compare);
     return found;
 }

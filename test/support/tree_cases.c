@@ -60,6 +60,11 @@ bodies tree_input(enum tree_input what, int n)
     return b;
 }
 
+void tree_stir(bodies *b)
+{
+    for (int i = 0; i < b->n; i++) b->x[i][i % 3] = 0.75 * b->x[i][i % 3] + 0.25 * b->x[(i * 31 + 1) % b->n][1];
+}
+
 int tree_has_engine(const struct engine *e)
 {
     sapporo_tree_options o = tree_on(e);

@@ -34,6 +34,9 @@ enum tree_input {
 /* Makes n such particles; free them with bodies_free. */
 bodies tree_input(enum tree_input what, int n);
 
+/* Moves each particle, so that cells of a refreshed tree overlap. */
+void tree_stir(bodies *b);
+
 /*
  * Builds a tree of a model on an engine; fails the test if that is not possible.  options->backend and cpu_isa name the
  * engine.

@@ -27,14 +27,7 @@ static int send_three(struct sap_gpu_stepper *s, const struct sap_gpu_buffer *to
         d->release(theirs);
         return status;
     }
-    double(*const chunk)[3] = s->session->chunk.host;
-    for (int first = 0; first < s->n; first += CHUNK) {
-        const int n = s->n - first < CHUNK ? s->n - first : CHUNK;
-        for (int k = 0; k < n; k++) memcpy(chunk[k], sap_column_at(from, first + k, each), each);
-        TRY(sap_session_copy_in(s->session, to->mem, (size_t)first * each, chunk, (size_t)n * each));
-        TRY(sap_session_wait(s->session));
-    }
-    return SAP_DRIVER_OK;
+    return sap_session_upload_column(s->session, to, from, each, s->n);
 }
 
 static int take_columns(struct sap_gpu_stepper *s, const sapporo_tree_particles *p, const sapporo_column *v, int *bad)

@@ -30,8 +30,7 @@ void sap_gpu_given_free(const struct sap_driver *driver, struct sap_gpu_given *g
 
 int sap_gpu_given_send_a(struct sap_gpu_session *s, struct sap_gpu_given *g, const sapporo_column *a, int n)
 {
-    TRY(sap_session_send(s, &g->a, a, sizeof(double), n));
-    return sap_session_wait(s);
+    return sap_session_upload_column(s, &g->a, a, sizeof(double), n);
 }
 
 /* Kernel arguments for columns; an absent column is replaced by the first. */

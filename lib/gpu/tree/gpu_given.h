@@ -32,7 +32,7 @@ struct sap_gpu_given {
 
 /*
  * Allocates, within a call, device memory for `room` particles.  The owner has set room, gravity and `column`: memory
- * that nobody else needs during a set.
+ * that is free during a set.
  */
 int sap_gpu_given_open(struct sap_gpu_session *s, struct sap_gpu_given *g);
 void sap_gpu_given_free(const struct sap_driver *driver, struct sap_gpu_given *g);

@@ -81,21 +81,6 @@ int sap_gpu_lengths_fetch(struct sap_gpu_session *s, const sapporo_column *of, i
     return status;
 }
 
-/* Uploads n lengths, in pinned memory piece by piece. */
-static int upload(struct sap_gpu_session *s, const struct sap_gpu_buffer *to, const sapporo_column *of, int n)
-{
-    const int most = (int)(s->chunk.bytes / sizeof(double));
-    double *const chunk = s->chunk.host;
-    for (int first = 0; first < n; first += most) {
-        const int some = n - first < most ? n - first : most;
-        const size_t bytes = (size_t)some * sizeof *chunk;
-        for (int k = 0; k < some; k++) chunk[k] = sap_column_double(of, first + k);
-        TRY(sap_session_copy_in(s, to->mem, (size_t)first * sizeof *chunk, chunk, bytes));
-        TRY(sap_session_wait(s));
-    }
-    return SAP_DRIVER_OK;
-}
-
 int sap_gpu_lengths_short(const struct sap_gpu_lengths *l, int n, double unit)
 {
     int is_short = 0;
@@ -142,7 +127,7 @@ static int positions_lengths(struct sap_gpu_session *s, struct sap_gpu_lengths *
     if (!h) return SAP_DRIVER_MEMORY;
     mend(l, of, n, unit, h);
     int status = sap_session_reserve(s, &l->of_positions, (size_t)n * sizeof *h);
-    if (!status) status = upload(s, &l->of_positions, &all, n);
+    if (!status) status = sap_session_upload_column(s, &l->of_positions, &all, sizeof *h, n);
     free(h);
     return status ? status : sort_lengths(s, l, to, unit);
 }
@@ -411,7 +396,7 @@ int sap_gpu_lengths_take(struct sap_gpu_session *s, struct sap_gpu_lengths *l, c
         }
         l->soft = sap_softening_of(l->settings, l->h, lengths);
     }
-    if (!l->uploaded) TRY(upload(s, &l->given, &all, lengths));
+    if (!l->uploaded) TRY(sap_session_upload_column(s, &l->given, &all, sizeof *l->h, lengths));
     l->uploaded = 1;
     return SAP_DRIVER_OK;
 }
