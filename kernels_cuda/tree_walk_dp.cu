@@ -7,6 +7,8 @@
 #define FEW_GROUPS      8
 #include "device/tree_walk.h"
 
+#include "device/tree_districts.h"
+
 #include "device/tree_few.h"
 FEW_KERNEL(tree_few_dp, SAP_FEW_THREADS, FEW_GROUPS)
 

@@ -18,6 +18,8 @@
 #endif
 #include "device/tree_walk.h"
 
+#include "device/tree_districts.h"
+
 #include "device/tree_few.h"
 FEW_KERNEL(tree_few_sp, SAP_FEW_THREADS, FEW_GROUPS)
 FEW_KERNEL(tree_large_sp, SAP_LARGE_THREADS, LARGE_GROUPS)

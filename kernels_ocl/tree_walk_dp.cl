@@ -4,6 +4,8 @@
 #define SAP_KERNEL_DP
 #include "device/tree_walk.h"
 
+#include "device/tree_districts.h"
+
 #include "device/tree_few.h"
 FEW_KERNEL(tree_few_dp, SAP_FEW_THREADS, 0)
 

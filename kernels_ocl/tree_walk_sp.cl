@@ -4,6 +4,8 @@
 #define SAP_KERNEL_SP
 #include "device/tree_walk.h"
 
+#include "device/tree_districts.h"
+
 #include "device/tree_few.h"
 FEW_KERNEL(tree_few_sp, SAP_FEW_THREADS, 0)
 FEW_KERNEL(tree_large_sp, SAP_LARGE_THREADS, 4)

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 
 #include "engine/tree_error.h"
+#include "physics/tree_sample.h"
 
 enum { SAMPLE = 1024, TRIALS = 8, STEP = 8 /* the most that the first trials change an accuracy by */ };
 
@@ -51,7 +52,7 @@ static int make(sapporo_tree *t, struct aim *a)
     a->pot = malloc(n * sizeof *a->pot);
     a->error = malloc(m * sizeof *a->error);
     if (!a->active || !a->right || !a->right_pot || !a->acc || !a->pot || !a->error) return SAPPORO_ERR_MEMORY;
-    for (int k = 0; k < a->m; k++) a->active[k] = (int)((long long)k * a->n / a->m);
+    for (int k = 0; k < a->m; k++) a->active[k] = (int)sap_sample_member((sap_address)a->n, (sap_address)a->m, k);
     return SAPPORO_OK;
 }
 

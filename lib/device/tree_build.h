@@ -10,6 +10,7 @@
 #include "device/tree_units.h"
 
 #include "physics/tree_key.h"
+#include "physics/tree_sample.h"
 
 enum { TREE_THREADS = SAP_TREE_THREADS, TILE = SAP_LINK_TILE, TILE_WORDS = TILE / 32, LEVELS = SAP_LINK_LEVELS };
 
@@ -62,7 +63,7 @@ tree_bounds(const GLOBAL wide *given, GLOBAL D *out, const int n, const int memb
     }
     if ((int)global_id() < members) {
         const int m = (int)global_id();
-        load_particle(given, (int)((U64)m * (U64)n / (U64)members), x, &mass);
+        load_particle(given, (int)sap_sample_member((sap_address)n, (sap_address)members, m), x, &mass);
         for (int k = 0; k < 3; k++) out[(size_t)SAP_TREE_BOUNDS * SAP_TREE_PARTS + (size_t)k * members + m] = x[k];
     }
 }

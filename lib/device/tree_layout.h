@@ -29,6 +29,9 @@ enum {
     SAP_ALONE_THREADS = 128,                                 /* of the walk of single particles */
     SAP_FAR_THREADS = 32,                                    /* of moments of a periodic cube */
     SAP_STOP_PARTS = 3,                                      /* pairs of doubles of a stop (tree_stops.h) */
+    SAP_DISTRICT = 8,                                        /* groups of a district (tree_districts.h) */
+    SAP_DISTRICT_ROOM = 1024,                                /* ints per district: two numbers, and nodes */
+    SAP_DISTRICT_WORDS = 40,                                 /* doubles per district: a polynomial and its centre */
     SAP_WALK_CROWD = 128, /* particles in a group's bound per particle of the group; above, the group is split */
     SAP_FEW_THREADS = 32,
     SAP_LARGE_THREADS = 128, /* threads per group for a bunch, or for one target particle if there are few */
@@ -119,6 +122,7 @@ struct sap_gpu_walk {
     int from; /* the list whose items walk; -1: all items walk; SAP_LEFT_BOTH: the bunches that tree_bunches lists */
     int left_room;
     int more;          /* > 0: the root of a second tree, of images, that acts too */
+    int districts;     /* groups begin where their district has ended */
     int work;          /* > 0: the interactions of row k are written to word work + k of what the force leaves */
     int share, shares; /* shares > 0: of each run of SAP_SHARES items only those from `share` on, so many */
 };

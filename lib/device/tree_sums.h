@@ -7,7 +7,7 @@
 enum {
     WALK_THREADS = SAP_WALK_THREADS,
     IPT = SAP_WALK_IPT,
-    STACK = WALK_THREADS * (SAP_LINK_LEVELS + SAP_ABOVE_LEVELS), /* runs */
+    STACK = WALK_THREADS * (SAP_LINK_LEVELS + SAP_ABOVE_LEVELS + 2), /* runs */
     CELL_LIST = 2 * WALK_THREADS,
     DISTANT_LIST = 2 * WALK_THREADS,
     SPREAD = WALK_THREADS + 1, /* words per coefficient while cells are added: rows begin in different banks */
@@ -20,6 +20,7 @@ enum {
 struct walk_place {
     int item, first, rows;
     int cells, nears; /* interactions per target particle */
+    int district;     /* -1: the part begins at the roots */
     int clump;        /* of a list: 1: sources in the bound lie in a clump (SAP_CLUMP) */
     int clumped;      /* lists with a clump */
     V near2;          /* of a list: the bound's, or infinity if it is clumped */

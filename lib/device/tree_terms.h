@@ -85,6 +85,8 @@ struct walk_force {
     GLOBAL int *left;
     const GLOBAL D *length;      /* of the target particles, if they have lengths */
     const GLOBAL float *longest; /* with spline softening: the greatest of each group */
+    const GLOBAL int *district_node; /* where districts have ended, and what they have added (tree_districts.h) */
+    const GLOBAL D *district;
 };
 
 #if defined(SAP_TREE_SPLINE)
@@ -92,17 +94,17 @@ struct walk_force {
 #define LENGTH_ARGUMENTS                                                                                               \
     const GLOBAL D *length, const GLOBAL D *walker_length, const GLOBAL float *longest, const int law,
 #define SOURCE_LENGTHS length, 0
-#define WALKER_LENGTHS walker_length, longest
+#define WALKER_LENGTHS walker_length, longest, 0, 0
 #define LAW            law
 #elif defined(SAP_TREE_SOFT)
 #define LENGTH_ARGUMENTS const GLOBAL D *length, const GLOBAL D *walker_length, const GLOBAL D *soft,
 #define SOURCE_LENGTHS   length, soft
-#define WALKER_LENGTHS   walker_length, 0
+#define WALKER_LENGTHS   walker_length, 0, 0, 0
 #define LAW              0
 #else
-#define LENGTH_ARGUMENTS
-#define SOURCE_LENGTHS 0, 0
-#define WALKER_LENGTHS 0, 0
+#define LENGTH_ARGUMENTS const GLOBAL int *district_node, const GLOBAL D *district,
+#define SOURCE_LENGTHS   0, 0
+#define WALKER_LENGTHS   0, 0, district_node, district
 #define LAW            0
 #endif
 
@@ -412,6 +414,13 @@ SAP_INLINE V centre2_of(const struct walk_node *n, const struct walk_bound *b)
 {
     const float4 w = n->place;
     return sap_distance2(v_sub((V)w.x, b->x[0]), v_sub((V)w.y, b->x[1]), v_sub((V)w.z, b->x[2]));
+}
+
+/* Returns 1 if a cell that is accepted acts by the polynomial of a bound (physics/tree_local.h). */
+SAP_INLINE int is_distant(const struct walk_node *n, const struct walk_bound *b)
+{
+    const V from = sap_accept_from((V)n->place.w, (V)n->turn, b->strictness);
+    return sap_is_distant(b->size, (V)n->far, centre2_of(n, b), b->strictness > 0, from) ? 1 : 0;
 }
 
 SAP_INLINE int accepted(const struct walk_node *n, V distance2, const struct walk_bound *b)

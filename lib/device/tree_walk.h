@@ -68,6 +68,14 @@ SAP_INLINE struct walk_part part_of_group(const struct walk_force *o, const stru
     return q;
 }
 
+enum {
+#if defined(SAP_TREE_SPLINE) || defined(SAP_TREE_SOFT)
+    DISTRICTS = 0 /* walks have no districts */
+#else
+    DISTRICTS = 1
+#endif
+};
+
 #if !defined(SAP_KERNEL_DP)
 /* Returns 1 if float resolves near particles of a bound of this size that holds particles `from` to `to`. */
 SAP_INLINE int float_suffices(const struct walk_force *o, D size, int from, int to)
@@ -174,6 +182,7 @@ struct walk_hand {
     int top;                   /* runs on the stack */
     int cells, distant, nears; /* entries of the lists */
     int spare;                 /* leaves that the bound may hold besides those that have been met; < 0: too many */
+    int rest;                  /* nodes of the district's list that have not been taken */
     int owning;                /* the group's own particles are to be listed now */
     int has_distant;           /* a distant cell has been added */
 };
@@ -184,17 +193,41 @@ struct walk_found {
     int near_at, near_sum; /* how many those of earlier threads are, and those of all threads */
 };
 
+/* Adds the polynomial of the district to the sums of each thread's target particles. */
+SAP_INLINE void add_district(const int most, const struct walk_frame *f, const struct walk_room *m, struct walkers *i)
+{
+    const GLOBAL D *const from = m->force->district + (size_t)m->place->district * SAP_DISTRICT_WORDS;
+    V c[SAP_LOCAL], off[3], sum[IPT][SAP_SUMS2];
+    UNROLL
+    for (int q = 0; q < SAP_LOCAL; q++) c[q] = w_of_d(from[q]);
+    for (int k = 0; k < 3; k++) off[k] = w_of_d(d_mul(d_sub(f->ball[k], from[SAP_LOCAL + k]), f->unit));
+    start_sums(sum);
+    UNROLL
+    for (int k = 0; k < most; k++) {
+        const V y[3] = {v_add(WALK_OFF(i->x[k], 0), off[0]), v_add(WALK_OFF(i->x[k], 1), off[1]),
+                        v_add(WALK_OFF(i->x[k], 2), off[2])};
+        sap_local_at(c, y, sum[k]);
+    }
+    flush_sums(i, sum, most);
+}
+
 /* Starts the walk of part p: what its end needs, the frame of its words, its target particles, and the roots. */
 SAP_INLINE struct walk_hand start_part(const int most, const struct walk_room *m, const struct sap_gpu_walk *w,
                                        const struct sap_gpu_tree *t, const struct walk_part *q, int p, int crowd,
                                        int law, struct walk_frame *f, struct walkers *i)
 {
     const int me = (int)local_id(), selected = m->selected;
+    const int district = DISTRICTS && w->districts && !selected ? p / w->group_parts / SAP_DISTRICT : -1;
+    const GLOBAL int *const list = m->force->district_node + (size_t)max(district, 0) * SAP_DISTRICT_ROOM;
+    const int rest = district >= 0 ? list[0] : -1;
+    group_barrier();
     if (me == 0) {
         m->place->item = p;
         m->place->first = q->first;
         m->place->rows = q->rows;
-        m->place->cells = m->place->clumped = 0;
+        m->place->clumped = 0;
+        m->place->cells = rest >= 0 ? list[1] : 0;
+        m->place->district = rest >= 0 ? district : -1;
         m->place->nears = selected ? -1 : w->own ? q->own_end - q->own - 1 : 0;
         m->place->bound = words_of_bound(t, &q->bound, q->strictness, q->length);
         m->place->near2 = m->place->bound.near2;
@@ -205,8 +238,23 @@ SAP_INLINE struct walk_hand start_part(const int most, const struct walk_room *m
     f->law = law;
     start_walkers(f, w, m->force, selected, most, q->first, q->rows, i);
     for (int c = me; c < SAP_LOCAL; c += WALK_THREADS) m->coefficients[c] = d_set1(SAP_ZERO);
-    struct walk_hand h = {begin_stack(m->stack, w), 0, 0, 0, crowd, w->own && !selected, 0};
+    struct walk_hand h = {rest < 0 ? begin_stack(m->stack, w) : 0, 0, 0, 0, crowd, max(rest, 0), w->own && !selected, 0};
+    group_barrier();
     return h;
+}
+
+/* Whether no cells are left to be tested. */
+SAP_INLINE int is_through(const struct walk_hand *h) { return h->top == 0 && h->rest == 0; }
+
+/* Puts nodes of the district's list on the stack, if it does not fill a round. */
+SAP_INLINE void take_listed(const struct walk_room *m, struct walk_hand *h)
+{
+    const int me = (int)local_id(), n = h->top < WALK_THREADS ? min(h->rest, (int)WALK_THREADS) : 0;
+    const GLOBAL int *const list = m->force->district_node + (size_t)max(m->place->district, 0) * SAP_DISTRICT_ROOM;
+    if (me < n) m->stack[h->top + me] = (unsigned)list[2 + h->rest - n + me] << 3;
+    h->top += n;
+    h->rest -= n;
+    group_barrier();
 }
 
 /*
@@ -246,7 +294,7 @@ SAP_INLINE void examine(const struct walk_room *m, const struct sap_gpu_tree *t,
     const V distance2 = distance2_of(&n, &b);
     const int acts = here && accepted(&n, distance2, &b), leaf = n.many >= 0;
     const int as_cell = acts_as_cell(&n, here, acts, t->order), opens = here && !acts && !leaf;
-    const int far = !SOFT && as_cell && acts && sap_is_distant(b.size, (V)n.far, centre2_of(&n, &b));
+    const int far = !SOFT && as_cell && acts && is_distant(&n, &b);
     const struct lanes_marks marks =
         lanes_mark(m->scan, as_cell && !far, opens, far, here && leaf && inside(distance2, &b));
     h->spare -= marks.fourth;
@@ -264,7 +312,7 @@ SAP_INLINE void examine(const struct walk_room *m, const struct sap_gpu_tree *t,
         m->place->cells += marks.first + marks.third;
         m->place->nears += found->near_sum;
     }
-    if (h->spare < 0) h->top = h->cells = h->distant = h->nears = found->near_sum = 0; /* the group is split */
+    if (h->spare < 0) h->top = h->rest = h->cells = h->distant = h->nears = found->near_sum = 0; /* the group is split */
     group_barrier();
 }
 
@@ -272,11 +320,11 @@ SAP_INLINE void examine(const struct walk_room *m, const struct sap_gpu_tree *t,
 SAP_INLINE void sum_listed_cells(const int most, const struct walk_frame *f, const struct walk_room *m,
                                  struct walkers *i, struct walk_hand *h)
 {
-    if (h->cells > CELL_LIST - WALK_THREADS || (h->cells > 0 && h->top == 0)) {
+    if (h->cells > CELL_LIST - WALK_THREADS || (h->cells > 0 && is_through(h))) {
         sum_cells(most, f, m, m->sources, i, h->cells);
         h->cells = 0;
     }
-    while (!SOFT && (h->distant >= WALK_THREADS || (h->distant > 0 && h->top == 0))) {
+    while (!SOFT && (h->distant >= WALK_THREADS || (h->distant > 0 && is_through(h)))) {
         const int n = min(h->distant, (int)WALK_THREADS);
         sum_distant(f, m, m->sources, h->distant, n);
         h->distant -= n;
@@ -313,6 +361,7 @@ SAP_INLINE void end_part(const int most, const struct walk_frame *f, const struc
     const struct walk_force *const o = m->force;
     const int me = (int)local_id(), apart = h->spare < 0;
     if (h->has_distant) add_polynomial(most, f, m, i);
+    if (DISTRICTS && m->place->district >= 0) add_district(most, f, m, i);
     m->next_ones[me] = 0;
     group_barrier();
     if (!apart) deliver(most, i, t, w, o, m->place, m->next_ones);
@@ -448,15 +497,16 @@ SAP_INLINE void walk_part(const int most, const struct walk_room *m, const struc
     struct walk_frame f;
     struct walkers i;
     struct walk_hand h = start_part(most, m, w, t, q, p, crowd, law, &f, &i);
-    while (h.owning || h.top > 0) {
+    while (h.owning || !is_through(&h)) {
         const int from = q->own + (int)local_id() * OWN_EACH;
         struct walk_found found = {from, max(0, min(q->own_end - from, (int)OWN_EACH)), 0, (int)local_id() * OWN_EACH,
                                    q->own_end - q->own};
         if (!h.owning) {
+            if (DISTRICTS) take_listed(m, &h);
             take_runs(m, h.top);
             examine(m, t, q, own_walks, &h, &found);
         }
-        const int last = h.owning || h.top == 0; /* all list entries must be added now */
+        const int last = h.owning || is_through(&h); /* all list entries must be added now */
         sum_listed_cells(most, &f, m, &i, &h);
         sum_listed_particles(most, &f, m, q->own, &found, last, &i, &h);
         h.owning = 0;

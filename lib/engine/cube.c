@@ -10,6 +10,7 @@
 #include "physics/ops_scalar.h"
 
 #include "physics/tree_gaps.h"
+#include "physics/tree_sample.h"
 
 /* The bulk of the model is the sample without 1/BEYOND of its members at either end of each axis.  The cube is ROOM
  * times as wide as the bulk. */
@@ -23,7 +24,7 @@ enum { BEYOND = 16, ROOM = 64 };
 
 int sap_cube_sample(int n) { return n < SAP_CUBE_SAMPLE ? n : SAP_CUBE_SAMPLE; }
 
-int sap_cube_member(int n, int k) { return (int)((long long)k * n / sap_cube_sample(n)); }
+int sap_cube_member(int n, int k) { return (int)sap_sample_member((sap_address)n, (sap_address)sap_cube_sample(n), k); }
 
 static int by_size(const void *a, const void *b)
 {

@@ -23,7 +23,7 @@ struct sap_cube {
 
 enum { SAP_CUBE_SAMPLE = 1024 };
 
-/* The size of the sample of n particles, and the address of its k-th member: k * n / sap_cube_sample(n). */
+/* The size of the sample of n particles, and the address of its k-th member (physics/tree_sample.h). */
 int sap_cube_sample(int n);
 int sap_cube_member(int n, int k);
 

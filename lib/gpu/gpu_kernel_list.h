@@ -263,7 +263,8 @@
     M(walker), M(stop), M(cell), M(bound), M(group_of), M(heavy), M(strict), M(slot), M(row), M(tidal), M(left),       \
         V(int, stops)
 
-#define SAP_K_tree_walk_sp(M, V)    SAP_K_OF_WALKS(M), V(struct sap_gpu_walk, w), V(struct sap_gpu_tree, t)
+#define SAP_K_tree_walk_sp(M, V)                                                                                       \
+    SAP_K_OF_WALKS(M), M(district_node), M(district), V(struct sap_gpu_walk, w), V(struct sap_gpu_tree, t)
 #define SAP_K_tree_walk_whole_sp    SAP_K_tree_walk_sp
 #define SAP_K_tree_selected_sp      SAP_K_tree_walk_sp
 #define SAP_K_tree_bunches_sp(M, V) M(slot), M(left), V(struct sap_gpu_walk, w)
@@ -271,12 +272,15 @@
 #define SAP_K_tree_crowds_sp(M, V)                                                                                     \
     M(word), M(bound), M(group_first), M(heavy), M(left), V(struct sap_gpu_walk, w), V(struct sap_gpu_tree, t)
 #define SAP_K_tree_large_sp SAP_K_tree_walk_sp
+#define SAP_K_tree_districts_sp(M, V)                                                                                  \
+    M(word), M(centre), M(moments), M(cell), M(bound), M(strict), M(district_node), M(district), V(int, groups),       \
+        V(struct sap_gpu_walk, w), V(struct sap_gpu_tree, t)
 
 /* clang-format off */
 #define SAP_KERNELS_TREE_WALK_SP(EACH, GROUPS, F)                                                                      \
     GROUPS(F, tree_walk_sp, SAP_WALK_THREADS) GROUPS(F, tree_walk_whole_sp, SAP_WALK_THREADS)                          \
     GROUPS(F, tree_selected_sp, SAP_WALK_THREADS) EACH(F, tree_bunches_sp, SAP_TREE_THREADS)                           \
-    GROUPS(F, tree_crowds_sp, SAP_WALK_THREADS)                                                                        \
+    GROUPS(F, tree_crowds_sp, SAP_WALK_THREADS) GROUPS(F, tree_districts_sp, SAP_WALK_THREADS)                         \
     GROUPS(F, tree_few_sp, SAP_FEW_THREADS) GROUPS(F, tree_large_sp, SAP_LARGE_THREADS)
 /* clang-format on */
 
@@ -285,6 +289,7 @@
 #define SAP_K_tree_bunches_dp         SAP_K_tree_bunches_sp
 #define SAP_K_tree_few_dp             SAP_K_tree_walk_sp
 #define SAP_K_tree_crowds_dp          SAP_K_tree_crowds_sp
+#define SAP_K_tree_districts_dp       SAP_K_tree_districts_sp
 #define SAP_K_tree_alone_masses(M, V) SAP_K_OF_ALONE(M, V), V(struct sap_gpu_walk, w), V(struct sap_gpu_tree, t)
 #define SAP_K_tree_alone_moments      SAP_K_tree_alone_masses
 #define SAP_K_tree_tidal_masses(M, V) SAP_K_OF_TIDAL(M, V), V(struct sap_gpu_walk, w), V(struct sap_gpu_tree, t)
@@ -294,7 +299,7 @@
 #define SAP_KERNELS_TREE_WALK_DP(EACH, GROUPS, F)                                                                      \
     GROUPS(F, tree_walk_dp, SAP_WALK_THREADS) GROUPS(F, tree_selected_dp, SAP_WALK_THREADS)                            \
     EACH(F, tree_bunches_dp, SAP_TREE_THREADS) GROUPS(F, tree_few_dp, SAP_FEW_THREADS)                                 \
-    GROUPS(F, tree_crowds_dp, SAP_WALK_THREADS)                                                                        \
+    GROUPS(F, tree_crowds_dp, SAP_WALK_THREADS) GROUPS(F, tree_districts_dp, SAP_WALK_THREADS)                         \
     EACH(F, tree_alone_masses, SAP_ALONE_THREADS) EACH(F, tree_alone_moments, SAP_ALONE_THREADS)                       \
     EACH(F, tree_tidal_masses, SAP_ALONE_THREADS) EACH(F, tree_tidal_moments, SAP_ALONE_THREADS)
 /* clang-format on */

@@ -7,6 +7,7 @@
 #include "engine/tree_macs.h"
 #include "mpi/tree.h"
 #include "physics/scalars.h"
+#include "physics/tree_sample.h"
 
 /* What each rank says of its particles, in doubles only. */
 struct report {
@@ -142,7 +143,10 @@ struct cube_sample {
 };
 
 /* The particle of member k, counted over all ranks. */
-static double member(double n, int members, int k) { return floor((double)k * n / members); }
+static double member(double n, int members, int k)
+{
+    return (double)sap_sample_member((sap_address)n, (sap_address)members, k);
+}
 
 /* Reads the positions of particles: from the engine, or from host memory. */
 static int read_places(sapporo_mpi_tree *h, const struct sap_bodies *bodies, int n, const int *list, double (*x)[3])

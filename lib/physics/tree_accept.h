@@ -146,13 +146,16 @@ SAP_INLINE V sap_box_distance2(V x, V y, V z, const V *extent)
     return v_fma(a, a, v_fma(b, b, v_mul(c, c)));
 }
 
+/* Returns the distance from which on the criterion accepts cells. */
+SAP_INLINE V sap_accept_from(V guard, V turn, V strictness) { return v_max(guard, v_mul(turn, strictness)); }
+
 /*
  * Returns whether cells are accepted.  distance2: of their centres from the bound's box; radius: the bound's; close:
  * sap_bound_close.
  */
 SAP_INLINE VM sap_accept(V distance2, V guard, V turn, V radius, V strictness, V close)
 {
-    const V reach = v_add(radius, v_max(v_max(guard, close), v_mul(turn, strictness)));
+    const V reach = v_add(radius, v_max(close, sap_accept_from(guard, turn, strictness)));
     return v_lt(v_mul(reach, reach), distance2);
 }
 

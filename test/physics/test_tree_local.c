@@ -174,12 +174,16 @@ static void order(void **state)
 static void distant(void **state)
 {
     (void)state;
-    assert_true(sap_is_distant(0, 1, 4));
-    assert_true(sap_is_distant(0.25, 1, 9));
-    assert_false(sap_is_distant(1, 1, 9));
-    assert_false(sap_is_distant(1, 0, 1e6)); /* a point has no error of its own, so none is allowed */
-    assert_false(sap_is_distant(0, 0, 1));
-    assert_false(sap_is_distant(NAN, 1, 1e6));
+    assert_true(sap_is_distant(0, 1, 4, 0, 0));
+    assert_true(sap_is_distant(0.25, 1, 9, 0, 0));
+    assert_false(sap_is_distant(1, 1, 17, 0, 1));
+    assert_true(sap_is_distant(1, 1, 17, 1, 10));
+    assert_false(sap_is_distant(1, 1, 15, 1, 10));
+    assert_false(sap_is_distant(1, 1, 9, 1, 1.2));
+    assert_true(sap_is_distant(1, 1, 9, 1, 1)); /* its multipoles have 3^-4 of the error that is allowed */
+    assert_false(sap_is_distant(1, 0, 1e6, 1, 1)); /* a point has no error of its own, so none is allowed */
+    assert_false(sap_is_distant(0, 0, 1, 1, 1));
+    assert_false(sap_is_distant(NAN, 1, 1e6, 1, 1));
 }
 
 /* ---- the kernels of the CPU engine ---- */

@@ -38,7 +38,7 @@ static size_t memory(const struct sap_device_set *opaque_set, const struct sap_t
     if (device_bytes)
         *device_bytes = size * particles + nodes * each + groups * (6 * sizeof(double) + sizeof(int)) +
                         sap_primitives_scratch(n) + sap_gpu_kd_bytes(settings, n) + stops +
-                        sap_gpu_periodic_bytes(settings, n);
+                        sap_gpu_periodic_bytes(settings, n) + sap_gpu_walk_district_bytes(groups);
     const size_t lengths = sap_gpu_lengths_bytes(settings, n, device_bytes);
     return lengths + sizeof(struct sap_gpu_host_tree) + sizeof(struct sap_gpu_readback) + sap_session_pinned(n);
 }

@@ -14,6 +14,7 @@ enum { IDLE_GROUPS = 2047, IDLE_BUNCHES = 1024 };
 _Static_assert((int)IDLE_GROUPS *(int)SAP_WALK_THREADS < 65535, "PoCL compiles walks twice");
 enum { CROWD_GROUPS = 8448 };  /* of a launch that looks for crowds */
 enum { LEFT_BUNCHES = 16384 }; /* of a launch that may find all bunches of selected particles */
+enum { DISTRICT_GROUPS = 1024 }; /* of fewer groups none has a district */
 enum { PARTS_ORDERED = 1024 }; /* fewer parts are all under way at once */
 
 /* A kernel that walks: with one softening length for all, with Plummer lengths per particle, or with splines. */
@@ -51,7 +52,8 @@ static int launch_plain(const struct sap_gpu_walking *walk, const struct sap_gpu
     return kernel.plain(tree->session, tree->f, groups, walk->sorted->mem, of->sorted.mem, from->word.mem,
                         from->source.mem, from->moments.mem, from->cell.mem, of->group_first.mem, of->group_of.mem,
                         of->bound.mem, of->heavy.mem, to->strict->mem, to->slot->mem, to->row->mem, r->acc.mem,
-                        r->pot.mem, walk->lists->left.mem, how, *tree->frame);
+                        r->pot.mem, walk->lists->left.mem, walk->lists->district_node.mem, walk->lists->district.mem,
+                        how, *tree->frame);
 }
 
 static int alone_plain(const struct sap_gpu_walking *walk, const struct sap_gpu_subset *to,
@@ -215,6 +217,7 @@ static int launch_groups(const struct sap_gpu_walking *walk, const struct sap_gp
     const struct walk_law *const law = law_of(walk->tree.lengths);
     struct sap_gpu_walk how = to->w;
     how.from = from;
+    how.districts = from < 0 || from == SAP_LEFT_ORDER ? walk->lists->has_districts : 0;
     return law->launch(walk, to, kernel_of_groups(law, to, wide), groups_of_parts(walk, to, from), how);
 }
 
@@ -312,14 +315,40 @@ static int split_crowds(const struct sap_gpu_walking *walk, const struct sap_gpu
     return to->w.all_slots ? find_crowds(walk, to, wide, how) : (int)SAP_DRIVER_OK;
 }
 
+size_t sap_gpu_walk_district_bytes(size_t groups)
+{
+    const size_t all = groups < DISTRICT_GROUPS ? 1 : (groups + SAP_DISTRICT - 1) / SAP_DISTRICT;
+    return all * (SAP_DISTRICT_ROOM * sizeof(int) + SAP_DISTRICT_WORDS * sizeof(double));
+}
+
+/* Lets districts walk before their groups, where there are enough. */
+static int walk_districts(const struct sap_gpu_walking *walk, const struct sap_gpu_subset *to)
+{
+    const struct sap_gpu_built *const tree = &walk->tree;
+    struct sap_gpu_session *const s = tree->session;
+    struct sap_gpu_walk_lists *const lists = walk->lists;
+    const int groups = to->of->groups, all = (groups + SAP_DISTRICT - 1) / SAP_DISTRICT;
+    const int most = s->device->properties.in_turn && all > IDLE_GROUPS ? (int)IDLE_GROUPS : all;
+    lists->has_districts = to->w.all_slots && groups >= DISTRICT_GROUPS && law_of(tree->lengths)->selects;
+    const size_t many = lists->has_districts ? (size_t)all : 1;
+    TRY(sap_session_reserve(s, &lists->district_node, many * SAP_DISTRICT_ROOM * sizeof(int)));
+    TRY(sap_session_reserve(s, &lists->district, many * SAP_DISTRICT_WORDS * sizeof(double)));
+    if (!lists->has_districts) return SAP_DRIVER_OK;
+    return (to->w.every ? sap_launch_tree_districts_dp : sap_launch_tree_districts_sp)(
+        s, tree->f, most, walk->nodes->word.mem, walk->nodes->source.mem, walk->nodes->moments.mem,
+        walk->nodes->cell.mem, to->of->bound.mem, to->strict->mem, lists->district_node.mem, lists->district.mem,
+        groups, to->w, *tree->frame);
+}
+
 /* Launches the walks. Each launch computes the rows that earlier launches have left. */
 static int launch_walks(const struct sap_gpu_walking *walk, const struct sap_gpu_subset *to)
 {
     const int parts = to->w.parts > 0, listed = !parts && to->w.span > 0, every = to->w.every;
     const int apart = every ? SAP_LEFT_WIDE : SAP_LEFT_APART;
-    int from;
+    int from = -1;
     if (parts) TRY(order_parts(walk, to, &from));
     if (parts) TRY(split_crowds(walk, to, every, to->w.shares > 0 ? from : -1));
+    TRY(walk_districts(walk, to));
     if (parts) TRY(launch_groups(walk, to, every, from));
     if (parts) from = apart;
     if (listed) TRY(list_bunches(walk, to));
@@ -372,6 +401,8 @@ int sap_gpu_walk_tidal(const struct sap_gpu_walking *walk, const struct sap_gpu_
 
 void sap_gpu_walk_free(const struct sap_driver *driver, struct sap_gpu_walk_lists *lists)
 {
+    sap_gpu_free(driver, &lists->district_node);
+    sap_gpu_free(driver, &lists->district);
     sap_gpu_free(driver, &lists->left);
     for (int k = 0; k < 2; k++) {
         sap_gpu_free(driver, &lists->key[k]);

@@ -15,6 +15,8 @@
 struct sap_gpu_walk_lists {
     struct sap_gpu_buffer left;             /* what a walk leaves (device/tree_layout.h) */
     struct sap_gpu_buffer key[2], value[2]; /* for the order of parts */
+    struct sap_gpu_buffer district_node, district; /* where groups begin (device/tree_districts.h) */
+    int has_districts;                             /* the present walk */
 };
 
 /* Target particles of a walk. */
@@ -52,6 +54,9 @@ int sap_gpu_walk_tidal(const struct sap_gpu_walking *walk, const struct sap_gpu_
 
 /* Launches the rest of a walk that ran without_wide: what single precision has left, in double. */
 int sap_gpu_walk_wide(const struct sap_gpu_walking *walk, const struct sap_gpu_subset *to);
+
+/* Returns the bytes that districts of so many groups take. */
+size_t sap_gpu_walk_district_bytes(size_t groups);
 
 /* Returns the words of what a force leaves, without the interactions of rows. */
 size_t sap_gpu_walk_left_words(const struct sap_gpu_walk *w);
