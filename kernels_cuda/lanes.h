@@ -30,6 +30,23 @@ SAP_INLINE int lanes_rank(int *room, int yes, int *total)
 }
 
 /*
+ * Writes runs of successive numbers: `length` from `first` on to to[at], where `at` is the sum of the lengths of the
+ * threads before.  Threads with runs come first, and all runs together have at most 32 numbers; what follows them in
+ * to[32] is undefined.
+ */
+SAP_INLINE void lanes_spread(int *to, int length, int at, int first)
+{
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+    const int lane = (int)local_id() & 31;
+    const unsigned begins = __reduce_or_sync(~0U, length > 0 ? 1U << at : 0U);
+    const int run = __popc(begins & (~0U >> (31 - lane))) - 1;
+    to[lane] = __shfl_sync(~0U, first - at, run & 31) + lane;
+#else
+    for (int c = 0; c < length; c++) to[at + c] = first + c;
+#endif
+}
+
+/*
  * Counts how many of the 32 threads answer yes to each of four questions, and, for the first three, how many of the
  * threads before this one do.
  */

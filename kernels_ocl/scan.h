@@ -45,6 +45,11 @@ SAP_INLINE int lanes_scan(__local int *room, int x, int *total)
 
 #define lanes_rank(room, yes, total) lanes_scan(room, (yes) ? 1 : 0, total)
 
+SAP_INLINE void lanes_spread(__local int *to, int length, int at, int first)
+{
+    for (int c = 0; c < length; c++) to[at + c] = first + c;
+}
+
 struct lanes_marks {
     int first, first_at, second, second_at, third, third_at, fourth;
 };

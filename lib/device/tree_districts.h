@@ -4,8 +4,8 @@
  *
  * A district is a run of SAP_DISTRICT groups.  It walks by the box of their bounds before they do.  A cell that the
  * whole district accepts, and that is distant from it (physics/tree_local.h), is part of a polynomial about the middle
- * of the district, of which each group evaluates the sum.  A cell that each group would open is opened.  All other cells
- * are listed; there the groups go on.
+ * of the district, of which each group evaluates the sum.  A cell that each group would open is opened.  All other
+ * cells are listed; there the groups go on.
  *
  * A district's ints are the number of nodes that are listed, -1 if there is no room for them and the groups begin at
  * the roots; the number of cells of the polynomial; and the nodes.  Its doubles are the coefficients and the centre.
@@ -34,8 +34,8 @@ SAP_INLINE int opened_by_all(const struct walk_node *n, const struct walk_bound 
 
 /* What a district has found. */
 struct district_hand {
-    int top, distant;     /* runs on the stack; entries of the list of distant cells */
-    int listed, summed;   /* nodes that are listed; distant cells */
+    int top, distant;   /* runs on the stack; entries of the list of distant cells */
+    int listed, summed; /* nodes that are listed; distant cells */
 };
 
 /* Adds distant cells if their list might overflow in the next round, or if it is the last. */

@@ -83,8 +83,8 @@ struct walk_force {
     const GLOBAL int *group_first, *group_of, *heavy, *slot, *row;
     GLOBAL D *acc, *pot;
     GLOBAL int *left;
-    const GLOBAL D *length;      /* of the target particles, if they have lengths */
-    const GLOBAL float *longest; /* with spline softening: the greatest of each group */
+    const GLOBAL D *length;          /* of the target particles, if they have lengths */
+    const GLOBAL float *longest;     /* with spline softening: the greatest of each group */
     const GLOBAL int *district_node; /* where districts have ended, and what they have added (tree_districts.h) */
     const GLOBAL D *district;
 };
@@ -105,7 +105,7 @@ struct walk_force {
 #define LENGTH_ARGUMENTS const GLOBAL int *district_node, const GLOBAL D *district,
 #define SOURCE_LENGTHS   0, 0
 #define WALKER_LENGTHS   0, 0, district_node, district
-#define LAW            0
+#define LAW              0
 #endif
 
 /* Arguments of the kernels that walk by groups or in bunches, and both structs made of them. */

@@ -238,7 +238,8 @@ SAP_INLINE struct walk_hand start_part(const int most, const struct walk_room *m
     f->law = law;
     start_walkers(f, w, m->force, selected, most, q->first, q->rows, i);
     for (int c = me; c < SAP_LOCAL; c += WALK_THREADS) m->coefficients[c] = d_set1(SAP_ZERO);
-    struct walk_hand h = {rest < 0 ? begin_stack(m->stack, w) : 0, 0, 0, 0, crowd, max(rest, 0), w->own && !selected, 0};
+    struct walk_hand h = {
+        rest < 0 ? begin_stack(m->stack, w) : 0, 0, 0, 0, crowd, max(rest, 0), w->own && !selected, 0};
     group_barrier();
     return h;
 }
@@ -270,7 +271,7 @@ SAP_INLINE void take_runs(const struct walk_room *m, int top)
     int sum;
     const int before = lanes_scan(m->scan, length, &sum);
     const int taken = me < top && before + length <= WALK_THREADS;
-    for (int c = 0; c < length && taken; c++) m->next_ones[before + c] = (int)(run >> 3) + c;
+    lanes_spread(m->next_ones, taken ? length : 0, before, (int)(run >> 3));
     if (taken && (me == WALK_THREADS - 1 || before + length + more > WALK_THREADS)) {
         m->next_ones[WALK_THREADS] = me + 1; /* the last run that is taken */
         m->next_ones[WALK_THREADS + 1] = before + length;
@@ -312,7 +313,8 @@ SAP_INLINE void examine(const struct walk_room *m, const struct sap_gpu_tree *t,
         m->place->cells += marks.first + marks.third;
         m->place->nears += found->near_sum;
     }
-    if (h->spare < 0) h->top = h->rest = h->cells = h->distant = h->nears = found->near_sum = 0; /* the group is split */
+    if (h->spare < 0)
+        h->top = h->rest = h->cells = h->distant = h->nears = found->near_sum = 0; /* the group is split */
     group_barrier();
 }
 

@@ -43,13 +43,13 @@ enum { SAP_LOCAL2 = 4, SAP_LOCAL3 = 10, SAP_LOCAL4 = 20, SAP_LOCAL = 35 };
 
 /*
  * Returns whether a cell of radius b that a group of radius r accepts acts by the polynomial; distance2: the square of
- * the distance d of their centres.  The error of the polynomial, of the order of ((b + r) / d)^5, is below a part of the
- * error (b / d)^3 that the multipoles of the cell have anyway.  by_a: the criterion is ACCELERATION, which accepts the
- * cell at the distance `from`.  It allows all cells the same error, and the multipoles of distant ones have a small part
- * of that, (from / d)^4; the error of the polynomial is below SAP_DISTANT_ALLOWED of it then.
+ * the distance d of their centres.  The error of the polynomial, of the order of ((b + r) / d)^5, is below a part of
+ * the error (b / d)^3 that the multipoles of the cell have anyway.  by_a: the criterion is ACCELERATION, which accepts
+ * the cell at the distance `from`.  It allows all cells the same error, and the multipoles of distant ones have a small
+ * part of that, (from / d)^4; the error of the polynomial is below SAP_DISTANT_ALLOWED of it then.
  *
- * The first bound is for r of the order of b.  For r far above b the polynomial has the larger error, some (r / b)^1.5 times
- * the other one, but cells are then distant only from d > (r / b)^1.5 r on, where the error is below 5 (b / r)^6.
+ * The first bound is for r of the order of b.  For r far above b the polynomial has the larger error, some (r / b)^1.5
+ * times the other one, but cells are then distant only from d > (r / b)^1.5 r on, where the error is below 5 (b / r)^6.
  *
  * Walks pass a b that is padded by 2^-20 of the cell's largest coordinate (tree_words.h), as sap_is_outer needs it, and
  * an r that is not.  So cells smaller than that padding act by the polynomial of groups as small, with errors up to

@@ -17,11 +17,15 @@ typedef unsigned long long sap_address;
 typedef unsigned sap_address_part; /* 32 bits */
 #endif
 
+#ifdef SAP_HAVE_OPERATIONS
+
 /* Returns the address of member k of a sample of `members` <= 2^10 of n < 2^44 particles. */
 SAP_INLINE sap_address sap_sample_member(sap_address n, sap_address members, int k)
 {
     const sap_address_part part = (sap_address_part)k * 2654435769U >> 22; /* 2^32 over the golden ratio */
     return (((sap_address)k << 10) + part) * n / (members << 10);
 }
+
+#endif
 
 #endif

@@ -159,6 +159,14 @@ static void plain(void **state)
     forces((sapporo_tree_options){.mac = SAPPORO_MAC_ACCELERATION, .accuracy = 0.005, .order = 1}, NULL);
 }
 
+/* So many groups that these share the top of their walks. */
+static void districts(void **state)
+{
+    (void)state;
+    need_devices();
+    forces((sapporo_tree_options){.mac = SAPPORO_MAC_ACCELERATION, .accuracy = 0.005, .group_size = 1}, NULL);
+}
+
 static void in_double(void **state)
 {
     (void)state;
@@ -310,8 +318,9 @@ static void faults(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {ON_BOTH(plain, NULL), ON_BOTH(in_double, NULL), ON_BOTH(with_lengths, NULL),
-                                       ON_BOTH(steppers, NULL), ON_BOTH(faults, tree_faults_end)};
+    const struct CMUnitTest tests[] = {ON_BOTH(plain, NULL),     ON_BOTH(districts, NULL),
+                                       ON_BOTH(in_double, NULL), ON_BOTH(with_lengths, NULL),
+                                       ON_BOTH(steppers, NULL),  ON_BOTH(faults, tree_faults_end)};
     (void)setenv("POCL_DEVICES", "pthread pthread", 0);
     p = tree_particles_make(TREE_CLUSTER, N);
     for (int i = 0; i < N; i++) lengths[i] = i % 7 ? 1e-3 * (i % 5) : 0.05;

@@ -27,6 +27,7 @@ typedef int VM;
 #define v_fma          d_fma
 #define v_fnma         d_fnma
 #define v_lt           d_lt
+#define v_max          d_max
 #define SAP_ROOT_SCALE 1.0
 
 #include "physics/tree_local.h"

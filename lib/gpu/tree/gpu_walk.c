@@ -12,10 +12,10 @@
  */
 enum { IDLE_GROUPS = 2047, IDLE_BUNCHES = 1024 };
 _Static_assert((int)IDLE_GROUPS *(int)SAP_WALK_THREADS < 65535, "PoCL compiles walks twice");
-enum { CROWD_GROUPS = 8448 };  /* of a launch that looks for crowds */
-enum { LEFT_BUNCHES = 16384 }; /* of a launch that may find all bunches of selected particles */
+enum { CROWD_GROUPS = 8448 };    /* of a launch that looks for crowds */
+enum { LEFT_BUNCHES = 16384 };   /* of a launch that may find all bunches of selected particles */
 enum { DISTRICT_GROUPS = 1024 }; /* of fewer groups none has a district */
-enum { PARTS_ORDERED = 1024 }; /* fewer parts are all under way at once */
+enum { PARTS_ORDERED = 1024 };   /* fewer parts are all under way at once */
 
 /* A kernel that walks: with one softening length for all, with Plummer lengths per particle, or with splines. */
 union walk_kernel {

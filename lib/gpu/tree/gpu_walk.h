@@ -13,8 +13,8 @@
 
 /* Memory of walks beside the results. */
 struct sap_gpu_walk_lists {
-    struct sap_gpu_buffer left;             /* what a walk leaves (device/tree_layout.h) */
-    struct sap_gpu_buffer key[2], value[2]; /* for the order of parts */
+    struct sap_gpu_buffer left;                    /* what a walk leaves (device/tree_layout.h) */
+    struct sap_gpu_buffer key[2], value[2];        /* for the order of parts */
     struct sap_gpu_buffer district_node, district; /* where groups begin (device/tree_districts.h) */
     int has_districts;                             /* the present walk */
 };
