@@ -95,9 +95,11 @@ SAP_INLINE void walk_district(const struct walk_room *m, const struct sap_gpu_wa
         sum_of_district(&f, m, &h);
     }
     for (int q = me; q < SAP_LOCAL; q += WALK_THREADS) sums[q] = m->coefficients[q];
-    if (me < 3) sums[SAP_LOCAL + me] = box.centre[me];
-    if (me == 0) list[0] = h.listed > SAP_DISTRICT_ROOM - 2 ? -1 : h.listed;
-    if (me == 0) list[1] = h.summed;
+    if (me == 0) {
+        for (int c = 0; c < 3; c++) sums[SAP_LOCAL + c] = box.centre[c];
+        list[0] = h.listed > SAP_DISTRICT_ROOM - 2 ? -1 : h.listed;
+        list[1] = h.summed;
+    }
     group_barrier();
 }
 

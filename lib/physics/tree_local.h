@@ -24,10 +24,9 @@
 
 /*
  * The error that the polynomial of a cell may have (sap_is_distant), measured (docs/tree.md): in units of the error of
- * the cell's multipoles; by ACCELERATION, or in units of the largest error that the criterion leaves them.
+ * the cell's multipoles; by ACCELERATION, or in units of the largest error that the criterion leaves these.
  */
 #define SAP_DISTANT         0.5
-#define SAP_DISTANT_BY_A    2.0
 #define SAP_DISTANT_ALLOWED 0.0625
 
 #define SAP_LOCAL_AT(a, b) ((a) * ((a) + 1) / 2 + (b))
@@ -62,10 +61,9 @@ SAP_INLINE VM sap_is_distant(V r, V b, V distance2, const int by_a, V from)
     const V s = v_mul(v_add(b, r), scale), s2 = v_mul(s, s), s5 = v_mul(s, v_mul(s2, s2));
     const V c = v_mul(b, scale), c3 = v_mul(c, v_mul(c, c)), e = v_mul(from, scale), e2 = v_mul(e, e);
     const V d2 = v_mul(v_mul(distance2, scale), scale), own = v_mul(c3, d2);
-    const V first = v_sub(v_mul(v_set1(by_a ? SAP_DISTANT_BY_A : SAP_DISTANT), own), s5);
     const V allowed = v_mul(v_set1(by_a ? SAP_DISTANT_ALLOWED : 0.0), own);
-    const V second = v_sub(v_mul(allowed, v_mul(d2, d2)), v_mul(s5, v_mul(e2, e2)));
-    return v_lt(v_set1(0.0), v_max(first, second));
+    const VM is_small = v_lt(v_mul(s5, v_mul(e2, e2)), v_mul(allowed, v_mul(d2, d2)));
+    return v_lt(s5, v_select(is_small, v_set1(1e38), v_mul(v_set1(SAP_DISTANT), own)));
 }
 
 /* Returns the number of pairs among n > 1 equal indices. */

@@ -12,6 +12,7 @@
 #include <cmocka.h>
 
 #include "model.h"
+#include "rng.h"
 #include "tree_cases.h"
 
 enum { N = 2100, STRIDE = 7 }; /* of 1,024 groups on there are districts */
@@ -70,6 +71,70 @@ static void forces(void **state)
     tree_on_each(forces_on);
 }
 
+/* Particles with tiny accelerations take no cells, although the groups beside theirs take large ones. */
+static void strict_ones_on(const struct engine *e)
+{
+    enum { EACH = 5 };
+    static double a[N];
+    bodies b = tree_model(CLUSTER_PLUMMER, N);
+    struct tree_rows exact = tree_exact(&b, 0, EACH);
+    for (int i = 0; i < N; i++) a[i] = i % EACH ? 1e6 : 1e-12;
+    sapporo_tree_options o = tree_on(e);
+    o.group_size = group_size();
+    o.mac = SAPPORO_MAC_ACCELERATION;
+    o.accuracy = 0.01;
+    sapporo_tree *const t = tree_of(&b, &o);
+    const sapporo_tree_particles set = {.size = sizeof set, .n = N, .x = {b.x, 0}, .mass = {b.mass, 0}, .a = {a, 0}};
+    assert_int_equal(sapporo_tree_set(t, &set), SAPPORO_OK);
+    assert_int_equal(sapporo_tree_build(t), SAPPORO_OK);
+    struct tree_rows rows = tree_rows_of(t, NULL, N);
+    double *const error = tree_errors(&rows, &exact, EACH);
+    tree_below("error of strict ones", error[(N - 1) / EACH], 1e-5);
+    assert_true(statistics_of(t).particle_cell > 0);
+    free(error);
+    tree_rows_free(&rows);
+    tree_rows_free(&exact);
+    sapporo_tree_destroy(t);
+    bodies_free(&b);
+}
+
+static void strict_ones(void **state)
+{
+    (void)state;
+    tree_on_each(strict_ones_on);
+}
+
+/* There are the interactions of the CPU engine, which has no districts, if no group has a wide bound. */
+static void interactions_on(const struct engine *e)
+{
+    enum { ALL = 12000 };
+    rng random;
+    bodies b = tree_model(CLUSTER_PLUMMER, ALL);
+    sapporo_tree_statistics s[2];
+    rng_seed(&random, 25, 0);
+    for (int i = 0; i < 3 * ALL; i++) b.x[i / 3][i % 3] = rng_uniform(&random);
+    for (int k = 0; k < 2; k++) {
+        sapporo_tree_options o = tree_on(e);
+        if (k == 0) o.backend = SAPPORO_BACKEND_CPU;
+        o.group_size = 2;
+        o.accuracy = 0.7;
+        sapporo_tree *const t = tree_of(&b, &o);
+        struct tree_rows rows = tree_rows_of(t, NULL, ALL);
+        s[k] = statistics_of(t);
+        tree_rows_free(&rows);
+        sapporo_tree_destroy(t);
+    }
+    assert_int_equal(s[1].particle_particle, s[0].particle_particle);
+    assert_int_equal(s[1].particle_cell, s[0].particle_cell);
+    bodies_free(&b);
+}
+
+static void interactions(void **state)
+{
+    (void)state;
+    tree_on_each(interactions_on);
+}
+
 /* A district whose list has no room leaves its groups to begin at the roots. */
 static void without_room_on(const struct engine *e)
 {
@@ -99,8 +164,7 @@ static void in_turns_on(const struct engine *e)
     enum { CLUSTERS = 16, ALL = 1024 * CLUSTERS };
     bodies b = tree_model(CLUSTER_PLUMMER, ALL);
     for (int i = 0; i < ALL; i++)
-        for (int c = 0; c < 3; c++)
-            b.x[i][c] = 1e-3 * b.x[i][c] + (c == 0 ? 7.0 * (i % CLUSTERS / 4) : c == 1 ? i % 4 : 0);
+        for (int c = 0; c < 3; c++) b.x[i][c] = 1e-3 * b.x[i][c] + 7 * (i % CLUSTERS);
     sapporo_tree_options o = tree_on(e);
     o.leaf_size = 16;
     sapporo_tree *const t = tree_of(&b, &o);
@@ -117,6 +181,7 @@ static void in_turns(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {TREE_TEST(forces), TREE_TEST(without_room), TREE_TEST(in_turns)};
+    const struct CMUnitTest tests[] = {TREE_TEST(forces), TREE_TEST(strict_ones), TREE_TEST(interactions),
+                                       TREE_TEST(without_room), TREE_TEST(in_turns)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

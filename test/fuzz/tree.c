@@ -618,14 +618,15 @@ static struct op *add(struct plan *p, enum kind kind, int a, int b)
     return op;
 }
 
-static void add_create(struct plan *p, int room)
+/* many: as many groups as particles, so that these have districts (device/tree_districts.h). */
+static void add_create(struct plan *p, int room, int many)
 {
     rng *const r = p->random;
     struct op *const op = add(p, OP_TREE_CREATE, p->h, one_in(r, 100) ? -1 : room);
     op->i[2] = one_in(r, 2) ? 1 : draw(r, 4);
     op->i[3] = draw(r, 3);
     op->i[4] = one_in(r, 2) ? 0 : 1 + draw(r, 40);
-    op->i[5] = one_in(r, 2) ? 0 : 1 + draw(r, 100);
+    op->i[5] = many ? 1 : one_in(r, 2) ? 0 : 1 + draw(r, 100);
     op->i[6] = draw(r, 4);
     op->i[7] = draw(r, 3);
     op->i[8] = draw(r, 3);
@@ -746,11 +747,14 @@ static void add_within(struct plan *p)
 static void generate(struct sequence *s, rng *r)
 {
     struct plan p = {.s = s, .random = r, .h = draw(r, 2)};
-    const int n = one_in(r, 40) ? draw(r, 3) : 1 + draw(r, 60) + (one_in(r, 3) ? draw_nj(r) : 0);
+    const int many = one_in(r, 60);
+    const int n = many            ? 1030 + draw(r, 200)
+                  : one_in(r, 40) ? draw(r, 3)
+                                  : 1 + draw(r, 60) + (one_in(r, 3) ? draw_nj(r) : 0);
     scene_draw(&p.scene, r);
     if (p.scene.odd > 0 && !one_in(r, 4)) p.scene.odd = 0;
     if (one_in(r, setting.cheap ? 2 : 20)) add(&p, OP_TREE_DESTROY, p.h, 0);
-    add_create(&p, n + draw(r, 2));
+    add_create(&p, n + draw(r, 2), many);
     add_set(&p, n);
     if (!one_in(r, 40)) add(&p, OP_TREE_BUILD, p.h, 0);
     for (int k = 0; k < 2 + draw(r, 6); k++) switch (draw(r, 12)) {
