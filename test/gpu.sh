@@ -240,7 +240,7 @@ sanitize_fuzz() {
 # What compute-sanitizer looks at: NAME, a test program, or NAME:INNER, those of its inner tests that match, each with a
 # limit of its own.  The inner tests of steppers, splines and few particles are small enough for each of the tools; those
 # that are left out (convergence, power, tuned and the like) launch the same kernels more often.
-SANITIZED="fuzz caller primitives tree tree_bodies tree_counts tree_edges partial tree_devices tree_gpu tree_faults accum predictor jstore_contexts stored_many
+SANITIZED="fuzz caller primitives tree tree_bodies tree_counts tree_districts tree_edges partial tree_devices tree_gpu tree_faults accum predictor jstore_contexts stored_many
     native_jobs g6 g6_results g5 g5_input batch batch_jobs batch_more batch_single:bits batch_single:odd_targets batch_addresses tree_halo outside extremes gpu_lists neighbour_devices bits
     stepper:leapfrog stepper:one_level stepper:division stepper:same_bits stepper:conserved stepper:later stepper:beside
     stepper:refused_particles stepper:out_of_range stepper_errors stepper_lengths stepper_direct:bits stepper_hermite stepper_soft_hermite stepper_pairs stepper_change stepper_device stepper_own
