@@ -32,11 +32,11 @@ SAP_INLINE int lanes_rank(int *room, int yes, int *total)
 /*
  * Writes runs of successive numbers: `length` from `first` on to to[at], where `at` is the sum of the lengths of the
  * threads before.  Threads with runs come first, and all runs together have at most 32 numbers; what follows them in
- * to[32] is undefined.
+ * to[32] is undefined.  SAP_LANES_REDUCE: the architecture reduces words over lanes.
  */
 SAP_INLINE void lanes_spread(int *to, int length, int at, int first)
 {
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+#if defined(SAP_LANES_REDUCE)
     const int lane = (int)local_id() & 31;
     const unsigned begins = __reduce_or_sync(~0U, length > 0 ? 1U << at : 0U);
     const int run = __popc(begins & (~0U >> (31 - lane))) - 1;

@@ -1,5 +1,8 @@
 /* tree_walk_dp.cu - tree walks in the precision dp. */
 #define SAP_KERNEL_DP
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+#define SAP_LANES_REDUCE
+#endif
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ == 1030
 #define WALK_GROUPS 8 /* with the compiler's own choice a variable would lie in memory, as in the next */
 #endif

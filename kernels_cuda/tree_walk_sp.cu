@@ -1,5 +1,8 @@
 /* tree_walk_sp.cu - tree walks in the precision sp. */
 #define SAP_KERNEL_SP
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+#define SAP_LANES_REDUCE
+#endif
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
 #define WALK_GROUPS  20 /* older architectures have room for fewer */
 #define WHOLE_GROUPS 16

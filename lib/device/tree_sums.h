@@ -21,6 +21,7 @@ struct walk_place {
     int item, first, rows;
     int cells, nears; /* interactions per target particle */
     int district;     /* -1: the part begins at the roots */
+    int shared;       /* cells of the district's polynomial */
     int clump;        /* of a list: 1: sources in the bound lie in a clump (SAP_CLUMP) */
     int clumped;      /* lists with a clump */
     V near2;          /* of a list: the bound's, or infinity if it is clumped */

@@ -5,7 +5,9 @@
  * Cells to be tested wait on a stack as runs of siblings.  A round takes runs from the top, 32 cells at most, tests one
  * cell per thread, and puts the children of cells that are opened on top, the deepest last.  So runs of a level lie
  * together, with deeper runs above, and all runs of one level were put there in the same round: there are never more
- * than 32 runs per level, for any number of particles.
+ * than 32 runs per level, for any number of particles.  A group with a district (tree_districts.h) begins with the
+ * nodes that this has listed: 32 of them come on top whenever fewer runs than that are left, which is room for two
+ * levels more.
  *
  * Accepted cells that are distant (physics/tree_local.h) wait on a list of their own.  Each thread computes the
  * coefficients of one of them; their sums over the threads and over all distant cells are the polynomial of the group.
@@ -226,7 +228,7 @@ SAP_INLINE struct walk_hand start_part(const int most, const struct walk_room *m
         m->place->first = q->first;
         m->place->rows = q->rows;
         m->place->clumped = 0;
-        m->place->cells = rest >= 0 ? list[1] : 0;
+        m->place->cells = m->place->shared = rest >= 0 ? list[1] : 0;
         m->place->district = rest >= 0 ? district : -1;
         m->place->nears = selected ? -1 : w->own ? q->own_end - q->own - 1 : 0;
         m->place->bound = words_of_bound(t, &q->bound, q->strictness, q->length);
@@ -363,7 +365,7 @@ SAP_INLINE void end_part(const int most, const struct walk_frame *f, const struc
     const struct walk_force *const o = m->force;
     const int me = (int)local_id(), apart = h->spare < 0;
     if (h->has_distant) add_polynomial(most, f, m, i);
-    if (DISTRICTS && m->place->district >= 0) add_district(most, f, m, i);
+    if (DISTRICTS && m->place->shared > 0) add_district(most, f, m, i);
     m->next_ones[me] = 0;
     group_barrier();
     if (!apart) deliver(most, i, t, w, o, m->place, m->next_ones);

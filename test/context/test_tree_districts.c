@@ -71,6 +71,27 @@ static void forces(void **state)
     tree_on_each(forces_on);
 }
 
+/* A particle far from its district, whose polynomial has no cell, gets a force. */
+static void far_one_on(const struct engine *e)
+{
+    bodies b = tree_model(CLUSTER_PLUMMER, N);
+    b.x[7][0] = 1e95;
+    sapporo_tree_options o = tree_on(e);
+    o.group_size = group_size();
+    sapporo_tree *const t = tree_of(&b, &o);
+    struct tree_rows rows = tree_rows_of(t, NULL, N);
+    for (int i = 0; i < N; i++) assert_true(isfinite(rows.pot[i]) && rows.pot[i] < 0);
+    tree_rows_free(&rows);
+    sapporo_tree_destroy(t);
+    bodies_free(&b);
+}
+
+static void far_one(void **state)
+{
+    (void)state;
+    tree_on_each(far_one_on);
+}
+
 /* Particles with tiny accelerations take no cells, although the groups beside theirs take large ones. */
 static void strict_ones_on(const struct engine *e)
 {
@@ -181,7 +202,7 @@ static void in_turns(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {TREE_TEST(forces), TREE_TEST(strict_ones), TREE_TEST(interactions),
-                                       TREE_TEST(without_room), TREE_TEST(in_turns)};
+    const struct CMUnitTest tests[] = {TREE_TEST(forces),       TREE_TEST(far_one),      TREE_TEST(strict_ones),
+                                       TREE_TEST(interactions), TREE_TEST(without_room), TREE_TEST(in_turns)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
