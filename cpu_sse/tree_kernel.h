@@ -59,8 +59,7 @@ SAP_INLINE struct tree_answers tree_ask(const struct sap_tree_words *w, int k, c
     const VM accepted = spline
                             ? sap_accept_spline(d2, guard, turn, far, radius, strictness, close, v_set1(bound->length))
                             : sap_accept(d2, guard, turn, radius, strictness, close);
-    const VM distant = sap_is_distant(v_set1(bound->size), far, sap_distance2(x, y, z), bound->strictness > 0,
-                                      sap_accept_from(guard, turn, strictness));
+    const VM distant = sap_is_distant(v_set1(bound->size), far, sap_distance2(x, y, z));
     return (struct tree_answers){vm_bits(accepted), vm_bits(distant), vm_bits(sap_is_outer(d2, far, radius, close))};
 }
 

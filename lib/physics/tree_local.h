@@ -22,12 +22,9 @@
 
 #include "physics/tree_pair.h"
 
-/*
- * The error that the polynomial of a cell may have (sap_is_distant), measured (docs/tree.md): in units of the error of
- * the cell's multipoles; by ACCELERATION, or in units of the largest error that the criterion leaves these.
+/* The part of the error of a cell's multipoles that its polynomial may have (sap_is_distant), measured (docs/tree.md).
  */
-#define SAP_DISTANT         0.5
-#define SAP_DISTANT_ALLOWED 0.0625
+#define SAP_DISTANT 0.5
 
 #define SAP_LOCAL_AT(a, b) ((a) * ((a) + 1) / 2 + (b))
 
@@ -43,27 +40,20 @@ enum { SAP_LOCAL2 = 4, SAP_LOCAL3 = 10, SAP_LOCAL4 = 20, SAP_LOCAL = 35 };
 /*
  * Returns whether a cell of radius b that a group of radius r accepts acts by the polynomial; distance2: the square of
  * the distance d of their centres.  The error of the polynomial, of the order of ((b + r) / d)^5, is below a part of
- * the error (b / d)^3 that the multipoles of the cell have anyway.  by_a: the criterion is ACCELERATION, which accepts
- * the cell at the distance `from`.  It allows all cells the same error, and the multipoles of distant ones have a small
- * part of that, (from / d)^4; the error of the polynomial is below SAP_DISTANT_ALLOWED of it then.
+ * the error (b / d)^3 that the multipoles of the cell have anyway, for every acceptance criterion.
  *
- * The first bound is for r of the order of b.  For r far above b the polynomial has the larger error, some (r / b)^1.5
- * times the other one, but cells are then distant only from d > (r / b)^1.5 r on, where the error is below 5 (b / r)^6.
+ * This part is for r of the order of b.  For r far above b the polynomial has the larger error, some (r / b)^1.5 times
+ * the other one, but cells are then distant only from d > (r / b)^1.5 r on, where the error is below 5 (b / r)^6.
  *
  * Walks pass a b that is padded by 2^-20 of the cell's largest coordinate (tree_words.h), as sap_is_outer needs it, and
  * an r that is not.  So cells smaller than that padding act by the polynomial of groups as small, with errors up to
  * 1.4e-3 of their pull (b and r as large as the padding, d = 8 b), whatever the accuracy.  This concerns cores of less
  * than some 2^-17 of the cube, far from its middle.
  */
-SAP_INLINE VM sap_is_distant(V r, V b, V distance2, const int by_a, V from)
+SAP_INLINE VM sap_is_distant(V r, V b, V distance2)
 {
-    const V scale = v_set1(4096.0); /* products of nine lengths stay in the range of float */
-    const V s = v_mul(v_add(b, r), scale), s2 = v_mul(s, s), s5 = v_mul(s, v_mul(s2, s2));
-    const V c = v_mul(b, scale), c3 = v_mul(c, v_mul(c, c)), e = v_mul(from, scale), e2 = v_mul(e, e);
-    const V d2 = v_mul(v_mul(distance2, scale), scale), own = v_mul(c3, d2);
-    const V allowed = v_mul(v_set1(by_a ? SAP_DISTANT_ALLOWED : 0.0), own);
-    const VM is_small = v_lt(v_mul(s5, v_mul(e2, e2)), v_mul(allowed, v_mul(d2, d2)));
-    return v_lt(s5, v_select(is_small, v_set1(1e38), v_mul(v_set1(SAP_DISTANT), own)));
+    const V s = v_add(b, r), s2 = v_mul(s, s);
+    return v_lt(v_mul(s, v_mul(s2, s2)), v_mul(v_mul(v_set1(SAP_DISTANT), v_mul(b, v_mul(b, b))), distance2));
 }
 
 /* Returns the number of pairs among n > 1 equal indices. */
