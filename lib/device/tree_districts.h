@@ -38,16 +38,6 @@ struct district_hand {
     int listed, summed; /* nodes that are listed; distant cells */
 };
 
-/* Adds distant cells if their list might overflow in the next round, or if it is the last. */
-SAP_INLINE void sum_of_district(const struct walk_frame *f, const struct walk_room *m, struct district_hand *h)
-{
-    while (h->distant >= WALK_THREADS || (h->distant > 0 && h->top == 0)) {
-        const int n = min(h->distant, (int)WALK_THREADS);
-        sum_distant(f, m, m->sources, h->distant, n);
-        h->distant -= n;
-    }
-}
-
 /* Tests the cells that were taken, one per thread; arguments as of opened_by_all. */
 SAP_INLINE void examine_for_all(const struct walk_room *m, const struct sap_gpu_tree *t, V least, GLOBAL int *list,
                                 struct district_hand *h)
@@ -92,7 +82,7 @@ SAP_INLINE void walk_district(const struct walk_room *m, const struct sap_gpu_wa
     while (h.top > 0) {
         take_runs(m, h.top);
         examine_for_all(m, t, least, list, &h);
-        sum_of_district(&f, m, &h);
+        (void)sum_listed_distant(&f, m, &h.distant, h.top == 0);
     }
     for (int q = me; q < SAP_LOCAL; q += WALK_THREADS) sums[q] = m->coefficients[q];
     if (me == 0) {

@@ -421,17 +421,46 @@ SAP_INLINE void sum_distant(const struct walk_frame *f, const struct walk_room *
     add_coefficients(m, SAP_LOCAL - SAP_LOCAL4, c, m->coefficients + SAP_LOCAL4);
 }
 
-/* Adds the polynomial to the sums of each thread's target particles. */
-SAP_INLINE void add_polynomial(const int most, const struct walk_frame *f, const struct walk_room *m, struct walkers *i)
+/*
+ * Adds listed distant cells as long as there are as many as threads, or all if this is the last round; returns whether
+ * there were some.
+ */
+SAP_INLINE int sum_listed_distant(const struct walk_frame *f, const struct walk_room *m, int *distant, int last)
 {
-    V c[SAP_LOCAL], sum[IPT][SAP_SUMS2];
-    UNROLL
-    for (int q = 0; q < SAP_LOCAL; q++) c[q] = w_of_d(m->coefficients[q]);
+    int some = 0;
+    while (*distant >= WALK_THREADS || (*distant > 0 && last)) {
+        const int n = min(*distant, (int)WALK_THREADS);
+        sum_distant(f, m, m->sources, *distant, n);
+        *distant -= n;
+        some = 1;
+    }
+    return some;
+}
+
+/*
+ * Adds a polynomial to the sums of each thread's target particles.  shifted, a constant: it is not about the centre of
+ * their ball, which is at `off` from its own.
+ */
+SAP_INLINE void add_series(const int most, const struct walk_frame *f, const V *c, const int shifted, const V *off,
+                           struct walkers *i)
+{
+    V sum[IPT][SAP_SUMS2];
+    (void)f;
     start_sums(sum);
     UNROLL
     for (int k = 0; k < most; k++) {
-        const V y[3] = {WALK_OFF(i->x[k], 0), WALK_OFF(i->x[k], 1), WALK_OFF(i->x[k], 2)};
+        V y[3] = {WALK_OFF(i->x[k], 0), WALK_OFF(i->x[k], 1), WALK_OFF(i->x[k], 2)};
+        for (int q = 0; q < 3 && shifted; q++) y[q] = v_add(y[q], off[q]);
         sap_local_at(c, y, sum[k]);
     }
     flush_sums(i, sum, most);
+}
+
+/* Adds the polynomial of the group. */
+SAP_INLINE void add_polynomial(const int most, const struct walk_frame *f, const struct walk_room *m, struct walkers *i)
+{
+    V c[SAP_LOCAL];
+    UNROLL
+    for (int q = 0; q < SAP_LOCAL; q++) c[q] = w_of_d(m->coefficients[q]);
+    add_series(most, f, c, 0, c, i);
 }

@@ -195,22 +195,15 @@ struct walk_found {
     int near_at, near_sum; /* how many those of earlier threads are, and those of all threads */
 };
 
-/* Adds the polynomial of the district to the sums of each thread's target particles. */
+/* Adds the polynomial of the district. */
 SAP_INLINE void add_district(const int most, const struct walk_frame *f, const struct walk_room *m, struct walkers *i)
 {
     const GLOBAL D *const from = m->force->district + (size_t)m->place->district * SAP_DISTRICT_WORDS;
-    V c[SAP_LOCAL], off[3], sum[IPT][SAP_SUMS2];
+    V c[SAP_LOCAL], off[3];
     UNROLL
     for (int q = 0; q < SAP_LOCAL; q++) c[q] = w_of_d(from[q]);
     for (int k = 0; k < 3; k++) off[k] = w_of_d(d_mul(d_sub(f->ball[k], from[SAP_LOCAL + k]), f->unit));
-    start_sums(sum);
-    UNROLL
-    for (int k = 0; k < most; k++) {
-        const V y[3] = {v_add(WALK_OFF(i->x[k], 0), off[0]), v_add(WALK_OFF(i->x[k], 1), off[1]),
-                        v_add(WALK_OFF(i->x[k], 2), off[2])};
-        sap_local_at(c, y, sum[k]);
-    }
-    flush_sums(i, sum, most);
+    add_series(most, f, c, 1, off, i);
 }
 
 /* Starts the walk of part p: what its end needs, the frame of its words, its target particles, and the roots. */
@@ -328,12 +321,7 @@ SAP_INLINE void sum_listed_cells(const int most, const struct walk_frame *f, con
         sum_cells(most, f, m, m->sources, i, h->cells);
         h->cells = 0;
     }
-    while (!SOFT && (h->distant >= WALK_THREADS || (h->distant > 0 && is_through(h)))) {
-        const int n = min(h->distant, (int)WALK_THREADS);
-        sum_distant(f, m, m->sources, h->distant, n);
-        h->distant -= n;
-        h->has_distant = 1;
-    }
+    if (!SOFT) h->has_distant |= sum_listed_distant(f, m, &h->distant, is_through(h));
 }
 
 /* Lists the particles that were found, and adds lists that are full, or that must be added now. */

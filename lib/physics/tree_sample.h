@@ -7,8 +7,6 @@
 #ifndef SAP_PHYSICS_TREE_SAMPLE_H
 #define SAP_PHYSICS_TREE_SAMPLE_H
 
-#include "physics/numbers.h"
-
 #if defined(__OPENCL_VERSION__)
 typedef ulong sap_address; /* 64 bits */
 typedef uint sap_address_part;

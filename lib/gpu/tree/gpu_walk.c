@@ -315,10 +315,16 @@ static int split_crowds(const struct sap_gpu_walking *walk, const struct sap_gpu
     return to->w.all_slots ? find_crowds(walk, to, wide, how) : (int)SAP_DRIVER_OK;
 }
 
+/* Returns how many districts so many groups have. */
+static int districts_of(int groups)
+{
+    return groups < DISTRICT_GROUPS ? 0 : sap_gpu_targets_runs(SAP_DISTRICT, groups);
+}
+
 size_t sap_gpu_walk_district_bytes(size_t groups)
 {
-    const size_t all = groups < DISTRICT_GROUPS ? 1 : (groups + SAP_DISTRICT - 1) / SAP_DISTRICT;
-    return all * (SAP_DISTRICT_ROOM * sizeof(int) + SAP_DISTRICT_WORDS * sizeof(double));
+    const size_t all = (size_t)districts_of((int)groups);
+    return (all > 0 ? all : 1) * (SAP_DISTRICT_ROOM * sizeof(int) + SAP_DISTRICT_WORDS * sizeof(double));
 }
 
 /* Lets districts walk before their groups, where there are enough. */
@@ -327,10 +333,11 @@ static int walk_districts(const struct sap_gpu_walking *walk, const struct sap_g
     const struct sap_gpu_built *const tree = &walk->tree;
     struct sap_gpu_session *const s = tree->session;
     struct sap_gpu_walk_lists *const lists = walk->lists;
-    const int groups = to->of->groups, all = (groups + SAP_DISTRICT - 1) / SAP_DISTRICT;
+    const int groups = to->of->groups, walks = to->w.parts > 0 && to->w.all_slots && law_of(tree->lengths)->selects;
+    const int all = walks ? districts_of(groups) : 0;
     const int most = s->device->properties.in_turn && all > IDLE_GROUPS ? (int)IDLE_GROUPS : all;
-    lists->has_districts = to->w.all_slots && groups >= DISTRICT_GROUPS && law_of(tree->lengths)->selects;
-    const size_t many = lists->has_districts ? (size_t)all : 1;
+    const size_t many = all > 0 ? (size_t)all : 1; /* kernels take the memory in any case */
+    lists->has_districts = all > 0;
     TRY(sap_session_reserve(s, &lists->district_node, many * SAP_DISTRICT_ROOM * sizeof(int)));
     TRY(sap_session_reserve(s, &lists->district, many * SAP_DISTRICT_WORDS * sizeof(double)));
     if (!lists->has_districts) return SAP_DRIVER_OK;
