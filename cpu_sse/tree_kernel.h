@@ -50,8 +50,9 @@ struct tree_answers {
 SAP_INLINE struct tree_answers tree_ask(const struct sap_tree_words *w, int k, const struct sap_tree_bound *bound,
                                         int spline)
 {
-    const V x = v_sub(v_load(w->x + k), v_set1(bound->x)), y = v_sub(v_load(w->y + k), v_set1(bound->y));
-    const V z = v_sub(v_load(w->z + k), v_set1(bound->z)), guard = v_load(w->guard + k), turn = v_load(w->turn + k);
+    const V at[3] = {v_load(w->x + k), v_load(w->y + k), v_load(w->z + k)};
+    const V x = v_sub(at[0], v_set1(bound->x)), y = v_sub(at[1], v_set1(bound->y));
+    const V z = v_sub(at[2], v_set1(bound->z)), guard = v_load(w->guard + k), turn = v_load(w->turn + k);
     const V extent[3] = {v_set1(bound->extent[0]), v_set1(bound->extent[1]), v_set1(bound->extent[2])};
     const V d2 = sap_box_distance2(x, y, z, extent), radius = v_set1(bound->radius), far = v_load(w->far + k);
     const V strictness = v_set1(bound->strictness);
@@ -59,7 +60,9 @@ SAP_INLINE struct tree_answers tree_ask(const struct sap_tree_words *w, int k, c
     const VM accepted = spline
                             ? sap_accept_spline(d2, guard, turn, far, radius, strictness, close, v_set1(bound->length))
                             : sap_accept(d2, guard, turn, radius, strictness, close);
-    const VM distant = sap_is_distant(v_set1(bound->size), far, sap_distance2(x, y, z));
+    const VM distant =
+        sap_is_distant(v_set1(bound->size), far, sap_distance2(x, y, z), sap_distance2(at[0], at[1], at[2]),
+                       bound->strictness > 0, sap_accept_from(guard, turn, strictness));
     return (struct tree_answers){vm_bits(accepted), vm_bits(distant), vm_bits(sap_is_outer(d2, far, radius, close))};
 }
 

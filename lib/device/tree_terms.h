@@ -419,7 +419,9 @@ SAP_INLINE V centre2_of(const struct walk_node *n, const struct walk_bound *b)
 /* Returns 1 if a cell that is accepted acts by the polynomial of a bound (physics/tree_local.h). */
 SAP_INLINE int is_distant(const struct walk_node *n, const struct walk_bound *b)
 {
-    return sap_is_distant(b->size, (V)n->far, centre2_of(n, b)) ? 1 : 0;
+    const V size2 = sap_distance2((V)n->place.x, (V)n->place.y, (V)n->place.z);
+    const V from = sap_accept_from((V)n->place.w, (V)n->turn, b->strictness);
+    return sap_is_distant(b->size, (V)n->far, centre2_of(n, b), size2, b->strictness > 0, from) ? 1 : 0;
 }
 
 SAP_INLINE int accepted(const struct walk_node *n, V distance2, const struct walk_bound *b)

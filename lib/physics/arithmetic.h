@@ -19,7 +19,7 @@
 #include "physics/numbers.h"
 
 enum {
-    SAP_ARITH_VERSION = 25,
+    SAP_ARITH_VERSION = 26,
     SAP_CPU_LANES = 16,                                   /* packets of a superpacket, CPU kinds */
     SAP_CPU_PACKET = 128,                                 /* particles of a packet, CPU kinds */
     SAP_CPU_SUPERPACKET = SAP_CPU_LANES * SAP_CPU_PACKET, /* a tile of the CPU engine */

@@ -22,9 +22,15 @@
 
 #include "physics/tree_pair.h"
 
-/* The part of the error of a cell's multipoles that its polynomial may have (sap_is_distant), measured (docs/tree.md).
+/*
+ * The error that the polynomial of a cell may have (sap_is_distant), measured (docs/tree.md): in units of the error of
+ * the cell's multipoles, and by ACCELERATION also in units of the error that the criterion allows each cell.
  */
-#define SAP_DISTANT 0.5
+#define SAP_DISTANT         0.5
+#define SAP_DISTANT_ALLOWED 0x1p-7
+
+/* Polynomials are for cells of at least this part of their coordinates: sixteen times what radii are padded by. */
+#define SAP_DISTANT_LEAST 0x1p-16
 
 #define SAP_LOCAL_AT(a, b) ((a) * ((a) + 1) / 2 + (b))
 
@@ -38,22 +44,39 @@ enum { SAP_LOCAL2 = 4, SAP_LOCAL3 = 10, SAP_LOCAL4 = 20, SAP_LOCAL = 35 };
 #endif
 
 /*
- * Returns whether a cell of radius b that a group of radius r accepts acts by the polynomial; distance2: the square of
- * the distance d of their centres.  The error of the polynomial, of the order of ((b + r) / d)^5, is below a part of
- * the error (b / d)^3 that the multipoles of the cell have anyway, for every acceptance criterion.
- *
- * This part is for r of the order of b.  For r far above b the polynomial has the larger error, some (r / b)^1.5 times
- * the other one, but cells are then distant only from d > (r / b)^1.5 r on, where the error is below 5 (b / r)^6.
- *
- * Walks pass a b that is padded by 2^-20 of the cell's largest coordinate (tree_words.h), as sap_is_outer needs it, and
- * an r that is not.  So cells smaller than that padding act by the polynomial of groups as small, with errors up to
- * 1.4e-3 of their pull (b and r as large as the padding, d = 8 b), whatever the accuracy.  This concerns cores of less
- * than some 2^-17 of the cube, far from its middle.
+ * Returns whether a polynomial is good enough by ACCELERATION, which accepts the cell at the distance `from`; other
+ * arguments as of sap_is_distant.  In units of the cell's pull, terms to fourth order leave the acceleration an error
+ * of the order of (r (b + r) / d^2)^2; the multipoles have one of (b / d)^3, and (b d / from^2)^2 is allowed.
  */
-SAP_INLINE VM sap_is_distant(V r, V b, V distance2)
+SAP_INLINE VM sap_is_distant_by_a(V r, V b, V d2, V from)
 {
-    const V s = v_add(b, r), s2 = v_mul(s, s);
-    return v_lt(v_mul(s, v_mul(s2, s2)), v_mul(v_mul(v_set1(SAP_DISTANT), v_mul(b, v_mul(b, b))), distance2));
+    const V large = v_set1(0x1p36); /* products of eight lengths stay in the range of float */
+    const V q = v_mul(r, v_add(b, r)), b2 = v_mul(v_mul(b, b), large), b3 = v_mul(b2, b), e2 = v_mul(from, from);
+    const V q2 = v_mul(v_mul(q, q), large), d4 = v_mul(v_mul(d2, large), d2);
+    const V allowed = v_mul(v_mul(b2, v_set1(SAP_DISTANT_ALLOWED)), v_mul(d4, d2));
+    const VM is_allowed = v_lt(v_mul(v_mul(q2, e2), v_mul(e2, large)), allowed);
+    const V own = v_mul(v_mul(b3, b3), v_mul(v_set1(SAP_DISTANT * SAP_DISTANT), d2));
+    return v_lt(v_mul(q2, q2), v_select(is_allowed, v_set1(1e38), own));
+}
+
+/*
+ * Returns whether a cell of radius b that a group of radius r accepts acts by the polynomial; distance2: the square of
+ * the distance d of their centres, size2: of that of the cell's centre from the origin of coordinates; by_a, from: as
+ * of sap_is_distant_by_a.  The error of the polynomial, of the order of ((b + r) / d)^5, is below a part of the error
+ * (b / d)^3 that the multipoles of the cell have anyway.  This bound is the stricter one for r < b: criteria other than
+ * ACCELERATION leave large cells near, and in a cusp their errors add up.  For r far above b the polynomial has the
+ * larger error, some (r / b)^1.5 times the other one, but cells are then distant only from d > (r / b)^1.5 r on.
+ *
+ * The expansion converges only beyond the sizes of both.  And walks pass a b that is padded by 2^-20 of coordinates
+ * (tree_words.h): which errors cells as small have is not known from it, and none of them is distant.
+ */
+SAP_INLINE VM sap_is_distant(V r, V b, V distance2, V size2, const int by_a, V from)
+{
+    const V s = v_add(b, r), s2 = v_mul(s, s), b2 = v_mul(b, b), reach = v_add(s, r);
+    const V part = v_mul(v_mul(v_set1(SAP_DISTANT), v_mul(b, b2)), distance2);
+    const VM is_small = by_a ? sap_is_distant_by_a(r, b, distance2, from) : v_lt(v_mul(s, v_mul(s2, s2)), part);
+    const VM converges = v_lt(v_mul(reach, reach), distance2);
+    return vm_and(vm_and(is_small, converges), v_lt(v_mul(v_set1(SAP_DISTANT_LEAST * SAP_DISTANT_LEAST), size2), b2));
 }
 
 /* Returns the number of pairs among n > 1 equal indices. */

@@ -27,6 +27,9 @@ typedef int VM;
 #define v_fma          d_fma
 #define v_fnma         d_fnma
 #define v_lt           d_lt
+#define v_max          d_max
+#define v_select       d_select
+#define vm_and         dm_and
 #define SAP_ROOT_SCALE 1.0
 
 #include "physics/tree_local.h"
@@ -174,12 +177,43 @@ static void order(void **state)
 static void distant(void **state)
 {
     (void)state;
-    assert_true(sap_is_distant(0, 1, 4));
-    assert_true(sap_is_distant(0.25, 1, 9));
-    assert_false(sap_is_distant(1, 1, 9));
-    assert_false(sap_is_distant(1, 0, 1e6)); /* a point has no error of its own, so none is allowed */
-    assert_false(sap_is_distant(0, 0, 1));
-    assert_false(sap_is_distant(NAN, 1, 1e6));
+    assert_true(sap_is_distant(0, 1, 4, 9, 0, 1));
+    assert_true(sap_is_distant(0.25, 1, 9, 9, 0, 1));
+    assert_false(sap_is_distant(1, 1, 9, 9, 0, 1));
+    assert_false(sap_is_distant(1, 0, 1e6, 9, 0, 1)); /* a point has no error of its own, so none is allowed */
+    assert_false(sap_is_distant(0, 0, 1, 9, 0, 1));
+    assert_false(sap_is_distant(NAN, 1, 1e6, 9, 0, 1));
+}
+
+/*
+ * By acceleration a cell may have a part of what the criterion allows: 2^2 from^4 < 6^6 / 128, which is so for from = 3
+ * but not for 4.  Or half of its own error: 2^2 < 9 / 2.  Where the expansion does not converge, nothing is allowed.
+ */
+static void distant_by_acceleration(void **state)
+{
+    (void)state;
+    assert_false(sap_is_distant(1, 1, 36, 9, 0, 3));
+    assert_true(sap_is_distant(1, 1, 36, 9, 1, 3));
+    assert_false(sap_is_distant(1, 1, 36, 9, 1, 4));
+    assert_true(sap_is_distant(1, 1, 81, 9, 1, 9) && !sap_is_distant(1, 1, 49, 9, 1, 7));
+    assert_true(sap_is_distant(2.4, 1, 36, 9, 1, 1));
+    assert_false(sap_is_distant(2.6, 1, 36, 9, 1, 1));
+    assert_false(sap_is_distant(50, 1, 1e4, 9, 1, 0.1));
+    for (double unit = 1; unit > 1e-4; unit /= 8) { /* in any unit */
+        assert_true(sap_is_distant((float)unit, (float)unit, (float)(36 * unit * unit), 1, 1, (float)(3 * unit)));
+        assert_false(sap_is_distant((float)unit, (float)unit, (float)(36 * unit * unit), 1, 1, (float)(4 * unit)));
+    }
+}
+
+/* Cells whose radius is mostly what it was padded by are not distant from anything. */
+static void distant_padded(void **state)
+{
+    (void)state;
+    for (int by_a = 0; by_a < 2; by_a++) {
+        assert_true(sap_is_distant(0, 0x1p-15F, 1, 1, by_a, 0x1p-14F));
+        assert_false(sap_is_distant(0, 0x1p-17F, 1, 1, by_a, 0x1p-16F));
+        assert_true(sap_is_distant(0, 0x1p-17F, 1, 0.0625F, by_a, 0x1p-16F));
+    }
 }
 
 /* ---- the kernels of the CPU engine ---- */
@@ -266,6 +300,7 @@ static void paths(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(middle), cmocka_unit_test(order), cmocka_unit_test(distant),
+                                       cmocka_unit_test(distant_by_acceleration), cmocka_unit_test(distant_padded),
                                        cmocka_unit_test(paths)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
