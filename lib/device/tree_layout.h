@@ -33,6 +33,7 @@ enum {
     SAP_DISTRICT_ROOM = 1024,                                /* ints per district: two numbers, and nodes */
     SAP_DISTRICT_WORDS = 40,                                 /* doubles per district: a polynomial and its centre */
     SAP_WALK_CROWD = 128, /* particles in a group's bound per particle of the group; above, the group is split */
+    SAP_WALK_MANY = 1024, /* of so many groups each could hold up many others, and is split from half of that on */
     SAP_FEW_THREADS = 32,
     SAP_LARGE_THREADS = 128, /* threads per group for a bunch, or for one target particle if there are few */
     SAP_FEW_MOST = 32,       /* target particles per bunch at most */

@@ -372,7 +372,11 @@ SAP_INLINE void end_part(const int most, const struct walk_frame *f, const struc
 }
 
 /* Returns how many leaves a bound may hold; a group whose bound holds more is split. */
-SAP_INLINE int crowd_of(const struct sap_gpu_tree *t) { return max(16, SAP_WALK_CROWD * t->group_size / t->leaf_size); }
+SAP_INLINE int crowd_of(const struct sap_gpu_walk *w, const struct sap_gpu_tree *t)
+{
+    const int many = w->parts >= SAP_WALK_MANY * max(w->group_parts, 1);
+    return max(16, (many ? SAP_WALK_CROWD / 2 : SAP_WALK_CROWD) * t->group_size / t->leaf_size);
+}
 
 #if !defined(SAP_TREE_SPLINE) && !defined(SAP_TREE_SOFT)
 /* Returns 1 if a node may hold a leaf whose centre is within a bound. */
@@ -459,7 +463,7 @@ CROWDS_NAME(const GLOBAL float4 *word, const GLOBAL D *bound, const GLOBAL int *
     m.stack = stack;
     m.next_ones = next_ones;
     m.scan = scan;
-    const int all = items_of(left, &w, w.parts), run = w.from < 0 ? CROWD_RUN : 1, most = crowd_of(&t);
+    const int all = items_of(left, &w, w.parts), run = w.from < 0 ? CROWD_RUN : 1, most = crowd_of(&w, &t);
     for (int begin = (int)group_id(0) * run; begin < all; begin += (int)num_groups() * run) {
         const int end = min(begin + run, all);
         int some = run == 1;
@@ -516,7 +520,7 @@ SAP_INLINE void walk_parts(const int selected, const int most, const struct walk
                            const struct sap_gpu_tree *t, int law)
 {
     const struct walk_force *const o = m->force;
-    const int all = items_of(o->left, w, w->parts), crowd = crowd_of(t);
+    const int all = items_of(o->left, w, w->parts), crowd = crowd_of(w, t);
     for (int item = (int)group_id(0); item < all; item += (int)num_groups()) {
         const int p = item_of(o->left, w, item);
         const struct walk_part q = selected ? part_of_slots(m, o, w, t, p) : part_of_group(o, w, p);
