@@ -299,8 +299,8 @@ static void paths(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(middle), cmocka_unit_test(order), cmocka_unit_test(distant),
-                                       cmocka_unit_test(distant_by_acceleration), cmocka_unit_test(distant_padded),
-                                       cmocka_unit_test(paths)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(middle),         cmocka_unit_test(order),
+                                       cmocka_unit_test(distant),        cmocka_unit_test(distant_by_acceleration),
+                                       cmocka_unit_test(distant_padded), cmocka_unit_test(paths)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
