@@ -440,8 +440,7 @@ static void statistics(void **state)
     o.accuracy = 1e-9;
     sapporo_tree *t = tree_of(&b, &o);
     struct tree_rows rows = tree_rows_of(t, NULL, N);
-    sapporo_tree_statistics s = {.size = sizeof s};
-    assert_int_equal(sapporo_tree_get_statistics(t, &s), SAPPORO_OK);
+    const sapporo_tree_statistics s = tree_statistics(t);
     assert_true(s.n == N && s.rows == N && s.particle_cell == 0 && s.stackless == 0);
     assert_true(s.particle_particle == (long long)N * (N - 1));
     assert_true(s.cells > s.leaves && s.leaves > N / 16 / 2 && s.depth > 2 && s.largest_leaf <= 16);

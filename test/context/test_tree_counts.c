@@ -25,13 +25,6 @@ static sapporo_tree_options options(void)
     return o;
 }
 
-static sapporo_tree_statistics statistics_of(sapporo_tree *t)
-{
-    sapporo_tree_statistics s = {.size = sizeof s};
-    assert_int_equal(sapporo_tree_get_statistics(t, &s), SAPPORO_OK);
-    return s;
-}
-
 /* ---- interactions -------------------------------------------------------------------- */
 
 /* Without cells, each row meets all particles but itself; a failed force leaves the numbers of the last one. */
@@ -55,12 +48,12 @@ static void interactions(void **state)
         for (int k = 0; k < 3; k++) {
             const long long rows = request[k]->ni, each = k < 2 ? N - 1 : N;
             assert_int_equal(sapporo_tree_force(t, request[k], acc, NULL), SAPPORO_OK);
-            sapporo_tree_statistics s = statistics_of(t);
+            sapporo_tree_statistics s = tree_statistics(t);
             assert_true(s.rows == rows && s.particle_cell == 0);
             if (s.particle_particle != rows * each) /* a walk may meet the particle itself */
                 fail_msg("request %d: %lld for %lld", k, s.particle_particle, rows * each);
             assert_int_equal(sapporo_tree_force(t, &bad, acc, NULL), SAPPORO_ERR_ARGUMENT);
-            s = statistics_of(t);
+            s = tree_statistics(t);
             assert_true(s.rows == rows && s.particle_particle == rows * each);
         }
         sapporo_tree_destroy(t);
@@ -93,7 +86,7 @@ static void wide_groups(void **state)
         sapporo_tree_options o = options();
         o.group_size = 8;
         sapporo_tree *const t = tree_of(&some, &o);
-        const sapporo_tree_statistics s = statistics_of(t);
+        const sapporo_tree_statistics s = tree_statistics(t);
         const int least = tree_kind == SAPPORO_TREE_OCTREE ? pairs : 0;
         if (sapporo_tree_get_backend(t) == SAPPORO_BACKEND_CPU && (s.wide_groups < least || s.wide_groups > pairs))
             fail_msg("%d groups of %d take double, for %d pairs", s.wide_groups, s.groups, pairs);

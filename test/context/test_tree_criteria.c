@@ -26,8 +26,7 @@ static sapporo_tree_options options_by(sapporo_tree_mac mac)
 
 static double interactions_of(sapporo_tree *t)
 {
-    sapporo_tree_statistics s = {.size = sizeof s};
-    assert_int_equal(sapporo_tree_get_statistics(t, &s), SAPPORO_OK);
+    const sapporo_tree_statistics s = tree_statistics(t);
     return (double)(s.particle_particle + s.particle_cell) / (double)s.rows;
 }
 

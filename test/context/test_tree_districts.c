@@ -19,13 +19,6 @@ enum { N = 2100, STRIDE = 7 }; /* of 1,024 groups on there are districts */
 
 static int group_size(void) { return tree_kind == SAPPORO_TREE_KDTREE ? 1 : 2; }
 
-static sapporo_tree_statistics statistics_of(sapporo_tree *t)
-{
-    sapporo_tree_statistics s = {.size = sizeof s};
-    assert_int_equal(sapporo_tree_get_statistics(t, &s), SAPPORO_OK);
-    return s;
-}
-
 static void check(const bodies *b, const sapporo_tree_options *o, const struct tree_rows *exact, double most99)
 {
     sapporo_tree *const t = tree_of(b, o);
@@ -34,7 +27,7 @@ static void check(const bodies *b, const sapporo_tree_options *o, const struct t
     const int at99 = (b->n / STRIDE) * 99 / 100;
     tree_below("error of accelerations", error[at99], most99);
     tree_below("error of potentials", pot[at99], most99);
-    assert_true(statistics_of(t).groups >= 1024);
+    assert_true(tree_statistics(t).groups >= 1024);
     free(error);
     free(pot);
     tree_rows_free(&rows);
@@ -111,7 +104,7 @@ static void strict_ones_on(const struct engine *e)
     struct tree_rows rows = tree_rows_of(t, NULL, N);
     double *const error = tree_errors(&rows, &exact, EACH);
     tree_below("error of strict ones", error[(N - 1) / EACH], 1e-5);
-    assert_true(statistics_of(t).particle_cell > 0);
+    assert_true(tree_statistics(t).particle_cell > 0);
     free(error);
     tree_rows_free(&rows);
     tree_rows_free(&exact);
@@ -141,7 +134,7 @@ static void interactions_on(const struct engine *e)
         o.accuracy = 0.7;
         sapporo_tree *const t = tree_of(&b, &o);
         struct tree_rows rows = tree_rows_of(t, NULL, ALL);
-        s[k] = statistics_of(t);
+        s[k] = tree_statistics(t);
         tree_rows_free(&rows);
         sapporo_tree_destroy(t);
     }
@@ -189,7 +182,7 @@ static void in_turns_on(const struct engine *e)
     sapporo_tree_options o = tree_on(e);
     o.leaf_size = 16;
     sapporo_tree *const t = tree_of(&b, &o);
-    assert_int_equal(statistics_of(t).largest_leaf, 16);
+    assert_int_equal(tree_statistics(t).largest_leaf, 16);
     sapporo_tree_destroy(t);
     bodies_free(&b);
 }

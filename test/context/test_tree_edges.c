@@ -199,8 +199,7 @@ static void escapers(void **state)
         o.eps2 = 1e-4;
         sapporo_tree *t = tree_of(&b, &o);
         struct tree_rows rows = tree_rows_of(t, NULL, b.n);
-        sapporo_tree_statistics s = {.size = sizeof s};
-        assert_int_equal(sapporo_tree_get_statistics(t, &s), SAPPORO_OK);
+        const sapporo_tree_statistics s = tree_statistics(t);
         assert_true(s.largest_leaf <= leaf_size() && s.particle_particle < (long long)N * N * 17 / 20);
         tree_rows_free(&rows);
         sapporo_tree_destroy(t);

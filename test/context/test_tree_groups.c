@@ -196,10 +196,9 @@ static void extents(void **state)
         o.group_extent = limits[l];
         o.threads = 1 + (int)l % 2;
         sapporo_tree *const t = tree_of(&b, &o);
-        sapporo_tree_statistics f = {.size = sizeof f};
+        const sapporo_tree_statistics f = tree_statistics(t);
         struct sap_tree_structure r = tree_structure_of(t);
         const int parts = check_parts(&b, &s, &r, limits[l]);
-        assert_int_equal(sapporo_tree_get_statistics(t, &f), SAPPORO_OK);
         assert_int_equal(f.groups, parts);
         assert_true(f.group_extent == (isfinite(limits[l]) ? limits[l] : 0));
         assert_true(parts <= fewer);
@@ -290,13 +289,12 @@ static double error_of(const bodies *b, const struct tree_rows *exact, int strid
                                     .order = 1,
                                     .group_extent = group_extent,
                                     .backend = SAPPORO_BACKEND_CPU};
-    sapporo_tree_statistics s = {.size = sizeof s};
     sapporo_tree *const t = tree_of(b, &o);
     struct tree_rows rows = tree_rows_of(t, NULL, b->n);
     tree_rows_free(&rows);
     rows = tree_rows_of(t, NULL, b->n); /* by the accelerations of the force before */
     double *const error = tree_errors(&rows, exact, stride), most = error[exact->n * 99 / 100];
-    assert_int_equal(sapporo_tree_get_statistics(t, &s), SAPPORO_OK);
+    const sapporo_tree_statistics s = tree_statistics(t);
     *count = (double)(s.particle_particle + s.particle_cell) / b->n;
     free(error);
     tree_rows_free(&rows);

@@ -343,8 +343,7 @@ static void factors(void **state)
 
 static sapporo_tree_statistics figures(sapporo_tree *t)
 {
-    sapporo_tree_statistics f = {.size = sizeof f};
-    assert_int_equal(sapporo_tree_get_statistics(t, &f), SAPPORO_OK);
+    const sapporo_tree_statistics f = tree_statistics(t);
     return f;
 }
 

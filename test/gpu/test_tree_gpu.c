@@ -344,8 +344,7 @@ static void force_case(enum tree_model model, int n, sapporo_tree_options option
     struct forces f = room_for(n), sum = direct(&p, options.eps2);
     force_of(t, &all, &f);
     const double off = difference(&f, &sum, n);
-    sapporo_tree_statistics s = {.size = sizeof s};
-    assert_int_equal(sapporo_tree_get_statistics(t, &s), SAPPORO_OK);
+    const sapporo_tree_statistics s = tree_statistics(t);
     print_message("model %d, n %d, mac %d, order %d: %.3g, %.0f + %.0f interactions, %d wide of %d\n", (int)model, n,
                   (int)options.mac, options.order, off, (double)s.particle_particle / n, (double)s.particle_cell / n,
                   s.wide_groups, s.groups);
@@ -452,11 +451,10 @@ static void single_particles(void **state)
 static double interactions_on(sapporo_backend on, const sapporo_tree_options *options, const struct tree_particles *p)
 {
     const sapporo_tree_request all = {.ni = p->n};
-    sapporo_tree_statistics s = {.size = sizeof s};
     sapporo_tree *t = planted(on, *options, p);
     struct forces f = room_for(p->n);
     force_of(t, &all, &f);
-    assert_int_equal(sapporo_tree_get_statistics(t, &s), SAPPORO_OK);
+    const sapporo_tree_statistics s = tree_statistics(t);
     drop_forces(&f);
     sapporo_tree_destroy(t);
     return (double)(s.particle_particle + s.particle_cell) / p->n;

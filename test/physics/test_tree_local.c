@@ -27,7 +27,6 @@ typedef int VM;
 #define v_fma          d_fma
 #define v_fnma         d_fnma
 #define v_lt           d_lt
-#define v_max          d_max
 #define v_select       d_select
 #define vm_and         dm_and
 #define SAP_ROOT_SCALE 1.0

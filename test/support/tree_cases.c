@@ -103,6 +103,13 @@ sapporo_tree *tree_of(const bodies *b, const sapporo_tree_options *options)
     return t;
 }
 
+sapporo_tree_statistics tree_statistics(sapporo_tree *t)
+{
+    sapporo_tree_statistics s = {.size = sizeof s};
+    assert_int_equal(sapporo_tree_get_statistics(t, &s), SAPPORO_OK);
+    return s;
+}
+
 static struct tree_rows new_rows(int n) { return (struct tree_rows){n, zeroed((size_t)n, 24), zeroed((size_t)n, 8)}; }
 
 struct tree_rows tree_rows_of(sapporo_tree *t, const int *active, int n)
@@ -272,7 +279,7 @@ static void check_children(const struct sap_tree_structure *s, int k, int leaf_s
 /* Checks that the statistics of a tree count its nodes and groups. */
 static void check_statistics(sapporo_tree *t, const struct sap_tree_structure *s)
 {
-    sapporo_tree_statistics told = {.size = sizeof told};
+    const sapporo_tree_statistics told = tree_statistics(t);
     int leaves = 0, largest = 0, depth = 0, groups = 0;
     for (int k = 0; k < s->nodes; k++) {
         depth = s->level[k] > depth ? s->level[k] : depth;
@@ -281,7 +288,6 @@ static void check_statistics(sapporo_tree *t, const struct sap_tree_structure *s
         largest = s->count[k] > largest ? s->count[k] : largest;
     }
     for (int j = 0; j < s->n; j++) groups = s->group[j] >= groups ? s->group[j] + 1 : groups;
-    assert_int_equal(sapporo_tree_get_statistics(t, &told), SAPPORO_OK);
     assert_true(told.n == s->n && told.cells == s->nodes && told.groups == groups);
     assert_int_equal(told.leaves, leaves);
     assert_int_equal(told.largest_leaf, largest);

@@ -80,6 +80,9 @@ void tree_structure_free(struct sap_tree_structure *s);
 /* Writes the group of each particle, in the order of the tree. */
 void tree_groups_of(sapporo_tree *t, int *group);
 
+/* Returns the statistics of a tree. */
+sapporo_tree_statistics tree_statistics(sapporo_tree *t);
+
 /* Checks all properties of a tree of these particles, and the numbers of nodes and groups that its statistics tell. */
 void tree_check_structure(sapporo_tree *t, const bodies *b, int leaf_size);
 
