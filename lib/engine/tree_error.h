@@ -24,6 +24,9 @@
 /* Returns the power of the accuracy that errors grow with. */
 static inline double sap_error_slope(int order) { return order == 1 ? 0.6 : 0.8; }
 
+/* On accelerators targets are few below this part of the particles: they walk alone or in small bunches. */
+#define SAP_ERROR_FEW 0.25
+
 /* Returns x with 8 bits, which rounding of a library's mathematical functions does not change. */
 static inline double sap_error_short(double x)
 {
@@ -44,6 +47,16 @@ static inline double sap_error_first(int order, double wanted)
 {
     const double found = order == 1 ? 3e-3 : 8e-4; /* at the usual accuracy */
     return sap_error_accuracy(sap_mac_row(SAPPORO_MAC_ACCELERATION).accuracy, found, wanted, sap_error_slope(order));
+}
+
+/*
+ * Returns the accuracy of few targets of an accelerator for the error `wanted`, if groups have it at `accuracy`.  A
+ * cell has its largest error for the nearest particle of a group, so errors of those that walk alone are 3 to 10 times
+ * those of groups at the same accuracy.  Errors of 0.01 groups have at any accuracy, few not.
+ */
+static inline double sap_error_few(int order, double wanted, double accuracy)
+{
+    return 0.1 * fmin(accuracy, sap_error_first(order, wanted));
 }
 
 #endif

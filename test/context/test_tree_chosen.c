@@ -12,6 +12,7 @@
 
 #include <cmocka.h>
 
+#include "runs.h"
 #include "sapporo_experiments.h"
 #include "tree_cases.h"
 
@@ -190,6 +191,47 @@ static void asked(void **state)
     }
 }
 
+/* Asks for forces on particles from, from + N / SOME, ..., or at their positions. */
+static void ask_some(sapporo_tree *t, const bodies *b, int from, int by_position, struct tree_rows *all)
+{
+    int active[SOME];
+    double x[SOME][3], acc[SOME][3], pot[SOME];
+    for (int k = 0; k < SOME; k++) {
+        active[k] = from + k * (N / SOME);
+        memcpy(x[k], b->x[active[k]], sizeof x[k]);
+    }
+    sapporo_tree_request r = {.size = sizeof r, .ni = SOME};
+    if (by_position)
+        r.x = (sapporo_column){x, 0};
+    else
+        r.active = active;
+    if (sapporo_tree_force(t, &r, acc, pot)) fail_msg("%s", sapporo_tree_last_error(t));
+    for (int k = 0; k < SOME; k++) {
+        memcpy(all->acc[active[k]], acc[k], sizeof acc[k]);
+        all->pot[active[k]] = pot[k];
+    }
+}
+
+/* Forces on SOME particles or positions at a time, which walk alone on accelerators, have the same error. */
+static void asked_of_few_on(const struct engine *e)
+{
+    bodies b = tree_model(CLUSTER_PLUMMER, N);
+    struct tree_rows exact = tree_exact(&b, 0, 1), all = tree_exact(&b, 0, 1);
+    for (int k = 0; k < 6; k++) {
+        sapporo_tree_options o = tree_on(e);
+        o.mac = SAPPORO_MAC_DEFAULT;
+        o.error = pow(10, -2 - k / 2);
+        sapporo_tree *const t = tree_of(&b, &o);
+        for (int from = 0; from < N / SOME; from++) ask_some(t, &b, from, k % 2, &all);
+        tree_below(e->name, error_of(&all, &exact) / o.error, 1.5);
+        sapporo_tree_destroy(t);
+    }
+    tree_rows_free(&all);
+    tree_rows_free(&exact);
+    bodies_free(&b);
+}
+RUNS(asked_of_few, tree_on_each(asked_of_few_on))
+
 /*
  * The accuracy is found at the first force, whatever the request, and kept until the number of particles changes; the
  * usual precision of small errors is double.
@@ -244,7 +286,8 @@ static void nothing_to_find(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {TREE_TEST(usual), TREE_TEST(remembered), TREE_TEST(first),
-                                       TREE_TEST(asked), TREE_TEST(found_once), TREE_TEST(nothing_to_find)};
+    const struct CMUnitTest tests[] = {TREE_TEST(usual),          TREE_TEST(remembered),   TREE_TEST(first),
+                                       TREE_TEST(asked),          TREE_TEST(asked_of_few), TREE_TEST(found_once),
+                                       TREE_TEST(nothing_to_find)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "engine/tree_error.h"
 #include "engine/tree_macs.h"
 #include "gpu/gpu_launch.h"
 #include "gpu/tree/gpu_kernels.h"
@@ -45,20 +46,31 @@ static int walk(struct sap_gpu_host_tree *t, const struct sap_gpu_pass *p)
                                                       : sap_gpu_shares_walk(&t->walks.shares, &all, &p->to);
 }
 
+/* Returns the frame with the accuracy that target particles take for the error that is asked for. */
+static struct sap_gpu_tree frame_of_targets(const struct sap_gpu_host_tree *t, const struct sap_gpu_pass *p)
+{
+    struct sap_gpu_tree frame = t->frame;
+    const int few = p->to.w.own ? !p->to.w.all_slots : p->to.w.slots < SAP_ERROR_FEW * t->frame.n;
+    if (few && t->settings.error > 0 && !p->is_part)
+        frame.accuracy = sap_error_few(frame.order, t->settings.error, frame.accuracy);
+    return frame;
+}
+
 /* For ACCELERATION: computes how strict the acceptance criterion of each target particle is. */
 static int make_strict(struct sap_gpu_host_tree *t, struct sap_gpu_pass *p, const struct sap_gpu_buffer *a)
 {
     struct sap_gpu_subset *const to = &p->to;
     const struct sap_gpu_built tree = sap_gpu_tree_built(t);
+    const struct sap_gpu_tree frame = frame_of_targets(t, p);
     const int n = to->w.slots;
     to->w.strict = 1;
     to->a = a;
     TRY(sap_gpu_periodic_raise(&t->periodic, &tree, a, to->of->n));
     if (t->settings.walk == SAPPORO_WALK_STACKLESS) return SAP_DRIVER_OK; /* each particle has its own */
     if (to->w.all_slots)
-        return sap_gpu_targets_bound(&t->session, t->f, to->of, &t->nodes.cell, &t->lengths, a, &t->frame);
+        return sap_gpu_targets_bound(&t->session, t->f, to->of, &t->nodes.cell, &t->lengths, a, &frame);
     return sap_launch_tree_row_strict(&t->session, t->f, n, t->nodes.cell.mem, to->slot->mem, a->mem,
-                                      to->of->address.mem, to->strict->mem, n, t->frame);
+                                      to->of->address.mem, to->strict->mem, n, frame);
 }
 
 int sap_gpu_pass_learn(struct sap_gpu_host_tree *t, struct sap_gpu_pass *p, const struct sap_gpu_buffer **of)

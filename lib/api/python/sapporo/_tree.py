@@ -161,8 +161,7 @@ class Tree(TreeSearches):
             accuracy opening.
         accuracy: number of that criterion, smaller is more accurate; None: 0.7, 0.1 or 0.01, by criterion.
         error: instead of accuracy, what 99 % of the relative errors of accelerations and potentials stay below, 1e-9 to
-            0.1; the first force finds the accuracy. Below 1e-5 the default precision is "dp". On accelerators forces on
-            few of the particles have up to nine times that error.
+            0.1; the first force finds the accuracy. Below 1e-5 the default precision is "dp".
         multipoles: 1 (masses) or 2 (default; second moments, too).
         eps: softening length; with a spline, of particles and targets that have no length of their own.
         softening: "plummer", or "spline": cubic spline of the larger of both lengths, or "spline-mean": mean of the
