@@ -100,9 +100,9 @@ typedef struct sapporo_tree_options {
                      accelerations and of potentials, 1e-9 to 0.1; 0: not asked.  The first force, and the first one
                      after the number of particles has changed, finds the accuracy: it sums forces on 1,024 particles
                      directly, and tries accuracies on all.  Below 1e-5 the default precision is SAPPORO_DP.  Steppers
-                     and trees over ranks take an accuracy that was measured for usual models.  Where few particles
-                     are active or there are few positions, accelerators take a tenth of it, for the same errors: by
-                     `accuracy` errors of these are up to ten times as large.  Over ranks they are that, too */
+                     and trees over ranks take an accuracy that was measured for usual models.  On accelerators a
+                     part of the particles, or few positions, take a tenth of it to have the same errors, but not over
+                     ranks: there, and by `accuracy`, errors of few are up to ten times as large as those of all */
     double period; /* edge of a periodic cube, 1e-60 to 1e60; 0: space is open.  See above */
 } sapporo_tree_options;
 
