@@ -24,7 +24,7 @@
 /* Returns the power of the accuracy that errors grow with. */
 static inline double sap_error_slope(int order) { return order == 1 ? 0.6 : 0.8; }
 
-/* On accelerators targets are few below this part of the particles: they walk alone or in small bunches. */
+/* On accelerators fewer positions than this part of the particles walk alone or in small bunches, as active ones do. */
 #define SAP_ERROR_FEW 0.25
 
 /* Returns x with 8 bits, which rounding of a library's mathematical functions does not change. */
@@ -52,7 +52,7 @@ static inline double sap_error_first(int order, double wanted)
 /*
  * Returns the accuracy of few targets of an accelerator for the error `wanted`, if groups have it at `accuracy`.  A
  * cell has its largest error for the nearest particle of a group, so errors of those that walk alone are 3 to 10 times
- * those of groups at the same accuracy.  Errors of 0.01 groups have at any accuracy, few not.
+ * those of groups at the same accuracy.  Groups have an error of 0.01 at any accuracy, few targets do not.
  */
 static inline double sap_error_few(int order, double wanted, double accuracy)
 {
