@@ -145,11 +145,7 @@ static double error_of(const struct tree_rows *rows, const struct tree_rows *exa
     return worst;
 }
 
-static double accuracy_of(sapporo_tree *t)
-{
-    const sapporo_tree_statistics s = tree_statistics(t);
-    return s.accuracy;
-}
+static double accuracy_of(sapporo_tree *t) { return tree_statistics(t).accuracy; }
 
 /*
  * Errors are those that are asked for within a factor of 1.5, measured: 0.82 to 1.16; with order 2 and an error of

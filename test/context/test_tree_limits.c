@@ -341,12 +341,6 @@ static void factors(void **state)
     sapporo_tree_destroy(t);
 }
 
-static sapporo_tree_statistics figures(sapporo_tree *t)
-{
-    const sapporo_tree_statistics f = tree_statistics(t);
-    return f;
-}
-
 /* Interactions per row of the first force on at least half of the particles after a build, and of no other force. */
 static void first_forces(void **state)
 {
@@ -357,19 +351,19 @@ static void first_forces(void **state)
     set(t, N, 0);
     for (int turn = 0; turn < 2; turn++) {
         assert_int_equal(sapporo_tree_build(t), SAPPORO_OK);
-        assert_true(figures(t).first_interactions == 0 && figures(t).n == N);
+        assert_true(tree_statistics(t).first_interactions == 0 && tree_statistics(t).n == N);
         assert_int_equal(sapporo_tree_force(t, &at, acc, NULL), SAPPORO_OK);
         r.ni = N / 2 - 1;
         assert_int_equal(sapporo_tree_force(t, &r, acc, NULL), SAPPORO_OK);
-        assert_true(figures(t).first_interactions == 0 && figures(t).rows == N / 2 - 1);
+        assert_true(tree_statistics(t).first_interactions == 0 && tree_statistics(t).rows == N / 2 - 1);
         r.ni = N / 2;
         assert_int_equal(sapporo_tree_force(t, &r, acc, NULL), SAPPORO_OK);
-        const sapporo_tree_statistics f = figures(t);
+        const sapporo_tree_statistics f = tree_statistics(t);
         assert_true(f.rows == N / 2 &&
                     fabs(f.first_interactions * N / 2 - (double)(f.particle_particle + f.particle_cell)) < 1e-9);
         r.ni = N - 1;
         assert_int_equal(sapporo_tree_force(t, &r, acc, NULL), SAPPORO_OK);
-        assert_true(figures(t).first_interactions == f.first_interactions && figures(t).rows == N - 1);
+        assert_true(tree_statistics(t).first_interactions == f.first_interactions && tree_statistics(t).rows == N - 1);
     }
     sapporo_tree_destroy(t);
 }

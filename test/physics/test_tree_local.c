@@ -179,9 +179,13 @@ static void distant(void **state)
     assert_true(sap_is_distant(0, 1, 4, 9, 0, 1));
     assert_true(sap_is_distant(0.25, 1, 9, 9, 0, 1));
     assert_false(sap_is_distant(1, 1, 9, 9, 0, 1));
-    assert_false(sap_is_distant(1, 0, 1e6, 9, 0, 1)); /* a point has no error of its own, so none is allowed */
-    assert_false(sap_is_distant(0, 0, 1, 9, 0, 1));
-    assert_false(sap_is_distant(NAN, 1, 1e6, 9, 0, 1));
+    assert_false(sap_is_distant(1, 1, 63, 9, 0, 1));
+    assert_true(sap_is_distant(1, 1, 65, 9, 0, 1));
+    for (int by_a = 0; by_a < 2; by_a++) {
+        assert_false(sap_is_distant(1, 0, 1e6, 9, by_a, 1)); /* a point has no error of its own, so none is allowed */
+        assert_false(sap_is_distant(0, 0, 1, 9, by_a, 1));
+        assert_false(sap_is_distant(NAN, 1, 1e6, 9, by_a, 1));
+    }
 }
 
 /*

@@ -15,7 +15,6 @@ _Static_assert((int)IDLE_GROUPS *(int)SAP_WALK_THREADS < 65535, "PoCL compiles w
 enum { CROWD_GROUPS = 8448 };    /* of a launch that looks for crowds */
 enum { LEFT_BUNCHES = 16384 };   /* of a launch that may find all bunches of selected particles */
 enum { DISTRICT_GROUPS = 1024 }; /* of fewer groups none has a district */
-enum { PARTS_ORDERED = 1024 };   /* fewer parts are all under way at once */
 
 /* A kernel that walks: with one softening length for all, with Plummer lengths per particle, or with splines. */
 union walk_kernel {
@@ -265,12 +264,12 @@ static int list_items(const struct sap_gpu_walking *walk, const struct sap_gpu_s
                                       items, step, to->w);
 }
 
-/* Lists the parts that walk, in the order in which they do, where it matters; *from: that list, or -1. */
+/* Lists the parts that walk in their order, unless all are under way at once; *from: that list, or -1. */
 static int order_parts(const struct sap_gpu_walking *walk, const struct sap_gpu_subset *to, int *from)
 {
     struct sap_gpu_session *const s = walk->tree.session;
     struct sap_gpu_walk_lists *const lists = walk->lists;
-    const int parts = to->w.parts, ordered = to->w.strict && to->w.all_slots && parts >= PARTS_ORDERED;
+    const int parts = to->w.parts, ordered = to->w.strict && to->w.all_slots && parts >= SAP_WALK_MANY;
     int at;
     *from = ordered || to->w.shares > 0 ? SAP_LEFT_ORDER : -1;
     if (*from >= 0 && !ordered) return list_items(walk, to, NULL, parts, 1);
