@@ -38,18 +38,21 @@
 #define global_id()    (blockIdx.x * blockDim.x + threadIdx.x)
 #define global_size()  (gridDim.x * blockDim.x)
 #define num_groups()   (gridDim.x)
+#define all_groups()   (gridDim.x * gridDim.y)
 #define group_id(axis) ((axis) == 0 ? blockIdx.x : blockIdx.y)
 
 /* ---- threads of a group, and 32 neighbours ---- */
 #define SAP_VECTORS    0 /* 1: a thread computes with vectors, and uses no memory of a group */
 #define SAP_SHUFFLE    1 /* 1: 32 neighbours read each other's registers, and need not wait for the rest of the group */
 #define SAP_FEW_STAGED 1 /* 1: few-target kernels hold a superpacket in memory of the group */
+#define SAP_TELLS      1 /* 1: a kernel tells the host when it ends, where the driver's pinned_in_order says so */
 enum { STAGE_ITEMS = 304, NEAR_ITEMS = 512, SCAN_ITEMS = 1024 }; /* threads per group: as in the host's geometry */
 #define group_barrier()           __syncthreads()                /* waits for all writes to memory of the group */
 #define global_fence()            __threadfence() /* what this thread wrote before it is seen before what it writes after it */
-#define group_barrier_all()       __syncthreads() /* and, among the group, to all other memory */
-#define lanes_barrier()           __syncwarp()    /* barrier of at least these 32 threads */
-#define near_barrier()            __syncwarp()    /* the same, where a thread is not a group of its own */
+#define system_fence()            __threadfence_system() /* the same, and seen by the host */
+#define group_barrier_all()       __syncthreads()        /* and, among the group, to all other memory */
+#define lanes_barrier()           __syncwarp()           /* barrier of at least these 32 threads */
+#define near_barrier()            __syncwarp()           /* the same, where a thread is not a group of its own */
 #define lanes_xor(x, step)        __shfl_xor_sync(~0U, x, step)
 #define lanes_first(x)            __shfl_sync(~0U, x, 0) /* returns the value of the first of the 32 to all of them */
 #define lanes_any(x)              __any_sync(~0U, x)     /* whether x is true in any of the 32 */
@@ -145,7 +148,17 @@ SAP_INLINE void lanes_down(const D *a, D *b, int n, int step, D *room, int items
     for (int k = 0; k < n; k++) b[k] = __shfl_down_sync(~0U, a[k], step);
 }
 
-/* ---- groups that wait for each other ---- */
+/* ---- launches, and groups, that wait for each other ---- */
+/*
+ * First in a kernel whose launches begin early (driver/driver.h): waits until the launches before it have ended, with
+ * all that they wrote.  (PTX ISA, griddepcontrol.)
+ */
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+#define launches_barrier() asm volatile("griddepcontrol.wait;" ::: "memory")
+#else
+#define launches_barrier()
+#endif
+
 /*
  * A barrier, as group_barrier_all, of all groups of a launch, which are a cluster, if the source says SAP_TOGETHER
  * (PTX ISA, barrier.cluster); else the group is alone.

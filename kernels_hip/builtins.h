@@ -66,6 +66,7 @@ static __device__ __forceinline__ void __syncwarp()
     __builtin_amdgcn_fence(__ATOMIC_ACQUIRE, "wavefront");
 }
 static __device__ __forceinline__ void __threadfence() { __builtin_amdgcn_fence(__ATOMIC_SEQ_CST, "agent"); }
+static __device__ __forceinline__ void __threadfence_system() { __builtin_amdgcn_fence(__ATOMIC_SEQ_CST, ""); }
 
 #define SAP_ATOMIC(name, builtin)                                                                                      \
     template <typename T, typename X> static __device__ __forceinline__ T name(T *at, X x)                             \

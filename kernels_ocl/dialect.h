@@ -76,13 +76,15 @@
 
 /* ---- threads of a group, and 32 neighbours ---- */
 #define SAP_SHUFFLE    0
+#define SAP_TELLS      0
 #define SAP_FEW_STAGED 0 /* many devices have less memory per group than a superpacket needs */
 enum { STAGE_ITEMS = 256, NEAR_ITEMS = 128, SCAN_ITEMS = 256 };
 #define group_barrier()     barrier(CLK_LOCAL_MEM_FENCE)
 #define global_fence()      mem_fence(CLK_GLOBAL_MEM_FENCE)
 #define group_barrier_all() barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE)
-#define together_barrier()  group_barrier_all() /* the group is alone */
-#define of_group(p, group)  (p)
+#define launches_barrier()
+#define together_barrier() group_barrier_all() /* the group is alone */
+#define of_group(p, group) (p)
 #if SAP_VECTORS
 #define lanes_barrier()
 #else

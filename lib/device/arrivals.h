@@ -73,6 +73,7 @@ SAP_INLINE void stage(int columns, GLOBAL D *store, const GLOBAL D *update, int 
          const int i_parts)                                                                                            \
     {                                                                                                                  \
         SHARED D words[STAGED(COLUMNS)];                                                                               \
+        launches_barrier();                                                                                            \
         stage(COLUMNS, store, update, n, i, i_from, i_parts, words);                                                   \
     }
 SAP_STAGE(store_stage, SAP_GPU_COLUMNS) /* orders 4 and 2 */

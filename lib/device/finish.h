@@ -4,6 +4,7 @@
  */
 #include "device/list_rows.h"
 #include "device/outside.h"
+#include "device/tell.h"
 
 #include "physics/accumulate.h"
 
@@ -62,14 +63,17 @@ SAP_INLINE void deposit_records(const GLOBAL D *record, const struct sap_gpu_for
  * Sums the records of a force.  Group number 1 is the quantity; `parts` threads (a power of two up to 32) share a row.
  */
 KERNEL(SUMS_ITEMS)
-finish_sums(const GLOBAL D *record, GLOBAL D *out, const struct sap_gpu_force f, const int parts)
+finish_sums(const GLOBAL D *record, GLOBAL D *out, const struct sap_gpu_force f, const int parts,
+            GLOBAL struct sap_gpu_counters *counters, GLOBAL struct sap_gpu_counters *told)
 {
     LANES_ROOM(D, room, ACCUMULATOR * SUMS_ITEMS)
     const int t = global_id(), row = t / parts, part = t % parts, q = group_id(1);
     D a[ACCUMULATOR];
+    launches_barrier();
     deposit_records(record, &f, q, row, part, parts, a);
     JOIN_PARTS(a, parts, room)
     if (row < f.ni && part == 0) store_sum(out, &f, q, row, a);
+    tell_end(counters, told, f.serial);
 }
 
 /*

@@ -255,6 +255,7 @@ SAP_INLINE void many(struct pair_mode mode, int ipt, const struct force_memory *
         const struct force_memory m = SAP_FORCE_MEMORY;                                                                \
         const struct pair_mode mode = {NEAR, ZERO, OWN, SOFT, f.spline};                                               \
         MANY_ROOM                                                                                                      \
+        launches_barrier();                                                                                            \
         many(mode, IPT, &m, &f, MANY_TILE, group_id(0) * local_size() * LANES * IPT);                                  \
     }
 #define SAP_FEW(IPT, NAME, NEAR, ZERO, OWN, SOFT)                                                                      \
@@ -264,6 +265,7 @@ SAP_INLINE void many(struct pair_mode mode, int ipt, const struct force_memory *
         const struct force_memory m = SAP_FORCE_MEMORY;                                                                \
         const struct pair_mode mode = {NEAR, ZERO, OWN, SOFT, f.spline};                                               \
         FEW_ROOM(IPT)                                                                                                  \
+        launches_barrier();                                                                                            \
         few(mode, IPT, &m, &f, rows_per_group, tile, room);                                                            \
     }
 #if SAP_KERNEL_ORDER == 2
@@ -279,6 +281,7 @@ SAP_INLINE void many(struct pair_mode mode, int ipt, const struct force_memory *
         const struct force_memory m = SAP_FORCE_MEMORY;                                                                \
         const struct pair_mode plain = {0, 0, 0, 0, 0}, own = {0, 1, 1, 0, 0};                                         \
         MANY_ROOM                                                                                                      \
+        launches_barrier();                                                                                            \
         const int step = local_size() * LANES, first = group_id(0) * step * IPT;                                       \
         const int from = f.first_i + first, slot = group_id(1) * SAP_GPU_SUPERPACKET;                                  \
         if (from < slot + SAP_GPU_SUPERPACKET && from + step * IPT > slot) {                                           \
@@ -316,6 +319,7 @@ KERNEL(256) NAMED(predict)(const GLOBAL D *store, GLOBAL part *predicted, const 
 {
     const int a = global_id(), sp = a / SAP_GPU_SUPERPACKET;
     part p[PARTS];
+    launches_barrier();
     if (sp >= f.superpackets) return;
     predict_one(store, &f, sp, a % SAP_GPU_SUPERPACKET, p);
 #pragma unroll

@@ -68,6 +68,8 @@ struct sap_launch {
     int arguments;
     int together; /* 1: the groups, at most as many as `together_most` says, run at the same time and can wait for each
                      other */
+    int early; /* 1: the kernel waits itself for the launches before it (launches_barrier of kernels_cuda/dialect.h), so
+                  its groups may take their places before */
 };
 
 struct sap_driver {
@@ -92,7 +94,8 @@ struct sap_driver {
 
     int (*allocate)(struct sap_dev *dev, size_t bytes, struct sap_mem **mem);
     int (*allocate_pinned)(struct sap_dev *dev, size_t bytes, struct sap_mem **mem, void **host);
-    int pinned_for_all; /* 1: kernels and copies of all devices accept the pinned memory of one */
+    int pinned_for_all;  /* 1: kernels and copies of all devices accept the pinned memory of one */
+    int pinned_in_order; /* 1: the host sees what a running kernel writes to it, in the order of the kernel's fences */
     /*
      * Allocates memory of a device that kernels of n other devices can write too. UNSUPPORTED if the devices cannot
      * access each other's memory; NULL: no devices can.

@@ -16,6 +16,7 @@ struct sap_gpu_grid {
     unsigned groups[2], threads;
     size_t shared; /* bytes of dynamic shared memory */
     int together;  /* 1: the groups wait for each other */
+    int early;     /* 1: the kernel begins with launches_barrier */
 };
 
 /*
@@ -32,7 +33,8 @@ struct sap_gpu_grid {
                                           .shared = grid->shared,                                                      \
                                           .argument = arguments,                                                       \
                                           .arguments = COUNT(arguments),                                               \
-                                          .together = grid->together};                                                 \
+                                          .together = grid->together,                                                  \
+                                          .early = grid->early};                                                       \
         return grid->driver->launch(grid->stream, loaded.handle, &launch);                                             \
     }
 SAP_KERNELS_DIRECT(SAP_DIRECT_LAUNCH)

@@ -114,13 +114,19 @@ static int work_on(struct sap_gpu_store *store, int k)
     return status;
 }
 
+/* Whether force kernels write the sums of a slab, as there is one superpacket. */
+static int is_lone(const struct sap_gpu_slab *s)
+{
+    return s->f.superpackets == 1 && !s->f.accumulate && !s->again && !s->outside && s->store->set->has_fp64 &&
+           !s->gathers;
+}
+
 /* Launches the i-particles of s->f against the j-particles of one device. */
 static int launch_pairs(struct sap_gpu_slab *s)
 {
     s->shape = sap_gpu_shape_of(s, s->f.ni);
     s->f.fused = !s->shape.many && s->shape.fused;
-    s->f.lone = s->f.superpackets == 1 && !s->f.accumulate && !s->again && !s->outside && s->store->set->has_fp64 &&
-                !s->gathers;
+    s->f.lone = is_lone(s);
     if (s->f.lone && !s->shape.many && s->f.ni == s->f.out_rows) s->f.lone = SAP_GPU_BY_ROW;
     if (!s->again) s->part->by_row = s->f.lone == SAP_GPU_BY_ROW;
     if (s->f.superpackets == 0) return SAP_DRIVER_OK;
@@ -143,18 +149,37 @@ static int launch_results(struct sap_gpu_slab *s, int ni, unsigned extra)
     return sap_gpu_lists_sort(s);
 }
 
+/*
+ * Lets the kernel that adds records up tell the host that it has ended, if no other kernel writes to the host.  Kernels
+ * of a single superpacket do not: their many small writes are slower to arrive than an event.
+ */
+static void choose_told(struct sap_gpu_slab *s)
+{
+    struct sap_gpu_part *const p = s->part;
+    const int alone = s->set->n == 1 && !s->near && !s->again && !s->outside && !s->gathers;
+    const int can = alone && s->set->driver->pinned_in_order && !is_lone(s);
+    p->told = 0;
+    s->told = NULL;
+    if (!can) return;
+    p->serial = p->serial < INT_MAX ? p->serial + 1 : 1;
+    p->told = s->f.serial = p->serial;
+    s->told = p->counters.mem;
+}
+
 static int begin_slabs(struct sap_gpu_slab *s, int rows, int ni)
 {
     const struct sap_gpu_counters *const counters = s->part->counters.host;
+    choose_told(s);
     TRY(sap_gpu_reserve_records(s, rows));
     s->f.room_i = rows;
     if (!s->again) s->part->parts = 0;
     if (lists(s)) TRY(sap_gpu_lists_open(s, ni));
-    if (s->tells || lists(s)) {
-        if (!lists(s) || !s->sums->lists.counted)
+    if (s->tells || lists(s) || s->told) {
+        if (!s->sums->ready)
             TRY(s->store->set->driver->copy_in(s->share->stream, s->sums->counters.mem, 0, &counters[1],
                                                sizeof no_counts));
-        s->sums->lists.counted = 0;
+        s->sums->ready = 0;
+        if (lists(s)) s->sums->lists.counted = 0;
     }
     return SAP_DRIVER_OK;
 }
@@ -164,9 +189,11 @@ static int end_slabs(struct sap_gpu_slab *s, int ni)
     const struct sap_driver *d = s->store->set->driver;
     if (lists(s))
         TRY(sap_gpu_lists_close(s, ni));
-    else if (s->tells)
+    else if (s->tells && !s->told)
         TRY(d->copy_out(s->share->stream, s->part->counters.host, s->sums->counters.mem, 0, sizeof no_counts));
-    return d->event_record(s->part->done, s->share->stream);
+    if (lists(s) || s->told) s->sums->ready = 1; /* by their last kernels */
+    TRY(d->event_record(s->part->done, s->share->stream));
+    return sap_gpu_staging_mark(s->store, s->share);
 }
 
 /* -------------------------------------------------------------- one device */

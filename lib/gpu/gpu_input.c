@@ -1,8 +1,11 @@
 /* gpu_input.c - the i-particles of a force on accelerators: into pinned memory, and from there to each device. */
 #include <float.h>
 #include <math.h>
+#include <stddef.h>
 #include <string.h>
 
+#include "base/finite.h"
+#include "base/stream.h"
 #include "base/team.h"
 #include "base/threads.h"
 #include "device/gpu_layout.h"
@@ -17,7 +20,10 @@
 #include "gpu/gpu_store.h"
 #include "physics/arithmetic.h"
 
-enum { DIRECT = 1 /* superpackets: for so few, kernels read i-particles from host memory directly */ };
+enum {
+    DIRECT = 1,    /* superpackets: for so few, kernels read i-particles from host memory directly */
+    FEW_ROWS = 256 /* rows that the caches keep for the device */
+};
 
 /* Returns fmax of two numbers, without a function call. */
 static inline double larger(double a, double b) { return a > b ? a : b; }
@@ -132,16 +138,37 @@ static inline void fill_row(const struct sap_gpu_set *set, const struct sap_forc
         fill_more(set, r, i, to + 1);
 }
 
+/* Fills a row of one unit without a list past the caches, since only the device reads it. */
+static inline void stream_row(const struct sap_gpu_set *set, const struct sap_force_request *r, int i,
+                              struct sap_gpu_i *to)
+{
+    const double eps2[3] = {[SAP_GPU_I_EPS2] = r->eps2_i ? r->eps2_i[i] : r->eps2};
+    const double *const x = r->x[i], *const v = set->order == 2 ? eps2 : r->v[i];
+    const uint64_t index_and_reach = (uint32_t)(r->index ? r->index[i] : 0);
+    char *const at = (char *)to;
+    _Static_assert(offsetof(struct sap_gpu_i, h2) == 48 && sizeof *to == 64, "four parts of 16 bytes");
+    sap_stream(at, (sap_stream_unit)two_at(x));
+    sap_stream(at + 16, (sap_stream_unit)pair_of(x[2], v[0]));
+    sap_stream(at + 32, (sap_stream_unit)two_at(v + 1));
+    sap_stream(at + 48, (sap_stream_unit){0, index_and_reach});
+}
+
 /* Fills rows from `first` on. */
 struct filling {
     struct sap_gpu_host_force *force;
-    int first, lists, units;
+    int first, lists, units, past_caches;
 };
 
 static void fill_range(void *argument, ptrdiff_t from, ptrdiff_t to)
 {
     const struct filling *const f = argument;
     struct sap_gpu_i *const all = f->force->part[0].i_host.host;
+    if (f->past_caches) {
+        for (ptrdiff_t i = f->first + from; i < f->first + to; i++)
+            stream_row(f->force->set, &f->force->request, (int)i, all + i);
+        sap_stream_end();
+        return;
+    }
     for (ptrdiff_t i = f->first + from; i < f->first + to; i++)
         fill_row(f->force->set, &f->force->request, f->lists, (int)i, all + i * f->units);
 }
@@ -151,7 +178,9 @@ void sap_gpu_fill_i(struct sap_gpu_host_force *force, unsigned extra, int from, 
     const struct sap_force_request *r = &force->request;
     const int threads = sap_threads_for_rows(end - from);
     const int lists = sap_gpu_outside(r, extra) ? 2 : (extra & SAP_EXTRA_LISTS) != 0;
-    struct filling f = {force, from, lists, sap_gpu_units(force->set, r)};
+    struct filling f = {force, from, lists, sap_gpu_units(force->set, r), 0};
+    f.past_caches = f.units == 1 && !lists && end - from >= FEW_ROWS && force->set->has_fp64 &&
+                    !force->set->driver->pinned_to_device;
     if (threads == 1)
         fill_range(&f, 0, end - from);
     else

@@ -53,7 +53,7 @@
 #define SAP_K_force(M, V)                                                                                              \
     M(store), M(predicted), M(i), M(record), M(near), M(hit), M(hit_count), M(counters), V(struct sap_gpu_force, f),   \
         V(int, rows_per_group)
-#define SAP_K_finish_sums(M, V) M(record), M(out), V(struct sap_gpu_force, f), V(int, parts)
+#define SAP_K_finish_sums(M, V) M(record), M(out), V(struct sap_gpu_force, f), V(int, parts), M(counters), M(told)
 #define SAP_K_finish_sums_outside(M, V)                                                                                \
     M(record), M(out), V(struct sap_gpu_force, f), V(int, parts), M(store), M(i_all),                                  \
         V(struct sap_gpu_outside, outside), M(offset), M(cursor), M(entry), M(counters), M(list), M(list_out),         \

@@ -29,7 +29,8 @@ static inline int sap_gpu_launch(struct sap_stream *stream, const struct sap_dri
                                  const unsigned groups[2], unsigned threads, size_t shared,
                                  const struct sap_argument *a, int n)
 {
-    const struct sap_launch launch = {{groups[0], groups[1], 1}, threads, shared, a, n, 0};
+    const struct sap_launch launch = {
+        .groups = {groups[0], groups[1], 1}, .threads = threads, .shared = shared, .argument = a, .arguments = n};
     return d->launch(stream, f, &launch);
 }
 

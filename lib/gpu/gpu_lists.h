@@ -24,7 +24,7 @@ struct sap_gpu_need {
 /* Device memory for the lists of a slab under construction, and what the lists of earlier forces needed. */
 struct sap_gpu_list_memory {
     struct sap_gpu_buffer hit, hit_count, offset, cursor, entry;
-    int counted; /* the last force with lists has reset its counters, hit_count among them, for the next force */
+    int counted; /* the last force with lists has reset hit_count for the next one */
     struct sap_gpu_need need[SAP_GPU_SIZES];
 };
 

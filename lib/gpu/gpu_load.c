@@ -97,7 +97,7 @@ static int send_images(struct sap_gpu_store *store, struct sap_gpu_share *share,
                        (size_t)run * bytes));
     }
     TRY(d->event_record(s->read, share->stream));
-    s->under_way = 1;
+    s->under_way = SAP_GPU_UNDER_WAY;
     share->next_update ^= 1;
     share->sums.valid = 0;
     return SAP_DRIVER_OK;

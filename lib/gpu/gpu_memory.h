@@ -18,8 +18,9 @@ struct sap_gpu_staging {
     struct sap_gpu_buffer buffer;
     int borrowed; /* with sap_gpu_borrow */
     struct sap_event *read;
-    int under_way;
+    int under_way; /* a kernel or copy that reads it was launched; UNMARKED: `read` is still to be recorded behind it */
 };
+enum { SAP_GPU_UNDER_WAY = 1, SAP_GPU_UNMARKED };
 
 /* Makes a buffer at least `bytes` long. Its contents are lost. On failure it is empty. */
 int sap_gpu_reserve(const struct sap_driver *driver, struct sap_dev *dev, struct sap_gpu_buffer *b, size_t bytes);

@@ -94,11 +94,20 @@ static void join_rows(struct sap_gpu_host_force *f, int from, int to)
     sap_team_for(threads, to - from, sap_team_chunk(to - from, threads, 16), join_range, &j);
 }
 
-static int wait_for(struct sap_gpu_host_force *f, int k, struct sap_event *e)
+/*
+ * Waits for a force whose last kernel tells when it has ended; a driver status.  The event, which is later, is asked
+ * now and then: it ends the wait if the device fails.  The loop has no pauses, for which virtual machines stop threads.
+ */
+static int wait_told(const struct sap_driver *d, const struct sap_gpu_part *p)
 {
-    const int status = f->set->driver->event_wait(e);
-    f->store->at = k;
-    return status ? f->failed = sap_gpu_judge(f->store, status) : SAPPORO_OK;
+    enum { TURNS = 1024, MOST = 1 << 20 }; /* some milliseconds at most */
+    const struct sap_gpu_counters *const told = p->counters.host;
+    for (int turn = 1; turn < MOST; turn++) {
+        if (__atomic_load_n(&told->ended, __ATOMIC_ACQUIRE) == p->told) return SAP_DRIVER_OK;
+        const int status = turn % TURNS == 0 ? d->event_query(p->done) : (int)SAP_DRIVER_PENDING;
+        if (status != SAP_DRIVER_PENDING) return status;
+    }
+    return d->event_wait(p->done);
 }
 
 /* Returns the part of a device's results that completes more than `from` rows; p->parts: all rows. */
@@ -107,6 +116,16 @@ static int part_beyond(const struct sap_gpu_part *p, int from)
     int k = 0;
     while (k < p->parts && p->ready_rows[k] <= from) k++;
     return k;
+}
+
+/* Waits for part k of a device's results. */
+static int wait_part(struct sap_gpu_host_force *f, int device, int k)
+{
+    const struct sap_driver *const d = f->set->driver;
+    const struct sap_gpu_part *const p = &f->part[device];
+    const int status = k < p->parts ? d->event_wait(p->ready[k]) : p->told ? wait_told(d, p) : d->event_wait(p->done);
+    f->store->at = device;
+    return status ? f->failed = sap_gpu_judge(f->store, status) : SAPPORO_OK;
 }
 
 /* Waits until more than `from` rows are complete on all devices; sets *rows to the number of complete rows. */
@@ -121,7 +140,7 @@ static int wait_rows(struct sap_gpu_host_force *f, int from, int *rows)
     for (int k = 0; k < f->set->n; k++) {
         const struct sap_gpu_part *p = &f->part[k];
         const int part = part_beyond(p, *rows - 1);
-        const int status = wait_for(f, k, part < p->parts ? p->ready[part] : p->done);
+        const int status = wait_part(f, k, part);
         if (status) return status;
     }
     return SAPPORO_OK;

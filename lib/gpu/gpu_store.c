@@ -199,11 +199,23 @@ int sap_gpu_slots_below(const struct sap_gpu_share *h, int nj)
 
 /* ----------------------------------------------------------------- staging */
 
+int sap_gpu_staging_mark(const struct sap_gpu_store *store, struct sap_gpu_share *share)
+{
+    for (int k = 0; k < 2; k++) {
+        struct sap_gpu_staging *const s = &share->update[k];
+        if (s->under_way != SAP_GPU_UNMARKED) continue;
+        TRY(store->set->driver->event_record(s->read, share->stream));
+        s->under_way = SAP_GPU_UNDER_WAY;
+    }
+    return SAP_DRIVER_OK;
+}
+
 int sap_gpu_staging_ready(const struct sap_gpu_store *store, struct sap_gpu_share *share)
 {
     const struct sap_driver *d = store->set->driver;
     struct sap_gpu_staging *s = &share->update[share->next_update];
     if (!s->read) TRY(d->event_create(share->device->dev, &s->read));
+    TRY(sap_gpu_staging_mark(store, share));
     if (s->under_way) TRY(d->event_wait(s->read));
     s->under_way = 0;
     return SAP_DRIVER_OK;
@@ -249,15 +261,14 @@ static int send(struct sap_gpu_store *store, struct sap_gpu_share *share, const 
     if (groups_wanted == 0) return SAP_DRIVER_OK;
     if (groups_wanted > 1024) groups_wanted = 1024;
     const struct sap_gpu_grid grid = {
-        .stream = share->stream, .driver = d, .groups = {(unsigned)groups_wanted, 1}, .threads = threads};
+        .stream = share->stream, .driver = d, .groups = {(unsigned)groups_wanted, 1}, .threads = threads, .early = 1};
     if (n > 0) TRY(sap_gpu_to_device(share->stream, d, s->buffer.mem, 0, (size_t)n * store->set->update));
     if (i) TRY(sap_gpu_to_device(share->stream, d, i->mem, 0, (size_t)units * sizeof(struct sap_gpu_i)));
     TRY(sap_direct_store_stage(&grid, share->device->kernels->stage, share->j.mem, s->buffer.mem, n, share->sums.i.mem,
                                i ? i->mem : NULL, parts));
     share->updates = 0;
     if (n == 0) return SAP_DRIVER_OK;
-    TRY(d->event_record(s->read, share->stream));
-    s->under_way = 1;
+    s->under_way = SAP_GPU_UNMARKED; /* an event between kernels would keep the next one from beginning early */
     share->next_update ^= 1;
     share->sums.valid = 0;
     return SAP_DRIVER_OK;
@@ -548,8 +559,11 @@ int sap_gpu_store_predict(struct sap_gpu_store *store, struct sap_gpu_share *sha
     sums->valid = 0;
     const size_t bytes = (size_t)share->room * SUPER * store->set->working;
     TRY(sap_gpu_reserve(d, share->device->dev, &sums->predicted, bytes));
-    const struct sap_gpu_grid grid = {
-        .stream = share->stream, .driver = d, .groups = {(unsigned)f->superpackets * (SUPER / 256), 1}, .threads = 256};
+    const struct sap_gpu_grid grid = {.stream = share->stream,
+                                      .driver = d,
+                                      .groups = {(unsigned)f->superpackets * (SUPER / 256), 1},
+                                      .threads = 256,
+                                      .early = 1};
     TRY(sap_direct_predict(&grid, share->device->kernels->predict, share->j.mem, sums->predicted.mem, *f));
     sums->valid = 1;
     sums->time = f->time;

@@ -133,6 +133,9 @@ size_t sap_gpu_superpacket_bytes(const struct sap_gpu_store *store);
 void sap_gpu_staging_free(const struct sap_gpu_store *store, const struct sap_gpu_share *share,
                           struct sap_gpu_staging *s);
 
+/* Records the events of staging memory behind the launches that read it. */
+int sap_gpu_staging_mark(const struct sap_gpu_store *store, struct sap_gpu_share *share);
+
 /* Waits until the next staging memory can be written. */
 int sap_gpu_staging_ready(const struct sap_gpu_store *store, struct sap_gpu_share *share);
 

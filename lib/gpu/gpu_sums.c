@@ -29,7 +29,8 @@ int sap_gpu_launch_force(const struct sap_gpu_slab *s)
     struct sap_mem *const sums = s->f.lone ? s->out : h->record.mem;
     const unsigned rows = (unsigned)((s->f.ni + shape->rows_per_group - 1) / shape->rows_per_group);
     const unsigned superpackets = (unsigned)s->f.superpackets;
-    struct sap_gpu_grid grid = {.stream = s->stream, .driver = s->set->driver, .groups = {rows, superpackets}};
+    struct sap_gpu_grid grid = {
+        .stream = s->stream, .driver = s->set->driver, .groups = {rows, superpackets}, .early = 1};
     grid.threads = (unsigned)k->geometry.many_threads;
     if (!shape->many) {
         grid.groups[0] = superpackets, grid.groups[1] = rows;
@@ -56,8 +57,10 @@ int sap_gpu_launch_sums(const struct sap_gpu_slab *s, struct sap_mem *out, const
     const int parts = sap_gpu_sharing_lanes(s, f);
     const unsigned rows = (unsigned)(((long long)f->ni * parts + 127) / 128);
     const struct sap_gpu_grid grid = {
-        .stream = s->stream, .driver = s->set->driver, .groups = {rows, (unsigned)f->sums}, .threads = 128};
-    return sap_direct_finish_sums(&grid, s->device->kernels->sums, s->sums->record.mem, out, *f, parts);
+        .stream = s->stream, .driver = s->set->driver, .groups = {rows, (unsigned)f->sums}, .threads = 128, .early = 1};
+    struct sap_mem *const told = f->first_i + f->ni == f->out_rows ? s->told : NULL;
+    return sap_direct_finish_sums(&grid, s->device->kernels->sums, s->sums->record.mem, out, *f, parts,
+                                  s->sums->counters.mem, told);
 }
 
 int sap_gpu_launch_nearest(const struct sap_gpu_slab *s, struct sap_mem *out)

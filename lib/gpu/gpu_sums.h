@@ -26,6 +26,7 @@ struct sap_gpu_sums {
     double time;
     int nj;
     struct sap_gpu_buffer record, near, i, counters;
+    int ready; /* the counters are as a force needs them when it begins */
     struct sap_gpu_list_memory lists;
     struct sap_gpu_chosen chosen[SAP_GPU_CHOSEN]; /* the last choices */
     int next_chosen;
@@ -42,6 +43,8 @@ struct sap_gpu_slab {
     struct sap_mem *i;   /* the i-particles */
     struct sap_mem *out; /* where the kernels of a single superpacket write sums (f.lone) */
     int gathers;         /* the first device merges the sums of all */
+    struct sap_mem
+        *told; /* where the sums of the last slab tell the host that they are there (device/tell.h), or NULL */
     /* of forces from a store: */
     struct sap_gpu_store *store;
     struct sap_gpu_share *share;

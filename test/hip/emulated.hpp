@@ -35,6 +35,7 @@ extern void *emulated_memory;                 /* of the group, whose size the la
 #define __syncthreads          emulated_barrier
 #define __syncwarp             emulated_lanes_barrier
 #define __threadfence()        ((void)0)
+#define __threadfence_system() ((void)0)
 #define sap_ballot(x)          emulated_ballot(x)
 #define sap_read_lane(x, from) emulated_read_lane(x, from)
 

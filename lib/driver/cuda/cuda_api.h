@@ -43,11 +43,11 @@ struct sap_cu_allocation {
     unsigned char flags[8];
 };
 
-/* CUlaunchAttribute: groups of a cluster along the axes. */
+/* CUlaunchAttribute, with its value: groups of a cluster along the axes; or 1, a launch that begins early. */
 struct sap_cu_attribute {
-    int id; /* 4: the dimension of clusters */
+    int id;
     char gap[4];
-    unsigned cluster[3], rest[13];
+    unsigned value[3], rest[13];
 };
 
 /* CUlaunchConfig. */

@@ -304,6 +304,17 @@ static void module_unload(struct sap_module *opaque_module)
     free(m);
 }
 
+/*
+ * Whether the code of a function waits for the launches before it, where its kernel says so: code for compute
+ * capability 9.0 or later does, also such that the driver compiled.
+ */
+static int can_wait(const struct sap_cuda *cuda, sap_cu_function f)
+{
+    enum { PTX_VERSION = 5 };
+    int version = 0;
+    return cuda->api.launch_more && cuda->api.function_get(&version, PTX_VERSION, f) == 0 && version >= 90;
+}
+
 static int function(struct sap_module *opaque_module, const char *name, struct sap_function **opaque_function)
 {
     struct sap_cuda_module *const m = sap_cuda_module_of(opaque_module);
@@ -323,6 +334,7 @@ static int function(struct sap_module *opaque_module, const char *name, struct s
     made->module = m;
     made->next = m->functions;
     m->functions = made;
+    made->waits = can_wait(m->dev->cuda, made->function);
     *opaque_function = sap_cuda_function_handle(made);
     return SAP_DRIVER_OK;
 }
@@ -354,11 +366,14 @@ static int occupancy(struct sap_function *opaque_function, unsigned threads, siz
     return sap_cuda_end(dev, of_launch(status));
 }
 
-/* A launch whose groups are one cluster (CUDA Driver API, CUlaunchConfig); *a: its attribute. */
+/* Of a launch (CUDA Driver API, CUlaunchAttributeID). */
+enum { CLUSTER_DIMENSION = 4, PROGRAMMATIC_STREAM_SERIALIZATION = 6 };
+
+/* A launch whose groups are one cluster (CUlaunchConfig); *a: its attribute. */
 static struct sap_cu_launch cluster_of(const unsigned groups[3], unsigned threads, size_t shared, sap_cu_stream stream,
                                        struct sap_cu_attribute *a)
 {
-    *a = (struct sap_cu_attribute){.id = 4, .cluster = {groups[0], groups[1], groups[2]}};
+    *a = (struct sap_cu_attribute){.id = CLUSTER_DIMENSION, .value = {groups[0], groups[1], groups[2]}};
     return (struct sap_cu_launch){.groups = {groups[0], groups[1], groups[2]},
                                   .threads = {threads, 1, 1},
                                   .shared = (unsigned)shared,
@@ -411,9 +426,10 @@ static int launch(struct sap_stream *opaque_stream, struct sap_function *opaque_
                                l->arguments, l->shared);
     for (int k = 0; k < l->arguments; k++) argument[k] = (void *)argument_value(&l->argument[k]);
     int status = sap_cuda_begin(s->dev);
-    if (status == SAP_DRIVER_OK && l->together) {
+    if (status == SAP_DRIVER_OK && (l->together || (l->early && f->waits))) {
         struct sap_cu_attribute attribute;
         const struct sap_cu_launch all = cluster_of(l->groups, l->threads, l->shared, s->stream, &attribute);
+        if (!l->together) attribute = (struct sap_cu_attribute){PROGRAMMATIC_STREAM_SERIALIZATION, .value = {1}};
         status = SAP_CUDA_CALL(s->dev->cuda, launch_more, &all, f->function, argument, NULL);
     } else if (status == SAP_DRIVER_OK) {
         status = SAP_CUDA_CALL(s->dev->cuda, launch, f->function, l->groups[0], l->groups[1], l->groups[2], l->threads,
@@ -459,6 +475,7 @@ static int cuda_properties(int number, struct sap_device_properties *properties)
 }
 static int cuda_open(int number, struct sap_dev **dev) { return sap_cuda_open_of(&sap_cuda, number, dev); }
 const struct sap_driver sap_driver_cuda = {.name = "cuda",
+                                           .pinned_in_order = 1,
                                            .count = cuda_count,
                                            .describe = cuda_describe,
                                            .properties = cuda_properties,

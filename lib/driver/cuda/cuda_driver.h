@@ -51,6 +51,7 @@ struct sap_cuda_function {
     struct sap_cuda_module *module;
     struct sap_cuda_function *next; /* of the same module */
     sap_cu_function function;
+    int waits; /* its code waits for the launches before it, where the kernel says so: it may begin early */
 };
 
 /*
