@@ -11,6 +11,8 @@
 #                   front end serves 7.5 to 9.0, one 10.0 and later and the PTX.  nvcc 13.0 makes the same code, to the
 #                   byte, as by a pass for each.  Without a GPU (--here) and for --ends one pass serves all from 7.5 on: it
 #                   takes two thirds of the time, and gives 10.0 and later other code
+#   archs.sh --flags --split 13.0               the same for sources that choose at 9.0 alone: 7.5 to 8.9 have one pass,
+#                   and what follows has another
 #
 # The list holds architectures that the toolkit has and does not call deprecated.  It leaves out 12.1, which runs the
 # code of sm_120, and boards of the Tegra family (8.7, 11.0 and others), which run no other chip's code; CUDA_ARCHS can
@@ -18,6 +20,7 @@
 choice=all
 flags=
 shared=
+split=
 one_pass=
 while :; do
     case ${1:-} in
@@ -25,6 +28,7 @@ while :; do
     --here) choice=here ;;
     --flags) flags=1 ;;
     --shared) shared=1 ;;
+    --split) shared=1 split=1 ;;
     *) break ;;
     esac
     shift
@@ -125,7 +129,17 @@ fi
 add() { line="$line${line:+ }$1"; }
 
 # pass_of NUMBER: the architecture whose pass of the front end serves it, if that is in the list
-pass_of() { if [ "$1" -lt 75 ]; then echo "$1"; elif [ "$1" -lt 100 ] || [ -n "$one_pass" ]; then echo 75; else echo 100; fi; }
+pass_of() {
+    if [ "$1" -lt 75 ]; then
+        echo "$1"
+    elif [ "$1" -ge 100 ] && [ -z "$one_pass" ]; then
+        echo 100
+    elif [ "$1" -ge 90 ] && [ -n "$split" ]; then
+        echo 90
+    else
+        echo 75
+    fi
+}
 
 # add_pass: the members of a pass, the oldest of which it is for
 add_pass() { [ -z "$members" ] || add "-gencode arch=compute_$oldest,code=[$members]"; }

@@ -41,6 +41,7 @@ NVCC_OPTIONS := -std=c++17 -O3 -fmad=false -Werror all-warnings \
 #   CUDA_LIST, CUDA_CODE   the architectures, and their flags
 #   CUDA_SHARED            flags for sources that are the same for all architectures; those that the caller names are
 #                          compiled as they are named
+#   CUDA_SPLIT             flags for sources that choose at compute capability 9.0 alone
 #   CUDA_HOST              flags for the compiler that nvcc needs to read sources, if its own choice fails
 #   CUDA_WHY               why the library is built without CUDA, if it is
 
@@ -55,7 +56,9 @@ $(CUDA_PROBE): kernels_cuda/archs.sh kernels_cuda/cuda.mk
 	echo '__global__ void f(int *x) { *x = 1; }' >$$t.cu; \
 	if list=$$(ask $$choice 2>$$t.log) && code=$$(ask $$choice --flags 2>>$$t.log); then \
 	    shared="$(if $(filter-out ends,$(CUDA_ARCHS)),$$code,$$(ask $$choice --flags --shared))"; \
-	    printf 'CUDA_LIST := %s\nCUDA_CODE := %s\nCUDA_SHARED := %s\n' "$$list" "$$code" "$$shared" >$$t.mk; \
+	    split="$(if $(filter-out ends,$(CUDA_ARCHS)),$$code,$$(ask $$choice --flags --split))"; \
+	    printf 'CUDA_LIST := %s\nCUDA_CODE := %s\nCUDA_SHARED := %s\nCUDA_SPLIT := %s\n' \
+	        "$$list" "$$code" "$$shared" "$$split" >$$t.mk; \
 	    for host in '' '-ccbin $(firstword $(CC))' '-ccbin clang++'; do \
 	        $(NVCC) $(NVCC_OPTIONS) $$host $$code -fatbin -o $$t.fatbin $$t.cu >>$$t.log 2>&1 && break; \
 	    done && echo "CUDA_HOST := $$host" >>$$t.mk && mv -f $$t.mk $@ && exit; \
@@ -70,15 +73,17 @@ endif
 ifeq ($(CUDA_WHY),)
 CUDA_SOURCES := $(sort $(wildcard kernels_cuda/*.cu))
 CUDA_FLAGS   := $(NVCC_OPTIONS) $(CUDA_HOST)
-# Sources whose code differs by architecture, and headers must not: test/gpu/test_cuda_archs.sh.
+# Sources whose code differs by architecture, and headers must not: test/gpu/test_cuda_archs.sh.  CUDA_OTHER: elsewhere
+# than at 9.0.
 CUDA_OWN     := $(shell grep -l __CUDA_ARCH__ /dev/null $(CUDA_SOURCES))
-cuda_code     = $(if $(filter $1,$(CUDA_OWN)),$(CUDA_CODE),$(CUDA_SHARED))
+CUDA_OTHER   := $(shell grep -l '__CUDA_ARCH__ \(==\|>=* [^9]\|> 9\)' /dev/null $(CUDA_OWN))
+cuda_code     = $(if $(filter $1,$(CUDA_OTHER)),$(CUDA_CODE),$(if $(filter $1,$(CUDA_OWN)),$(CUDA_SPLIT),$(CUDA_SHARED)))
 CUDA_WHY     := $(if $(CUDA_SOURCES),,built without kernels)
 endif
 
 # ---- rules ------------------------------------------------------------------------------------
 
-CUDA_DIR    := build/cuda-$(call hash,$(NVCC_ID) $(CUDA_FLAGS) $(CUDA_CODE) $(CUDA_SHARED) $(CUDA_WHY))
+CUDA_DIR    := build/cuda-$(call hash,$(NVCC_ID) $(CUDA_FLAGS) $(CUDA_CODE) $(CUDA_SHARED) $(CUDA_SPLIT) $(CUDA_WHY))
 CUDA_IMAGES := $(CUDA_SOURCES:kernels_cuda/%.cu=$(CUDA_DIR)/%.fatbin)
 
 # The output gets another name first, because several makes may work in this folder at once.

@@ -150,10 +150,11 @@ SAP_INLINE void lanes_down(const D *a, D *b, int n, int step, D *room, int items
 
 /* ---- launches, and groups, that wait for each other ---- */
 /*
- * First in a kernel whose launches begin early (driver/driver.h): waits until the launches before it have ended, with
- * all that they wrote.  (PTX ISA, griddepcontrol.)
+ * First in a kernel whose launches begin early (driver/driver.h), if the source says SAP_EARLY: waits until the
+ * launches before it have ended, with all that they wrote.  (PTX ISA, griddepcontrol.)
  */
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+#if defined(SAP_EARLY)
+extern "C" __global__ void sap_launches_wait() {} /* tells cuda_driver.c that this code does */
 #define launches_barrier() asm volatile("griddepcontrol.wait;" ::: "memory")
 #else
 #define launches_barrier()

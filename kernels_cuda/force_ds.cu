@@ -1,4 +1,7 @@
 /* force_ds.cu - kernels of the precision ds. */
 #define SAP_KERNEL_DS
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+#define SAP_EARLY 1 /* kernels wait for those before them, and so begin early */
+#endif
 #include "device/force.h"
 #include "device/neighbour.h"

@@ -1,2 +1,5 @@
 /* hermite.cu - kernels of Hermite schemes. */
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+#define SAP_EARLY 1 /* kernels wait for those before them, and so begin early */
+#endif
 #include "device/hermite.h"

@@ -1,3 +1,6 @@
 /* store.cu - kernels that keep the j-store. */
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+#define SAP_EARLY 1 /* kernels wait for those before them, and so begin early */
+#endif
 #include "device/arrivals.h"
 #include "device/caller.h"

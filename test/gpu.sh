@@ -249,7 +249,7 @@ SANITIZED="fuzz caller primitives tree tree_bodies tree_counts tree_districts tr
     nearest_caller tree_nearest:models tree_nearest:few tree_within:few* tree_within:periodic* tree_limits tidal_caller tree_tidal:pairs* tree_tidal:positions* tree_tidal:few*
     tree_periodic:positions* tree_periodic:in_turn* tree_periodic:special*
     tree_lengths:pairs* tree_lengths:active_particles* tree_lengths:places* tree_lengths:refresh* tree_lengths:short_lengths*
-    few:first_of_all few:lives few:errors few:neighbour_forces neighbour_force orders tree_bounds tree_groups units
+    told few:first_of_all few:lives few:errors few:neighbour_forces neighbour_force orders tree_bounds tree_groups units
     units_more gravitational"
 # shellcheck disable=SC2034 # test/lint.sh reads the next two lists
 # Tests on devices that launch kernels of the others, only more often or on more particles.

@@ -73,7 +73,7 @@ finish_sums(const GLOBAL D *record, GLOBAL D *out, const struct sap_gpu_force f,
     deposit_records(record, &f, q, row, part, parts, a);
     JOIN_PARTS(a, parts, room)
     if (row < f.ni && part == 0) store_sum(out, &f, q, row, a);
-    tell_end(counters, told, f.serial);
+    tell_end(counters, told);
 }
 
 /*

@@ -151,7 +151,7 @@ struct sap_gpu_force {
     int lone;       /* SAP_GPU_BY_...: there is one superpacket, and force kernels write rounded sums; 0: records */
     int sums;       /* sums per i-particle */
     int spline;     /* SAP_SPLINE_..., for kernels with spline softening */
-    int serial;     /* what the last group tells the host, where it is told (device/tell.h) */
+    int unused;
     struct sap_gpu_i inline_i[SAP_GPU_INLINE];
 };
 
@@ -184,7 +184,7 @@ struct sap_gpu_counters {
     int first, total;   /* in units: first of the lists of this slab among all lists, and of the next slab */
     int most;           /* units of all lists of the slab that needs most, counted before candidates are tested */
     unsigned most_hits; /* `hits` of the slab that had most hits */
-    int ended;          /* groups that have ended (device/tell.h); at the host the serial of the force */
+    int ended;          /* groups that have ended (device/tell.h); at the host: 1, all have */
 };
 
 /* The list of an i-particle: `count` entries from unit `first` on. */

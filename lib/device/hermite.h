@@ -69,18 +69,25 @@ SAP_INLINE int is_close(const struct sap_hermite_force *f, const GLOBAL D *near,
 }
 
 /*
- * Adds what the rows of this group have found; the last group that ends copies all to `out`, memory of the host.  A
- * group that is alone adds nothing; quiet: nothing is told.
+ * Adds what the rows of this group have found; the last group that ends copies all to `out`, memory of the host, and
+ * behind it that it is there, if f->tells.  A group that is alone adds nothing; f->quiet: nothing is told.
  */
-SAP_INLINE void tell(int quiet, const LOCAL int *count, GLOBAL int *told, GLOBAL int *out, LOCAL int *is_last)
+SAP_INLINE void tell(const struct sap_hermite_force *f, const LOCAL int *count, GLOBAL int *told, GLOBAL int *out,
+                     LOCAL int *is_last)
 {
-    const int me = (int)local_id(), alone = num_groups() == 1;
+    const int me = (int)local_id(), alone = num_groups() == 1, quiet = f->quiet;
     if (!quiet && !alone && me < SAP_HERMITE_CLOSE && count[me] > 0) (void)atomic_add(&told[1 + me], count[me]);
     global_fence();
     group_barrier();
     if (me == 0) *is_last = !quiet && (alone || atomic_add(&told[SAP_HERMITE_ENDED], 1) == (int)num_groups() - 1);
     group_barrier();
     if (*is_last && me < SAP_STEPPER_TOLD) out[me] = alone && me > 0 ? count[me - 1] : atomic_add(&told[me], 0);
+#if SAP_TELLS
+    group_barrier();
+    if (me > 0 || !*is_last || !f->tells) return;
+    system_fence();
+    out[SAP_STEPPER_TOLD] = 1;
+#endif
 }
 
 /*
@@ -95,6 +102,7 @@ SAP_INLINE void tell(int quiet, const LOCAL int *count, GLOBAL int *told, GLOBAL
             const struct sap_hermite_units u)                                                                          \
     {                                                                                                                  \
         SHARED int room[4];                                                                                            \
+        launches_barrier();                                                                                            \
         const int slot = (int)global_id(), there = slot < f.slots;                                                     \
         const size_t i = there ? (size_t)address_of(&order, address, slot) : 0;                                        \
         const int acts = there && (s.start || level[i] >= s.coarsest);                                                 \
@@ -116,6 +124,7 @@ SAP_INLINE void tell(int quiet, const LOCAL int *count, GLOBAL int *told, GLOBAL
         SHARED int count[SAP_STEPPER_TOLD], is_last;                                                                   \
         const int me = (int)local_id(), thread = (int)global_id(), k = min(row_of_judge(thread), f.rows - 1);          \
         if (me < SAP_STEPPER_TOLD) count[me] = 0;                                                                      \
+        launches_barrier();                                                                                            \
         group_barrier();                                                                                               \
         if (first_of_judge(thread) < f.rows) {                                                                         \
             const size_t i = (size_t)address_of(&order, address, slot_of_row(&f, active, k));                          \
@@ -135,7 +144,7 @@ SAP_INLINE void tell(int quiet, const LOCAL int *count, GLOBAL int *told, GLOBAL
             }                                                                                                          \
         }                                                                                                              \
         group_barrier();                                                                                               \
-        tell(f.quiet, count, told + f.told, out, &is_last);                                                            \
+        tell(&f, count, told + f.told, out, &is_last);                                                                 \
     }                                                                                                                  \
     KERNEL(SAP_STEPPER_THREADS)                                                                                        \
     AT(const GLOBAL D *x, const GLOBAL D *v, const GLOBAL D *a, const GLOBAL D *higher, const GLOBAL int *level,       \
@@ -178,6 +187,7 @@ hermite_commit(GLOBAL D *x, GLOBAL D *v, GLOBAL D *a, GLOBAL D *higher, GLOBAL D
 {
     const int words = 3 * SAP_HERMITE_KEPT_OF(f.order);
     const size_t all = (size_t)f.rows * words, step = global_size(), me = global_id();
+    launches_barrier();
     if (me < SAP_HERMITE_TOLD) told[SAP_HERMITE_TOLD - f.told + me] = me == 0 ? SAP_HERMITE_NOBODY : 0;
     if (told[f.told] != SAP_HERMITE_NOBODY) return;
     for (size_t at = me; at < all; at += step) {

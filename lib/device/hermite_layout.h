@@ -48,8 +48,10 @@ struct sap_hermite_force {
     int told;     /* where the ints of this step begin: 0 or SAP_HERMITE_TOLD */
     int again;    /* 1: an iteration: the active particles are where the correction before has brought them */
     int quiet;    /* 1: more iterations follow: nothing is told but what is wrong */
+    int tells;    /* 1: behind all else the host is told that it is there (device/tell.h) */
     int near;     /* 1: nearest neighbours of the rows are there, as finish_nearest writes them */
     int numbered; /* 1: sources have numbers, by which neighbours are told; 0: they are slots, told by address */
+    int unused;
     /* of neighbours: the limit and the factor of squared distances, and the distance where there is none: infinity */
     SAP_GPU_REAL close2, r2_unit, none;
     SAP_GPU_REAL eps2;

@@ -10,9 +10,10 @@
 
 /*
  * Last in a kernel that writes results into memory of the host.  told: there too, NULL: nobody waits for it.  The group
- * that ends last tells what the force has counted and then its serial, and makes the counters ready for the next force.
+ * that ends last tells what the force has counted, then that it has ended, and makes the counters ready for the next
+ * force.
  */
-SAP_INLINE void tell_end(GLOBAL struct sap_gpu_counters *counters, GLOBAL struct sap_gpu_counters *told, int serial)
+SAP_INLINE void tell_end(GLOBAL struct sap_gpu_counters *counters, GLOBAL struct sap_gpu_counters *told)
 {
 #if SAP_TELLS
     if (!told) return;
@@ -24,7 +25,7 @@ SAP_INLINE void tell_end(GLOBAL struct sap_gpu_counters *counters, GLOBAL struct
     counters->coincident = SAP_GPU_NOBODY;
     counters->ended = 0;
     system_fence();
-    told->ended = serial;
+    told->ended = 1;
 #endif
 }
 

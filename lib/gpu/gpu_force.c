@@ -158,12 +158,9 @@ static void choose_told(struct sap_gpu_slab *s)
     struct sap_gpu_part *const p = s->part;
     const int alone = s->set->n == 1 && !s->near && !s->again && !s->outside && !s->gathers;
     const int can = alone && s->set->driver->pinned_in_order && !is_lone(s);
-    p->told = 0;
-    s->told = NULL;
-    if (!can) return;
-    p->serial = p->serial < INT_MAX ? p->serial + 1 : 1;
-    p->told = s->f.serial = p->serial;
-    s->told = p->counters.mem;
+    p->told = can;
+    s->told = can ? p->counters.mem : NULL;
+    if (can) ((struct sap_gpu_counters *)p->counters.host)->ended = 0;
 }
 
 static int begin_slabs(struct sap_gpu_slab *s, int rows, int ni)

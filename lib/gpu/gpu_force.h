@@ -26,9 +26,7 @@ struct sap_gpu_part {
     struct sap_gpu_buffer lists;    /* of the nearest: squared distances, then local addresses with indices */
     struct sap_gpu_buffer counters; /* two: counters that the device returns, and their initial values */
     struct sap_event *done;
-    int told;   /* the serial that `counters` has when the force has ended, before `done` is complete; 0: it is not told
-                 */
-    int serial; /* of the last such force */
+    int told; /* 1: `counters` tell when the force has ended (gpu_told.h), before `done` is complete */
 
     /* the first ready_rows[k] rows are complete once ready[k] is recorded */
     struct sap_event *ready[SAP_GPU_PARTS];

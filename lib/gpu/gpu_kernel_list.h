@@ -4,7 +4,8 @@
  *
  * SAP_K_NAME(M, V) lists the parameters of the kernel NAME in their order: M(name) is memory of the device, V(type,
  * name) a value. SAP_KERNELS_MODULE(EACH, GROUPS, F) lists the kernels of a module with their threads per group:
- * launches of EACH have a thread per element, those of GROUPS so many groups; F is passed on. SAP_KERNELS_DIRECT(ROW)
+ * launches of EACH have a thread per element, those of EARLY too, which begin early (driver/driver.h), those of GROUPS
+ * so many groups; F is passed on. SAP_KERNELS_DIRECT(ROW)
  * lists the rows of direct sums: each is of the kernels of all precisions, orders, modes and shapes with these
  * parameters. gpu_launch.h and gpu_direct_launch.h make functions of the rows. test/project/test_launches.sh compares
  * the rows with the kernels in lib/device.
@@ -530,14 +531,14 @@
         V(struct sap_stepper_order, order), V(struct sap_field_list, fields)
 
 /* clang-format off */
-#define SAP_KERNELS_HERMITE(EACH, GROUPS, F)                                                                           \
+#define SAP_KERNELS_HERMITE(EACH, EARLY, F)                                                                            \
     EACH(F, hermite_send, SAP_STEPPER_THREADS) EACH(F, hermite_soften, SAP_STEPPER_THREADS)                            \
-    EACH(F, hermite4_targets, SAP_STEPPER_THREADS)                                                                     \
-    EACH(F, hermite6_targets, SAP_STEPPER_THREADS) EACH(F, hermite8_targets, SAP_STEPPER_THREADS)                      \
-    EACH(F, hermite4_judge, SAP_STEPPER_THREADS) EACH(F, hermite6_judge, SAP_STEPPER_THREADS)                          \
-    EACH(F, hermite8_judge, SAP_STEPPER_THREADS) EACH(F, hermite4_at, SAP_STEPPER_THREADS)                             \
+    EARLY(F, hermite4_targets, SAP_STEPPER_THREADS)                                                                    \
+    EARLY(F, hermite6_targets, SAP_STEPPER_THREADS) EARLY(F, hermite8_targets, SAP_STEPPER_THREADS)                    \
+    EARLY(F, hermite4_judge, SAP_STEPPER_THREADS) EARLY(F, hermite6_judge, SAP_STEPPER_THREADS)                        \
+    EARLY(F, hermite8_judge, SAP_STEPPER_THREADS) EACH(F, hermite4_at, SAP_STEPPER_THREADS)                            \
     EACH(F, hermite6_at, SAP_STEPPER_THREADS) EACH(F, hermite8_at, SAP_STEPPER_THREADS)                                \
-    EACH(F, hermite_commit, SAP_STEPPER_THREADS) EACH(F, hermite_jerks, SAP_STEPPER_THREADS)                           \
+    EARLY(F, hermite_commit, SAP_STEPPER_THREADS) EACH(F, hermite_jerks, SAP_STEPPER_THREADS)                          \
     EACH(F, hermite_share, SAP_STEPPER_THREADS) EACH(F, hermite_join, SAP_STEPPER_THREADS)                             \
     EACH(F, hermite_again, SAP_STEPPER_THREADS)                                                                        \
     EACH(F, hermite_pots, SAP_STEPPER_THREADS) EACH(F, hermite_sums, SAP_STEPPER_THREADS)

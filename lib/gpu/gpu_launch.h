@@ -54,9 +54,11 @@ static inline int sap_gpu_launch(struct sap_stream *stream, const struct sap_dri
 
 /*
  * Define sap_launch_KERNEL(session, kernels, n, arguments of the kernel ...), which returns a driver status. It
- * launches a thread for each of n elements, or n groups. `kernels` is the struct of the loaded kernels.
+ * launches a thread for each of n elements (EARLY: of a kernel that begins with launches_barrier), or n groups.
+ * `kernels` is the struct of the loaded kernels.
  */
 #define SAP_LAUNCH_EACH(kernels, kernel, threads)   SAP_LAUNCH_BY(sap_session_for_each, kernels, kernel, threads)
+#define SAP_LAUNCH_EARLY(kernels, kernel, threads)  SAP_LAUNCH_BY(sap_session_early, kernels, kernel, threads)
 #define SAP_LAUNCH_GROUPS(kernels, kernel, threads) SAP_LAUNCH_BY(sap_session_launch, kernels, kernel, threads)
 #define SAP_LAUNCH_BY(start, kernels, kernel, threads)                                                                 \
     static inline int sap_launch_##kernel(const struct sap_gpu_session *in_session, const kernels *loaded,             \

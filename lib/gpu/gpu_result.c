@@ -16,6 +16,7 @@
 #include "gpu/gpu_modes.h"
 #include "gpu/gpu_status.h"
 #include "gpu/gpu_store.h"
+#include "gpu/gpu_told.h"
 #include "physics/arithmetic.h"
 
 static struct sap_accum accum_at(const double *out, size_t ni, int q, int i)
@@ -94,22 +95,6 @@ static void join_rows(struct sap_gpu_host_force *f, int from, int to)
     sap_team_for(threads, to - from, sap_team_chunk(to - from, threads, 16), join_range, &j);
 }
 
-/*
- * Waits for a force whose last kernel tells when it has ended; a driver status.  The event, which is later, is asked
- * now and then: it ends the wait if the device fails.  The loop has no pauses, for which virtual machines stop threads.
- */
-static int wait_told(const struct sap_driver *d, const struct sap_gpu_part *p)
-{
-    enum { TURNS = 1024, MOST = 1 << 20 }; /* some milliseconds at most */
-    const struct sap_gpu_counters *const told = p->counters.host;
-    for (int turn = 1; turn < MOST; turn++) {
-        if (__atomic_load_n(&told->ended, __ATOMIC_ACQUIRE) == p->told) return SAP_DRIVER_OK;
-        const int status = turn % TURNS == 0 ? d->event_query(p->done) : (int)SAP_DRIVER_PENDING;
-        if (status != SAP_DRIVER_PENDING) return status;
-    }
-    return d->event_wait(p->done);
-}
-
 /* Returns the part of a device's results that completes more than `from` rows; p->parts: all rows. */
 static int part_beyond(const struct sap_gpu_part *p, int from)
 {
@@ -123,7 +108,10 @@ static int wait_part(struct sap_gpu_host_force *f, int device, int k)
 {
     const struct sap_driver *const d = f->set->driver;
     const struct sap_gpu_part *const p = &f->part[device];
-    const int status = k < p->parts ? d->event_wait(p->ready[k]) : p->told ? wait_told(d, p) : d->event_wait(p->done);
+    const struct sap_gpu_counters *const counters = p->counters.host;
+    const int status = k < p->parts ? d->event_wait(p->ready[k])
+                       : p->told    ? sap_gpu_wait_told(d, &counters->ended, p->done)
+                                    : d->event_wait(p->done);
     f->store->at = device;
     return status ? f->failed = sap_gpu_judge(f->store, status) : SAPPORO_OK;
 }

@@ -138,6 +138,17 @@ int sap_session_for_each(const struct sap_gpu_session *s, struct sap_function *f
     return sap_session_launch(s, f, n / threads + (n % threads > 0), threads, a, arguments);
 }
 
+int sap_session_early(const struct sap_gpu_session *s, struct sap_function *f, int n, int threads,
+                      const struct sap_argument *a, int arguments)
+{
+    const struct sap_launch launch = {.groups = {(unsigned)(n / threads + (n % threads > 0)), 1, 1},
+                                      .threads = (unsigned)threads,
+                                      .argument = a,
+                                      .arguments = arguments,
+                                      .early = 1};
+    return n == 0 ? (int)SAP_DRIVER_OK : s->driver->launch(s->stream, f, &launch);
+}
+
 /* ---- times ------------------------------------------------------------------------------ */
 
 int sap_session_mark(struct sap_gpu_session *s, int phase)

@@ -101,6 +101,10 @@ int sap_session_launch(const struct sap_gpu_session *s, struct sap_function *f, 
 int sap_session_for_each(const struct sap_gpu_session *s, struct sap_function *f, int n, int threads,
                          const struct sap_argument *a, int arguments);
 
+/* The same for n >= 0, of a kernel that begins with launches_barrier (kernels_cuda/dialect.h). */
+int sap_session_early(const struct sap_gpu_session *s, struct sap_function *f, int n, int threads,
+                      const struct sap_argument *a, int arguments);
+
 /* ---- times ---- */
 
 /* _mark ends the phases before `phase` at this point of the stream; _take_seconds reads the times of complete phases.

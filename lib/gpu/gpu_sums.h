@@ -39,12 +39,11 @@ struct sap_gpu_slab {
     const struct sap_gpu_device *device;
     struct sap_stream *stream;
     struct sap_gpu_sums *sums;
-    struct sap_mem *j;   /* the j-particles; NULL: there are predicted records alone */
-    struct sap_mem *i;   /* the i-particles */
-    struct sap_mem *out; /* where the kernels of a single superpacket write sums (f.lone) */
-    int gathers;         /* the first device merges the sums of all */
-    struct sap_mem
-        *told; /* where the sums of the last slab tell the host that they are there (device/tell.h), or NULL */
+    struct sap_mem *j;    /* the j-particles; NULL: there are predicted records alone */
+    struct sap_mem *i;    /* the i-particles */
+    struct sap_mem *out;  /* where the kernels of a single superpacket write sums (f.lone) */
+    struct sap_mem *told; /* where the last sums tell the host that all are there (device/tell.h), or NULL */
+    int gathers;          /* the first device merges the sums of all */
     /* of forces from a store: */
     struct sap_gpu_store *store;
     struct sap_gpu_share *share;

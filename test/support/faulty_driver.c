@@ -446,6 +446,7 @@ const struct sap_driver *faulty_wrap_as(int number, const struct sap_driver *dri
         .address = driver->address,
         .native_stream = driver->native_stream,
         .pinned_for_all = driver->pinned_for_all,
+        .pinned_in_order = driver->pinned_in_order,
         .unite = driver->unite,
         .together = driver->together,
         .release = release,

@@ -77,7 +77,7 @@ ON_ANY="primitives tree tree_edges tree_gpu tree_faults tree_no_retry tree_alloc
     bits environment accum predictor jstore jstore_contexts jstore_alloc native_jobs native_threads g6 g6_results g5
     g5_input g5_threads batch batch_jobs batch_more batch_single outside extremes not_finite sparse neighbour_devices gpu_lists closed
     outputs lost_stores races stepper stepper_direct stepper_hermite stepper_soft_hermite stepper_lengths stepper_device stepper_faults stepper_massless stepper_pairs stepper_change leapfrog_direct
-    spline tree_lengths few tree_bounds tree_halo batch_addresses stepper_errors stepper_own neighbour_force orders
+    spline tree_lengths few told tree_bounds tree_halo batch_addresses stepper_errors stepper_own neighbour_force orders
     tree_nearest nearest_caller tree_tidal tree_periodic tidal_caller tree_criteria tree_districts tree_life tree_pace tree_devices tree_bodies tree_chosen caller stepper_landing"
 
 # chosen LIST: those of a list that TESTS names, or all of it

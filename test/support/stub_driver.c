@@ -476,6 +476,7 @@ const struct sap_driver stub_driver = {
     .allocate_pinned = allocate_pinned,
     .allocate_shared = allocate_shared,
     .pinned_for_all = 1,
+    .pinned_in_order = 1,
     .together = together,
     .release = release,
     .address = stub_memory,

@@ -48,9 +48,19 @@ static void write_value(double *out, const struct sap_gpu_force *f, double sum)
         }
 }
 
+/* Tells the host that a force has ended, as lib/device/tell.h does. */
+static void tell_end(const struct sap_launch *l)
+{
+    if (l->arguments != 6 || !l->argument[5].value) return;
+    struct sap_gpu_counters *const counters = memory(l, 4), *const told = memory(l, 5);
+    told->coincident = counters->coincident;
+    counters->coincident = SAP_GPU_NOBODY;
+    told->ended = 1;
+}
+
 /*
- * finish_sums(record, out, force, parts), finish_sums_outside(the same, ...).  A sum of no superpackets becomes NaN, so
- * that it shows, since sessions need none.
+ * finish_sums(record, out, force, parts, counters, told), finish_sums_outside(the first four, ...).  A sum of no
+ * superpackets becomes NaN, so that it shows, since sessions need none.
  */
 static void write_sums(const struct sap_launch *l)
 {
@@ -59,6 +69,7 @@ static void write_sums(const struct sap_launch *l)
     memcpy(&f, l->argument[2].value, sizeof f);
     const double sum = f.superpackets > 0 || f.accumulate ? value : NAN; /* some of several devices may have none */
     write_value(memory(l, 1), &f, sum);
+    tell_end(l);
 }
 
 /* manyN, fewN(store, predicted, i, record, near, hit, hit_count, counters, force, rows): writes results if they must */

@@ -164,9 +164,10 @@ static int stream_finish(struct sap_stream *opaque_stream)
 
 static int stream_wait(struct sap_stream *opaque_stream, struct sap_event *opaque_event)
 {
-    const struct sap_cuda_stream *const s = sap_cuda_stream_of(opaque_stream);
+    struct sap_cuda_stream *const s = sap_cuda_stream_of(opaque_stream);
     const struct sap_cuda_event *const e = sap_cuda_event_of(opaque_event);
     int status = sap_cuda_begin(s->dev);
+    s->waited = 1;
     if (status == SAP_DRIVER_OK) status = SAP_CUDA_CALL(s->dev->cuda, stream_wait, s->stream, e->event, 0);
     return sap_cuda_end(s->dev, status);
 }
@@ -272,6 +273,13 @@ static int explain(const struct sap_cuda_device *dev, int status)
                            version, kind->kernels->count > 0 ? kind->kernels->archs : "no GPU", words);
 }
 
+/* Whether the kernels of a module wait for the launches before them: the code that was loaded then has this kernel. */
+static int has_waits(const struct sap_cuda *cuda, sap_cu_module module)
+{
+    sap_cu_function found = NULL;
+    return cuda->api.launch_more && cuda->api.module_function(&found, module, "sap_launches_wait") == 0;
+}
+
 static int module_load(struct sap_dev *opaque_dev, const void *image, size_t bytes, struct sap_module **opaque_module)
 {
     struct sap_cuda_device *const dev = sap_cuda_device_of(opaque_dev);
@@ -282,6 +290,7 @@ static int module_load(struct sap_dev *opaque_dev, const void *image, size_t byt
     made->dev = dev;
     int status = sap_cuda_begin(dev);
     if (status == SAP_DRIVER_OK) status = explain(dev, SAP_CUDA_CALL(dev->cuda, module_load, &made->module, image));
+    if (status == SAP_DRIVER_OK) made->waits = has_waits(dev->cuda, made->module);
     status = sap_cuda_end(dev, status);
     if (status == SAP_DRIVER_OK)
         *opaque_module = sap_cuda_module_handle(made);
@@ -304,17 +313,6 @@ static void module_unload(struct sap_module *opaque_module)
     free(m);
 }
 
-/*
- * Whether the code of a function waits for the launches before it, where its kernel says so: code for compute
- * capability 9.0 or later does, also such that the driver compiled.
- */
-static int can_wait(const struct sap_cuda *cuda, sap_cu_function f)
-{
-    enum { PTX_VERSION = 5 };
-    int version = 0;
-    return cuda->api.launch_more && cuda->api.function_get(&version, PTX_VERSION, f) == 0 && version >= 90;
-}
-
 static int function(struct sap_module *opaque_module, const char *name, struct sap_function **opaque_function)
 {
     struct sap_cuda_module *const m = sap_cuda_module_of(opaque_module);
@@ -334,7 +332,6 @@ static int function(struct sap_module *opaque_module, const char *name, struct s
     made->module = m;
     made->next = m->functions;
     m->functions = made;
-    made->waits = can_wait(m->dev->cuda, made->function);
     *opaque_function = sap_cuda_function_handle(made);
     return SAP_DRIVER_OK;
 }
@@ -418,7 +415,7 @@ static const void *argument_value(const struct sap_argument *argument)
 
 static int launch(struct sap_stream *opaque_stream, struct sap_function *opaque_function, const struct sap_launch *l)
 {
-    const struct sap_cuda_stream *const s = sap_cuda_stream_of(opaque_stream);
+    struct sap_cuda_stream *const s = sap_cuda_stream_of(opaque_stream);
     const struct sap_cuda_function *const f = sap_cuda_function_of(opaque_function);
     void *argument[ARGUMENTS_MOST];
     if (l->arguments > ARGUMENTS_MOST || l->shared > UINT_MAX)
@@ -426,7 +423,7 @@ static int launch(struct sap_stream *opaque_stream, struct sap_function *opaque_
                                l->arguments, l->shared);
     for (int k = 0; k < l->arguments; k++) argument[k] = (void *)argument_value(&l->argument[k]);
     int status = sap_cuda_begin(s->dev);
-    if (status == SAP_DRIVER_OK && (l->together || (l->early && f->waits))) {
+    if (status == SAP_DRIVER_OK && (l->together || (l->early && f->module->waits && !s->waited))) {
         struct sap_cu_attribute attribute;
         const struct sap_cu_launch all = cluster_of(l->groups, l->threads, l->shared, s->stream, &attribute);
         if (!l->together) attribute = (struct sap_cu_attribute){PROGRAMMATIC_STREAM_SERIALIZATION, .value = {1}};
@@ -435,6 +432,7 @@ static int launch(struct sap_stream *opaque_stream, struct sap_function *opaque_
         status = SAP_CUDA_CALL(s->dev->cuda, launch, f->function, l->groups[0], l->groups[1], l->groups[2], l->threads,
                                1, 1, (unsigned)l->shared, s->stream, argument, NULL);
     }
+    s->waited = 0;
     return sap_cuda_end(s->dev, of_launch(status));
 }
 

@@ -34,6 +34,7 @@ struct sap_cuda_memory {
 struct sap_cuda_stream {
     struct sap_cuda_device *dev;
     sap_cu_stream stream;
+    int waited; /* it waits for an event, since the last launch: the next one does not begin early */
 };
 
 struct sap_cuda_event {
@@ -45,13 +46,13 @@ struct sap_cuda_module {
     struct sap_cuda_device *dev;
     sap_cu_module module;
     struct sap_cuda_function *functions;
+    int waits; /* its kernels begin with launches_barrier where they are launched early (driver.h) */
 };
 
 struct sap_cuda_function {
     struct sap_cuda_module *module;
     struct sap_cuda_function *next; /* of the same module */
     sap_cu_function function;
-    int waits; /* its code waits for the launches before it, where the kernel says so: it may begin early */
 };
 
 /*

@@ -20,6 +20,7 @@
 #include "gpu/gpu_modes.h"
 #include "gpu/gpu_shape.h"
 #include "gpu/gpu_status.h"
+#include "gpu/gpu_told.h"
 #include "gpu/stepper/gpu_direct.h"
 #include "gpu/stepper/gpu_hermite_private.h"
 #include "gpu/stepper/gpu_shared.h"
@@ -132,7 +133,8 @@ static int predict_sources(struct sap_gpu_stepper *s, const struct sap_gpu_force
     const struct sap_gpu_grid grid = {.stream = s->session->stream,
                                       .driver = s->session->driver,
                                       .groups = {(unsigned)f->superpackets * (SUPER / 256), 1},
-                                      .threads = 256};
+                                      .threads = 256,
+                                      .early = 1};
     sums->valid = 1;
     return sap_direct_predict(&grid, s->session->device->kernels->predict, s->hermite->store.mem, sums->predicted.mem,
                               *f);
@@ -390,17 +392,33 @@ void sap_hermite_read_told(const struct sap_gpu_stepper *s, struct sap_step_told
     to->close = told[SAP_HERMITE_CLOSE];
 }
 
-/* The commit, and what it needs for the next step, are under way while the host waits for what it is told. */
+/* Waits for what the last judge has told. */
+static int wait_told(const struct sap_gpu_stepper *s)
+{
+    const struct sap_gpu_hermite *const h = s->hermite;
+    const struct sap_driver *const d = s->session->driver;
+    const int *const told = s->told.host;
+    return h->force.tells ? sap_gpu_wait_told(d, told + SAP_STEPPER_TOLD, h->told) : d->event_wait(h->told);
+}
+
+/*
+ * The commit, and what it needs for the next step, are under way while the host waits for what it is told.  An event
+ * before the commit would delay it, where the kernel itself tells the host.
+ */
 int sap_hermite_gpu_judge(struct sap_gpu_stepper *s, const struct sap_step *step, struct sap_step_told *to)
 {
     struct sap_gpu_hermite *const h = s->hermite;
     const int forces = step->start ? 0 : s->direct->forces; /* units of derivatives are chosen anew */
+    const int tells = s->session->driver->pinned_in_order;
     TRY(iterate(s, step));
+    h->force.tells = tells;
+    ((int *)s->told.host)[SAP_STEPPER_TOLD] = 0;
     TRY(sap_hermite_judge(s, *step, 0));
-    TRY(sap_hermite_ask(s));
+    if (!tells) TRY(sap_hermite_ask(s));
     TRY(sap_hermite_commit(s, *step));
+    if (tells) TRY(sap_hermite_ask(s));
     h->told_at = SAP_HERMITE_TOLD - h->told_at;
-    TRY(s->session->driver->event_wait(h->told));
+    TRY(wait_told(s));
     sap_hermite_read_told(s, to);
     h->ready = 1;
     s->direct->forces = to->bad < 0 ? forces : 0;

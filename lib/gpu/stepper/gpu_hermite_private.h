@@ -14,7 +14,7 @@ struct sap_gpu_hermite_kernels {
     struct sap_module *module;
     SAP_KERNELS_HERMITE(SAP_KERNEL_MEMBER, SAP_KERNEL_MEMBER, )
 };
-SAP_KERNELS_HERMITE(SAP_LAUNCH_EACH, SAP_LAUNCH_GROUPS, struct sap_gpu_hermite_kernels)
+SAP_KERNELS_HERMITE(SAP_LAUNCH_EACH, SAP_LAUNCH_EARLY, struct sap_gpu_hermite_kernels)
 
 struct sap_gpu_hermite {
     const struct sap_gpu_hermite_kernels *f;

@@ -59,7 +59,7 @@ static int reserve(struct sap_gpu_stepper *s)
     const size_t n = (size_t)s->room + 1, three = n * 3 * sizeof(double);
     if (s->direct) TRY(sap_gpu_direct_open(s));
     TRY(sap_stepper_kernels(s));
-    TRY(sap_gpu_reserve_pinned(s->session->driver, s->session->device->dev, &s->told, TOLD * sizeof(int)));
+    TRY(sap_gpu_reserve_pinned(s->session->driver, s->session->device->dev, &s->told, (TOLD + 1) * sizeof(int)));
     TRY(sap_session_reserve(s->session, &s->bad, TOLD * sizeof(int)));
     TRY(sap_session_reserve(s->session, &s->x, three));
     TRY(sap_session_reserve(s->session, &s->v, three));
