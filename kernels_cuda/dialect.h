@@ -151,13 +151,18 @@ SAP_INLINE void lanes_down(const D *a, D *b, int n, int step, D *room, int items
 /* ---- launches, and groups, that wait for each other ---- */
 /*
  * First in a kernel whose launches begin early (driver/driver.h), if the source says SAP_EARLY: waits until the
- * launches before it have ended, with all that they wrote.  (PTX ISA, griddepcontrol.)
+ * launches before it have ended, with all that they wrote.  (PTX ISA, griddepcontrol.)  The most threads of a kernel
+ * that does nothing tell cuda_driver.c whether the code that it has loaded does so.
  */
 #if defined(SAP_EARLY)
-extern "C" __global__ void sap_launches_wait() {} /* tells cuda_driver.c that this code does */
 #define launches_barrier() asm volatile("griddepcontrol.wait;" ::: "memory")
+#define WAITING_THREADS    64
 #else
 #define launches_barrier()
+#define WAITING_THREADS 32
+#endif
+#if defined(__NVCC__)
+KERNEL(WAITING_THREADS) sap_waits() {}
 #endif
 
 /*

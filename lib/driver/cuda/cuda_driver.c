@@ -273,11 +273,14 @@ static int explain(const struct sap_cuda_device *dev, int status)
                            version, kind->kernels->count > 0 ? kind->kernels->archs : "no GPU", words);
 }
 
-/* Whether the kernels of a module wait for the launches before them: the code that was loaded then has this kernel. */
-static int has_waits(const struct sap_cuda *cuda, sap_cu_module module)
+/* Whether the code of a module waits for the launches before it, where kernels say so (kernels_cuda/dialect.h). */
+static int can_wait(const struct sap_cuda *cuda, sap_cu_module module)
 {
-    sap_cu_function found = NULL;
-    return cuda->api.launch_more && cuda->api.module_function(&found, module, "sap_launches_wait") == 0;
+    enum { MAX_THREADS_PER_BLOCK = 0, WAITING_THREADS = 64 };
+    sap_cu_function f = NULL;
+    int threads = 0;
+    return cuda->api.launch_more && cuda->api.module_function(&f, module, "sap_waits") == 0 &&
+           cuda->api.function_get(&threads, MAX_THREADS_PER_BLOCK, f) == 0 && threads == WAITING_THREADS;
 }
 
 static int module_load(struct sap_dev *opaque_dev, const void *image, size_t bytes, struct sap_module **opaque_module)
@@ -290,7 +293,7 @@ static int module_load(struct sap_dev *opaque_dev, const void *image, size_t byt
     made->dev = dev;
     int status = sap_cuda_begin(dev);
     if (status == SAP_DRIVER_OK) status = explain(dev, SAP_CUDA_CALL(dev->cuda, module_load, &made->module, image));
-    if (status == SAP_DRIVER_OK) made->waits = has_waits(dev->cuda, made->module);
+    if (status == SAP_DRIVER_OK) made->waits = can_wait(dev->cuda, made->module);
     status = sap_cuda_end(dev, status);
     if (status == SAP_DRIVER_OK)
         *opaque_module = sap_cuda_module_handle(made);
