@@ -83,12 +83,28 @@ same "shared flags, 11.4" "-gencode arch=compute_52,code=[sm_52] -gencode arch=c
 -gencode arch=compute_61,code=[sm_61] -gencode arch=compute_70,code=[sm_70] \
 -gencode arch=compute_75,code=[sm_75,sm_80,sm_86,compute_75]" --flags --shared 11.4
 with_gpus 9.0 "shared flags of an H100" "-gencode arch=compute_90,code=[sm_90]" --here --flags --shared 13.0
+# Of sources that choose at 9.0 alone, one pass more.
+same "split flags" "-gencode arch=compute_75,code=[sm_75,sm_80,sm_86,sm_89] -gencode arch=compute_90,code=[sm_90] \
+$blackwell" --flags --split 13.0
+same "split flags of the ends" "-gencode arch=compute_75,code=[compute_75,sm_75] \
+-gencode arch=compute_120,code=[sm_120]" --flags --split --ends 13.0
+with_gpus "" "no GPU: split flags" "-gencode arch=compute_75,code=[compute_75,sm_80] \
+-gencode arch=compute_90,code=[sm_90,sm_100]" --here --flags --split 13.0
 # Sources that choose by architecture are told by their own text (cuda.mk): a header asks for device code alone.
 found=$(grep -rn '__CUDA_ARCH__' lib kernels_cuda --include='*.h' --include='*.cuh' | grep -v '#if defined(__CUDA_ARCH__)$')
 if [ -z "$found" ]; then
     echo "ok - no header chooses by architecture"
 else
     printf 'not ok - no header chooses by architecture\n%s\n' "$found" | sed '2,$s/^/#   /'
+    failures=$((failures + 1))
+fi
+
+# Code that waits for launches is told by one kernel: each source that says so chooses at 9.0 alone.
+found=$(grep -l SAP_EARLY kernels_cuda/*.cu | xargs grep -n '__CUDA_ARCH__' | grep -v '__CUDA_ARCH__ >= 900$')
+if [ -z "$found" ]; then
+    echo "ok - sources whose kernels begin early choose at 9.0"
+else
+    printf 'not ok - sources whose kernels begin early choose at 9.0\n%s\n' "$found" | sed '2,$s/^/#   /'
     failures=$((failures + 1))
 fi
 
@@ -113,5 +129,33 @@ if [ -n "$nvcc" ]; then
     fi
 else
     echo "ok - nvcc knows them all # SKIP nvcc is missing"
+fi
+
+# Kernels whose launches begin early wait, in the code for 9.0: else they would read what is not yet there.
+early=$(grep -o 'EARLY(F, [a-z0-9_]*' lib/gpu/gpu_kernel_list.h | sed 's/.* //' | tr '\n' '|')
+early="^(${early}store_stage.*|finish_sums|predict_.*|few[0-9].*|many[0-9].*)\$"
+if [ -n "$nvcc" ]; then
+    work=$(mktemp -d)
+    lacking=
+    seen=0
+    for source in store finish hermite force_sp; do
+        "$nvcc" -ptx -arch=compute_90 -std=c++17 -fmad=false -Ilib -Ikernels_cuda -o "$work/$source" "kernels_cuda/$source.cu"
+        tell=$(awk -v early="$early" '
+            function judge() { if (name ~ early) print name, waits }
+            /\.entry / { judge(); name = $0; sub(/.*\.entry /, "", name); sub(/[^A-Za-z0-9_].*/, "", name); waits = 0 }
+            /griddepcontrol\.wait/ { waits = 1 }
+            END { judge() }' "$work/$source")
+        lacking="$lacking$(echo "$tell" | sed -n 's/ 0$//p')"
+        seen=$((seen + $(echo "$tell" | grep -c ' 1$')))
+    done
+    rm -rf "$work"
+    if [ -z "$lacking" ] && [ "$seen" -gt 40 ]; then
+        echo "ok - $seen kernels that begin early wait"
+    else
+        printf 'not ok - kernels that begin early wait: %s do\n#   not: %s\n' "$seen" "$lacking"
+        failures=$((failures + 1))
+    fi
+else
+    echo "ok - kernels that begin early wait # SKIP nvcc is missing"
 fi
 exit $((failures > 0))
