@@ -59,7 +59,7 @@ passes() {
 # Wavefronts of 32 have the kernels of those of 64, and other exchanges of lanes alone, which all of them make.
 [ "${SAPPORO_TEST_SPARING:-1}" != 0 ] || fewer="not_finite spline tree_counts tree_groups"
 for wave in 64 32; do
-    tests="not_finite spline tree_counts tree_groups"
+    tests="not_finite spline told tree_counts tree_groups"
     [ $wave -eq 64 ] || tests=${fewer:-not_finite tree_groups}
     library $wave >"$work/log" 2>&1
     verdict $? "the emulator of wavefronts of $wave lanes is built"

@@ -16,7 +16,6 @@
 #include "device/gpu_layout.h"
 #include "gpu/gpu_kernels.h"
 #include "model.h"
-#include "runs.h"
 #include "sapporo.h"
 #include "stub_driver.h"
 #include "stub_kernels.h"
@@ -171,7 +170,18 @@ static void reported(const struct engine *e)
     }
 }
 
-RUNS(zero_distances, engines_on_each(engines, ENGINES, engine_usable, reported))
+/* The driver of HIP does not say that kernels may tell; here they do, as an emulator of cards writes in order. */
+static void zero_distances(void **state)
+{
+    static struct sap_driver hip;
+    (void)state;
+    hip = sap_driver_hip;
+    hip.pinned_in_order = 1;
+    sap_driver_replaced.hip = &hip;
+    engines_on_each(engines, ENGINES, engine_usable, reported);
+    sap_gpu_unload_idle(&hip);
+    sap_driver_replaced.hip = NULL;
+}
 
 int main(void)
 {
