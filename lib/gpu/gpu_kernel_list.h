@@ -5,10 +5,9 @@
  * SAP_K_NAME(M, V) lists the parameters of the kernel NAME in their order: M(name) is memory of the device, V(type,
  * name) a value. SAP_KERNELS_MODULE(EACH, GROUPS, F) lists the kernels of a module with their threads per group:
  * launches of EACH have a thread per element, those of EARLY too, which begin early (driver/driver.h), those of GROUPS
- * so many groups; F is passed on. SAP_KERNELS_DIRECT(ROW)
- * lists the rows of direct sums: each is of the kernels of all precisions, orders, modes and shapes with these
- * parameters. gpu_launch.h and gpu_direct_launch.h make functions of the rows. test/project/test_launches.sh compares
- * the rows with the kernels in lib/device.
+ * so many groups; F is passed on. SAP_KERNELS_DIRECT(ROW) lists the rows of direct sums: each is of the kernels of all
+ * precisions, orders, modes and shapes with these parameters. gpu_launch.h and gpu_direct_launch.h make functions of
+ * the rows. test/project/test_launches.sh compares the rows with the kernels in lib/device.
  */
 #ifndef SAP_GPU_KERNEL_LIST_H
 #define SAP_GPU_KERNEL_LIST_H
