@@ -9,9 +9,9 @@
 #include "device/gpu_layout.h"
 
 /*
- * Last in a kernel that writes results into memory of the host.  told: there too, NULL: nobody waits for it.  The group
- * that ends last tells what the force has counted, then that it has ended, and makes the counters ready for the next
- * force.
+ * Last in a kernel that writes results into memory of the host.  told: there too, or NULL: the host waits for an
+ * event.  The group that ends last tells what the force has counted, then that it has ended, and makes the counters
+ * ready for the next force.
  */
 SAP_INLINE void tell_end(GLOBAL struct sap_gpu_counters *counters, GLOBAL struct sap_gpu_counters *told)
 {

@@ -156,8 +156,7 @@ static int launch_results(struct sap_gpu_slab *s, int ni, unsigned extra)
 static void choose_told(struct sap_gpu_slab *s)
 {
     struct sap_gpu_part *const p = s->part;
-    const int alone = s->set->n == 1 && !s->near && !s->again && !s->outside && !s->gathers;
-    const int can = alone && s->set->driver->pinned_in_order && !is_lone(s);
+    const int can = s->set->n == 1 && !s->near && s->set->driver->pinned_in_order && !is_lone(s);
     p->told = can;
     s->told = can ? p->counters.mem : NULL;
     if (can) ((struct sap_gpu_counters *)p->counters.host)->ended = 0;

@@ -124,29 +124,36 @@ void sap_session_take_back(const struct sap_gpu_session *s) { s->driver->leave(s
 
 /* ---- launches --------------------------------------------------------------------------- */
 
+static int launch(const struct sap_gpu_session *s, struct sap_function *f, int groups, int threads,
+                  const struct sap_argument *a, int arguments, int early)
+{
+    const struct sap_launch l = {.groups = {(unsigned)groups, 1, 1},
+                                 .threads = (unsigned)threads,
+                                 .argument = a,
+                                 .arguments = arguments,
+                                 .early = early};
+    return groups == 0 ? (int)SAP_DRIVER_OK : s->driver->launch(s->stream, f, &l);
+}
+
+/* Groups with a thread for each of n elements. */
+static int groups_of(int n, int threads) { return n / threads + (n % threads > 0); }
+
 int sap_session_launch(const struct sap_gpu_session *s, struct sap_function *f, int groups, int threads,
                        const struct sap_argument *a, int arguments)
 {
-    const unsigned all[2] = {(unsigned)groups, 1};
-    if (groups == 0) return SAP_DRIVER_OK;
-    return sap_gpu_launch(s->stream, s->driver, f, all, (unsigned)threads, 0, a, arguments);
+    return launch(s, f, groups, threads, a, arguments, 0);
 }
 
 int sap_session_for_each(const struct sap_gpu_session *s, struct sap_function *f, int n, int threads,
                          const struct sap_argument *a, int arguments)
 {
-    return sap_session_launch(s, f, n / threads + (n % threads > 0), threads, a, arguments);
+    return launch(s, f, groups_of(n, threads), threads, a, arguments, 0);
 }
 
 int sap_session_early(const struct sap_gpu_session *s, struct sap_function *f, int n, int threads,
                       const struct sap_argument *a, int arguments)
 {
-    const struct sap_launch launch = {.groups = {(unsigned)(n / threads + (n % threads > 0)), 1, 1},
-                                      .threads = (unsigned)threads,
-                                      .argument = a,
-                                      .arguments = arguments,
-                                      .early = 1};
-    return n == 0 ? (int)SAP_DRIVER_OK : s->driver->launch(s->stream, f, &launch);
+    return launch(s, f, groups_of(n, threads), threads, a, arguments, 1);
 }
 
 /* ---- times ------------------------------------------------------------------------------ */

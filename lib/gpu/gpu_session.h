@@ -101,7 +101,7 @@ int sap_session_launch(const struct sap_gpu_session *s, struct sap_function *f, 
 int sap_session_for_each(const struct sap_gpu_session *s, struct sap_function *f, int n, int threads,
                          const struct sap_argument *a, int arguments);
 
-/* The same for n >= 0, of a kernel that begins with launches_barrier (kernels_cuda/dialect.h). */
+/* The same for a kernel that begins with launches_barrier (kernels_cuda/dialect.h). */
 int sap_session_early(const struct sap_gpu_session *s, struct sap_function *f, int n, int threads,
                       const struct sap_argument *a, int arguments);
 

@@ -559,12 +559,7 @@ int sap_gpu_store_predict(struct sap_gpu_store *store, struct sap_gpu_share *sha
     sums->valid = 0;
     const size_t bytes = (size_t)share->room * SUPER * store->set->working;
     TRY(sap_gpu_reserve(d, share->device->dev, &sums->predicted, bytes));
-    const struct sap_gpu_grid grid = {.stream = share->stream,
-                                      .driver = d,
-                                      .groups = {(unsigned)f->superpackets * (SUPER / 256), 1},
-                                      .threads = 256,
-                                      .early = 1};
-    TRY(sap_direct_predict(&grid, share->device->kernels->predict, share->j.mem, sums->predicted.mem, *f));
+    TRY(sap_gpu_launch_predict(store->set, share->device, share->stream, share->j.mem, sums, f));
     sums->valid = 1;
     sums->time = f->time;
     sums->nj = f->nj;

@@ -20,6 +20,19 @@ int sap_gpu_reserve_records(const struct sap_gpu_slab *s, int rows)
     return sap_gpu_reserve(d, dev, &h->counters, sizeof(struct sap_gpu_counters));
 }
 
+int sap_gpu_launch_predict(const struct sap_gpu_set *set, const struct sap_gpu_device *device,
+                           struct sap_stream *stream, struct sap_mem *j, const struct sap_gpu_sums *sums,
+                           const struct sap_gpu_force *f)
+{
+    enum { THREADS = 256 };
+    const struct sap_gpu_grid grid = {.stream = stream,
+                                      .driver = set->driver,
+                                      .groups = {(unsigned)f->superpackets * (SAP_GPU_SUPERPACKET / THREADS), 1},
+                                      .threads = THREADS,
+                                      .early = 1};
+    return sap_direct_predict(&grid, device->kernels->predict, j, sums->predicted.mem, *f);
+}
+
 int sap_gpu_launch_force(const struct sap_gpu_slab *s)
 {
     const struct sap_gpu_sums *const h = s->sums;

@@ -61,6 +61,11 @@ struct sap_gpu_slab {
 /* Reserves memory for the records of a slab of so many rows. */
 int sap_gpu_reserve_records(const struct sap_gpu_slab *s, int rows);
 
+/* Predicts the j-particles of f->superpackets superpackets into sums->predicted, which has room for them. */
+int sap_gpu_launch_predict(const struct sap_gpu_set *set, const struct sap_gpu_device *device,
+                           struct sap_stream *stream, struct sap_mem *j, const struct sap_gpu_sums *sums,
+                           const struct sap_gpu_force *f);
+
 /* Launches the force kernel of s->shape and s->mode: predicted j-particles act on the i-particles of s->f. */
 int sap_gpu_launch_force(const struct sap_gpu_slab *s);
 

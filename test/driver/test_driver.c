@@ -204,7 +204,8 @@ static void gpu_kernel(void **state)
     assert_int_equal(cuda->stream_create(dev, &s), SAP_DRIVER_OK);
     assert_int_equal(cuda->allocate(dev, sizeof number, &mem), SAP_DRIVER_OK);
     arguments[0].value = mem;
-    struct sap_launch l = {{8, 1, 1}, 128, 64 << 10, arguments, 4, 0, 0};
+    struct sap_launch l = {
+        .groups = {8, 1, 1}, .threads = 128, .shared = 64 << 10, .argument = arguments, .arguments = 4};
     assert_int_equal(cuda->copy_in(s, mem, 0, number, sizeof number), SAP_DRIVER_OK);
     assert_int_equal(cuda->launch(s, f, &l), SAP_DRIVER_OK);
     more = 0; /* values were taken at the launch */
@@ -279,7 +280,7 @@ static int lose_device(void)
     struct sap_module *m = NULL;
     struct sap_function *f = NULL;
     struct sap_mem *mem = NULL;
-    const struct sap_launch l = {{1, 1, 1}, 1, 0, NULL, 0, 0, 0};
+    const struct sap_launch l = {.groups = {1, 1, 1}, .threads = 1};
     if (cuda->open(0, &dev) || cuda->stream_create(dev, &s) || cuda->allocate(dev, N, &mem) ||
         cuda->module_load(dev, driver_kernels, sizeof driver_kernels, &m) || cuda->function(m, "crash", &f) ||
         cuda->launch(s, f, &l))
@@ -358,7 +359,7 @@ static void stub_launches_and_leaks(void **state)
     assert_int_equal(stub_driver.module_load(dev, "x", 1, &m), SAP_DRIVER_OK);
     assert_int_equal(stub_driver.function(m, "add", &f), SAP_DRIVER_OK);
     const struct sap_argument argument = {mem, 0};
-    const struct sap_launch l = {{1, 1, 1}, 32, 0, &argument, 1, 0, 0};
+    const struct sap_launch l = {.groups = {1, 1, 1}, .threads = 32, .argument = &argument, .arguments = 1};
     assert_int_equal(stub_driver.launch(s, f, &l), SAP_DRIVER_OK);
     assert_int_equal(stub_driver.launch(s, f, &l), SAP_DRIVER_OK);
     assert_int_equal(stub_driver.copy_out(s, &byte, mem, N - 1, 1), SAP_DRIVER_OK);

@@ -117,14 +117,14 @@ static void kernels(void **state)
     int *const number = host;
     for (int k = 0; k < N; k++) number[k] = k;
     const struct sap_argument argument[] = {{mem, 0}, {NULL, 0}, {&n, sizeof n}, {&more, sizeof more}};
-    struct sap_launch l = {{8, 1, 1}, 128, 0, argument, 4, 0, 0};
+    struct sap_launch l = {.groups = {8, 1, 1}, .threads = 128, .argument = argument, .arguments = 4};
     assert_int_equal(cl->pinned_to_device(s, mem, 0, N * sizeof(int)), SAP_DRIVER_OK);
     assert_int_equal(cl->launch(s, f, &l), SAP_DRIVER_OK);
     more = 0; /* values were taken at the launch */
     assert_int_equal(cl->pinned_to_host(s, mem, 0, N * sizeof(int)), SAP_DRIVER_OK);
     assert_int_equal(cl->stream_finish(s), SAP_DRIVER_OK);
     for (int k = 0; k < N; k++) assert_int_equal(number[k], k + 5);
-    l = (struct sap_launch){{7, 1, 1}, 128, 1024, argument, 1, 0, 0};
+    l = (struct sap_launch){.groups = {7, 1, 1}, .threads = 128, .shared = 1024, .argument = argument, .arguments = 1};
     assert_int_equal(cl->launch(s, g, &l), SAP_DRIVER_OK);
     l.threads = 1 << 20;
     assert_int_equal(cl->launch(s, g, &l), SAP_DRIVER_LAUNCH);

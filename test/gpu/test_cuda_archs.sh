@@ -90,23 +90,22 @@ same "split flags of the ends" "-gencode arch=compute_75,code=[compute_75,sm_75]
 -gencode arch=compute_120,code=[sm_120]" --flags --split --ends 13.0
 with_gpus "" "no GPU: split flags" "-gencode arch=compute_75,code=[compute_75,sm_80] \
 -gencode arch=compute_90,code=[sm_90,sm_100]" --here --flags --split 13.0
-# Sources that choose by architecture are told by their own text (cuda.mk): a header asks for device code alone.
-found=$(grep -rn '__CUDA_ARCH__' lib kernels_cuda --include='*.h' --include='*.cuh' | grep -v '#if defined(__CUDA_ARCH__)$')
-if [ -z "$found" ]; then
-    echo "ok - no header chooses by architecture"
-else
-    printf 'not ok - no header chooses by architecture\n%s\n' "$found" | sed '2,$s/^/#   /'
-    failures=$((failures + 1))
-fi
+# none TITLE LINES: there are no such lines
+none() {
+    if [ -z "$2" ]; then
+        echo "ok - $1"
+    else
+        printf 'not ok - %s\n%s\n' "$1" "$2" | sed '2,$s/^/#   /'
+        failures=$((failures + 1))
+    fi
+}
 
+# Sources that choose by architecture are told by their own text (cuda.mk): a header asks for device code alone.
+none "no header chooses by architecture" \
+    "$(grep -rn '__CUDA_ARCH__' lib kernels_cuda --include='*.h' --include='*.cuh' | grep -v '#if defined(__CUDA_ARCH__)$')"
 # Code that waits for launches is told by one kernel: each source that says so chooses at 9.0 alone.
-found=$(grep -l SAP_EARLY kernels_cuda/*.cu | xargs grep -n '__CUDA_ARCH__' | grep -v '__CUDA_ARCH__ >= 900$')
-if [ -z "$found" ]; then
-    echo "ok - sources whose kernels begin early choose at 9.0"
-else
-    printf 'not ok - sources whose kernels begin early choose at 9.0\n%s\n' "$found" | sed '2,$s/^/#   /'
-    failures=$((failures + 1))
-fi
+none "sources whose kernels begin early choose at 9.0" \
+    "$(grep -l SAP_EARLY kernels_cuda/*.cu | xargs grep -n '__CUDA_ARCH__' | grep -v '__CUDA_ARCH__ >= 900$')"
 
 refused "10.2 is too old" "older than 11.0" 10.2
 refused "no version" "which version"

@@ -36,7 +36,7 @@ static void fill(sapporo *c)
     }
 }
 
-/* Targets beside sources; target `same` lies on one, none if it is -1.  extra: SAPPORO_WANT_... */
+/* Targets beside sources; target `same` lies on one, none if it is -1. */
 static int force(sapporo *c, int nj, double eps2, unsigned want, int same, double *pot)
 {
     double at[NI][3], acc[NI][3], h2[NI];
@@ -51,8 +51,10 @@ static int force(sapporo *c, int nj, double eps2, unsigned want, int same, doubl
     const sapporo_result result = {
         .size = sizeof result, .acc = acc, .pot = pot, .nearest = want & SAPPORO_WANT_NEAREST ? nearest : NULL};
     sapporo_job *job = NULL;
-    const int status = sapporo_force_begin(c, &request, &job);
-    return status ? status : sapporo_force_end(job, NI, &result);
+    int status = sapporo_force_begin(c, &request, &job);
+    if (!status) status = sapporo_force_end(job, NI, &result);
+    sapporo_force_free(job);
+    return status;
 }
 
 /* ---- the stub: kernels that tell, and such that do not ---- */
@@ -106,7 +108,7 @@ static int on_stub(void (*kernel)(const char *, const struct sap_launch *), int 
 static void without_events(void **state)
 {
     (void)state;
-    assert_int_equal(on_stub(stub_kernel, lost), SAPPORO_OK); /* nobody asks an event */
+    assert_int_equal(on_stub(stub_kernel, lost), SAPPORO_OK); /* no event is asked */
 }
 
 static void waited_for(void **state)

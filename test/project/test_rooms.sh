@@ -56,7 +56,7 @@ tree/gpu_images      gpu_launch tree/gpu_kernels tree/gpu_halo tree/gpu_selectio
 tree/gpu_periodic    gpu_launch tree/gpu_kernels tree/gpu_images tree/gpu_walk
 tree/gpu_walk        gpu_launch gpu_primitives tree/gpu_built tree/gpu_kernels tree/gpu_results tree/gpu_stops
 stepper/gpu_direct   gpu_devices gpu_direct_launch gpu_kernels gpu_launch gpu_session gpu_shape gpu_status gpu_sums stepper/gpu_shared stepper/gpu_stepper tree/gpu_tree
-stepper/gpu_hermite  gpu_devices gpu_direct_launch gpu_kernels gpu_launch gpu_memory gpu_modes gpu_shape gpu_status gpu_told stepper/gpu_direct stepper/gpu_hermite_private stepper/gpu_shared stepper/gpu_stepper
+stepper/gpu_hermite  gpu_devices gpu_kernels gpu_launch gpu_memory gpu_modes gpu_shape gpu_status gpu_told stepper/gpu_direct stepper/gpu_hermite_private stepper/gpu_shared stepper/gpu_stepper
 '
 
 # Folders whose files do not call each other in circles.

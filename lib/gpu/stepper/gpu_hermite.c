@@ -14,7 +14,6 @@
 #include "driver/driver.h"
 #include "engine/engine.h"
 #include "gpu/gpu_devices.h"
-#include "gpu/gpu_direct_launch.h"
 #include "gpu/gpu_kernels.h"
 #include "gpu/gpu_launch.h"
 #include "gpu/gpu_modes.h"
@@ -130,14 +129,9 @@ static int predict_sources(struct sap_gpu_stepper *s, const struct sap_gpu_force
 {
     struct sap_gpu_sums *const sums = &s->direct->sums;
     TRY(sap_session_reserve(s->session, &sums->predicted, (size_t)f->superpackets * SUPER * s->session->set->working));
-    const struct sap_gpu_grid grid = {.stream = s->session->stream,
-                                      .driver = s->session->driver,
-                                      .groups = {(unsigned)f->superpackets * (SUPER / 256), 1},
-                                      .threads = 256,
-                                      .early = 1};
     sums->valid = 1;
-    return sap_direct_predict(&grid, s->session->device->kernels->predict, s->hermite->store.mem, sums->predicted.mem,
-                              *f);
+    return sap_gpu_launch_predict(s->session->set, s->session->device, s->session->stream, s->hermite->store.mem, sums,
+                                  f);
 }
 
 /* Gives the targets their softening, if kernels have lengths. */
